@@ -1,0 +1,129 @@
+"""Values that say something about a place in a file.
+
+Lines and columns are zero-based here and columns count code points; they become one-based where
+text or JSON is rendered, and UTF-16 units only in the language server.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Severity(StrEnum):
+    """How bad a finding is; `check` fails on errors only."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+    HINT = "hint"
+
+
+class Span(NamedTuple):
+    """A half-open range of text; zero-based, columns in code points."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Fix(NamedTuple):
+    """One way to mend a finding: what a person reads, and the words after `phasekeeper` that do it."""
+
+    title: str
+    command: tuple[str, ...] = ()
+
+
+class Problem(NamedTuple):
+    """What a reader of one text found wrong in it; it becomes a finding once the path is known."""
+
+    code: str
+    message: str
+    span: Span | None = None
+    severity: Severity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What the engine says about a place in a file. `path` is relative to the root, POSIX."""
+
+    code: str
+    path: str
+    message: str
+    span: Span | None = None
+    severity: Severity = Severity.ERROR
+    fixes: tuple[Fix, ...] = ()
+    overridden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A value that decided something: the expression that was read, what it was, and where it stands."""
+
+    expression: str
+    value: object
+    path: str | None = None
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A proposed file change: `text` replaces the file whose digest was `digest` (None: a new file)."""
+
+    path: str
+    digest: str | None
+    text: str
+
+
+# Every code the engine can give, with its usual severity and what it means. Stable: users filter on them.
+CODES: dict[str, tuple[Severity, str]] = {
+    "action-precondition": (Severity.WARNING, "a suggested action's own precondition does not hold"),
+    "approval-missing": (Severity.WARNING, "a plan is under way that nobody approved"),
+    "approval-stale": (Severity.WARNING, "what was approved has changed in substance since"),
+    "artifact-invalid": (Severity.ERROR, "a file lacks what its phase must deliver"),
+    "artifact-missing": (Severity.ERROR, "a file that is named or needed does not exist or is empty"),
+    "artifact-stale": (Severity.WARNING, "a verdict is older than what it judges; judge again"),
+    "artifact-unreadable": (Severity.ERROR, "a file could not be read or parsed"),
+    "decision-unverified": (Severity.ERROR, "a decision carries no proof that a person made it"),
+    "definition-changed": (Severity.WARNING, "the workflow or a parameter changed while the run was under way"),
+    "dangling-dependency": (Severity.ERROR, "a task depends on a task that is not in the plan"),
+    "dotted-key": (Severity.WARNING, "a key with a dot was meant as a path; it is read as one"),
+    "duplicate-key": (Severity.WARNING, "a key stands twice in one object; readers keep only the last"),
+    "duplicate-location": (Severity.WARNING, "an artifact exists in two places and the copies differ"),
+    "duplicate-task": (Severity.ERROR, "two tasks of a plan share one id"),
+    "fixes-dropped": (Severity.WARNING, "the run would end while fixes are pending or unverified"),
+    "freshness-unknown": (Severity.HINT, "a verdict and what it judges were saved at the same moment"),
+    "inconsistent-state": (Severity.ERROR, "the recorded phase is ahead of what earlier phases delivered"),
+    "iteration-limit": (Severity.WARNING, "a counter reached its maximum"),
+    "journal-forked": (Severity.ERROR, "two lines of the journal follow the same line"),
+    "journal-invalid": (Severity.ERROR, "a line of the journal cannot be read or does not follow its predecessor"),
+    "journal-torn": (Severity.HINT, "the last line of the journal was cut off while it was written"),
+    "marker-unknown": (Severity.WARNING, "a status mark is none of the known ones; the task counts as not done"),
+    "order-uncertain": (Severity.WARNING, "report files were saved together; their order is not known"),
+    "parameter-invalid": (Severity.ERROR, "a parameter of the configuration is unknown or has the wrong type"),
+    "parameter-out-of-bounds": (Severity.WARNING, "a parameter has a value outside its bounds; the default is used"),
+    "phase-ahead": (Severity.INFO, "an artifact of a later phase already exists"),
+    "phase-skipped": (Severity.INFO, "a phase is passed over, with its reason"),
+    "plan-cycle": (Severity.ERROR, "tasks of a plan depend on each other in a circle"),
+    "plan-empty": (Severity.WARNING, "the plan has no tasks that can be tracked"),
+    "report-out-of-turn": (Severity.ERROR, "a report of a phase that is not the run's turn; it counts for nothing"),
+    "report-unclear": (Severity.ERROR, "a report whose verdict is not one of the known words; it counts for nothing"),
+    "report-unknown": (Severity.WARNING, "a file in the reports folder that no phase recognises"),
+    "session-inconsistent": (Severity.WARNING, "a session's status contradicts its own last result"),
+    "status-drift": (Severity.WARNING, "two places that record the same progress disagree"),
+    "task-unreadable": (Severity.WARNING, "a task file lacks its metadata or could not be read"),
+    "test-task-missing": (Severity.HINT, "a stage of the plan ends without a test task"),
+    "unknown-action": (Severity.ERROR, "a rule named an action that the workflow does not have"),
+    "unknown-phase": (Severity.ERROR, "the recorded phase is none of the workflow's"),
+    "validation-loop": (Severity.WARNING, "the final validation failed again and again"),
+    "workflow-ambiguous": (Severity.ERROR, "two definitions claim the same folder"),
+    "workflow-invalid": (Severity.ERROR, "a workflow definition is broken"),
+}
+
+
+def finding(problem: Problem, path: str) -> Finding:
+    """The finding for a problem seen in the file at `path`, with the severity of its code."""
+    severity = problem.severity or CODES[problem.code][0]
+    return Finding(problem.code, path, problem.message, problem.span, severity)
