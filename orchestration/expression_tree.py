@@ -1,0 +1,176 @@
+"""The syntax tree of a compiled CEL expression, decoded from its serialized form.
+
+cel-expr-python shows no tree, but `Expression.serialize()` is a `google.protobuf.Any` that holds a
+`cel.expr.CheckedExpr` or `ParsedExpr` with the source offset of every node. The field numbers below
+are those of cel-spec's `syntax.proto` and `checked.proto`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class Tree(NamedTuple):
+    """One node. `kind`: constant, name, select, call, list, map or loop.
+
+    name: `text`. select: `children[0]`.`text` (`value` is True for `has(..)`). call: function `text`
+    over `children` (the receiver first; `value` is True when there is one). map: keys and values in
+    turn. loop (a comprehension): children are range, initial, condition, step, result; `text` is the
+    names it binds, joined by a blank. `offset` counts code points.
+    """
+
+    kind: str
+    text: str
+    children: tuple[Tree, ...]
+    value: object
+    offset: int
+
+
+class Read(NamedTuple):
+    """A dotted path that an expression reads, and the offset where it starts."""
+
+    path: tuple[str, ...]
+    offset: int
+
+
+_INDEXING = frozenset({"_?._", "_[_]", "_[?_]"})
+
+
+def _varint(raw: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = raw[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7
+
+
+def _fields(raw: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """(field number, value) of one protobuf message, in wire order."""
+    at = 0
+    while at < len(raw):
+        tag, at = _varint(raw, at)
+        wire = tag & 7
+        if wire == 0:
+            value, at = _varint(raw, at)
+            yield tag >> 3, value
+            continue
+        if wire == 2:
+            size, at = _varint(raw, at)
+        else:
+            size = 8 if wire == 1 else 4
+        yield tag >> 3, raw[at : at + size]
+        at += size
+
+
+def _message(raw: bytes, number: int) -> bytes:
+    return next((value for field, value in _fields(raw) if field == number and isinstance(value, bytes)), b"")
+
+
+def decode(serialized: bytes) -> Tree:
+    """The tree of a serialized expression, checked or only parsed."""
+    kind, body = _message(serialized, 1), _message(serialized, 2)
+    parsed = b"ParsedExpr" in kind
+    offsets: dict[object, object] = {}
+    for field, value in _fields(_message(body, 3 if parsed else 5)):
+        if field == 4 and isinstance(value, bytes):
+            entry = dict(_fields(value))
+            offsets[entry.get(1)] = entry.get(2, 0)
+    return _node(_message(body, 2 if parsed else 4), offsets)
+
+
+def _node(raw: bytes, offsets: dict[object, object]) -> Tree:
+    entry = dict(_fields(raw))
+    offset = offsets.get(entry.get(2), 0)
+    assert isinstance(offset, int)
+    for number, read in _READERS.items():
+        if number in entry:
+            body = entry[number]
+            assert isinstance(body, bytes)
+            kind, text, children, value = read(body, offsets)
+            return Tree(kind, text, tuple(children), value, offset)
+    return Tree("constant", "", (), None, offset)
+
+
+def _constant(raw: bytes, offsets: dict[object, object]) -> tuple[str, str, list[Tree], object]:
+    number, value = next(_fields(raw), (0, 0))
+    if number == 6 and isinstance(value, bytes):
+        return "constant", "", [], value.decode()
+    if number == 2:
+        return "constant", "", [], bool(value)
+    return "constant", "", [], value if number in (3, 4) else None
+
+
+def _name(raw: bytes, offsets: dict[object, object]) -> tuple[str, str, list[Tree], object]:
+    return "name", _message(raw, 1).decode(), [], None
+
+
+def _select(raw: bytes, offsets: dict[object, object]) -> tuple[str, str, list[Tree], object]:
+    tested = any(field == 3 and value for field, value in _fields(raw))
+    return "select", _message(raw, 2).decode(), [_node(_message(raw, 1), offsets)], tested
+
+
+def _call(raw: bytes, offsets: dict[object, object]) -> tuple[str, str, list[Tree], object]:
+    parts = [(field, value) for field, value in _fields(raw) if isinstance(value, bytes)]
+    children = [_node(value, offsets) for field, value in parts if field in (1, 3)]
+    return "call", _message(raw, 2).decode(), children, any(field == 1 for field, _ in parts)
+
+
+def _list(raw: bytes, offsets: dict[object, object]) -> tuple[str, str, list[Tree], object]:
+    items = [_node(v, offsets) for field, v in _fields(raw) if field == 1 and isinstance(v, bytes)]
+    return "list", "", items, None
+
+
+def _map(raw: bytes, offsets: dict[object, object]) -> tuple[str, str, list[Tree], object]:
+    entries = [value for field, value in _fields(raw) if field == 2 and isinstance(value, bytes)]
+    return "map", "", [_node(_message(e, part), offsets) for e in entries for part in (3, 4)], None
+
+
+def _loop(raw: bytes, offsets: dict[object, object]) -> tuple[str, str, list[Tree], object]:
+    names = f"{_message(raw, 1).decode()} {_message(raw, 3).decode()}"
+    return "loop", names, [_node(_message(raw, part), offsets) for part in (2, 4, 5, 6, 7)], None
+
+
+_READERS = {3: _constant, 4: _name, 5: _select, 6: _call, 7: _list, 8: _map, 9: _loop}
+
+
+def walk(tree: Tree) -> Iterator[Tree]:
+    """The node and everything below it, parents first."""
+    yield tree
+    for child in tree.children:
+        yield from walk(child)
+
+
+def reads(tree: Tree) -> list[Read]:
+    """Every longest chain NAME(.field | ["constant"])* that the expression reads, bound names left out."""
+    found: list[Read] = []
+    _reads(tree, frozenset(), found)
+    return found
+
+
+def _chain(tree: Tree) -> Read | None:
+    if tree.kind == "name":
+        return Read((tree.text.lstrip("."),), tree.offset)
+    inner, key = None, tree.text
+    if tree.kind == "select":
+        inner = _chain(tree.children[0])
+    elif tree.kind == "call" and tree.text in _INDEXING:
+        index = tree.children[1]
+        if isinstance(index.value, str):
+            inner, key = _chain(tree.children[0]), index.value
+    return Read((*inner.path, key), inner.offset) if inner else None
+
+
+def _reads(tree: Tree, bound: frozenset[str], found: list[Read]) -> None:
+    chain = _chain(tree)
+    if chain:
+        if chain.path[0] not in bound:
+            found.append(chain)
+        return
+    inner = bound | frozenset(tree.text.split()) if tree.kind == "loop" else bound
+    for position, child in enumerate(tree.children):
+        # The range and the initial value of a loop stand outside of what it binds.
+        _reads(child, bound if position < 2 else inner, found)
