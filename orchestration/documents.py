@@ -13,7 +13,7 @@ import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from itertools import islice
-from json.decoder import scanstring
+from json.decoder import scanstring  # pyright: ignore[reportAttributeAccessIssue]
 from math import isfinite
 from typing import Any, NamedTuple, NoReturn
 
@@ -31,7 +31,7 @@ MAX_DOTTED_PARTS = 50
 
 
 class Document(NamedTuple):
-    """What a text says. An empty text is not readable and has no problem: its reader knows a word for that."""
+    """What a text says. An empty text is not readable and has no problem."""
 
     data: object
     problems: tuple[Problem, ...]
@@ -95,18 +95,18 @@ _JSON_SENTENCES = {
     "Expecting ',' delimiter": "a comma or a closing bracket is expected here",
     "Extra data": "something follows after the end of the value",
     "Unterminated string starting at": "the text that starts here has no closing quote",
-    "Invalid control character at": "a line break or control character stands inside a text; write it as an escape",
+    "Invalid control character at": "a line break or control character stands in a text; write an escape",
     "Invalid \\escape": "a backslash is followed by a character that makes no escape",
     "Invalid \\uXXXX escape": "an escape \\u needs four hexadecimal digits",
 }
 
 
-class _Constant(ValueError):
+class _ConstantError(ValueError):
     """NaN and the infinities, which Python's parser lets through and JSON does not have."""
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise _Constant(name)
+    raise _ConstantError(name)
 
 
 def read_json(text: str) -> Document:
@@ -143,8 +143,10 @@ def _json_problem(text: str, error: Exception) -> Problem:
         ends = error.msg.startswith("Expecting") and error.pos >= len(text.rstrip())
         sentence = "the text ends in the middle of a value" if ends else known
         return _syntax_problem(text, code, error.pos, f"not valid JSON: {sentence}")
-    if isinstance(error, _Constant):
-        return _syntax_problem(text, code, _first(_CONSTANT, text), f"not valid JSON: {error} is no JSON number")
+    if isinstance(error, _ConstantError):
+        return _syntax_problem(
+            text, code, _first(_CONSTANT, text), f"not valid JSON: {error} is no JSON number"
+        )
     if isinstance(error, ValueError):
         return _syntax_problem(text, code, _first(_NUMBER, text), "a number has too many digits to be read")
     return _too_deep(text) or Problem(code, "nested too deep to be read")
@@ -169,8 +171,10 @@ def _too_deep(text: str) -> Problem | None:
 
 def _half_character(text: str) -> Problem | None:
     """A lone surrogate in the text itself; an editor can send one, a file decoded as UTF-8 has none."""
+    if text.isascii():
+        return None
     try:
-        text.isascii() or text.encode()
+        text.encode()
     except UnicodeEncodeError as error:
         sentence = "half a surrogate pair stands here; it is no character"
         return Problem("artifact-unreadable", sentence, span_between(text, error.start, error.start + 1))
@@ -198,61 +202,499 @@ def _duplicates(text: str) -> Iterator[Problem]:
         elif token[2]:
             name, end = scanstring(text, token.start() + 1)
             if name in levels[-1]:
-                sentence = f"the key {json.dumps(name, ensure_ascii=False)} stands twice; only this last one counts"
+                sentence = (
+                    f"the key {json.dumps(name, ensure_ascii=False)} stands twice; only this last one counts"
+                )
                 yield Problem("duplicate-key", sentence, span_between(text, token.start(), end))
             levels[-1].add(name)
 
 
-_SPACE = re.compile(r"[ \t\r\n]*")
-# Values that are only stepped over keep their digits as text, which costs less and never fails.
-_STEP_OVER = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode
+_BETWEEN = re.compile(r"[ \t\r\n]*+[,:]?[ \t\r\n]*+")
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 class _Place(NamedTuple):
-    """Offsets of a value, and of its key's string (-1 when it has none)."""
+    """Offsets: of a key's string (both -1 for a list element and the root), and where the value begins."""
 
     key_start: int
     key_end: int
     start: int
-    end: int
 
 
 def locate_json(text: str, path: tuple[str | int, ...], key: bool = False) -> Span | None:
     """The span of the value at `path`, or of its key; the last of two equal keys counts.
 
-    None when the path is not there, the text is broken, or a list element is asked for its key.
+    None when the path is not there, the text is broken, or what is asked for has no key.
     """
+    place = _Place(-1, -1, _between(text, 0))
     try:
-        place = _locate(text, path)
-    except (ValueError, IndexError, RecursionError):
+        _, end = _DECODER.raw_decode(text, place.start)
+    except (ValueError, RecursionError):
         return None
-    if place is None or (key and place.key_start < 0):
+    if _between(text, end) != len(text):
         return None
-    return span_between(text, *(place[:2] if key else place[2:]))
+    for step in path:
+        found = _member(text, place.start, step)
+        if found is None:
+            return None
+        place = found
+    if key:
+        return span_between(text, place.key_start, place.key_end) if place.key_end > 0 else None
+    return span_between(text, place.start, _DECODER.raw_decode(text, place.start)[1])
 
 
-def _locate(text: str, path: tuple[str | int, ...]) -> _Place | None:
-    """One pass: containers on the path are entered, all other values are stepped over by the C parser."""
-    found: _Place | None = None
-    entered: list[tuple[str, int]] = []  # for each container entered: its bracket, and the index reached
-    at = _space(text, 0)
-    name = (-1, -1)
-    on_path = True
-    while True:
-        if on_path:
-            found = None  # this place overrules an earlier one under an equal key
-        if on_path and len(entered) < len(path) and text[at] in "{[":
-            entered.append((text[at], -1))
-            at = _space(text, at + 1)
-            first = True
+def _member(text: str, at: int, step: str | int) -> _Place | None:
+    """The member of the value at `at`, in a text known to be valid; other values are skipped at C speed."""
+    if text[at] == "{" and isinstance(step, str):
+        return _value_of_key(text, at, step)
+    if text[at] == "[" and isinstance(step, int):
+        return _element(text, at, step)
+    return None
+
+
+def _value_of_key(text: str, at: int, name: str) -> _Place | None:
+    found = None
+    at = _between(text, at + 1)
+    while text[at] != "}":
+        key, key_end = scanstring(text, at + 1)
+        start = _between(text, key_end)
+        if key == name:
+            found = _Place(at, key_end, start)
+        at = _between(text, _DECODER.raw_decode(text, start)[1])
+    return found
+
+
+def _element(text: str, at: int, index: int) -> _Place | None:
+    at = _between(text, at + 1)
+    while text[at] != "]":
+        if index == 0:
+            return _Place(-1, -1, at)
+        at = _between(text, _DECODER.raw_decode(text, at)[1])
+        index -= 1
+    return None
+
+
+def _between(text: str, at: int) -> int:
+    """Where the next value or bracket begins, behind space and a comma or colon."""
+    return _BETWEEN.match(text, at).end()  # pyright: ignore[reportOptionalMemberAccess]
+
+
+# --- Data -------------------------------------------------------------------------------------------
+
+
+def clean(value: object) -> object:
+    """Data as guards see it: null is absent, and every number is an int64 or a finite double (A.3).
+
+    Null-valued keys and null list elements are dropped. The value itself is not changed.
+    """
+    if isinstance(value, dict):
+        return {name: clean(item) for name, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [clean(item) for item in value if item is not None]
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return _nearest_double(value)
+    if isinstance(value, float) and not isfinite(value):
+        return _nearest_double(value)
+    return value
+
+
+def _nearest_double(value: float) -> float:
+    largest = sys.float_info.max
+    return float(max(-largest, min(largest, value)))
+
+
+def fold_dotted(data: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The data with each top-level key "a.b" moved to the path a.b, and those keys in order (seed 003).
+
+    The moved value wins over one that stood at its path; a value in its way that is no object is replaced.
+    Keys with an empty part ("a..b") are no paths and stay.
+    """
+    dotted = tuple(name for name in data if _is_dotted(name))
+    folded = {name: value for name, value in data.items() if name not in set(dotted)}
+    ours = {id(folded)}  # objects made here; all others belong to the caller and are copied before a change
+    for name in dotted:
+        *parents, last = name.split(".")
+        target = folded
+        for part in parents:
+            below = target.get(part)
+            if id(below) not in ours:
+                below = dict(below) if isinstance(below, dict) else {}
+                ours.add(id(below))
+                target[part] = below
+            target = below
+        target[last] = data[name]
+    return folded, dotted
+
+
+def _is_dotted(name: str) -> bool:
+    return "." in name and name.count(".") < MAX_DOTTED_PARTS and all(name.split("."))
+
+
+def lay_under(data: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """The data with `defaults` filled in at every depth; what the data has wins. Neither is changed."""
+    merged = dict(data)
+    for name, default in defaults.items():
+        value = merged.setdefault(name, default)
+        if isinstance(value, dict) and isinstance(default, dict) and value is not default:
+            merged[name] = lay_under(value, default)
+    return merged
+
+
+# --- YAML -------------------------------------------------------------------------------------------
+
+
+class Node(NamedTuple):
+    """One value of a YAML text, with its place; every scalar is text.
+
+    `kind` is "map", "list" or "scalar". `keys` holds the span of each key of a map. `style` is how a
+    scalar was written: "" (plain), "'", '"', "|" or ">". `start` is the offset of its source in code points.
+    """
+
+    kind: str
+    value: dict[str, Node] | list[Node] | str
+    span: Span
+    keys: dict[str, Span]
+    style: str
+    start: int
+
+
+def read_yaml(text: str, code: str = "workflow-invalid") -> Node:
+    """The tree of a YAML definition, for texts that people write: all its scalars are text.
+
+    Raises Broken with every problem found (at most 100), under `code`: what is no YAML, anchors, aliases,
+    merge keys, tags, a second document, a key that stands twice or is no scalar, more than 50 levels,
+    more than 256 KB, nothing at all.
+    """
+    root, problems = _Builder(text, code, code).build()
+    if root is None and not problems:
+        problems.append(Problem(code, "the file is empty", Span(0, 0, 0, 0)))
+    if root is None or problems:
+        raise Broken(tuple(problems))
+    return root
+
+
+def read_yaml_data(text: str) -> Document:
+    """The value of a YAML text, typed by the YAML 1.2 core schema; keys are always text.
+
+    Refuses what `read_yaml` refuses, as `artifact-unreadable`, but a key that stands twice is only a
+    `duplicate-key` problem, and the last one counts.
+    """
+    root, problems = _Builder(text, "artifact-unreadable", "duplicate-key").build()
+    readable = root is not None and all(problem.code == "duplicate-key" for problem in problems)
+    return Document(typed(root) if root and readable else None, tuple(problems), readable)
+
+
+def locate_yaml(text: str, path: tuple[str | int, ...], key: bool = False) -> Span | None:
+    """The span of the value at `path`, or of its key; the last of two equal keys counts.
+
+    None when the path is not there, the text is refused, or what is asked for has no key.
+    """
+    node, problems = _Builder(text, "artifact-unreadable", "duplicate-key").build()
+    if any(problem.code != "duplicate-key" for problem in problems):
+        return None
+    key_span = None
+    for step in path:
+        key_span = node.keys.get(step) if node and isinstance(step, str) else None
+        node = _child(node, step) if node else None
+    if node is None:
+        return None
+    return key_span if key else node.span
+
+
+def _child(node: Node, step: str | int) -> Node | None:
+    if isinstance(node.value, dict) and isinstance(step, str):
+        return node.value.get(step)
+    if isinstance(node.value, list) and isinstance(step, int) and 0 <= step < len(node.value):
+        return node.value[step]
+    return None
+
+
+class _Open:
+    """A map or list that is being read. `last` is the span of what was read last in it."""
+
+    __slots__ = ("key", "keys", "last", "mark", "value")
+
+    def __init__(self, value: dict[str, Node] | list[Node], mark: Any, last: Span):
+        self.value = value
+        self.mark = mark
+        self.last = last
+        self.keys: dict[str, Span] = {}
+        self.key: str | None = None
+
+
+class _Builder:
+    """Makes the tree of one text from libyaml's events, so that nothing is expanded or constructed."""
+
+    def __init__(self, text: str, code: str, duplicate_code: str):
+        self.text = text
+        self.code = code
+        self.duplicate_code = duplicate_code
+        self.problems: list[Problem] = []
+        self.root: Node | None = None
+        self.open: list[_Open] = []
+        # libyaml does not count a byte order mark.
+        self.shift = int(text.startswith("\ufeff"))
+        self.span = _spans(text, self.shift)
+
+    def build(self) -> tuple[Node | None, list[Problem]]:
+        """The root (None for no document) and the problems; with a problem the tree may be incomplete."""
+        half = _half_character(self.text)
+        if half:
+            return None, [half._replace(code=self.code)]
+        if len(self.text) > MAX_YAML_LENGTH:
+            self.refuse(f"longer than {MAX_YAML_LENGTH // 1024} KB", Span(0, 0, 0, 0))
+            return None, self.problems
+        try:
+            for event in yaml.parse(self.text, Loader=yaml.CSafeLoader):
+                self.take(event)
+                if len(self.problems) >= MAX_PROBLEMS or len(self.open) > MAX_YAML_DEPTH:
+                    break
+        except yaml.YAMLError as error:
+            self.problems.append(_yaml_problem(self.text, self.code, error, self.shift))
+        return self.root, self.problems
+
+    def refuse(self, sentence: str, span: Span) -> None:
+        self.problems.append(Problem(self.code, sentence, span))
+
+    def take(self, event: Any) -> None:
+        if isinstance(event, yaml.ScalarEvent):
+            self.check(event)
+            self.add(self.scalar(event))
+        elif isinstance(event, yaml.CollectionStartEvent):
+            self.check(event)
+            self.enter(event)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            self.leave(event)
+        elif isinstance(event, yaml.AliasEvent):
+            span = self.span(event.start_mark, event.end_mark)
+            self.refuse(f"aliases are not allowed; write the value out instead of *{event.anchor}", span)
+            self.add(Node("scalar", f"*{event.anchor}", span, {}, "", event.start_mark.index + self.shift))
+        elif isinstance(event, yaml.DocumentStartEvent) and self.root:
+            self.refuse(
+                "a second document begins here; a file holds one", self.span(event.start_mark, event.end_mark)
+            )
+
+    def check(self, event: Any) -> None:
+        """Refuse an anchor and a tag, each where it is written."""
+        start = event.start_mark.index + self.shift
+        if event.anchor:
+            at = self.text.index(f"&{event.anchor}", start)
+            sentence = f"anchors are not allowed; remove &{event.anchor}"
+            self.refuse(sentence, span_between(self.text, at, at + len(event.anchor) + 1))
+        if event.tag:
+            tag = _TAG.search(self.text, start)
+            span = (
+                span_between(self.text, *tag.span()) if tag else self.span(event.start_mark, event.end_mark)
+            )
+            self.refuse("tags are not allowed; how a value is read depends on its key alone", span)
+
+    def scalar(self, event: Any) -> Node:
+        start = event.start_mark.index + self.shift
+        style = event.style or ""
+        if style in ("|", ">"):
+            # libyaml lets a block scalar end where the next line with text begins.
+            end = len(self.text[: event.end_mark.index + self.shift].rstrip(_SPACES))
+            span = span_between(self.text, start, end)
         else:
-            start = at
-            _, at = _STEP_OVER(text, at)
-            if on_path and len(entered) == len(path):
-                found = _Place(*name, start, at)
-            first = False
-        while True:
-            if not entered:
-                return found
-            bracket, index = entered[-1]
-            at = _space(text, at)
+            span = self.span(event.start_mark, event.end_mark)
+        return Node("scalar", event.value, span, {}, style, start)
+
+    def enter(self, event: Any) -> None:
+        span = self.span(event.start_mark, event.start_mark)
+        self.open.append(
+            _Open({} if isinstance(event, yaml.MappingStartEvent) else [], event.start_mark, span)
+        )
+        if len(self.open) > MAX_YAML_DEPTH:
+            self.refuse(f"nested more than {MAX_YAML_DEPTH} levels deep", span)
+
+    def leave(self, event: Any) -> None:
+        closed = self.open.pop()
+        span = self.span(closed.mark, event.end_mark)
+        if event.start_mark.index == event.end_mark.index:
+            # Without brackets libyaml lets it end where the next token begins.
+            span = span._replace(end_line=closed.last.end_line, end_column=closed.last.end_column)
+        kind = "map" if isinstance(closed.value, dict) else "list"
+        self.add(Node(kind, closed.value, span, closed.keys, "", closed.mark.index + self.shift))
+
+    def add(self, node: Node) -> None:
+        """Put a finished value where it belongs: it is the root, an element, a key, or the value of a key."""
+        if not self.open:
+            self.root = self.root or node
+            return
+        into = self.open[-1]
+        into.last = node.span
+        if isinstance(into.value, list):
+            into.value.append(node)
+        elif into.key is None:
+            into.key = self.key(into, node)
+        else:
+            into.value[into.key] = node
+            into.key = None
+
+    def key(self, into: _Open, node: Node) -> str:
+        if not isinstance(node.value, str):
+            self.refuse("a key must be plain text, not a list or a map", node.span)
+            return ""
+        if node.value == "<<" and not node.style:
+            self.refuse("merge keys are not allowed; write the keys out", node.span)
+        elif node.value in into.keys:
+            line = into.keys[node.value].line + 1
+            sentence = f"the key {json.dumps(node.value, ensure_ascii=False)} already stands in line {line}"
+            self.problems.append(Problem(self.duplicate_code, sentence, node.span))
+        into.keys[node.value] = node.span
+        return node.value
+
+
+_TAG = re.compile(r"!(?:<[^>\s]*>|[^\s,\[\]{}]*)")
+# What libyaml takes for space and line ends.
+_SPACES = " \t\r\n\x85\u2028\u2029"
+
+
+def _spans(text: str, shift: int) -> Callable[[Any, Any], Span]:
+    """How two marks of libyaml become a span.
+
+    libyaml ends lines at more characters than our files do; its lines and columns are ours when the text
+    has none of them. Its index counts code points in any case.
+    """
+    strange = any(character in text for character in "\x85\u2028\u2029")
+    if not strange and not shift and text.count("\r") == text.count("\r\n"):
+        return lambda start, end: Span(start.line, start.column, end.line, end.column)
+    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def place_of(mark: Any) -> tuple[int, int]:
+        offset = min(mark.index + shift, len(text))
+        line = bisect_right(starts, offset) - 1
+        return line, offset - starts[line]
+
+    return lambda start, end: Span(*place_of(start), *place_of(end))
+
+
+def _yaml_problem(text: str, code: str, error: yaml.YAMLError, shift: int) -> Problem:
+    if not isinstance(error, yaml.MarkedYAMLError):
+        bad = _UNPRINTABLE.search(text)
+        at = bad.start() if bad else 0
+        return Problem(code, "a control character stands here", span_between(text, at, at + 1))
+    mark: Any = error.problem_mark
+    problem = error.problem or error.context or "it ends too early"
+    # An error at the end of the text says little; where the unfinished thing began says what to mend.
+    if error.context_mark and (
+        mark.index + shift >= len(text) or error.context == "while scanning a simple key"
+    ):
+        mark = error.context_mark
+    return _syntax_problem(
+        text, code, mark.index + shift, f"not valid YAML: {_YAML_SENTENCES.get(problem, problem)}"
+    )
+
+
+_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+_YAML_SENTENCES = {
+    "mapping values are not allowed in this context": "a colon too many, or a wrong indentation; "
+    "put quotes around a text that holds a colon and a space",
+    "found character that cannot start any token": "a text cannot begin with this character; "
+    "put quotes around it (or, if it is a tab, indent with spaces)",
+    "could not find expected ':'": "this is neither a key with a colon nor part of the value before it",
+    "did not find expected key": "a key is expected here; look at the indentation, "
+    "and put quotes around a whole text that has quotes or brackets at its start",
+    "found unexpected end of stream": "the quoted text that starts here has no closing quote",
+    "exceeded maximum nesting depth": "nested too deep",
+}
+
+
+_TYPED = re.compile(
+    r"(?P<null>null|Null|NULL|~|)|(?P<true>true|True|TRUE)|(?P<false>false|False|FALSE)"
+    r"|(?P<int>[-+]?[0-9]+)|(?P<octal>0o[0-7]+)|(?P<hexadecimal>0x[0-9a-fA-F]+)"
+    r"|(?P<float>[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)"
+)
+# Longer digits are no number anybody means, and Python refuses to print them.
+MAX_DIGITS = 1000
+_READ: dict[str, Callable[[str], object]] = {
+    "null": lambda text: None,
+    "true": lambda text: True,
+    "false": lambda text: False,
+    "int": int,
+    "octal": lambda text: int(text[2:], 8),
+    "hexadecimal": lambda text: int(text[2:], 16),
+    "float": float,
+}
+
+
+def typed(node: Node) -> object:
+    """The value of a node by the YAML 1.2 core schema; what is quoted, or is no finite number, stays text."""
+    if isinstance(node.value, dict):
+        return {name: typed(item) for name, item in node.value.items()}
+    if isinstance(node.value, list):
+        return [typed(item) for item in node.value]
+    match = None if node.style or len(node.value) > MAX_DIGITS else _TYPED.fullmatch(node.value)
+    if match is None or match.lastgroup is None:
+        return node.value
+    value = _READ[match.lastgroup](node.value)
+    return node.value if isinstance(value, float) and not isfinite(value) else value
+
+
+# --- From a character of a scalar to its place in the file ------------------------------------------
+
+_CHARACTER = {
+    "'": re.compile(rf"''|[^{_SPACES}]"),
+    '"': re.compile(rf"\\(?:x(..)|u(.{{4}})|U(.{{8}})|.)|[^{_SPACES}]", re.S),
+}
+_UNQUOTED_CHARACTER = re.compile(rf"[^{_SPACES}]")
+_BLOCK_HEADER = re.compile("[^\r\n\x85\u2028\u2029]*")
+# What stands behind the backslash of an escape that is a space, or nothing, in the value.
+_ESCAPED_SPACES = "tnrNLP" + _SPACES
+
+
+def place(text: str, node: Node, offset: int, length: int = 1) -> Span:
+    """Where `length` characters from `offset` of a scalar's value stand in the text it was read from.
+
+    Folding and indentation change only space, so the other characters of value and source correspond one
+    to one, in order. A space is placed behind the character before it. An offset beyond the end is the end
+    of the last character; for a map or list it is the whole span.
+    """
+    if not isinstance(node.value, str):
+        return node.span
+    start, end = _place_of(text, node, offset)
+    if length > 1:
+        end = max(end, _place_of(text, node, offset + length - 1)[1])
+    return span_between(text, start, end if length > 0 else start)
+
+
+def _place_of(text: str, node: Node, offset: int) -> tuple[int, int]:
+    """Where the one character at `offset` of the value begins and ends in the text."""
+    value = str(node.value)
+    offset = max(0, min(offset, len(value)))
+    before = value[:offset]
+    count = sum(character not in _SPACES for character in before)
+    # The character before the place, if there is one, and the one at or behind it.
+    near = list(islice(_characters(text, node), max(0, count - 1), count + 1))
+    behind = near[0][1] if count else _content(text, node)
+    if offset == len(value):
+        return behind, behind
+    if value[offset] not in _SPACES:
+        return near[-1]
+    at = behind + len(before) - len(before.rstrip(_SPACES))
+    if value[offset:].strip(_SPACES):
+        at = min(at, near[-1][0] - 1)
+    return at, min(at + 1, len(text))
+
+
+def _content(text: str, node: Node) -> int:
+    """Where the text of a scalar begins, behind its quote or the line with its mark."""
+    if node.style in ("|", ">"):
+        return _BLOCK_HEADER.match(text, node.start).end()  # pyright: ignore[reportOptionalMemberAccess]
+    return node.start + len(node.style)
+
+
+def _characters(text: str, node: Node) -> Iterator[tuple[int, int]]:
+    """Start and end of each character of the source that is no space in the value; goes on past its end."""
+    pattern = _CHARACTER.get(node.style, _UNQUOTED_CHARACTER)
+    for match in pattern.finditer(text, _content(text, node)):
+        if node.style != '"' or not _is_escaped_space(match):
+            yield match.span()
+
+
+def _is_escaped_space(match: re.Match[str]) -> bool:
+    digits = match[1] or match[2] or match[3]
+    if digits:
+        return chr(int(digits, 16)) in _SPACES
+    return match[0][0] == "\\" and match[0][1] in _ESCAPED_SPACES
