@@ -1,0 +1,211 @@
+"""Whether a recorded decision was made by a person: keyed digests, and what is in the commit HEAD.
+
+An assistant runs as the same user and could forge a decision; this makes a forgery deliberate and
+visible, not impossible. A decision counts when it carries a digest made with a key that only the
+decision code uses, or when its very line is in HEAD, where colleagues could review it. Everything that
+fails here (no key, no git, no repository, a time-out) leaves the decision unverified.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Mapping, Sequence
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+import platformdirs
+
+from .files import MAX_BYTES, refusal
+from .roots import select, toplevel
+
+DECISIONS = frozenset({"answer", "override"})
+"""Kinds of records that only a person may make."""
+KEY_BYTES = 32
+"""A shorter key is refused; bytes past 1,024 are not a key of ours."""
+GIT_TIMEOUT_S = 5.0
+_MAX_KEY_BYTES = 1024
+_ABSENT = os.devnull
+
+
+class Key(NamedTuple):
+    """The key, or None and the reason why there is none to be trusted."""
+
+    secret: bytes | None
+    reason: str | None = None
+
+
+def key_path() -> Path:
+    """Where the key lies: `phasekeeper/decision.key` in the user's folder for application state."""
+    return platformdirs.user_state_path("phasekeeper", appauthor=False) / "decision.key"
+
+
+def load_key() -> Key:
+    """The key, unless it is missing, too short, not this user's, or open to others."""
+    path = key_path()
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        with os.fdopen(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb") as file:
+            reason = _distrust(os.fstat(file.fileno()))
+            secret = b"" if reason else file.read(_MAX_KEY_BYTES + 1)
+    except FileNotFoundError:
+        return Key(None, f"there is no key at {path}")
+    except OSError as error:
+        return Key(None, f"the key at {path} cannot be read: {(error.strerror or 'unknown error').lower()}")
+    if not reason and not KEY_BYTES <= len(secret) <= _MAX_KEY_BYTES:
+        reason = "has the wrong size"
+    return Key(None, f"the key at {path} {reason}") if reason else Key(secret)
+
+
+def _distrust(status: os.stat_result) -> str | None:
+    if not stat.S_ISREG(status.st_mode):
+        return "is not a regular file"
+    if os.name != "posix":
+        return None
+    if status.st_uid != os.geteuid():
+        return "belongs to another user"
+    return "can be read or written by others (chmod 600 it)" if status.st_mode & 0o077 else None
+
+
+def place(root: Path, journal_path: str) -> str:
+    """What a signature says about where a record belongs: its journal, from the git toplevel.
+
+    From the toplevel and not from the root, so that a decision stays valid whichever folder of one
+    repository is watched; without a repository, from the root.
+    """
+    resolved = root.resolve()
+    top = toplevel(resolved)
+    return (select(top, resolved / journal_path) if top else None) or journal_path
+
+
+def sign(record: Mapping[str, object], key: bytes, where: str) -> str:
+    """Hex HMAC-SHA256 over `where` (see `place`) and the record without its `mac`, `prev` included.
+
+    So neither a changed record counts, nor one copied to another run or behind another line.
+    Raises ValueError when the record is no JSON (a NaN).
+    """
+    signed = {name: value for name, value in record.items() if name != "mac"}
+    text = json.dumps([where, signed], sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hmac.new(key, text.encode("ascii"), sha256).hexdigest()
+
+
+def verified_lines(root: Path, journal_path: str, lines: Sequence[str], key: bytes | None) -> frozenset[int]:
+    """The indexes of those decision lines of a journal that count as a person's.
+
+    Git is asked once, and only when a decision lacks a valid signature. Of equal lines only the first
+    counts: a copy of an old decision is not a new one.
+    """
+    decisions = _decisions(lines)
+    where = place(root, journal_path)
+    signed = {i for i, record in decisions.items() if key is not None and _is_signed(record, key, where)}
+    unsigned = decisions.keys() - signed
+    if not unsigned:
+        return frozenset(signed)
+    committed = committed_lines(root, journal_path)
+    return frozenset(signed | {i for i in unsigned if _bare(lines[i]) in committed})
+
+
+def _bare(line: str) -> str:
+    return line.rstrip("\r\n")
+
+
+def _decisions(lines: Sequence[str]) -> dict[int, dict[str, object]]:
+    found: dict[int, dict[str, object]] = {}
+    seen: set[str] = set()
+    for i, line in enumerate(lines):
+        record = _record(line)
+        if record is not None and record.get("kind") in DECISIONS and _bare(line) not in seen:
+            seen.add(_bare(line))
+            found[i] = record
+    return found
+
+
+def _record(line: str) -> dict[str, object] | None:
+    try:
+        record = json.loads(line, object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) and isinstance(record.get("kind"), str) else None
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Refuses a key that stands twice: another reader might take the other one."""
+    record = dict(pairs)
+    if len(record) != len(pairs):
+        raise ValueError("a key stands twice")
+    return record
+
+
+def _is_signed(record: Mapping[str, object], key: bytes, where: str) -> bool:
+    mac = record.get("mac")
+    if not isinstance(mac, str):
+        return False
+    try:
+        expected = sign(record, key, where)
+    except (ValueError, RecursionError):
+        return False
+    return hmac.compare_digest(mac.encode("utf-8", "surrogatepass"), expected.encode())
+
+
+def committed_lines(root: Path, journal_path: str) -> frozenset[str]:
+    """The lines of the journal as the commit HEAD of the root's repository has it; none on any doubt."""
+    if refusal(journal_path):
+        return frozenset()
+    blob = f"HEAD:./{journal_path}"
+    size = _git(root, "cat-file", "-s", blob)
+    if not size.strip().isdigit() or int(size) > MAX_BYTES:
+        return frozenset()
+    text = _git(root, "cat-file", "blob", blob).decode("utf-8", "replace")
+    return frozenset(_bare(line) for line in text.split("\n"))
+
+
+def _git(root: Path, *arguments: str) -> bytes:
+    """What git prints, b"" when it fails. Nothing of the repository's configuration may run a program,
+    use the network or stand in for an object."""
+    program = _git_program()
+    if program is None:
+        return b""
+    options = ["--no-pager", "--no-replace-objects", "--literal-pathspecs"]
+    for setting in ("core.fsmonitor=false", f"core.hooksPath={_ABSENT}", "safe.bareRepository=explicit"):
+        options += ["-c", setting]
+    try:
+        done = subprocess.run(
+            [program, *options, *arguments],
+            cwd=root,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=GIT_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return b""
+    return done.stdout if done.returncode == 0 else b""
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")}
+    return kept | {
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        # A partial clone would fetch a missing object from wherever its configuration says.
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "none",
+    }
+
+
+@cache
+def _git_program() -> str | None:
+    """The git on PATH; never one from a relative folder, which could be the repository's own."""
+    for folder in os.get_exec_path():
+        found = shutil.which("git", path=folder) if Path(folder).is_absolute() else None
+        # Windows looks in the current folder first, whatever path it is given.
+        if found is not None and Path(found).parent == Path(folder):
+            return found
+    return None

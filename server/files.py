@@ -1,0 +1,413 @@
+"""A frozen view of one root on a disk: `DiskFiles`, the real implementation of `Files`.
+
+Three promises hold for every path, however hostile the tree is:
+
+- Nothing outside the root is ever opened. On POSIX each folder on the way is opened from its parent's
+  descriptor without following links; a link is resolved first, its target is checked, and the resolved
+  path is then walked in the same strict way, so a swap between the check and the open cannot lead out.
+- Nothing blocks. Only regular files are opened; pipes, sockets and devices are told apart by `lstat`,
+  and the open itself does not wait.
+- Nothing raises. What the system refuses to give comes back as a `File` with a `Problem`.
+
+A torn save. An editor that truncates and rewrites a file in place can be met half-way. If the size or
+the time of modification moved while the bytes were read, they are read again, three times at most, and
+after that the file is reported as unreadable rather than judged on a mixture. A half that lies still
+between two writes of the editor looks like any broken file here; whoever watches waits a grace period
+before it shows what was found in it. A save by rename is never torn: the open descriptor keeps the old
+file whole.
+"""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from ..orchestration.files import Entry, File, decode
+from ..orchestration.findings import Problem
+
+MEBIBYTE = 1 << 20
+MAX_BYTES = 8 * MEBIBYTE
+"""Text of larger files is not read."""
+MAX_HASHED_BYTES = 256 * MEBIBYTE
+"""Larger files get no digest either: a sparse file of a terabyte would be hashed for half an hour."""
+UNSAVED_MTIME_NS = 2**63 - 1
+"""Unsaved text is judged as if it were saved this moment, so it is newer than everything on disk."""
+
+_READS = 3
+_CHUNK = MEBIBYTE
+_CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0)
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_FILE = os.O_RDONLY | _CLOEXEC | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+_FILE |= getattr(os, "O_BINARY", 0)
+_LISTED = os.O_RDONLY | _CLOEXEC | _NOFOLLOW | getattr(os, "O_DIRECTORY", 0)
+# A folder that may be entered but not listed can still lead to a file.
+_ENTERED = _LISTED | getattr(os, "O_PATH", 0)
+_HAS_DESCRIPTORS = bool(_NOFOLLOW) and os.open in os.supports_dir_fd and os.scandir in os.supports_fd
+
+# What a strict open says when a link stands in the way; BSDs answer EMLINK.
+_MAYBE_LINK = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
+_MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL)
+
+T = TypeVar("T")
+
+
+class _RefusedError(Exception):
+    """Why a path is not read although the system might have given it."""
+
+
+class _FolderError(Exception):
+    """The path is a folder: no file, and nothing wrong with it."""
+
+
+class _Opened(NamedTuple):
+    descriptor: int
+    status: os.stat_result
+
+
+class DiskFiles:
+    """A frozen view of one root: each path is looked at once, later questions get the same answer.
+
+    `overlay` is unsaved editor text by root-relative path; it wins over the disk.
+    `reads`, `listings` and `unlisted` say what was looked at so far; `unlisted` names the folders that
+    exist but could not be listed, which an empty listing alone would hide.
+    """
+
+    def __init__(self, root: Path | str, overlay: Mapping[str, str] | None = None) -> None:
+        self.root = os.path.realpath(root)
+        self.overlay = dict(overlay or {})
+        self.reads: dict[str, File] = {}
+        self.listings: dict[str, Mapping[str, Entry]] = {}
+        self.unlisted: dict[str, Problem] = {}
+
+    def read(self, path: str) -> File:
+        """The file at `path`.
+
+        `exists` is False for what is missing, a folder, or anything that is no regular file inside the
+        root; it is True, with a problem, when the system refused to say more (permissions, a bad disk):
+        what cannot be read never passes for absent.
+        """
+        if path not in self.reads:
+            self.reads[path] = self._read(path)
+        return self.reads[path]
+
+    def list(self, folder: str) -> Mapping[str, Entry]:
+        """The names in a folder, sorted; empty when there is none or it cannot be listed."""
+        if folder not in self.listings:
+            self.listings[folder] = self._list(folder)
+        return self.listings[folder]
+
+    def read_set(self) -> Mapping[str, str]:
+        """Every path that was read, sorted -> its digest, "missing" or "unreadable". No folders."""
+        return {path: _seen(self.reads[path]) for path in sorted(self.reads)}
+
+    def _read(self, path: str) -> File:
+        if reason := refusal(path):
+            return _unreadable(path, reason)
+        file = self._checked(path, _read_file(self.root, path))
+        if path not in self.overlay:
+            return file
+        unsaved = _unsaved(path, self.overlay[path])
+        return file if file.exists and file.digest == unsaved.digest else unsaved
+
+    def _checked(self, path: str, file: File) -> File:
+        folder, _, name = path.rpartition("/")
+        if not file.exists and file.problem is None:
+            listed = self.listings.get(folder, {}).get(name)
+            if listed is not None and listed.kind == "file":
+                return File(
+                    path, problem=Problem("artifact-missing", "it vanished while the folder was read")
+                )
+        return file
+
+    def _list(self, folder: str) -> Mapping[str, Entry]:
+        names: dict[str, Entry] = {}
+        if not (folder and refusal(folder)):
+            try:
+                names = _list_folder(self.root, folder)
+            except _RefusedError as error:
+                self.unlisted[folder] = Problem("artifact-unreadable", str(error))
+            except OSError as error:
+                if error.errno not in _MISSING:
+                    self.unlisted[folder] = Problem("artifact-unreadable", _told(error))
+        names.update(self._unsaved_entries(folder))
+        return dict(sorted(names.items()))
+
+    def _unsaved_entries(self, folder: str) -> Iterator[tuple[str, Entry]]:
+        prefix = f"{folder}/" if folder else ""
+        for path in self.overlay:
+            if path.startswith(prefix) and not refusal(path):
+                name, _, below = path[len(prefix) :].partition("/")
+                file = File(path) if below else self.read(path)
+                yield name, Entry(name, "folder" if below else "file", file.size, file.mtime_ns)
+
+
+def refusal(path: str, windows: bool = os.sep == "\\") -> str | None:
+    """Why `path` cannot name a file below a root, or None when it can."""
+    if "\0" in path:
+        return "the path holds a NUL byte"
+    # On Windows a backslash separates, and a colon names a drive or a stream of another file.
+    if windows and ("\\" in path or ":" in path):
+        return "the path holds a backslash or a colon"
+    if path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
+        return "the path does not lead to a file below the root"
+    return None
+
+
+def _seen(file: File) -> str:
+    if file.digest:
+        return file.digest
+    return "unreadable" if file.exists or _is_refused(file) else "missing"
+
+
+def _is_refused(file: File) -> bool:
+    return file.problem is not None and file.problem.code == "artifact-unreadable"
+
+
+def _unreadable(path: str, message: str, exists: bool = False) -> File:
+    return File(path, exists, problem=Problem("artifact-unreadable", message))
+
+
+def _told(error: OSError) -> str:
+    return (error.strerror or "the system could not read it").lower()
+
+
+def _too_large(path: str, size: int, digest: str, mtime_ns: int) -> File:
+    message = f"the file is {math.ceil(size / MEBIBYTE)} MB; at most {MAX_BYTES // MEBIBYTE} MB are read"
+    return File(path, True, None, digest, size, mtime_ns, Problem("artifact-unreadable", message))
+
+
+def _unsaved(path: str, text: str) -> File:
+    # Editors may hand over half a surrogate pair; decoding then reports it instead of failing here.
+    raw = text.encode("utf-8", "surrogatepass")
+    if len(raw) > MAX_BYTES:
+        return _too_large(path, len(raw), sha256(raw).hexdigest()[:16], UNSAVED_MTIME_NS)
+    return decode(path, raw, UNSAVED_MTIME_NS)
+
+
+# --- reading one file
+
+
+def _read_file(root: str, path: str) -> File:
+    try:
+        opened = _open_file(root, path)
+    except _FolderError:
+        return File(path)
+    except _RefusedError as error:
+        return _unreadable(path, str(error))
+    except OSError as error:
+        return (
+            File(path)
+            if error.errno in _MISSING
+            else _unreadable(path, _told(error), error.errno != errno.ELOOP)
+        )
+    try:
+        return _name_checked(_content(path, opened))
+    except OSError as error:
+        return _unreadable(path, _told(error), True)
+    finally:
+        os.close(opened.descriptor)
+
+
+def _name_checked(file: File) -> File:
+    try:
+        file.path.encode()
+    except UnicodeEncodeError:
+        problem = Problem("artifact-unreadable", "the name of the file is not UTF-8")
+        return File(file.path, True, None, file.digest, file.size, file.mtime_ns, problem)
+    return file
+
+
+def _content(path: str, opened: _Opened) -> File:
+    before = opened.status
+    for _ in range(_READS):
+        os.lseek(opened.descriptor, 0, os.SEEK_SET)
+        raw = _bytes(opened.descriptor, before.st_size)
+        if len(raw) > MAX_BYTES:
+            digest, size = _hashed(opened.descriptor, raw)
+            return _too_large(path, size, digest, before.st_mtime_ns)
+        after = os.fstat(opened.descriptor)
+        if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
+            return decode(path, raw, after.st_mtime_ns)
+        before = after
+    return _unreadable(path, "the file changed each time it was read", True)
+
+
+def _bytes(descriptor: int, expected: int) -> bytes:
+    """The bytes up to the end of the file, or one more than `MAX_BYTES`."""
+    chunks: list[bytes] = []
+    left = MAX_BYTES + 1
+    while left and (chunk := os.read(descriptor, min(left, max(expected, 0) + 1))):
+        chunks.append(chunk)
+        left -= len(chunk)
+    return b"".join(chunks)
+
+
+def _hashed(descriptor: int, start: bytes) -> tuple[str, int]:
+    """(digest, size) of the whole file whose first bytes are `start`; digest "" past the limit."""
+    size = max(os.fstat(descriptor).st_size, len(start))
+    if size > MAX_HASHED_BYTES:
+        return "", size
+    hashing, total = sha256(start), len(start)
+    while total <= MAX_HASHED_BYTES and (chunk := os.read(descriptor, _CHUNK)):
+        hashing.update(chunk)
+        total += len(chunk)
+    return ("" if total > MAX_HASHED_BYTES else hashing.hexdigest()[:16]), total
+
+
+# --- opening without leaving the root
+
+
+def _inside(root: str, real: str) -> str | None:
+    """The root-relative POSIX path of a resolved path; None outside of the root."""
+    prefix = root if root.endswith(os.sep) else root + os.sep
+    if os.path.normcase(real) == os.path.normcase(root):
+        return ""
+    if not os.path.normcase(real).startswith(os.path.normcase(prefix)):
+        return None
+    return real[len(prefix) :].replace(os.sep, "/")
+
+
+def _full(root: str, path: str) -> str:
+    return os.path.join(root, *path.split("/"))  # noqa: PTH118 - a Path for each of 10,000 names is slow
+
+
+def _resolved(root: str, path: str) -> str:
+    real = _inside(root, os.path.realpath(_full(root, path)))
+    if real is None:
+        raise _RefusedError("the link leads out of the root")
+    return real
+
+
+def _through_links(root: str, path: str, strictly: Callable[[str, str], T]) -> T:
+    """What `strictly` gives for `path`; when a link stands in the way, for the path it resolves to."""
+    try:
+        return strictly(root, path)
+    except OSError as error:
+        real = _resolved(root, path) if error.errno in _MAYBE_LINK else path
+        if real == path:
+            raise
+    return strictly(root, real)
+
+
+@contextmanager
+def _entered(root: str, folder: str, flags: int) -> Iterator[int]:
+    """A descriptor of `folder`, opened name by name so that no link is followed."""
+    names = [name for name in folder.split("/") if name]
+    descriptor = os.open(root, _ENTERED if names else flags)
+    try:
+        for position, name in enumerate(names, 1):
+            below = os.open(name, flags if position == len(names) else _ENTERED, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = below
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _regular(status: os.stat_result) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise _FolderError
+    if not stat.S_ISREG(status.st_mode):
+        raise _RefusedError("it is not a regular file")
+
+
+def _open_strictly(root: str, path: str) -> _Opened:
+    folder, _, name = path.rpartition("/")
+    with _entered(root, folder, _ENTERED) as parent:
+        # Asked before the open: opening a device can already do something.
+        status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+        if stat.S_ISLNK(status.st_mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        _regular(status)
+        return _settled(os.open(name, _FILE, dir_fd=parent))
+
+
+def _settled(descriptor: int) -> _Opened:
+    """The open file and its status, after the last look at what was really opened."""
+    try:
+        status = os.fstat(descriptor)
+        _regular(status)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return _Opened(descriptor, status)
+
+
+def _open_from_root(root: str, path: str) -> _Opened:
+    return _through_links(root, path, _open_strictly)
+
+
+def _open_by_name(root: str, path: str) -> _Opened:
+    """For systems without folder descriptors (Windows): resolve, open, and resolve again."""
+    real = _resolved(root, path)
+    name = _full(root, real)
+    _regular(os.lstat(name))
+    opened = _settled(os.open(name, _FILE))
+    if os.path.realpath(name) != name:
+        os.close(opened.descriptor)
+        raise _RefusedError("the path changed while it was read")
+    return opened
+
+
+# --- listing one folder
+
+
+def _list_strictly(root: str, folder: str) -> dict[str, Entry]:
+    with _entered(root, folder, _LISTED) as descriptor, os.scandir(descriptor) as entries:
+        return _entries(root, folder, entries)
+
+
+def _list_from_root(root: str, folder: str) -> dict[str, Entry]:
+    return _through_links(root, folder, _list_strictly)
+
+
+def _list_by_name(root: str, folder: str) -> dict[str, Entry]:
+    real = _resolved(root, folder) if folder else ""
+    with os.scandir(_full(root, real)) as entries:
+        return _entries(root, real, entries)
+
+
+def _entries(root: str, folder: str, entries: Iterator[os.DirEntry[str]]) -> dict[str, Entry]:
+    return {entry.name: _entry(root, folder, entry) for entry in entries}
+
+
+def _entry(root: str, folder: str, entry: os.DirEntry[str]) -> Entry:
+    """Folders need no further call to the system, files one; a link is resolved."""
+    try:
+        if entry.is_symlink():
+            return _linked(root, folder, entry.name)
+        if entry.is_dir(follow_symlinks=False):
+            return Entry(entry.name, "folder")
+        status = entry.stat(follow_symlinks=False)
+    except OSError:
+        # It vanished or is out of reach; the name was there, and read() says more.
+        return Entry(entry.name, "other")
+    return _described(entry.name, status)
+
+
+def _described(name: str, status: os.stat_result) -> Entry:
+    if stat.S_ISREG(status.st_mode):
+        return Entry(name, "file", status.st_size, status.st_mtime_ns)
+    return Entry(name, "folder" if stat.S_ISDIR(status.st_mode) else "other")
+
+
+def _linked(root: str, folder: str, name: str) -> Entry:
+    real = os.path.realpath(_full(root, f"{folder}/{name}" if folder else name))
+    target = _inside(root, real)
+    if target is None:
+        return Entry(name, "other")
+    # A link to a folder that holds it would make every search below it run in circles.
+    if target == "" or f"{folder}/".startswith(f"{target}/"):
+        return Entry(name, "other")
+    return _described(name, os.lstat(real))
+
+
+_open_file = _open_from_root if _HAS_DESCRIPTORS else _open_by_name
+_list_folder = _list_from_root if _HAS_DESCRIPTORS else _list_by_name
