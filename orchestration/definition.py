@@ -158,7 +158,7 @@ STRUCTS: dict[str, dict[str, Key]] = {
         "gates": Key(map_of(struct("gate")), "criteria that must hold after a phase"),
         "progress": Key(struct("progress"), "how much is done; without it the tasks of the plan"),
         "notes": Key(map_of(struct("note")), "text shown with the next step"),
-        "effects": Key(map_of(Shape("either", cel(), other=WRITES)), "what an event writes: EVENT or PHASE.EVENT to path to value"),
+        "effects": Key(map_of(Shape("some", WRITES)), "what an event writes: EVENT or PHASE.EVENT to path to value"),
     },
     "runs": {
         "at": Key(list_of(TEXT), "globs of folders, relative to the root", True),
@@ -210,7 +210,7 @@ STRUCTS: dict[str, dict[str, Key]] = {
         "read": Key(map_of(struct("report form")), "phase to what its report looks like", True),
     },
     "report form": {
-        "heading": Key(Shape("either", TEXT, other=Shape("either", TEXT, other=map_of(TEXT))), "how its heading begins"),
+        "heading": Key(Shape("either", TEXT, other=map_of(TEXT)), "how its heading begins; a map gives the outcome it means"),
         "outcome": Key(TEXTS, "fields that hold the verdict"),
         "stage": Key(TEXT, "the field that names the stage"),
         "task": Key(TEXT, "the field that names the task"),

@@ -11,10 +11,11 @@ import json
 import re
 import sys
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from json.decoder import scanstring  # pyright: ignore[reportAttributeAccessIssue]
 from math import isfinite
+from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 
 import yaml
@@ -71,10 +72,6 @@ def _syntax_problem(text: str, code: str, offset: int, sentence: str) -> Problem
         word = _WORD.match(text, offset)
     end = word.end() if word else offset
     return Problem(code, sentence, span_between(text, offset, end))
-
-
-def _unreadable(code: str, problem: Problem) -> Document:
-    return Document(None, (problem._replace(code=code),), False)
 
 
 # --- JSON -------------------------------------------------------------------------------------------
@@ -317,7 +314,7 @@ def fold_dotted(data: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
         target = folded
         for part in parents:
             below = target.get(part)
-            if id(below) not in ours:
+            if not isinstance(below, dict) or id(below) not in ours:
                 below = dict(below) if isinstance(below, dict) else {}
                 ours.add(id(below))
                 target[part] = below
@@ -353,7 +350,7 @@ class Node(NamedTuple):
     kind: str
     value: dict[str, Node] | list[Node] | str
     span: Span
-    keys: dict[str, Span]
+    keys: Mapping[str, Span]
     style: str
     start: int
 
@@ -392,16 +389,17 @@ def locate_yaml(text: str, path: tuple[str | int, ...], key: bool = False) -> Sp
     node, problems = _Builder(text, "artifact-unreadable", "duplicate-key").build()
     if any(problem.code != "duplicate-key" for problem in problems):
         return None
-    key_span = None
+    parent = None
     for step in path:
-        key_span = node.keys.get(step) if node and isinstance(step, str) else None
-        node = _child(node, step) if node else None
+        parent, node = node, _child(node, step)
+    if key:
+        return parent.keys.get(str(path[-1])) if parent and node else None
+    return node.span if node else None
+
+
+def _child(node: Node | None, step: str | int) -> Node | None:
     if node is None:
         return None
-    return key_span if key else node.span
-
-
-def _child(node: Node, step: str | int) -> Node | None:
     if isinstance(node.value, dict) and isinstance(step, str):
         return node.value.get(step)
     if isinstance(node.value, list) and isinstance(step, int) and 0 <= step < len(node.value):
@@ -444,9 +442,20 @@ class _Builder:
         if len(self.text) > MAX_YAML_LENGTH:
             self.refuse(f"longer than {MAX_YAML_LENGTH // 1024} KB", Span(0, 0, 0, 0))
             return None, self.problems
+        readers: dict[type, Callable[[Any], None]] = {
+            yaml.ScalarEvent: self.scalar,
+            yaml.MappingStartEvent: self.enter,
+            yaml.SequenceStartEvent: self.enter,
+            yaml.MappingEndEvent: self.leave,
+            yaml.SequenceEndEvent: self.leave,
+            yaml.AliasEvent: self.alias,
+            yaml.DocumentStartEvent: self.document,
+        }
         try:
             for event in yaml.parse(self.text, Loader=yaml.CSafeLoader):
-                self.take(event)
+                read = readers.get(type(event))
+                if read:
+                    read(event)
                 if len(self.problems) >= MAX_PROBLEMS or len(self.open) > MAX_YAML_DEPTH:
                     break
         except yaml.YAMLError as error:
@@ -456,23 +465,15 @@ class _Builder:
     def refuse(self, sentence: str, span: Span) -> None:
         self.problems.append(Problem(self.code, sentence, span))
 
-    def take(self, event: Any) -> None:
-        if isinstance(event, yaml.ScalarEvent):
-            self.check(event)
-            self.add(self.scalar(event))
-        elif isinstance(event, yaml.CollectionStartEvent):
-            self.check(event)
-            self.enter(event)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            self.leave(event)
-        elif isinstance(event, yaml.AliasEvent):
+    def document(self, event: Any) -> None:
+        if self.root:
             span = self.span(event.start_mark, event.end_mark)
-            self.refuse(f"aliases are not allowed; write the value out instead of *{event.anchor}", span)
-            self.add(Node("scalar", f"*{event.anchor}", span, {}, "", event.start_mark.index + self.shift))
-        elif isinstance(event, yaml.DocumentStartEvent) and self.root:
-            self.refuse(
-                "a second document begins here; a file holds one", self.span(event.start_mark, event.end_mark)
-            )
+            self.refuse("a second document begins here; a file holds one", span)
+
+    def alias(self, event: Any) -> None:
+        span = self.span(event.start_mark, event.end_mark)
+        self.refuse(f"aliases are not allowed; write the value out instead of *{event.anchor}", span)
+        self.add(Node("scalar", f"*{event.anchor}", span, _NO_KEYS, "", event.start_mark.index + self.shift))
 
     def check(self, event: Any) -> None:
         """Refuse an anchor and a tag, each where it is written."""
@@ -482,28 +483,28 @@ class _Builder:
             sentence = f"anchors are not allowed; remove &{event.anchor}"
             self.refuse(sentence, span_between(self.text, at, at + len(event.anchor) + 1))
         if event.tag:
-            tag = _TAG.search(self.text, start)
-            span = (
-                span_between(self.text, *tag.span()) if tag else self.span(event.start_mark, event.end_mark)
-            )
+            at = self.text.index("!", start)
+            span = span_between(self.text, at, at + len(_TAG.findall(self.text, at)[0]))
             self.refuse("tags are not allowed; how a value is read depends on its key alone", span)
 
-    def scalar(self, event: Any) -> Node:
-        start = event.start_mark.index + self.shift
-        style = event.style or ""
-        if style in ("|", ">"):
+    def scalar(self, event: Any) -> None:
+        if event.anchor or event.tag:
+            self.check(event)
+        begin, style = event.start_mark, event.style or ""
+        start = begin.index + self.shift
+        if style in _BLOCK_STYLES:
             # libyaml lets a block scalar end where the next line with text begins.
-            end = len(self.text[: event.end_mark.index + self.shift].rstrip(_SPACES))
-            span = span_between(self.text, start, end)
+            source = self.text[start : event.end_mark.index + self.shift].rstrip(_SPACES)
+            span = span_between(self.text, start, start + len(source))
         else:
-            span = self.span(event.start_mark, event.end_mark)
-        return Node("scalar", event.value, span, {}, style, start)
+            span = self.span(begin, event.end_mark)
+        self.add(Node("scalar", event.value, span, _NO_KEYS, style, start))
 
     def enter(self, event: Any) -> None:
+        self.check(event)
         span = self.span(event.start_mark, event.start_mark)
-        self.open.append(
-            _Open({} if isinstance(event, yaml.MappingStartEvent) else [], event.start_mark, span)
-        )
+        value = {} if isinstance(event, yaml.MappingStartEvent) else []
+        self.open.append(_Open(value, event.start_mark, span))
         if len(self.open) > MAX_YAML_DEPTH:
             self.refuse(f"nested more than {MAX_YAML_DEPTH} levels deep", span)
 
@@ -545,6 +546,8 @@ class _Builder:
         return node.value
 
 
+_BLOCK_STYLES = ("|", ">")
+_NO_KEYS: Mapping[str, Span] = MappingProxyType({})
 _TAG = re.compile(r"!(?:<[^>\s]*>|[^\s,\[\]{}]*)")
 # What libyaml takes for space and line ends.
 _SPACES = " \t\r\n\x85\u2028\u2029"
@@ -680,7 +683,7 @@ def _place_of(text: str, node: Node, offset: int) -> tuple[int, int]:
 
 def _content(text: str, node: Node) -> int:
     """Where the text of a scalar begins, behind its quote or the line with its mark."""
-    if node.style in ("|", ">"):
+    if node.style in _BLOCK_STYLES:
         return _BLOCK_HEADER.match(text, node.start).end()  # pyright: ignore[reportOptionalMemberAccess]
     return node.start + len(node.style)
 

@@ -160,25 +160,29 @@ def _few(items: list, name: str) -> list:
 
 
 def _records(pattern: dict) -> list:
-    return _few(_CONTEXT.get().records.pick(pattern), "records")
+    context = _CONTEXT.get()
+    return _few(context.touch(context.records.pick(pattern)), "records")
 
 
 def _records_since(mark: dict, pattern: dict) -> list:
-    return _few(_CONTEXT.get().records.since(mark, pattern), "records_since")
+    context = _CONTEXT.get()
+    return _few(context.touch(context.records.since(mark, pattern)), "records_since")
 
 
 def _newest_record(pattern: dict) -> object:
-    records = _CONTEXT.get().records
-    found = records.pick(pattern)
-    return found[-1] if found else records.empty
+    context = _CONTEXT.get()
+    found = context.records.pick(pattern)
+    return context.touch(found[-1:])[0] if found else context.records.empty
 
 
 def _count(pattern: dict) -> int:
-    return len(_CONTEXT.get().records.pick(pattern))
+    context = _CONTEXT.get()
+    return len(context.touch(context.records.pick(pattern)))
 
 
 def _count_since(mark: dict, pattern: dict) -> int:
-    return len(_CONTEXT.get().records.since(mark, pattern))
+    context = _CONTEXT.get()
+    return len(context.touch(context.records.since(mark, pattern)))
 
 
 def _shown(tasks: list, name: str) -> list:
@@ -253,6 +257,14 @@ _FUNCTIONS = [
 FUNCTION_NAMES = tuple(
     "where after newest keep by joined records records_since count count_since open_stage".split()
 ) + tuple(_TASK_FUNCTIONS)
+def _edit(name: str, *parameters: str) -> object:
+    """A function of effects: it describes an edit of a plan as a map, and edits nothing."""
+    kinds = [TYPES[kind] for kind in parameters]
+    return _D(name, [_O(f"{name}_edit", _MAP, kinds, False, lambda *values: {"edit": name, "with": list(values)})])
+
+
+# Edits of a plan (seed 004, steps 4c and "Create fix tasks"), carried out by the plan's dialect.
+_EDITS = [_edit("check_tasks", "string"), _edit("append_stage", "string", "list"), _edit("set_status", "string", "string")]
 _EXTENSIONS = [ext_optional.ExtOptional(), ext_strings.ExtStrings()]
 
 
@@ -397,10 +409,12 @@ class Language:
     """The names a workflow's expressions may use.
 
     `variables` are bound at evaluation and converted when first touched; `facts` are computed on
-    demand; both map a name (dotted ones too) to one of TYPES. `extra` names exist in effects only.
+    demand; both map a name (dotted ones too) to one of TYPES. `effects` adds the functions that describe
+    edits of a plan.
     """
 
-    def __init__(self, variables: Mapping[str, str], facts: Mapping[str, str]):
+    def __init__(self, variables: Mapping[str, str], facts: Mapping[str, str], effects: bool = False):
+        self.functions = _FUNCTIONS + (_EDITS if effects else [])
         self.variables = dict(variables)
         self.facts = dict(facts)
         self.sets: set[str] = set()
@@ -491,7 +505,7 @@ class Language:
     def _type(self, source: str) -> str:
         if self._checking is None:
             names = {name: TYPES[kind] for name, kind in (self.variables | self.facts).items()}
-            self._checking = cel.NewEnv(variables=names, functions=_FUNCTIONS, extensions=_EXTENSIONS)
+            self._checking = cel.NewEnv(variables=names, functions=self.functions, extensions=_EXTENSIONS)
         try:
             return _type_word(self._checking.compile(source).return_type())
         except RuntimeError as error:
@@ -536,7 +550,7 @@ class Language:
     def environment(self) -> cel.Env:
         if self._running is None:
             names = {name: TYPES[kind] for name, kind in self.variables.items()}
-            functions = _FUNCTIONS + [f for name, kind in self.facts.items() for f in self._fact_functions(name, kind)]
+            functions = self.functions + [f for name, kind in self.facts.items() for f in self._fact_functions(name, kind)]
             self._running = cel.NewEnv(variables=names, functions=functions, extensions=_EXTENSIONS)
             self._programs = {}
         return self._running
@@ -627,6 +641,8 @@ class Context:
         self.facts: dict[str, Outcome] = {}
         self._resolve = resolve
         self._members: dict[str, list] = {}
+        self.touched: dict[str, list] = {}
+        self._touching: list = []
         self._activation = language.environment.Activation(dict(variables))
 
     def value(self, expression: Expression) -> Outcome:
@@ -675,12 +691,26 @@ class Context:
         if outcome is None:
             # A value in the making that needs itself finds this; definitions with cycles are refused at load.
             self.facts[name] = Outcome(None, "is being computed")
+            outer, self._touching = self._touching, []
             try:
                 outcome = Outcome(self._resolve(name))
             except Unknown as error:
                 outcome = Outcome(None, str(error))
             self.facts[name] = outcome
+            self.touched[name], self._touching = self._touching, outer
         return outcome
+
+    def touch(self, records: list) -> list:
+        """Note the newest of the records that a fact or guard looked at, for its evidence."""
+        self._touching += records[-3:]
+        return records
+
+    def touching(self, expression: Expression) -> list:
+        """The records that the expression itself looks at, the facts in it left out."""
+        outer, self._touching = self._touching, []
+        self.value(expression)
+        found, self._touching = self._touching, outer
+        return found
 
     def members(self, name: str) -> list:
         """The tasks of a value that is a set of tasks, however many. Raises ValueError if it has no value."""

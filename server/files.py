@@ -24,7 +24,6 @@ import math
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -137,7 +136,7 @@ class DiskFiles:
                 if error.errno not in _MISSING:
                     self.unlisted[folder] = Problem("artifact-unreadable", _told(error))
         names.update(self._unsaved_entries(folder))
-        return dict(sorted(names.items()))
+        return {name: names[name] for name in sorted(names)}
 
     def _unsaved_entries(self, folder: str) -> Iterator[tuple[str, Entry]]:
         prefix = f"{folder}/" if folder else ""
@@ -296,19 +295,17 @@ def _through_links(root: str, path: str, strictly: Callable[[str, str], T]) -> T
     return strictly(root, real)
 
 
-@contextmanager
-def _entered(root: str, folder: str, flags: int) -> Iterator[int]:
+def _enter(root: str, folder: str, flags: int) -> int:
     """A descriptor of `folder`, opened name by name so that no link is followed."""
-    names = [name for name in folder.split("/") if name]
+    names = folder.split("/") if folder else []
     descriptor = os.open(root, _ENTERED if names else flags)
-    try:
-        for position, name in enumerate(names, 1):
-            below = os.open(name, flags if position == len(names) else _ENTERED, dir_fd=descriptor)
-            os.close(descriptor)
-            descriptor = below
-        yield descriptor
-    finally:
-        os.close(descriptor)
+    for left, name in zip(range(len(names) - 1, -1, -1), names, strict=True):
+        above = descriptor
+        try:
+            descriptor = os.open(name, _ENTERED if left else flags, dir_fd=above)
+        finally:
+            os.close(above)
+    return descriptor
 
 
 def _regular(status: os.stat_result) -> None:
@@ -320,13 +317,16 @@ def _regular(status: os.stat_result) -> None:
 
 def _open_strictly(root: str, path: str) -> _Opened:
     folder, _, name = path.rpartition("/")
-    with _entered(root, folder, _ENTERED) as parent:
+    parent = _enter(root, folder, _ENTERED)
+    try:
         # Asked before the open: opening a device can already do something.
         status = os.stat(name, dir_fd=parent, follow_symlinks=False)
         if stat.S_ISLNK(status.st_mode):
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         _regular(status)
         return _settled(os.open(name, _FILE, dir_fd=parent))
+    finally:
+        os.close(parent)
 
 
 def _settled(descriptor: int) -> _Opened:
@@ -334,7 +334,7 @@ def _settled(descriptor: int) -> _Opened:
     try:
         status = os.fstat(descriptor)
         _regular(status)
-    except BaseException:
+    except (OSError, _FolderError, _RefusedError):
         os.close(descriptor)
         raise
     return _Opened(descriptor, status)
@@ -360,8 +360,12 @@ def _open_by_name(root: str, path: str) -> _Opened:
 
 
 def _list_strictly(root: str, folder: str) -> dict[str, Entry]:
-    with _entered(root, folder, _LISTED) as descriptor, os.scandir(descriptor) as entries:
-        return _entries(root, folder, entries)
+    descriptor = _enter(root, folder, _LISTED)
+    try:
+        with os.scandir(descriptor) as entries:
+            return _entries(root, folder, entries)
+    finally:
+        os.close(descriptor)
 
 
 def _list_from_root(root: str, folder: str) -> dict[str, Entry]:

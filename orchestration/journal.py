@@ -1,0 +1,215 @@
+"""The journal: append-only lines that record reports, transitions and decisions of a run.
+
+One JSON object a line; `prev` is the digest of the line before (design, section 6). Reading never
+raises: a line that cannot be read in the middle makes the whole journal `broken`, at the end it is
+torn and ignored. What a fork costs is decided here too: failures of both heads count, passes and
+approvals only of the longer one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from .documents import read_json
+from .files import digest_of
+from .findings import Problem, Span
+
+KINDS = ("start", "report", "transition", "question", "answer", "override", "claim", "release", "violation", "relink")
+DECISIONS = ("answer", "override")
+# Outcomes that stand against a run in any workflow; they count even on the losing side of a fork.
+FAILURES = ("fail", "failed", "error", "blocked")
+
+_EMPTY: dict[str, object] = {
+    "seq": 0,
+    "at": "",
+    "kind": "",
+    "workflow": "",
+    "definition": "",
+    "phase": "",
+    "stage": "",
+    "task": "",
+    "tasks": [],
+    "outcome": "",
+    "next": "",
+    "iteration": 0,
+    "question": "",
+    "scope": "",
+    "option": "",
+    "why": "",
+    "gates": [],
+    "phases": [],
+    "about": "",
+    "files": [],
+    "message": "",
+    "manual_criteria": [],
+    "path": "",
+    "actor": "",
+    "channel": "",
+    "mac": "",
+    "prev": "",
+}
+FIELDS = tuple(_EMPTY)
+
+Record = dict[str, object]
+# Which of some decision lines a person made; the caller knows keys and commits, the journal does not.
+Verify = Callable[[Sequence[str]], frozenset[int]]
+
+
+def record(**fields: object) -> Record:
+    """A record with every field there, empty where nothing is given, so that guards need no `has`."""
+    return {**_EMPTY, **fields}
+
+
+EMPTY_RECORD: Mapping[str, object] = record()
+
+
+class Journal(NamedTuple):
+    """A journal as read. `records` are in the order of the chain, `lines` are their
+    zero-based line numbers; `head` is the digest of the last line.
+
+    `broken` says that a line in the middle cannot be trusted; then there are no records.
+    """
+
+    records: tuple[Record, ...] = ()
+    lines: tuple[int, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    head: str = ""
+    broken: bool = False
+    forked: bool = False
+
+
+class _Line(NamedTuple):
+    number: int
+    text: str
+    record: Record
+    digest: str
+
+
+def read_journal(text: str, verify: Verify = lambda lines: frozenset()) -> Journal:
+    """The journal in `text`. `verify(lines)` gives the indexes of the decision lines that a person made."""
+    lines, problems = _lines(text)
+    if any(problem.code == "journal-invalid" for problem in problems):
+        return Journal((), (), tuple(problems), broken=True)
+    chain, lost, unlinked = _chain(lines)
+    if unlinked:
+        wrong = [_at(line, "journal-invalid", "does not follow any line: one was changed or taken out") for line in unlinked]
+        return Journal((), (), tuple(problems + wrong), broken=True)
+    if lost:
+        problems.append(_at(lost[0], "journal-forked", f"a second line follows the same line; {len(lost)} records await repair"))
+    kept = [*chain, *(line for line in lost if _counts_against(line.record))]
+    refused = _unverified(kept, verify)
+    problems += [_at(line, "decision-unverified", "no proof that a person made this decision; it does not count") for line in refused]
+    numbers = {line.number for line in refused}
+    counted = [line for line in kept if line.number not in numbers]
+    records, numbered = tuple(line.record for line in counted), tuple(line.number for line in counted)
+    return Journal(records, numbered, tuple(problems), chain[-1].digest if chain else "", forked=bool(lost))
+
+
+def _lines(text: str) -> tuple[list[_Line], list[Problem]]:
+    raw = text.split("\n")
+    # A line that stands twice (a union merge may do that) is one record.
+    found: dict[str, _Line] = {}
+    problems: list[Problem] = []
+    last = max((number for number, line in enumerate(raw) if line.strip()), default=-1)
+    for number, line in enumerate(raw):
+        if not line.strip():
+            continue
+        line = line.removesuffix("\r")
+        entry, why = _record(line)
+        if entry is not None:
+            digest = digest_of(line)
+            found.setdefault(digest, _Line(number, line, entry, digest))
+            continue
+        code, message = ("journal-torn", "cut off while it was written") if number == last else ("journal-invalid", why)
+        problems.append(Problem(code, message, Span(number, 0, number, len(line))))
+    return list(found.values()), problems
+
+
+def _record(line: str) -> tuple[Record | None, str]:
+    document = read_json(line)
+    if not document.readable or not isinstance(document.data, dict):
+        return None, "is no JSON object"
+    data = {key: value for key, value in document.data.items() if value is not None}
+    for name, empty in _EMPTY.items():
+        if name in data and type(data[name]) is not type(empty):
+            return None, f"{name} must be a {_type_name(empty)}"
+    if data.get("kind") not in KINDS:
+        return None, f"unknown kind {data.get('kind')!r}"
+    return {**_EMPTY, **{name: data[name] for name in _EMPTY if name in data}}, ""
+
+
+def _type_name(value: object) -> str:
+    return {str: "text", int: "whole number", list: "list"}[type(value)]
+
+
+def _chain(lines: Sequence[_Line]) -> tuple[list[_Line], list[_Line], list[_Line]]:
+    """(the longest chain, lines off it, lines that follow nothing)."""
+    digests = {line.digest for line in lines}
+    unlinked = [line for line in lines if line.record["prev"] and line.record["prev"] not in digests]
+    if unlinked:
+        return [], [], unlinked
+    following: dict[object, list[_Line]] = {}
+    for line in lines:
+        following.setdefault(line.record["prev"], []).append(line)
+    length = _lengths(following)
+    chain: list[_Line] = []
+    step = following.get("", [])
+    while step:
+        best = max(step, key=lambda line: (length[line.number], -line.number))
+        chain.append(best)
+        step = following.get(best.digest, [])
+    on = {line.number for line in chain}
+    return chain, [line for line in lines if line.number not in on], []
+
+
+def _lengths(following: Mapping[object, list[_Line]]) -> dict[int, int]:
+    """How many records the longest chain from each line has, itself included."""
+    order: list[_Line] = []
+    waiting = list(following.get("", []))
+    while waiting:
+        line = waiting.pop()
+        order.append(line)
+        waiting += following.get(line.digest, [])
+    length: dict[int, int] = {}
+    for line in reversed(order):
+        length[line.number] = 1 + max((length[after.number] for after in following.get(line.digest, [])), default=0)
+    return length
+
+
+def _counts_against(entry: Record) -> bool:
+    return entry["kind"] == "report" and entry["outcome"] in FAILURES
+
+
+def _unverified(lines: Sequence[_Line], verify: Verify) -> list[_Line]:
+    decisions = [line for line in lines if line.record["kind"] in DECISIONS]
+    good = verify([line.text for line in decisions]) if decisions else frozenset()
+    return [line for index, line in enumerate(decisions) if index not in good]
+
+
+def _at(line: _Line, code: str, message: str) -> Problem:
+    return Problem(code, message, Span(line.number, 0, line.number, len(line.text)))
+
+
+class Claim(NamedTuple):
+    """A live claim: `actor` works on `task` until `until`; `seq` is the fencing token."""
+
+    task: str
+    actor: str
+    until: str
+    seq: int
+
+
+def read_claims(text: str, now: str) -> tuple[Claim, ...]:
+    """The claims that are alive at `now` (ISO 8601 in UTC), newest per task, released ones dropped."""
+    live: dict[str, Claim] = {}
+    for line in text.split("\n"):
+        data = read_json(line).data
+        if not isinstance(data, dict) or not isinstance(data.get("task"), str):
+            continue
+        if data.get("kind") == "release":
+            live.pop(data["task"], None)
+        elif data.get("kind") == "claim" and str(data.get("until", "")) > now:
+            seq = data.get("seq")
+            live[data["task"]] = Claim(data["task"], str(data.get("actor", "")), str(data["until"]), seq if isinstance(seq, int) else 0)
+    return tuple(live.values())
