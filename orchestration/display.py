@@ -34,12 +34,16 @@ _INVISIBLE = frozenset(
     )
 )
 _BREAKS = re.compile(r"\r\n|[\r\n\t]")
-_MARKDOWN = re.compile(r"[\\`*_\[\]|~$^=]")
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _LINE_START = re.compile(r"(\d{1,9})([.)])|[-+:]")
-# Mentions, issue references and addresses are recognised after escapes are gone; only a character in
-# between stops them. Written as an entity, it is plain ASCII in what is printed.
-_RECOGNISED = re.compile(r"[@#]|:(?=//)|(?<=www)\.|(?<=mailto):|(?<=xmpp):|(?<=GH)-", re.IGNORECASE)
+_MARKDOWN = re.compile(
+    r"(?P<entity>[\\&<>])|(?P<escaped>[`*_\[\]|~$^=])|(?P<heading>#)"
+    # Mentions, issue references and addresses are recognised after escapes are gone; only a character
+    # in between stops them.
+    r"|@|:(?=//)|(?<=www)\.|(?<=mailto):|(?<=xmpp):|(?<=GH)-",
+    re.IGNORECASE,
+)
+# Nothing visible is added, and as an entity it is plain ASCII in what is printed.
+_CUT = "&#8203;"
 _MERMAID = re.compile(r"(?<=[0-9A-Za-z])[-._](?=[0-9A-Za-z])|([!-/:-@\[-`{-~])")
 
 
@@ -75,20 +79,20 @@ def markdown(text: str, limit: int = LIMIT) -> str:
     """
     line = plain(text, limit).strip(" ")
     start = _LINE_START.match(line)
-    marked = _MARKDOWN.sub(r"\\\g<0>", line)
-    if start is not None:
-        marked = _escaped_start(start) + marked[start.end() :]
-    marked = "".join(_ENTITIES.get(character, character) for character in marked)
-    return _RECOGNISED.sub(_interrupted, marked)
+    if start is None:
+        return _MARKDOWN.sub(_escaped, line)
+    head = f"{start[1]}\\{start[2]}" if start[1] else f"\\{start[0]}"
+    return head + _MARKDOWN.sub(_escaped, line[start.end() :])
 
 
-def _escaped_start(start: re.Match[str]) -> str:
-    return f"{start[1]}\\{start[2]}" if start[1] else f"\\{start[0]}"
-
-
-def _interrupted(match: re.Match[str]) -> str:
-    # A number sign at the start of a line would also be a heading.
-    return f"\\{match[0]}&#8203;" if match[0] == "#" else f"{match[0]}&#8203;"
+def _escaped(match: re.Match[str]) -> str:
+    character = match[0]
+    if match["entity"]:
+        # Never two backslashes: a table takes the second one and the bar after it for an escaped bar.
+        return f"&#{ord(character)};"
+    if match["escaped"]:
+        return f"\\{character}"
+    return f"\\{character}{_CUT}" if match["heading"] else f"{character}{_CUT}"
 
 
 def github_message(text: str, limit: int = LIMIT) -> str:

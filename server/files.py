@@ -309,6 +309,8 @@ def _enter(root: str, folder: str, flags: int) -> int:
 
 
 def _regular(status: os.stat_result) -> None:
+    if stat.S_ISLNK(status.st_mode):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     if stat.S_ISDIR(status.st_mode):
         raise _FolderError
     if not stat.S_ISREG(status.st_mode):
@@ -321,8 +323,6 @@ def _open_strictly(root: str, path: str) -> _Opened:
     try:
         # Asked before the open: opening a device can already do something.
         status = os.stat(name, dir_fd=parent, follow_symlinks=False)
-        if stat.S_ISLNK(status.st_mode):
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         _regular(status)
         return _settled(os.open(name, _FILE, dir_fd=parent))
     finally:
