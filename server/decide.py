@@ -22,11 +22,10 @@ from typing import NamedTuple
 
 import platformdirs
 
+from ..orchestration.journal import DECISIONS
 from .files import MAX_BYTES, refusal
 from .roots import select, toplevel
 
-DECISIONS = frozenset({"answer", "override"})
-"""Kinds of records that only a person may make."""
 KEY_BYTES = 32
 """A shorter key is refused; bytes past 1,024 are not a key of ours."""
 GIT_TIMEOUT_S = 5.0
@@ -87,7 +86,8 @@ def place(root: Path, journal_path: str) -> str:
 def sign(record: Mapping[str, object], key: bytes, where: str) -> str:
     """Hex HMAC-SHA256 over `where` (see `place`) and the record without its `mac`, `prev` included.
 
-    So neither a changed record counts, nor one copied to another run or behind another line.
+    So neither a changed record counts, nor one copied to another run or behind another line. It is the
+    record as its line has it, before a reader fills empty fields in.
     Raises ValueError when the record is no JSON (a NaN).
     """
     signed = {name: value for name, value in record.items() if name != "mac"}
