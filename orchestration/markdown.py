@@ -15,8 +15,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import NamedTuple
+from unicodedata import category
 
 import pyromark
 
@@ -333,7 +334,11 @@ def tables(document: Document) -> Iterator[Table]:
         if _is_delimiter(document, number) and _is_row(document, number - 1):
             header = Row(number - 1, document.lines[number - 1], 0).cells()
             rows, end = _rows(document, number + 1, header)
-            last = rows[-1].span if rows else _within(number, document.lines[number], 0, len(document.lines[number]))
+            last = (
+                rows[-1].span
+                if rows
+                else _within(number, document.lines[number], 0, len(document.lines[number]))
+            )
             start = header[0].span
             yield Table(header, tuple(rows), Span(start.line, start.column, last.end_line, last.end_column))
             number = end
@@ -347,7 +352,7 @@ def _is_delimiter(document: Document, number: int) -> bool:
 
 def _may_hold_rows(document: Document, number: int) -> bool:
     kind = document.kinds[number]
-    return kind in (TEXT, INDENTED, HIDDEN) or kind == LAZY and document.lines[number].lstrip()[:1] == "|"
+    return kind in (TEXT, INDENTED, HIDDEN) or (kind == LAZY and document.lines[number].lstrip()[:1] == "|")
 
 
 def _is_row(document: Document, number: int) -> bool:
@@ -367,9 +372,7 @@ def _rows(document: Document, number: int, header: tuple[Cell, ...]) -> tuple[li
         line = document.lines[number]
         if not line.strip():
             below_blank = True
-        elif not _may_hold_rows(document, number) or _BULLET.match(line):
-            break
-        elif below_blank and not _goes_on(document, number):
+        elif not _goes_on(document, number, below_blank):
             break
         elif _is_row(document, number):
             end = number + 1
@@ -381,8 +384,12 @@ def _rows(document: Document, number: int, header: tuple[Cell, ...]) -> tuple[li
     return rows, end
 
 
-def _goes_on(document: Document, number: int) -> bool:
-    """Whether a line below an empty one is a further row, not the header of the next table."""
+def _goes_on(document: Document, number: int, below_blank: bool) -> bool:
+    """Whether a table goes on at a line. Below an empty line only rows do, and no header of another table."""
+    if not _may_hold_rows(document, number) or _BULLET.match(document.lines[number]):
+        return False
+    if not below_blank:
+        return True
     below = number + 1
     is_header = below < len(document.lines) and _is_delimiter(document, below)
     return document.lines[number].lstrip()[0] == "|" and not is_header
@@ -430,7 +437,7 @@ def _cells(line: int, text: str, bars: list[int]) -> tuple[Cell, ...]:
     if len(edges) > 2 and bars and not text[bars[-1] + 1 :].strip():
         edges.pop()
     cells = []
-    for left, right in zip(edges, edges[1:], strict=False):
+    for left, right in pairwise(edges):
         part = text[left + 1 : right]
         bare = part.strip()
         # An empty cell lies one blank inside its left bar, where its text would begin.
@@ -511,3 +518,34 @@ def without_comments(text: str) -> str:
         kept.append(text[at:start])
         at = end + 3
     return "".join(kept) + text[at:]
+
+
+_REMARK = re.compile(r"(?<!\s)\s++[-–—]+(?=\s)|(?<!\s)\s*+\(")
+_GAPS = re.compile(r"[\s-]++")
+
+
+def name_of(text: str) -> str:
+    """A title or key to compare by: plain, without emoji, in lower case, single blanks."""
+    return " ".join(_without_emoji(plain(text)).lower().split())
+
+
+def split_remark(value: str) -> tuple[str, str]:
+    """A plain value without emoji, cut before the remark that follows ` - `, ` — ` or `(`; and the remark."""
+    text = _without_emoji(plain(value)).strip()
+    cut = _REMARK.search(text)
+    end = cut.start() if cut else len(text)
+    return text[:end].strip(), text[end:].strip()
+
+
+def word_of(text: str) -> str:
+    """A value as one lower-case word: final punctuation goes, blanks and hyphens inside become `_`.
+
+    So "NOT PASS" is the word `not_pass`, which is no "pass".
+    """
+    return _GAPS.sub("_", text.strip().rstrip(".!,;:").strip().lower())
+
+
+def _without_emoji(text: str) -> str:
+    if text.isascii():
+        return text
+    return "".join(c for c in text if category(c) not in ("So", "Sk", "Mn", "Cf"))
