@@ -12,7 +12,7 @@ import re
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
+from itertools import accumulate, islice
 from json.decoder import scanstring  # pyright: ignore[reportAttributeAccessIssue]
 from math import isfinite
 from types import MappingProxyType
@@ -59,7 +59,7 @@ def _line_and_column(text: str, offset: int) -> tuple[int, int]:
 
 
 _CONFLICT = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?= |\r?$)", re.M)
-_WORD = re.compile(r'"[^"\r\n]*"?|[\w.+-]+|[^\r\n]?')
+_WORD = re.compile(r""""[^"\r\n]*"?|'[^'\r\n]*'?|[\w.+-]+|[^\r\n]?""")
 
 
 def _syntax_problem(text: str, code: str, offset: int, sentence: str) -> Problem:
@@ -80,7 +80,8 @@ def _syntax_problem(text: str, code: str, offset: int, sentence: str) -> Problem
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
 _TOKEN = re.compile(rf"({_STRING})([ \t\r\n]*+:)?|[\[\]{{}}]", re.S)
 _CONSTANT = re.compile(rf"{_STRING}|(NaN|-?Infinity)", re.S)
-_NUMBER = re.compile(rf"{_STRING}|(-?[0-9]{{640,}})", re.S)
+# 4300 digits are the most that Python reads, for converting more takes quadratic time.
+_NUMBER = re.compile(rf"{_STRING}|(-?[0-9]{{4301,}}+)(?![.eE])|[-+.eE0-9]++", re.S)
 _LONE = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.", re.S
 )
@@ -93,7 +94,7 @@ _JSON_SENTENCES = {
     "Extra data": "something follows after the end of the value",
     "Unterminated string starting at": "the text that starts here has no closing quote",
     "Invalid control character at": "a line break or control character stands in a text; write an escape",
-    "Invalid \\escape": "a backslash is followed by a character that makes no escape",
+    "Invalid \\escape": "a backslash and what follows it make no escape",
     "Invalid \\uXXXX escape": "an escape \\u needs four hexadecimal digits",
 }
 
@@ -307,7 +308,7 @@ def fold_dotted(data: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     Keys with an empty part ("a..b") are no paths and stay.
     """
     dotted = tuple(name for name in data if _is_dotted(name))
-    folded = {name: value for name, value in data.items() if name not in set(dotted)}
+    folded = {name: value for name, value in data.items() if not _is_dotted(name)}
     ours = {id(folded)}  # objects made here; all others belong to the caller and are copied before a change
     for name in dotted:
         *parents, last = name.split(".")
@@ -432,13 +433,16 @@ class _Builder:
         self.open: list[_Open] = []
         # libyaml does not count a byte order mark.
         self.shift = int(text.startswith("\ufeff"))
-        self.span = _spans(text, self.shift)
+        self.between = _spans_by_offset(text)
+        self.span = _spans_by_mark(text, self.between)
 
     def build(self) -> tuple[Node | None, list[Problem]]:
         """The root (None for no document) and the problems; with a problem the tree may be incomplete."""
         half = _half_character(self.text)
         if half:
             return None, [half._replace(code=self.code)]
+        if not self.text.strip():
+            return None, []
         if len(self.text) > MAX_YAML_LENGTH:
             self.refuse(f"longer than {MAX_YAML_LENGTH // 1024} KB", Span(0, 0, 0, 0))
             return None, self.problems
@@ -481,10 +485,10 @@ class _Builder:
         if event.anchor:
             at = self.text.index(f"&{event.anchor}", start)
             sentence = f"anchors are not allowed; remove &{event.anchor}"
-            self.refuse(sentence, span_between(self.text, at, at + len(event.anchor) + 1))
+            self.refuse(sentence, self.between(at, at + len(event.anchor) + 1))
         if event.tag:
             at = self.text.index("!", start)
-            span = span_between(self.text, at, at + len(_TAG.findall(self.text, at)[0]))
+            span = self.between(at, at + len(_TAG.findall(self.text, at)[0]))
             self.refuse("tags are not allowed; how a value is read depends on its key alone", span)
 
     def scalar(self, event: Any) -> None:
@@ -495,7 +499,7 @@ class _Builder:
         if style in _BLOCK_STYLES:
             # libyaml lets a block scalar end where the next line with text begins.
             source = self.text[start : event.end_mark.index + self.shift].rstrip(_SPACES)
-            span = span_between(self.text, start, start + len(source))
+            span = self.between(start, start + len(source))
         else:
             span = self.span(begin, event.end_mark)
         self.add(Node("scalar", event.value, span, _NO_KEYS, style, start))
@@ -553,23 +557,29 @@ _TAG = re.compile(r"!(?:<[^>\s]*>|[^\s,\[\]{}]*)")
 _SPACES = " \t\r\n\x85\u2028\u2029"
 
 
-def _spans(text: str, shift: int) -> Callable[[Any, Any], Span]:
-    """How two marks of libyaml become a span.
+def _spans_by_offset(text: str) -> Callable[[int, int], Span]:
+    """What `span_between` says, for many spans of one text."""
+    starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))][:-1]
 
-    libyaml ends lines at more characters than our files do; its lines and columns are ours when the text
-    has none of them. Its index counts code points in any case.
-    """
-    strange = any(character in text for character in "\x85\u2028\u2029")
-    if not strange and not shift and text.count("\r") == text.count("\r\n"):
-        return lambda start, end: Span(start.line, start.column, end.line, end.column)
-    starts = [0, *(match.end() for match in re.finditer("\n", text))]
-
-    def place_of(mark: Any) -> tuple[int, int]:
-        offset = min(mark.index + shift, len(text))
+    def place_of(offset: int) -> tuple[int, int]:
         line = bisect_right(starts, offset) - 1
-        return line, offset - starts[line]
+        return line, min(offset, len(text)) - starts[line]
 
     return lambda start, end: Span(*place_of(start), *place_of(end))
+
+
+def _spans_by_mark(text: str, by_offset: Callable[[int, int], Span]) -> Callable[[Any, Any], Span]:
+    """How two marks of libyaml become a span.
+
+    libyaml ends lines at more characters than our files do, and at the end of the text, and does not count
+    a byte order mark; its lines and columns are ours in texts without all that. Its index always counts
+    code points.
+    """
+    shift = int(text.startswith("\ufeff"))
+    usual = text.endswith("\n") and not shift and text.count("\r") == text.count("\r\n")
+    if usual and not any(character in text for character in "\x85\u2028\u2029"):
+        return lambda start, end: Span(start.line, start.column, end.line, end.column)
+    return lambda start, end: by_offset(start.index + shift, end.index + shift)
 
 
 def _yaml_problem(text: str, code: str, error: yaml.YAMLError, shift: int) -> Problem:

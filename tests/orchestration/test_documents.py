@@ -6,13 +6,13 @@ import json
 import math
 import re
 import sys
+from itertools import pairwise
 from typing import Any
 
 import pytest
 import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-
 from phasekeeper.orchestration import documents
 from phasekeeper.orchestration.documents import (
     Broken,
@@ -133,8 +133,9 @@ def test_no_text_makes_a_reader_raise(text: str) -> None:
             locate_yaml(text, path, key)
 
 
+@example("?")
 @given(st.text("ab: -\n\t'\"|>!&*#[]{},?@%\\\r\u2028\ufeff", max_size=40))
-@settings(max_examples=400)
+@settings(max_examples=200)
 def test_a_definition_is_a_tree_or_broken_and_its_spans_lie_in_the_text(text: str) -> None:
     try:
         nodes = [read_yaml(text)]
@@ -174,6 +175,11 @@ def test_an_empty_text_is_unreadable_without_a_problem(text: str) -> None:
     assert locate_yaml(text, ()) is None
 
 
+HALF = "{} is half a surrogate pair; it is no character"
+HALF_HERE = "half a surrogate pair stands here; it is no character"
+DIGITS = "9" * 5000
+
+
 @pytest.mark.parametrize(
     ("text", "message", "span"),
     [
@@ -184,12 +190,12 @@ def test_an_empty_text_is_unreadable_without_a_problem(text: str) -> None:
         ('{"a": [1,\n', "not valid JSON: the text ends in the middle of a value", (1, 0, 1, 0)),
         ("{} {}", "not valid JSON: something follows after the end of the value", (0, 3, 0, 4)),
         ('["abc', "not valid JSON: the text that starts here has no closing quote", (0, 1, 0, 5)),
-        ('["\\x"]', "not valid JSON: a backslash is followed by a character that makes no escape", (0, 2, 0, 3)),
+        ('["\\x"]', "not valid JSON: a backslash and what follows it make no escape", (0, 2, 0, 3)),
         ('[\n"NaN", NaN]', "not valid JSON: NaN is no JSON number", (1, 7, 1, 10)),
         ("[-Infinity]", "not valid JSON: -Infinity is no JSON number", (0, 1, 0, 10)),
-        ('["1", ' + "9" * 5000 + "]", "a number has too many digits to be read", (0, 6, 0, 5006)),
-        ('{"a\\\\ud800": "\\uD83D\\uDE00 \\udc00"}', "\\udc00 is half a surrogate pair; it is no character", (0, 27, 0, 33)),
-        ('{"a": "\ud800"}', "half a surrogate pair stands here; it is no character", (0, 7, 0, 8)),
+        (f'["{DIGITS}", 0.{DIGITS},\n{DIGITS}]', "a number has too many digits to be read", (1, 0, 1, 5000)),
+        ('{"\\\\ud800": "\\uD83D\\uDE00 \\udc00"}', HALF.format("\\udc00"), (0, 26, 0, 32)),
+        ('{"a": "\ud800"}', HALF_HERE, (0, 7, 0, 8)),
         ('{\n<<<<<<< HEAD\n"a": 1\n', "a merge conflict was left in the file", (1, 0, 1, 7)),
     ],
 )  # fmt: skip
@@ -206,16 +212,16 @@ def test_a_pair_of_surrogate_escapes_is_one_character() -> None:
 
 
 def test_the_last_of_equal_keys_counts_and_each_later_one_is_told() -> None:
-    text = '{"a": 1, "b": {"a": [{"x": 1, "\\u0078": 2}]},\r\n "a": 3, "a": {"c": 4}}'
+    text = '{"a": 1, "b": {"a": [{"x": 1, "\\u0078": 2}]},\r\n "a": "a", "a": {"c": 4}}'
     document = read_json(text)
     assert document.readable
     assert document.data == {"a": {"c": 4}, "b": {"a": [{"x": 2}]}}
     assert [problem.code for problem in document.problems] == ["duplicate-key"] * 3
     assert [cut(text, problem.span) for problem in document.problems] == ['"\\u0078"', '"a"', '"a"']
-    assert document.problems[2].span == Span(1, 9, 1, 12)
+    assert document.problems[2].span == Span(1, 11, 1, 14)
     assert document.problems[1].message == 'the key "a" stands twice; only this last one counts'
-    assert locate_json(text, ("a", "c")) == Span(1, 20, 1, 21)
-    assert locate_json(text, ("a",), key=True) == Span(1, 9, 1, 12)
+    assert locate_json(text, ("a", "c")) == Span(1, 22, 1, 23)
+    assert locate_json(text, ("a",), key=True) == Span(1, 11, 1, 14)
     assert cut(text, locate_json(text, ("b", "a", 0, "x"))) == "2"
 
 
@@ -270,8 +276,11 @@ def test_a_text_too_deep_for_what_is_left_of_the_stack_is_unreadable_too() -> No
     frame = sys._getframe()
     while frame:
         depth, frame = depth + 1, frame.f_back
-    outcomes = {descend(sys.getrecursionlimit() - depth - left).readable for left in (60, 90, 120)}
-    assert outcomes <= {True, False}
+    for left in (60, 120, 300):
+        document = descend(sys.getrecursionlimit() - depth - left)
+        messages = [problem.message for problem in document.problems]
+        assert messages == ([] if document.readable else ["nested too deep to be read"])
+    assert document.readable
 
 
 # --- Data -------------------------------------------------------------------------------------------
@@ -343,7 +352,8 @@ def below(node: Node, *path: str | int) -> Node:
 
 
 def test_every_scalar_of_a_definition_is_text_with_its_place() -> None:
-    text = "on: no\n'1': [0b, \"x\", '日本', ]\r\n\U0001f600: {a: 007}\nlast:\n  - >-\n    one\n    two\n\n# end\n"
+    text = "on: no\n'1': [0b, \"x\", '日本', ]\r\n\U0001f600: {a: 007}\n"
+    text += "last:\n  - >-\n    one\n    two\n\n# end\n"
     root = read_yaml(text)
     assert list(root.value) == ["on", "1", "\U0001f600", "last"]
     assert below(root, "on").value == "no"
@@ -363,7 +373,7 @@ def test_every_scalar_of_a_definition_is_text_with_its_place() -> None:
 def test_line_ends_that_only_yaml_knows_do_not_move_a_place() -> None:
     text = "\ufeffa: x\u2028b: y\rc: [z]\n"
     root = read_yaml(text)
-    assert below(root, "c", 0).span == Span(0, 14, 0, 15)
+    assert below(root, "c", 0).span == Span(0, 15, 0, 16)
     assert cut(text, root.keys["a"]) == "a"
     assert cut(text, below(root, "b").span) == "y"
 
@@ -394,7 +404,7 @@ def test_what_a_definition_must_not_hold_is_refused_at_its_place_all_at_once() -
         ("a: é: c", "not valid YAML: a colon too many", ":"),
         ("a: @x", "not valid YAML: a text cannot begin with this character", "@"),
         ("a: 1\nword\nb: 2\n", "not valid YAML: this is neither a key with a colon", "word"),
-        ("a: 1\nb: 'x\ny", "not valid YAML: the quoted text that starts here has no closing quote", "'"),
+        ("a: 1\nb: 'x\ny", "not valid YAML: the quoted text that starts here has no closing quote", "'x"),
         ("a: 'x' y", "not valid YAML: a key is expected here", "y"),
         ("a: [1", "not valid YAML: did not find expected ',' or ']'", "["),
         ("a: |\n\tx", "not valid YAML: found a tab character", "\t"),
@@ -410,7 +420,7 @@ def test_what_a_definition_must_not_hold_is_refused_at_its_place_all_at_once() -
 def test_a_broken_definition_says_what_and_where(text: str, message: str, at: str) -> None:
     ((told, place_told),) = broken(text)
     assert told.startswith(message)
-    assert place_told == at or place_told.startswith(at) and at == "'"
+    assert place_told == at
 
 
 def test_a_definition_is_read_to_fifty_levels() -> None:
@@ -555,7 +565,7 @@ def unescaped(source: str) -> str:
 
 
 @given(written_scalars(), st.booleans())
-@settings(max_examples=600)
+@settings(max_examples=300)
 def test_every_character_of_a_scalar_is_found_in_the_file(text: str, mark: bool) -> None:
     text = "\ufeff" * mark + text
     try:
@@ -571,8 +581,8 @@ def test_every_character_of_a_scalar_is_found_in_the_file(text: str, mark: bool)
             assert unescaped(cut(text, span)) == character
             assert span[2:] <= node.span[2:]
     solid = [span for character, span in zip(value, found, strict=True) if character not in SPACES]
-    assert all(one[2:] <= other[:2] for one, other in zip(solid, solid[1:], strict=False))
-    assert all(one[:2] <= other[:2] for one, other in zip(found, found[1:], strict=False))
+    assert all(one[2:] <= other[:2] for one, other in pairwise(solid))
+    assert all(one[:2] <= other[:2] for one, other in pairwise(found))
 
 
 def test_a_place_may_span_lines_and_the_end_is_a_place_too() -> None:
@@ -592,11 +602,12 @@ def test_the_end_of_a_scalar_and_its_inner_spaces_are_exact_in_quotes() -> None:
     text = "k: 'it''s  x '"
     node = below(read_yaml(text), "k")
     assert cut(text, place(text, node, 2)) == "''"
-    assert place(text, node, 4) == Span(0, 8, 0, 9)
-    assert place(text, node, 5) == Span(0, 9, 0, 10)
-    assert place(text, node, 7) == Span(0, 11, 0, 12)
+    assert place(text, node, 4) == Span(0, 9, 0, 10)
+    assert place(text, node, 5) == Span(0, 10, 0, 11)
+    assert place(text, node, 7) == Span(0, 12, 0, 13)
     empty = 'k: ""'
     assert place(empty, below(read_yaml(empty), "k"), 0) == Span(0, 4, 0, 4)
+    assert place("k: v", below(read_yaml("k: v"), "k"), 1) == Span(0, 4, 0, 4)
 
 
 def test_the_bounds_are_what_the_documentation_says() -> None:
