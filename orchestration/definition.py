@@ -56,7 +56,8 @@ class Text(str):
     branch: Branch
 
     def span(self, offset: int = 0, length: int = 1) -> Span:
-        return place(self.branch.source.text, self.branch.node, offset, length)
+        node = self.branch.node
+        return node.span if node.start < 0 else place(self.branch.source.text, node, offset, length)
 
 
 def text_of(branch: Branch) -> Text:
@@ -233,6 +234,7 @@ STRUCTS: dict[str, dict[str, Key]] = {
         "terminal": Key(word("complete", "failed", "exited", "blocked"), "the run is over"),
         "attested": Key(cel("bool"), "other proof that a terminal phase was reached"),
         "detour": Key(BOOL, "no part of the ordinary order"),
+        "follow_up": Key(BOOL, "may be reported once the run is complete"),
         "skip": Key(cel("bool"), "`to: next` passes over it"),
         "skip_because": Key(TEMPLATE, "why it is passed over"),
     },
@@ -403,7 +405,7 @@ def _key(branch: Branch, key: str) -> Text:
     """A key as Text: its place is the key's own."""
     text = Text(key)
     span = branch.node.keys.get(key) or branch.node.span
-    text.branch = Branch(Node("scalar", key, span), branch.source)
+    text.branch = Branch(Node("scalar", key, span, {}, "", -1), branch.source)
     return text
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from .findings import Evidence, Finding, Fix, Span
 from .journal import Claim
-from .schedule import Board
+from .schedule import Board, StageState, TaskState
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +209,10 @@ def _json(value: Any) -> Any:
         return evidence_json(value)
     if isinstance(value, Claim):
         return value._asdict()
+    if isinstance(value, Board):
+        return {"path": value.path, "stages": _json(value.stages)}
+    if isinstance(value, (StageState, TaskState)):
+        return {_camel(entry.name): _json(getattr(value, entry.name)) for entry in fields(value)} | {"line": value.line + 1}
     if is_dataclass(value) and not isinstance(value, type):
         return {_camel(entry.name): _json(getattr(value, entry.name)) for entry in fields(value)}
     if isinstance(value, Mapping):

@@ -27,16 +27,6 @@ class Tree(NamedTuple):
     offset: int
 
 
-class Read(NamedTuple):
-    """A dotted path that an expression reads, and the offset where it starts."""
-
-    path: tuple[str, ...]
-    offset: int
-
-
-_INDEXING = frozenset({"_?._", "_[_]", "_[?_]"})
-
-
 def _varint(raw: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
     while True:
@@ -142,35 +132,3 @@ def walk(tree: Tree) -> Iterator[Tree]:
     yield tree
     for child in tree.children:
         yield from walk(child)
-
-
-def reads(tree: Tree) -> list[Read]:
-    """Every longest chain NAME(.field | ["constant"])* that the expression reads, bound names left out."""
-    found: list[Read] = []
-    _reads(tree, frozenset(), found)
-    return found
-
-
-def _chain(tree: Tree) -> Read | None:
-    if tree.kind == "name":
-        return Read((tree.text.lstrip("."),), tree.offset)
-    inner, key = None, tree.text
-    if tree.kind == "select":
-        inner = _chain(tree.children[0])
-    elif tree.kind == "call" and tree.text in _INDEXING:
-        index = tree.children[1]
-        if isinstance(index.value, str):
-            inner, key = _chain(tree.children[0]), index.value
-    return Read((*inner.path, key), inner.offset) if inner else None
-
-
-def _reads(tree: Tree, bound: frozenset[str], found: list[Read]) -> None:
-    chain = _chain(tree)
-    if chain:
-        if chain.path[0] not in bound:
-            found.append(chain)
-        return
-    inner = bound | frozenset(tree.text.split()) if tree.kind == "loop" else bound
-    for position, child in enumerate(tree.children):
-        # The range and the initial value of a loop stand outside of what it binds.
-        _reads(child, bound if position < 2 else inner, found)

@@ -111,9 +111,12 @@ CODES: dict[str, tuple[Severity, str]] = {
     "report-out-of-turn": (Severity.ERROR, "a report of a phase that is not the run's turn; it counts for nothing"),
     "report-unclear": (Severity.ERROR, "a report whose verdict is not one of the known words; it counts for nothing"),
     "report-unknown": (Severity.WARNING, "a file in the reports folder that no phase recognises"),
+    "quality-mismatch": (Severity.WARNING, "the recorded quality gate contradicts the recorded issues"),
     "session-inconsistent": (Severity.WARNING, "a session's status contradicts its own last result"),
     "status-drift": (Severity.WARNING, "two places that record the same progress disagree"),
     "task-unreadable": (Severity.WARNING, "a task file lacks its metadata or could not be read"),
+    "tests-empty": (Severity.WARNING, "the test report passed without naming a single test"),
+    "gate-failing": (Severity.WARNING, "a gate that does not block fails"),
     "test-task-missing": (Severity.HINT, "a stage of the plan ends without a test task"),
     "unknown-action": (Severity.ERROR, "a rule named an action that the workflow does not have"),
     "unknown-phase": (Severity.ERROR, "the recorded phase is none of the workflow's"),
@@ -125,5 +128,6 @@ CODES: dict[str, tuple[Severity, str]] = {
 
 def finding(problem: Problem, path: str) -> Finding:
     """The finding for a problem seen in the file at `path`, with the severity of its code."""
-    severity = problem.severity or CODES[problem.code][0]
+    # A definition may warn with a code of its own.
+    severity = problem.severity or CODES.get(problem.code, (Severity.WARNING, ""))[0]
     return Finding(problem.code, path, problem.message, problem.span, severity)

@@ -1,4 +1,4 @@
-"""Markdown with positions: headings, tables, checkbox items, fields and fences of one text.
+"""Markdown with positions: headings, checkbox items, fields and fences of one text (tables: tables.py).
 
 pyromark says which lines are document structure and which are only quoted (fences, HTML comments,
 block quotes); what stands on a line is read here, from the line itself. pyromark is given a skeleton of
@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
-from typing import NamedTuple
-from unicodedata import category
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 import pyromark
 
 from .findings import Span
+from .wording import name_of
 
 
 class Heading(NamedTuple):
@@ -35,45 +35,6 @@ class Heading(NamedTuple):
     span: Span
     start: int
     end: int
-
-
-class Cell(NamedTuple):
-    """One cell, trimmed, with `\\|` read as `|`. An empty cell has an empty span inside its bars."""
-
-    text: str
-    span: Span
-
-
-class Row(NamedTuple):
-    """One row of a table; its cells are split when they are asked for. `columns` is what the header has."""
-
-    line: int
-    text: str
-    columns: int
-
-    @property
-    def span(self) -> Span:
-        return _within(self.line, self.text, 0, len(self.text))
-
-    def cells(self) -> tuple[Cell, ...]:
-        """All cells, also those beyond the header's.
-
-        A bar inside a code span ends a cell, as in GitHub's tables; but in a row that has too many cells
-        only because of such bars, they are text.
-        """
-        cells = _cells(self.line, self.text, _bars(self.text))
-        if len(cells) > self.columns and "`" in self.text:
-            spared = _cells(self.line, self.text, _outside_code(self.text, _bars(self.text)))
-            cells = spared if len(spared) == self.columns else cells
-        return cells
-
-
-class Table(NamedTuple):
-    """A table; `rows` are those below the delimiter row."""
-
-    header: tuple[Cell, ...]
-    rows: tuple[Row, ...]
-    span: Span
 
 
 class Checkbox(NamedTuple):
@@ -104,13 +65,18 @@ class Fence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text by lines. `unclosed` is where a fence or comment was opened that never ends."""
+    """A text by lines.
+
+    `kinds` has one of TEXT .. HIDDEN a line. `unclosed` is where a fence or comment was opened that never
+    ends, `conflict` the first mark of an unresolved merge; both sides of a merge are read.
+    """
 
     lines: tuple[str, ...]
     kinds: bytes
     headings: tuple[Heading, ...]
     fences: tuple[Fence, ...]
     unclosed: Span | None = None
+    conflict: Span | None = None
 
 
 # What a line is part of. Table rows may stand on LAZY lines (a paragraph that runs on under a block quote
@@ -129,20 +95,22 @@ _HTML_ENDS = {
     "<textarea": ("</pre>", "</script>", "</style>", "</textarea>"),
 }
 _CONTAINERS = " \t>*+-0123456789.)"
-_FENCE = re.compile(r"(`{3,}|~{3,})(.*)")
+# A merge's marks would open a block quote or underline a heading.
+_CONFLICT = re.compile(r"(?m)^(?:<{7} |={7}$|>{7} ).*$")
 _WORDS = re.compile(r"(?m)^([ \t>*+\-#=_0-9.)~]*+)[^\n<>`]++$")
-_DELIMITER = re.compile(r"(?m)^[ \t]*+(?=[|:\- \t]*+$)(?=[^\n]*\|)(?=[^\n]*-)[^\n]+$")
-_BULLET = re.compile(r"[ \t]*+(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
+DELIMITER = re.compile(r"(?m)^[ \t]*+(?=[|:\- \t]*+$)(?=[^\n]*\|)(?=[^\n]*-)[^\n]+$")
+BULLET = re.compile(r"[ \t]*+(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _BOX = re.compile(
     r"[ \t]*+(?=[-*+0-9])(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+(?:[-*+]|\d{1,9}[.)])?+"
     r"\[([^\[\]]{0,3})\](?![(\[])(.*)"
 )
-_FIELD = re.compile(
+FIELD = re.compile(
     r"[ \t]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?+(?:\*\*|__)(?P<key>[^*\n]{1,120}?)"
     r"(?::[ \t]*+(?:\*\*|__)|(?:\*\*|__)[ \t]*+:)[ \t]*+(?P<value>.*)"
 )
+_LIST_MARK = re.compile(r"[ \t]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?+")
+_KEY_LENGTH = 160
 _FRONT_KEY = re.compile(r"[A-Za-z_][\w-]*[ \t]*:")
-_TICKS = re.compile(r"`+")
 
 
 def read(text: str, *, rescue: bool = False) -> Document:
@@ -162,7 +130,8 @@ def read(text: str, *, rescue: bool = False) -> Document:
         _pass_over(lines, skeleton, scan.unclosed)
         scan = _Scan(lines, skeleton)
         rounds -= 1
-    return Document(tuple(lines), bytes(scan.kinds), scan.finished_headings(), tuple(scan.fences), unclosed)
+    kinds, fences = bytes(scan.kinds), tuple(scan.fences)
+    return Document(tuple(lines), kinds, scan.finished_headings(), fences, unclosed, _conflict(lines))
 
 
 def split_lines(text: str) -> list[str]:
@@ -175,10 +144,19 @@ def split_lines(text: str) -> list[str]:
 def _skeleton(lines: list[str]) -> list[str]:
     front = _front_matter(lines)
     text = "\n".join([""] * front + lines[front:])
+    if _conflict(lines):
+        text = _CONFLICT.sub("x", text)
     # The delimiter row of a table can look like a list item or the underline of a heading.
-    text = _DELIMITER.sub("x", text)
+    text = DELIMITER.sub("x", text)
     text = _WORDS.sub(r"\1x", text)
     return text.encode("ascii", "replace").decode("ascii").split("\n")
+
+
+def _conflict(lines: list[str]) -> Span | None:
+    begun = next((number for number, line in enumerate(lines) if line.startswith("<<<<<<< ")), None)
+    if begun is None or not any(line.startswith(">>>>>>> ") for line in lines[begun:]):
+        return None
+    return Span(begun, 0, begun, len(lines[begun]))
 
 
 def _front_matter(lines: list[str]) -> int:
@@ -214,7 +192,8 @@ class _Scan:
         self.skeleton = skeleton
         self.starts = [0, *accumulate(len(line) + 1 for line in skeleton)]
         self.kinds = bytearray(len(lines))
-        self.kinds[: _front_matter(lines)] = bytes([FRONT]) * _front_matter(lines)
+        self._mark(0, _front_matter(lines), FRONT)
+        self.last = max((number for number, line in enumerate(lines) if line.strip()), default=0)
         self.headings: list[tuple[int, str, Span, int]] = []
         self.fences: list[Fence] = []
         self.unclosed: Span | None = None
@@ -222,7 +201,8 @@ class _Scan:
 
     def _events(self) -> None:
         quoted_to = 0
-        for event, place in pyromark.events_with_range("\n".join(self.skeleton)):
+        events: Iterator[tuple[Any, Any]] = pyromark.events_with_range("\n".join(self.skeleton))
+        for event, place in events:
             # Most events are text; a hostile file has millions of them.
             if type(event) is str or "Text" in event or "End" in event or place["start"] < quoted_to:
                 continue
@@ -259,14 +239,15 @@ class _Scan:
             self._mark(first, end, INDENTED)
             return
         self._mark(first, end, CODE)
-        opening = _FENCE.search(self.lines[first])
-        assert opening is not None
-        marks = opening[1]
-        last = self.lines[end - 1].strip(_CONTAINERS)
-        closed = end - first > 1 and len(last) >= len(marks) and not last.strip(marks[0])
-        self.fences.append(Fence(opening[2].strip(), first + 1, end - 1 if closed else end))
+        line = self.lines[first]
+        opening = line.lstrip(_CONTAINERS)
+        info = opening.lstrip(opening[0])
+        column, length = len(line) - len(opening), len(opening) - len(info)
+        last = self.lines[end - 1].strip(" \t")
+        closed = end - first > 1 and len(last) >= length and not last.strip(opening[0])
+        self.fences.append(Fence(info.strip(), first + 1, end - 1 if closed else end))
         if not closed:
-            self._opened(first, end, *opening.span(1))
+            self._opened(first, end, column, column + length)
 
     def _html(self, first: int, end: int) -> None:
         line = self.lines[first]
@@ -280,7 +261,7 @@ class _Scan:
 
     def _opened(self, first: int, end: int, column: int, end_column: int) -> None:
         """Note a block without end, if it runs to the end of the text and so hides all that follows."""
-        if self.unclosed is None and not any(line.strip() for line in self.lines[end:]):
+        if self.unclosed is None and end > self.last:
             self.unclosed = Span(first, column, first, end_column)
 
     def _heading(self, level: int, start: int, first: int, end: int) -> None:
@@ -293,7 +274,7 @@ class _Scan:
             bare = text.rstrip("#")
             if bare != text and bare[-1:] in ("", " ", "\t"):
                 text = bare.rstrip()
-        elif end - first > 2 or "|" in line or _FIELD.match(line):
+        elif end - first > 2 or "|" in line or FIELD.match(line):
             # A rule straight below a table or a list of fields makes it a heading to CommonMark.
             return
         else:
@@ -312,7 +293,7 @@ class _Scan:
         return tuple(Heading(*heading, end) for heading, end in zip(self.headings, ends, strict=True))
 
 
-def _within(line: int, text: str, start: int, end: int) -> Span:
+def within(line: int, text: str, start: int, end: int) -> Span:
     """The span of text[start:end] without the white space around it."""
     part = text[start:end]
     bare = part.strip()
@@ -320,155 +301,46 @@ def _within(line: int, text: str, start: int, end: int) -> Span:
     return Span(line, left, line, left + len(bare))
 
 
-# --- tables
-
-
-def tables(document: Document) -> Iterator[Table]:
-    """Every table, in order: a delimiter row under a row, whether or not their cells are as many.
-
-    Rows go on over empty lines and over lines without a bar; another header row ends them after an empty
-    line. A repeated header and further delimiter rows are no rows.
-    """
-    number = 1
-    while number < len(document.lines):
-        if _is_delimiter(document, number) and _is_row(document, number - 1):
-            header = Row(number - 1, document.lines[number - 1], 0).cells()
-            rows, end = _rows(document, number + 1, header)
-            last = (
-                rows[-1].span
-                if rows
-                else _within(number, document.lines[number], 0, len(document.lines[number]))
-            )
-            start = header[0].span
-            yield Table(header, tuple(rows), Span(start.line, start.column, last.end_line, last.end_column))
-            number = end
-        number += 1
-
-
-def _is_delimiter(document: Document, number: int) -> bool:
-    line = document.lines[number]
-    return "|" in line and _DELIMITER.fullmatch(line) is not None and _may_hold_rows(document, number)
-
-
-def _may_hold_rows(document: Document, number: int) -> bool:
-    kind = document.kinds[number]
-    return kind in (TEXT, INDENTED, HIDDEN) or (kind == LAZY and document.lines[number].lstrip()[:1] == "|")
-
-
-def _is_row(document: Document, number: int) -> bool:
-    line = document.lines[number]
-    if "|" not in line or not _may_hold_rows(document, number):
-        return False
-    return line.lstrip()[0] == "|" or not (_BULLET.match(line) or _FIELD.match(line))
-
-
-def _rows(document: Document, number: int, header: tuple[Cell, ...]) -> tuple[list[Row], int]:
-    rows: list[Row] = []
-    # The header stands two lines above the first row.
-    title = "".join(document.lines[number - 2].split()).lower()
-    below_blank = False
-    end = number
-    while number < len(document.lines):
-        line = document.lines[number]
-        if not line.strip():
-            below_blank = True
-        elif not _goes_on(document, number, below_blank):
-            break
-        elif _is_row(document, number):
-            end = number + 1
-            row = Row(number, line, len(header))
-            if not _is_delimiter(document, number) and "".join(line.split()).lower() != title:
-                rows.append(row)
-            below_blank = False
-        number += 1
-    return rows, end
-
-
-def _goes_on(document: Document, number: int, below_blank: bool) -> bool:
-    """Whether a table goes on at a line. Below an empty line only rows do, and no header of another table."""
-    if not _may_hold_rows(document, number) or _BULLET.match(document.lines[number]):
-        return False
-    if not below_blank:
-        return True
-    below = number + 1
-    is_header = below < len(document.lines) and _is_delimiter(document, below)
-    return document.lines[number].lstrip()[0] == "|" and not is_header
-
-
-def _bars(text: str) -> list[int]:
-    """Where the bars between cells stand; `\\|` is none."""
-    bars = []
-    at = text.find("|")
-    while at >= 0:
-        if at == 0 or text[at - 1] != "\\":
-            bars.append(at)
-        at = text.find("|", at + 1)
-    return bars
-
-
-def _outside_code(text: str, bars: list[int]) -> list[int]:
-    """The bars that stand in no code span: between two runs of equally many backticks."""
-    runs = [match.span() for match in _TICKS.finditer(text)]
-    partners: dict[int, int] = {}
-    later: dict[int, int] = {}
-    for index in range(len(runs) - 1, -1, -1):
-        length = runs[index][1] - runs[index][0]
-        if length in later:
-            partners[index] = later[length]
-        later[length] = index
-    outside = []
-    index, covered = 0, 0
-    for bar in bars:
-        while index < len(runs) and runs[index][0] < bar:
-            if index in partners:
-                index = partners[index]
-                covered = runs[index][1]
-            index += 1
-        if bar >= covered:
-            outside.append(bar)
-    return outside
-
-
-def _cells(line: int, text: str, bars: list[int]) -> tuple[Cell, ...]:
-    edges = [-1, *bars, len(text)]
-    # The bars at the two ends of a row are its frame, not cells.
-    if bars and not text[: bars[0]].strip():
-        edges.pop(0)
-    if len(edges) > 2 and bars and not text[bars[-1] + 1 :].strip():
-        edges.pop()
-    cells = []
-    for left, right in pairwise(edges):
-        part = text[left + 1 : right]
-        bare = part.strip()
-        # An empty cell lies one blank inside its left bar, where its text would begin.
-        start = left + 1 + (part.index(bare) if bare else min(1, len(part)))
-        cells.append(Cell(bare.replace("\\|", "|"), Span(line, start, line, start + len(bare))))
-    return tuple(cells)
-
-
 # --- lines
 
 
-def said(document: Document) -> Iterator[tuple[int, str]]:
+def said(document: Document, start: int = 0, end: int | None = None) -> Iterator[tuple[int, str]]:
     """(line, text) of every line that is prose, a list item or a table row, not quoted in any way."""
-    for number, line in enumerate(document.lines):
-        if document.kinds[number] == TEXT and line.strip():
-            yield number, line
+    for number in range(start, len(document.lines) if end is None else end):
+        if document.kinds[number] == TEXT and document.lines[number].strip():
+            yield number, document.lines[number]
 
 
-def fields(document: Document) -> Iterator[Field]:
-    """Every `**Key**: value` line outside fences, quotes, comments and headings, in order.
+def fields(document: Document, names: Collection[str] = (), front: bool = False) -> Iterator[Field]:
+    """Every `**Key**: value` or `**Key:** value` line, in order; none in fences, quotes, comments, headings.
 
-    `**Key:** value` is read too.
+    Keys whose `name_of` is in `names` are read without emphasis too, `- key: value`; with `front` also in
+    front matter.
     """
-    for number, line in said(document):
-        match = _FIELD.match(line)
-        if match is not None and match["key"].strip():
-            key = _within(number, line, *match.span("key"))
-            value = _within(number, line, *match.span("value"))
-            if not match["value"].strip():
-                value = Span(number, match.end(), number, match.end())
-            yield Field(match["key"].strip(), match["value"].strip(), key, value)
+    for number, line in enumerate(document.lines):
+        kind = document.kinds[number]
+        if ":" in line and (kind == TEXT or (front and kind == FRONT)):
+            match = FIELD.match(line)
+            found = _field(number, line, match) if match else plain_field(number, line, 0, names)
+            if found:
+                yield found
+
+
+def _field(number: int, line: str, match: re.Match[str]) -> Field | None:
+    key = within(number, line, *match.span("key"))
+    value = within(number, line, *match.span("value"))
+    return Field(match["key"].strip(), match["value"].strip(), key, value) if match["key"].strip() else None
+
+
+def plain_field(number: int, line: str, start: int, names: Collection[str]) -> Field | None:
+    """The field `key: value` in a line from a column on, if `name_of` the key is one of the names."""
+    colon = line.find(":", start, start + _KEY_LENGTH)
+    mark = _LIST_MARK.match(line, start)
+    first = mark.end() if mark else start
+    if colon < first or name_of(line[first:colon]) not in names:
+        return None
+    key, value = within(number, line, first, colon), within(number, line, colon + 1, len(line))
+    return Field(line[first:colon].strip(), line[colon + 1 :].strip(), key, value)
 
 
 def checkboxes(document: Document) -> Iterator[Checkbox]:
@@ -478,7 +350,7 @@ def checkboxes(document: Document) -> Iterator[Checkbox]:
     (spec-kit's legend). Any other single character is a mark, known or not.
     """
     for number, line in enumerate(document.lines):
-        if document.kinds[number] not in (TEXT, INDENTED) or "[" not in line:
+        if document.kinds[number] not in (TEXT, INDENTED, LAZY) or "[" not in line:
             continue
         match = _BOX.match(line)
         if match is None:
@@ -488,64 +360,3 @@ def checkboxes(document: Document) -> Iterator[Checkbox]:
             start, end = match.span(1)
             indent = len(line) - len(line.lstrip())
             yield Checkbox(mark or " ", match[2].strip(), Span(number, start - 1, number, end + 1), indent)
-
-
-# --- words
-
-_LINK = re.compile(r"!?\[([^\[\]]*)\]\(([^()]*)\)")
-_EMPHASIS = re.compile(
-    r"(?<![\s*])\*++|(?<!\*)\*++(?=\S)|~~|(?<!\w)_++|(?<=[^\W_])_++(?!\w)|\\(?=[!-/:-@\[-`{-~])"
-)
-
-
-def plain(text: str) -> str:
-    """A cell, value or title without comments, links, emphasis and code marks, trimmed.
-
-    What stands in a code span stays as it is, so that `src/**/*.ts` keeps its stars.
-    """
-    parts = _LINK.sub(r"\1", without_comments(text)).split("`")
-    whole = len(parts) % 2 == 1
-    return "".join(
-        part if whole and index % 2 else _EMPHASIS.sub("", part) for index, part in enumerate(parts)
-    ).strip()
-
-
-def without_comments(text: str) -> str:
-    """The text without `<!-- .. -->`; an unclosed one stays."""
-    kept = []
-    at = 0
-    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
-        kept.append(text[at:start])
-        at = end + 3
-    return "".join(kept) + text[at:]
-
-
-_REMARK = re.compile(r"(?<!\s)\s++[-–—]+(?=\s)|(?<!\s)\s*+\(")
-_GAPS = re.compile(r"[\s-]++")
-
-
-def name_of(text: str) -> str:
-    """A title or key to compare by: plain, without emoji, in lower case, single blanks."""
-    return " ".join(_without_emoji(plain(text)).lower().split())
-
-
-def split_remark(value: str) -> tuple[str, str]:
-    """A plain value without emoji, cut before the remark that follows ` - `, ` — ` or `(`; and the remark."""
-    text = _without_emoji(plain(value)).strip()
-    cut = _REMARK.search(text)
-    end = cut.start() if cut else len(text)
-    return text[:end].strip(), text[end:].strip()
-
-
-def word_of(text: str) -> str:
-    """A value as one lower-case word: final punctuation goes, blanks and hyphens inside become `_`.
-
-    So "NOT PASS" is the word `not_pass`, which is no "pass".
-    """
-    return _GAPS.sub("_", text.strip().rstrip(".!,;:").strip().lower())
-
-
-def _without_emoji(text: str) -> str:
-    if text.isascii():
-        return text
-    return "".join(c for c in text if category(c) not in ("So", "Sk", "Mn", "Cf"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
@@ -17,14 +17,14 @@ from typing import NamedTuple
 from . import markdown
 from .files import digest_of
 from .findings import Problem, Span
-from .markdown import Document, Heading, name_of, plain, split_remark, word_of
+from .markdown import Document, Heading
+from .tables import tables
+from .wording import name_of, plain, split_remark, word_of
 
 _NO_WORDS: Mapping[str, str] = MappingProxyType({})
 _MESSAGE_LENGTH = 300
 _SUMMARY_KEYS = ("summary", "root cause", "issue", "problem", "reason")
 _WORD = re.compile(r"[a-z0-9_]+")
-_KEY_LENGTH = 160
-_LIST_MARK = re.compile(r"[ \t]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?+")
 _STAGE = re.compile(r"(?i)(?:(?:phase|stage)[ \t]++)?\[?([\w.]*\w)")
 _NUMBER = re.compile(r"\d{1,9}")
 _BRACKETS = re.compile(r"\[([^\[\]]*\w[^\[\]]*)\](?!\()")
@@ -120,27 +120,15 @@ class _Said(NamedTuple):
 
 def _read(text: str, forms: Sequence[ReportForm]) -> _Said:
     document = markdown.read(text)
-    statements = [
-        _Statement(name_of(f.key), plain(f.key), f.value, f.value_span) for f in markdown.fields(document)
-    ]
     known = {name_of(key) for form in forms for key in _keys(form)} | {"iteration"}
-    emphasised = {statement.span.line for statement in statements}
-    lines = [(n, 0, line) for n, line in markdown.said(document) if n not in emphasised]
-    lines += [
-        (h.span.line, h.span.column, document.lines[h.span.line][: h.span.end_column])
-        for h in document.headings
-    ]
-    for number, start, line in lines:
-        colon = line.find(":", start, start + _KEY_LENGTH)
-        mark = _LIST_MARK.match(line, start)
-        written = line[mark.end() if mark else start : max(colon, 0)]
-        if name_of(written) in known:
-            value = line[colon + 1 :]
-            column = colon + 1 + len(value) - len(value.lstrip())
-            span = Span(number, column, number, max(column, len(line.rstrip())))
-            statements.append(_Statement(name_of(written), plain(written), value.strip(), span))
-    headings = tuple((name_of(heading.text), heading) for heading in document.headings)
-    return _Said(document, tuple(sorted(statements, key=lambda statement: statement.span)), headings)
+    found = [*markdown.fields(document, known)]
+    for heading in document.headings:
+        line = document.lines[heading.span.line][: heading.span.end_column]
+        field = markdown.plain_field(heading.span.line, line, heading.span.column, known)
+        found += [field] if field else []
+    found.sort(key=lambda field: field.value_span)
+    statements = tuple(_Statement(name_of(f.key), plain(f.key), f.value, f.value_span) for f in found)
+    return _Said(document, statements, tuple((name_of(h.text), h) for h in document.headings))
 
 
 def _keys(form: ReportForm) -> Iterator[str]:
@@ -342,14 +330,11 @@ def _tasks(forms: Sequence[ReportForm], said: _Said) -> tuple[str, ...]:
     starts = tuple({name_of(form.tasks) for form in forms if form.tasks})
     for name, heading in said.headings:
         if starts and name.startswith(starts):
-            found = (_BRACKETS.search(said.document.lines[n]) for n in _lines_below(said.document, heading))
+            lines = markdown.said(said.document, heading.start, heading.end)
+            found = (_BRACKETS.search(line) for _, line in lines)
             texts += [match[1] for match in found if match][:1]
-    names = (plain(name).strip("[] ") for text in texts for name in re.split("[,;]", text))
+    names = (plain(name).strip("[] ").rpartition("/")[2] for text in texts for name in re.split("[,;]", text))
     return tuple(dict.fromkeys(name for name in names if name))
-
-
-def _lines_below(document: Document, heading: Heading) -> Iterator[int]:
-    return (n for n, _ in markdown.said(document) if heading.start <= n < heading.end)
 
 
 def _message(said: _Said) -> str:
@@ -358,34 +343,31 @@ def _message(said: _Said) -> str:
         for statement in said.about(key):
             if plain(statement.value):
                 return plain(statement.value)
-    starts = [h for key in _SUMMARY_KEYS for name, h in said.headings if name.startswith(key)]
-    for heading in starts:
-        paragraph = _paragraph(said, heading.start, heading.end)
-        if paragraph:
-            return paragraph
-    return _paragraph(said, 0, len(said.document.lines))
-
-
-def _paragraph(said: _Said, start: int, end: int) -> str:
-    """The first lines of prose between two lines, joined; neither fields, nor table rows, nor rules."""
     stated = {statement.span.line for statement in said.statements}
+    sections = [
+        (h.start, h.end) for key in _SUMMARY_KEYS for name, h in said.headings if name.startswith(key)
+    ]
+    paragraphs = (_paragraph(said.document, stated, *lines) for lines in (*sections, (0, None)))
+    return next((paragraph for paragraph in paragraphs if paragraph), "")
+
+
+def _paragraph(document: Document, stated: Set[int], start: int, end: int | None) -> str:
+    """The first lines of prose between two lines, joined; neither fields, nor table rows, nor rules."""
     words: list[str] = []
     last = -1
-    for number, line in markdown.said(said.document):
+    for number, line in markdown.said(document, start, end):
         is_prose = number not in stated and line.lstrip()[0] != "|" and line.strip("-*_= \t")
-        if start <= number < end and is_prose:
-            if words and number != last + 1:
-                break
-            words.append(line.strip())
-            last = number
-        elif words:
+        if words and (number != last + 1 or not is_prose or len(words) > _MESSAGE_LENGTH):
             break
+        if is_prose:
+            words.append(line.strip()[:_MESSAGE_LENGTH])
+            last = number
     return plain(" ".join(words))
 
 
 def _manual_criteria(document: Document) -> Iterator[str]:
     """The criteria marked MANUAL: a table row with a cell that says so, a list item that begins so."""
-    for table in markdown.tables(document):
+    for table in tables(document):
         titles = [name_of(cell.text) for cell in table.header]
         column = next((i for i, title in enumerate(titles) if title.startswith("criteri")), -1)
         for row in table.rows:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 from .definition import Branch, InvalidWorkflow, Reading, Source, Text, merge, read, read_branch, struct
@@ -20,7 +19,6 @@ from .plans import dialects
 from .reports import ReportForm
 
 DEFAULT_OUTCOMES = ("ok", "error")
-NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ class Rule:
     stop: str = ""
     ask: str = ""
     warn: str = ""
-    set: Mapping[str, Expression] = NOTHING
+    set: Mapping[str, Expression] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +62,7 @@ class Phase:
     terminal: str = ""
     attested: Expression | None = None
     detour: bool = False
+    follow_up: bool = False
     skip: Expression | None = None
     skip_because: Template | None = None
     span: Span | None = None
@@ -77,7 +76,7 @@ class Artifact:
     listed: Expression | None = None
     require: tuple[tuple[tuple[str, ...], str | tuple[str, ...]], ...] = ()
     schema: str = ""
-    defaults: Mapping[str, Any] = NOTHING
+    defaults: Mapping[str, Any] = field(default_factory=dict)
     optional: bool = False
     of: tuple[str, ...] = ()
     tasks: str = ""
@@ -96,7 +95,7 @@ class Question:
     id: str
     kind: str
     ask: Template
-    options: Mapping[str, str] = NOTHING
+    options: Mapping[str, str] = field(default_factory=dict)
     scope: Expression | None = None
     about: tuple[str, ...] = ()
     tasks: Expression | None = None
@@ -164,9 +163,9 @@ class MarkerTest:
 @dataclass(frozen=True, slots=True)
 class StateFile:
     file: str
-    defaults: Mapping[str, Any] = NOTHING
+    defaults: Mapping[str, Any] = field(default_factory=dict)
     fold_dotted: bool = False
-    include: Mapping[str, str] = NOTHING
+    include: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,25 +195,25 @@ class Workflow:
     phases: Mapping[str, Phase]
     phase: Expression | tuple[PhaseRule, ...]
     state: StateFile | None = None
-    aliases: Mapping[str, str] = NOTHING
-    parameters: Mapping[str, Parameter] = NOTHING
-    artifacts: Mapping[str, Artifact] = NOTHING
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    artifacts: Mapping[str, Artifact] = field(default_factory=dict)
     report_files: tuple[str, ...] = ()
     report_forms: tuple[ReportForm, ...] = ()
     report_stage: Expression | None = None
     skipped_stages: Expression | None = None
-    values: Mapping[str, Expression] = NOTHING
-    limits: Mapping[str, Limit] = NOTHING
+    values: Mapping[str, Expression] = field(default_factory=dict)
+    limits: Mapping[str, Limit] = field(default_factory=dict)
     before: tuple[Rule, ...] = ()
     otherwise: tuple[Rule, ...] = ()
-    actions: Mapping[str, Action] = NOTHING
-    action_aliases: Mapping[str, str] = NOTHING
-    questions: Mapping[str, Question] = NOTHING
+    actions: Mapping[str, Action] = field(default_factory=dict)
+    action_aliases: Mapping[str, str] = field(default_factory=dict)
+    questions: Mapping[str, Question] = field(default_factory=dict)
     gates: tuple[Gate, ...] = ()
     progress: tuple[Expression, Expression] | None = None
     notes: tuple[Note, ...] = ()
-    effects: Mapping[str, tuple[Write, ...]] = NOTHING
-    places: Mapping[int, Text] = field(default=NOTHING, repr=False)
+    effects: Mapping[str, tuple[Write, ...]] = field(default_factory=dict)
+    places: Mapping[int, Text] = field(default_factory=dict, repr=False)
 
     @cached_property
     def plan(self) -> Artifact | None:
@@ -422,7 +421,7 @@ class Compiler:
         return names
 
     def _facts(self, raw: dict) -> dict[str, str]:
-        facts = {"phase": "string", "report": "map"}
+        facts = {"phase": "string", "report": "map", "next_step": "string"}
         for name in raw.get("artifacts", {}):
             facts |= {f"valid.{name}": "bool", f"exists.{name}": "bool"}
         for name, entry in raw.get("parameters", {}).items():
@@ -478,8 +477,8 @@ class Compiler:
 
     def _rule(self, entry: dict, where: str) -> Rule:
         outcomes = [key for key in ("to", "act", "wait", "stop") if key in entry]
-        if not outcomes and "ask" not in entry:
-            self.reading.wrong(entry["at"], "a rule needs one of to, act, wait, stop or ask")
+        if not outcomes and "ask" not in entry and "warn" not in entry:
+            self.reading.wrong(entry["at"], "a rule needs one of to, act, wait, stop, ask or warn")
         if len(outcomes) > 1 and outcomes != ["to", "act"]:
             self.reading.wrong(entry["at"], f"a rule has one outcome, this one has {' and '.join(outcomes)}")
         return Rule(
@@ -510,6 +509,7 @@ class Compiler:
             terminal=str(entry.get("terminal", "")),
             attested=self.expression(entry.get("attested"), "bool"),
             detour=bool(entry.get("detour")),
+            follow_up=bool(entry.get("follow_up")),
             skip=self.expression(entry.get("skip"), "bool"),
             skip_because=self.template(entry.get("skip_because")),
             span=entry["at"].node.span,
@@ -677,11 +677,15 @@ class Compiler:
             if target != "*":
                 self.known(target, phases, "phase")
         for target in raw.get("action_aliases", {}).values():
-            self.known(target, raw.get("actions", {}), "action")
+            self._known_action(target, raw.get("actions", {}))
+
+    def _known_action(self, text: Text, actions: Mapping[str, Any]) -> None:
+        if not any(text == name or (name.endswith("*") and text.startswith(name[:-1])) for name in actions):
+            self.known(text, actions, "action")
 
 
 # Names of the language that an artifact or a value may not take.
-TAKEN = frozenset("state valid exists parameters limits answers phase report tasks records newest count now step".split())
+TAKEN = frozenset("next_step state valid exists parameters limits answers phase report tasks records newest count now step".split())
 REQUIRED_TYPES = ("any", "bool", "int", "number", "string", "list", "map")
 
 

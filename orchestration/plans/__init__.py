@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -81,7 +82,7 @@ class Count(NamedTuple):
     span: Span
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plan:
     """A whole plan. `problems` are ready to become findings of the plan's file.
 
@@ -105,6 +106,17 @@ class Plan:
             names.setdefault(task.id, task)
         object.__setattr__(self, "tasks", tasks)
         object.__setattr__(self, "by_id", MappingProxyType(names))
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """Every other name of each task (in small letters) to its id; one that two tasks share is left out."""
+        found: dict[str, set[str]] = {}
+        for task in self.tasks:
+            file = task.file.rsplit("/", 1)[-1]
+            for name in (task.id, task.number, task.number.lstrip("0"), file, file.removesuffix(".md")):
+                if name:
+                    found.setdefault(name.lower(), set()).add(task.id)
+        return {name: ids.pop() for name, ids in found.items() if len(ids) == 1}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,159 @@
+"""Which folders of a root are runs, and of which workflow. Content decides, never a name alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from . import markdown
+from .artifacts import Looked
+from .config import Config
+from .documents import clean, lay_under, read_json
+from .files import Files, fits, glob, join
+from .findings import Finding, Problem, finding
+from .guards import Context, Unknown, dig
+from .journal import read_journal
+from .plans import dialects
+from .snapshot import JOURNAL
+from .workflow import MarkerTest, Workflow
+
+
+class Definition(NamedTuple):
+    """A workflow that can be found in a root; `load` compiles it when a folder might be one of its runs."""
+
+    name: str
+    at: tuple[str, ...]
+    built_in: bool
+    load: Callable[[], Workflow]
+
+
+class Match(NamedTuple):
+    """A folder that is a run. `rivals` are other user definitions that claim it with equal right."""
+
+    run: str
+    workflow: Workflow
+    rivals: tuple[str, ...] = ()
+
+    def findings(self) -> tuple[Finding, ...]:
+        if not self.rivals:
+            return ()
+        names = ", ".join((self.workflow.name, *self.rivals))
+        said = f"{names} all claim this folder; assign one in .phasekeeper/config.yaml under workflows"
+        return (finding(Problem("workflow-ambiguous", said), self.run),)
+
+
+class Passed(NamedTuple):
+    """A folder that looks like a run of a workflow by its place, and why it is none."""
+
+    run: str
+    workflow: str
+    because: str
+
+
+def discover(
+    definitions: Sequence[Definition], files: Files, config: Config, parsed: dict[tuple[str, str], Any] | None = None
+) -> tuple[list[Match], list[Passed]]:
+    """(the runs of a root in natural order of their paths, folders that were passed over).
+
+    Raises InvalidWorkflow when a definition that has to be compiled is broken.
+    """
+    looked = Looked(files, {} if parsed is None else parsed)
+    claims: dict[str, list[Definition]] = {}
+    passed: list[Passed] = []
+    for definition in definitions:
+        for run in _folders(definition.at, files):
+            why = _refused(definition.load(), run, looked)
+            if why:
+                passed.append(Passed(run, definition.name, why))
+            else:
+                claims.setdefault(run, []).append(definition)
+    return [_match(run, claims[run], looked, config) for run in sorted(claims)], passed
+
+
+def _folders(at: Iterable[str], files: Files) -> list[str]:
+    found = (path for pattern in at for path, entry in glob(files, pattern) if entry.kind == "folder")
+    return list(dict.fromkeys(found))
+
+
+def _match(run: str, claims: Sequence[Definition], looked: Looked, config: Config) -> Match:
+    """Who has a folder: the one its journal names, else the one the configuration assigns, else a built-in."""
+    by_name = {definition.name: definition for definition in claims}
+    assigned = next((name for pattern, name in config.workflows.items() if fits(pattern, run)), None)
+    for name in (_started(run, looked), assigned):
+        if name in by_name:
+            return Match(run, by_name[name].load())
+    first, *others = sorted(claims, key=lambda definition: (not definition.built_in, definition.name))
+    rivals = () if first.built_in else tuple(definition.name for definition in others)
+    return Match(run, first.load(), rivals)
+
+
+def _started(run: str, looked: Looked) -> str | None:
+    """The workflow that the journal's start record names."""
+    file = looked.read(join(run, JOURNAL) or JOURNAL)
+    if not file.text:
+        return None
+    records = read_journal(file.text).records
+    return next((str(r["workflow"]) for r in records if r["kind"] == "start" and r["workflow"]), None)
+
+
+def _refused(workflow: Workflow, run: str, looked: Looked) -> str:
+    """Why the folder is no run of the workflow, "" if it is one."""
+    reasons = [_unmet(test, workflow, run, looked) for test in workflow.marker]
+    return "" if "" in reasons else "; ".join(dict.fromkeys(reasons))
+
+
+def _unmet(test: MarkerTest, workflow: Workflow, run: str, looked: Looked) -> str:
+    if test.journal:
+        return "" if _started(run, looked) == test.journal else f"its journal names no {test.journal}"
+    path = join(run, test.file)
+    file = looked.read(path) if path else None
+    if file is None or not file.exists:
+        return f"it has no {test.file}"
+    if file.text is None:
+        return ""
+    if test.text and test.text not in file.text:
+        return f"{test.file} does not hold {test.text!r}"
+    if test.table and not _has_table(test, workflow, file.text, file.digest, looked):
+        return f"{test.file} has no table with {', '.join(test.table)}"
+    return _state_unmet(test, workflow, file.text) if test.has or test.where else ""
+
+
+def _has_table(test: MarkerTest, workflow: Workflow, text: str, digest: str, looked: Looked) -> bool:
+    plan = workflow.plan
+    if plan and plan.paths == (test.file,):
+        # The parse is kept: reading the run needs it again.
+        key = (plan.kind, digest)
+        if key not in looked.parsed:
+            looked.parsed[key] = dialects()[plan.kind].read(text)
+        return looked.parsed[key] is not None
+    wanted = {name.lower() for name in test.table}
+    tables = markdown.tables(markdown.read(text))
+    return any(wanted <= {cell.text.lower() for cell in table.header} for table in tables)
+
+
+def _state_unmet(test: MarkerTest, workflow: Workflow, text: str) -> str:
+    document = read_json(text)
+    if not document.readable:
+        # A broken state file is a run with a broken state file, not a run that vanished.
+        return ""
+    missing = [key for key in test.has if not _has(document.data, key)]
+    if missing:
+        return f"{test.file} lacks {', '.join(missing)}"
+    data = clean(document.data)
+    defaults = workflow.state.defaults if workflow.state else {}
+    if test.where and isinstance(data, dict):
+        context = Context(workflow.language, {"state": lay_under(data, dict(defaults))}, _nothing)
+        if not context.holds(test.where):
+            return f"{test.file} is of another kind"
+    return ""
+
+
+def _has(data: object, key: str) -> bool:
+    """Whether a dotted key is there, if only as null."""
+    head, _, last = key.rpartition(".")
+    inside = dig(data, head) if head else data
+    return isinstance(inside, Mapping) and last in inside
+
+
+def _nothing(name: str) -> object:
+    raise Unknown(f"{name} is not known where runs are found")

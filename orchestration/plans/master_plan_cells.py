@@ -1,0 +1,75 @@
+"""What the tables of master plans have in common: columns by title, status marks, names of files."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ..findings import Problem, Severity, Span
+from ..markdown import Document, Heading
+from ..tables import Cell, Row, Table
+from ..wording import name_of, plain
+from . import MARKS, Mark
+
+MARK_OF = {status: f"[{mark}]" for mark, status in reversed(list(MARKS.items()))}
+PHASE = re.compile(r"(?i)phase[ \t]+(\d+(?:\.\d+)*[a-z]?|[a-z]|[ivx]+)(?![\w.]*\w)[ \t]*(.*)")
+
+_KNOWN_MARKS = ", ".join(f"[{mark}]" for mark in MARKS)
+_MARK = re.compile(r"\[(.)\]")
+_LINK_TARGET = re.compile(r"\[([^\[\]]*)\]\(<?([^()<>\s]*)>?[^()]*\)")
+_NO_NAME = frozenset({"", "-", "–", "—", "n/a", "none", "tbd"})
+
+
+class Notes(NamedTuple):
+    """What reading a plan adds up: problems, and the places that record progress."""
+
+    problems: list[Problem]
+    progress: list[Span]
+
+    def add(self, code: str, message: str, span: Span, severity: Severity | None = None) -> None:
+        self.problems.append(Problem(code, message, span, severity))
+
+
+def columns_of(table: Table) -> dict[str, int]:
+    """The columns of a table by their titles in lower case; the first of two alike."""
+    names: dict[str, int] = {}
+    for index, cell in enumerate(table.header):
+        names.setdefault(name_of(cell.text), index)
+    return names
+
+
+def text_of(cell: Cell | None) -> str:
+    return plain(cell.text) if cell else ""
+
+
+def file_in(cell: Cell, row: Row) -> tuple[str, Span | None]:
+    """The file a cell names, out of its backticks or link, and where the name stands."""
+    name = plain(cell.text)
+    link = _LINK_TARGET.search(cell.text)
+    if link is not None and link[2].endswith(".md") and not name.endswith(".md"):
+        name = link[2]
+    name = name.removeprefix("./")
+    if name.lower() in _NO_NAME:
+        return "", None
+    at = row.text.find(name, cell.span.column, cell.span.end_column)
+    return name, Span(row.line, at, row.line, at + len(name)) if at >= 0 else cell.span
+
+
+def mark_in(cell: Cell, consequence: str, notes: Notes) -> Mark:
+    """The status a cell gives and the place of its brackets; of the whole cell when no mark is known."""
+    notes.progress.append(cell.span)
+    match = _MARK.fullmatch(plain(cell.text))
+    status = MARKS.get(match[1], "unknown") if match else "unknown"
+    if status == "unknown":
+        said = f"`{cell.text}`" if cell.text else "an empty cell"
+        notes.add("marker-unknown", f"{said} is none of {_KNOWN_MARKS}; {consequence}", cell.span)
+        return Mark(status, cell.span)
+    line, column = cell.span.line, cell.span.column
+    start, end = cell.text.index("["), cell.text.rindex("]") + 1
+    return Mark(status, Span(line, column + start, line, column + end))
+
+
+def section_of(document: Document, title: str) -> Heading | None:
+    """The first section whose heading begins with a title, case ignored."""
+    named = (heading for heading in document.headings if name_of(heading.text).startswith(title))
+    return next(named, None)

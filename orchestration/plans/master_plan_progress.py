@@ -1,0 +1,174 @@
+"""The places of a master plan that repeat the progress of its task rows, and where they disagree with them.
+
+They are the Progress Summary table, the Quick Reference list, the `**Progress**` line and the header's
+`**Status**` (reference: workflows, seed 004, "What real plans show"). The rows always win.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from ..findings import Span
+from ..markdown import Document, Field
+from ..tables import Cell, Table
+from ..wording import plain
+from . import Count, Mark, Stage, Task
+from .master_plan_cells import MARK_OF, PHASE, Notes, columns_of, mark_in, section_of, text_of
+
+_REFERENCE = re.compile(r"[ \t]*+(?:(?:\d+[.)]|[-*+])[ \t]++)?+(\S++)[ \t].*(\[[^\[\]]{0,3}\])")
+_PROGRESS = re.compile(r"(?<!\d)(\d{1,9})[ \t]*+/[ \t]*+(\d{1,9})(?!\d)")
+_PERCENT = re.compile(r"(?<![\d.])(\d{1,9}(?:\.\d{1,9})?)[ \t]*+%")
+_RADIO = re.compile(r"\[(.?)\]([^|\[\]]*)")
+
+
+def with_summaries(
+    document: Document, every: Sequence[Table], stages: list[Stage], notes: Notes
+) -> list[Stage]:
+    """The stages with their marks in the Progress Summary; a mark or count that is not so is drift."""
+    section = section_of(document, "progress summary")
+    if section is None:
+        return stages
+    by_name = _stage_names(stages)
+    found: dict[str, Mark] = {}
+    for table in every:
+        names = columns_of(table)
+        inside = section.start <= table.span.line < section.end
+        if inside and {"phase", "status"} <= names.keys() and "task id" not in names:
+            for row in table.rows:
+                cells = dict(enumerate(row.cells()))
+                stage = _stage_meant(by_name, text_of(cells.get(names["phase"])))
+                if stage is not None and stage.id not in found:
+                    mark = _summary(stage, cells.get(names["status"]), notes)
+                    found.update({stage.id: mark} if mark else {})
+                    _check_total(stage, cells.get(names.get("tasks", -1)), notes)
+    return [replace(stage, summary=found.get(stage.id)) for stage in stages]
+
+
+def _stage_names(stages: Sequence[Stage]) -> Mapping[str, Stage]:
+    """The stages by title and number, in small letters; of two alike the first, a number before a title."""
+    by_name = {stage.title.lower(): stage for stage in reversed(stages)}
+    by_name.update((stage.id.lower(), stage) for stage in stages)
+    return by_name
+
+
+def _stage_meant(by_name: Mapping[str, Stage], text: str) -> Stage | None:
+    match = PHASE.match(text)
+    return by_name.get(match[1].lower() if match else text.lower())
+
+
+def _summary(stage: Stage, cell: Cell | None, notes: Notes) -> Mark | None:
+    if cell is None:
+        return None
+    mark = mark_in(cell, "the task rows count", notes)
+    _check_summary(stage, mark, notes)
+    return mark
+
+
+def _check_summary(stage: Stage, mark: Mark, notes: Notes) -> None:
+    if mark.status != "unknown" and (mark.status == "done") != (0 < stage.done == stage.total):
+        rows = f"{stage.done} of its {stage.total} tasks are done"
+        message = f"{MARK_OF[mark.status]} for phase {stage.id}, but {rows}"
+        notes.add("status-drift", message, mark.span)
+
+
+def _check_total(stage: Stage, cell: Cell | None, notes: Notes) -> None:
+    digits = text_of(cell)
+    if cell and digits.isdecimal() and int(digits[-9:]) != stage.total:
+        message = f"{digits} tasks for phase {stage.id}, but its table has {stage.total}"
+        notes.add("status-drift", message, cell.span)
+
+
+def with_references(document: Document, stages: list[Stage], notes: Notes) -> list[Stage]:
+    """The stages with each task's mark in the first fence under "Quick Reference"."""
+    tasks = [task for stage in stages for task in stage.tasks]
+    by_name = {task.number.lower(): task for task in reversed(tasks)}
+    by_name.update((task.id.lower(), task) for task in reversed(tasks))
+    marks: dict[Span, Mark] = {}
+    for name, name_span, cell in _reference_lines(document):
+        task = by_name.get(name.lower())
+        if task is not None and task.span not in marks:
+            marks[task.span] = mark_in(cell, "the task rows count", notes)
+            _check_reference(task, marks[task.span], notes)
+        elif task is None and not name.isalpha():
+            notes.progress.append(cell.span)
+            message = f"{name} stands in the Quick Reference but has no row in a task table"
+            notes.add("status-drift", message, name_span)
+    return [
+        replace(stage, tasks=tuple(replace(task, reference=marks.get(task.span)) for task in stage.tasks))
+        for stage in stages
+    ]
+
+
+def _reference_lines(document: Document) -> Iterator[tuple[str, Span, Cell]]:
+    """(name, its place, mark) of every line ` 1. auth-01  Name  [ ]`."""
+    section = section_of(document, "quick reference")
+    inside = (f for f in document.fences if section and section.start <= f.start < section.end)
+    for fence in itertools.islice(inside, 1):
+        for line in range(fence.start, fence.end):
+            match = _REFERENCE.match(document.lines[line])
+            if match is not None:
+                name, mark = (Span(line, match.start(group), line, match.end(group)) for group in (1, 2))
+                yield match[1], name, Cell(match[2], mark)
+
+
+def _check_reference(task: Task, mark: Mark, notes: Notes) -> None:
+    if "unknown" not in (task.status, mark.status) and mark.status != task.status:
+        message = f"{MARK_OF[mark.status]} for {task.id}, but its row says {MARK_OF[task.status]}"
+        notes.add("status-drift", message, mark.span)
+
+
+def progress_count(fields: Sequence[Field], stages: Sequence[Stage], notes: Notes) -> Count | None:
+    """The first `**Progress**: n/N tasks complete (p%)` line; a figure that is not so is drift."""
+    lines = ((field, _PROGRESS.search(field.value)) for field in fields if field.key.lower() == "progress")
+    field, match = next(((field, match) for field, match in lines if match), (None, None))
+    if field is None or match is None:
+        return None
+    notes.progress.append(field.value_span)
+    done, total = sum(stage.done for stage in stages), sum(stage.total for stage in stages)
+    for group, rows, what in ((1, done, "tasks are done"), (2, total, "tasks stand in the tables")):
+        if int(match[group]) != rows:
+            notes.add("status-drift", f"{match[group]}, but {rows} {what}", _part(field, match, group))
+    percent = _PERCENT.search(field.value)
+    share = 100 * done / total if total else 0
+    # Rounded up, down or to the nearest: all three are in use.
+    if percent is not None and abs(float(percent[1]) - share) >= 1:
+        message = f"{percent[1]}%, but {done} of {total} tasks are done ({share:.0f}%)"
+        notes.add("status-drift", message, _part(field, percent, 1))
+    return Count(int(match[1]), int(match[2]), _part(field, match, 0))
+
+
+def _part(field: Field, match: re.Match[str], group: int) -> Span:
+    line, column = field.value_span.line, field.value_span.column
+    return Span(line, column + match.start(group), line, column + match.end(group))
+
+
+def header_status(document: Document, fields: Sequence[Field], stages: Sequence[Stage], notes: Notes) -> str:
+    """The header's `**Status**`: the one word whose box is ticked, else the first; "" without the line.
+
+    Real plans forget this line, so only a "Complete" over open tasks is drift. The unfilled template has
+    a different mark in each of its boxes and says nothing.
+    """
+    header_end = next((h.span.line for h in document.headings if h.level > 1), len(document.lines))
+    status = ""
+    for field in fields:
+        key = field.key.lower()
+        if field.key_span.line >= header_end or key not in ("status", "last updated"):
+            continue
+        notes.progress.append(field.value_span)
+        if key == "status" and not status:
+            status = _ticked(field.value)
+            still = sum(stage.total - stage.done for stage in stages)
+            if status.lower().startswith("complete") and still:
+                notes.add("status-drift", f"{status}, but {still} tasks are not done", field.value_span)
+    return status
+
+
+def _ticked(value: str) -> str:
+    boxes = [(match[1].strip(), plain(match[2])) for match in _RADIO.finditer(value)]
+    ticked = [word for mark, word in boxes if mark]
+    if len(ticked) == 1:
+        return ticked[0]
+    return boxes[0][1] if boxes else plain(value)

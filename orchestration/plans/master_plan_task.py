@@ -1,0 +1,117 @@
+"""The task files of seed 004, `NN-name.md` with a Meta list (reference: workflows, seed 004)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from .. import markdown
+from ..findings import Problem
+from ..markdown import Document, Field
+from ..tables import tables
+from ..wording import name_of, plain, split_remark, word_of
+from . import TaskFile
+from .master_plan_cells import columns_of, file_in, section_of
+
+_REMARK = re.compile(r"\([^()]*\)")
+_NONE = re.compile(r"(?i)(?:none|n/?a|nothing|null|[-–—]+)(?:$|[\s.])")
+_NUMBER = re.compile(r"\d+[.:)][ \t]+")
+# The seed's own spelling of the review's key is a name in code; templates write it as words.
+_KEYS = {
+    "id": "id",
+    "phase": "phase",
+    "priority": "priority",
+    "depends on": "depends on",
+    "parallel with": "parallel with",
+    "effort": "effort",
+    "requires ux/dx review": "review",
+    "requires_ux_dx_review": "review",
+}
+
+
+def read_task(text: str) -> TaskFile:
+    """What a task file says of itself; never raises.
+
+    References are kept as written, without brackets. A review asked for in words that are neither yes
+    nor no counts as asked for. Front matter is read like the Meta list.
+    """
+    document = markdown.read(text, rescue=True)
+    meta = _meta(document)
+    problems: list[Problem] = []
+    if not meta:
+        problems.append(Problem("task-unreadable", "there is no Meta list with ID, Depends On and the like"))
+    depends = meta.get("depends on", [])
+    title = next((plain(heading.text) for heading in document.headings if heading.level == 1), "")
+    number = _NUMBER.match(title)
+    return TaskFile(
+        title=title[number.end() :] if number else title,
+        depends_on=_references(depends),
+        parallel_with=_references(meta.get("parallel with", [])),
+        files=_changed_files(document),
+        requires_ux_dx_review=_review(meta.get("review", []), problems),
+        priority=_value(meta, "priority"),
+        effort=_value(meta, "effort"),
+        depends_span=depends[0].value_span if depends else None,
+        problems=tuple(problems),
+    )
+
+
+def _meta(document: Document) -> dict[str, list[Field]]:
+    """The known fields of the Meta section; without that heading, those above the first section.
+
+    A review is looked for everywhere, because one that is overlooked is one that is skipped.
+    """
+    section = section_of(document, "meta")
+    start = section.start if section else 0
+    first = next((heading.span.line for heading in document.headings if heading.level > 1), None)
+    end = section.end if section else first
+    meta: dict[str, list[Field]] = {}
+    for field in markdown.fields(document, _KEYS, front=True):
+        key = _KEYS.get(name_of(field.key))
+        line = field.key_span.line
+        inside = start <= line < (len(document.lines) if end is None else end)
+        if key and (inside or key == "review" or document.kinds[line] == markdown.FRONT):
+            meta.setdefault(key, []).append(field)
+    return meta
+
+
+def _value(meta: Mapping[str, Sequence[Field]], key: str) -> str:
+    return plain(meta[key][0].value) if key in meta else ""
+
+
+def _references(found: Sequence[Field]) -> tuple[str, ...]:
+    """The tasks a field names, in order, each once; "none", `[]` and remarks in brackets name none."""
+    names: dict[str, None] = {}
+    for field in found:
+        for part in re.split(r"[\[\],;]", _REMARK.sub(" ", plain(field.value))):
+            name = part.strip()
+            if name and not _NONE.match(name):
+                names[name] = None
+    return tuple(names)
+
+
+def _review(found: Sequence[Field], problems: list[Problem]) -> bool:
+    asked = False
+    for field in found:
+        word = word_of(split_remark(field.value)[0])
+        if word not in ("true", "yes", "false", "no"):
+            message = f"`{field.value}` is neither true nor false; the review counts as asked for"
+            problems.append(Problem("task-unreadable", message, field.value_span))
+        asked = asked or word not in ("false", "no")
+    return asked
+
+
+def _changed_files(document: Document) -> tuple[str, ...]:
+    """The File column of the tables under "Files to Change", "to Create" or "to Modify", each name once."""
+    inside = bytearray(len(document.lines))
+    for heading in document.headings:
+        if name_of(heading.text).startswith("files to "):
+            inside[heading.start : heading.end] = b"\1" * (heading.end - heading.start)
+    files: dict[str, None] = {}
+    for table in tables(document):
+        column = columns_of(table).get("file", -1)
+        if inside[table.span.line] and column >= 0:
+            for row in table.rows:
+                cell = dict(enumerate(row.cells())).get(column)
+                files[file_in(cell, row)[0] if cell else ""] = None
+    return tuple(name for name in files if name)

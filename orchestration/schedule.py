@@ -1,0 +1,254 @@
+"""Which tasks can start, which may run side by side, and what the others wait for.
+
+Rules of seed 004, "Parallel Execution Rules", in the order they outrank each other (reference,
+seed 004, row 13): a dependency, then a shared file, then "Parallel With"; without any of them tasks
+are independent. A dependency that cannot be found counts as not done.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from .findings import Problem
+from .guards import did_you_mean
+from .journal import Claim
+from .plans import Plan, Task, TaskFile
+
+Details = Callable[[Task], TaskFile]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskState:
+    """A task as it stands. `state`: done, ready, blocked, claimed, reported (implemented, not checked) or skipped.
+
+    `blocked_by` holds task ids, "stage N" or "phase P". `line` is the row in the plan, zero-based.
+    """
+
+    id: str
+    title: str
+    state: str
+    blocked_by: tuple[str, ...]
+    claimed_by: str | None
+    path: str
+    line: int
+    files: tuple[str, ...]
+    agent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StageState:
+    id: str
+    title: str
+    done: int
+    total: int
+    line: int
+    tasks: tuple[TaskState, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """`ready` can start now, in the order of the plan; `batches` follow each other; `blocked` maps the rest to why."""
+
+    ready: tuple[str, ...] = ()
+    batches: tuple[tuple[str, ...], ...] = ()
+    blocked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def resolve(plan: Plan, reference: str) -> str | None:
+    """The id of the task that a reference means: its id, its number ("03", "3"), its file, or the end of its id."""
+    name = reference.strip().strip("`").rsplit("/", 1)[-1]
+    return plan.by_id[name].id if name in plan.by_id else plan.names.get(name.lower())
+
+
+def arrange(
+    plan: Plan, handed: Sequence[Task], details: Details, finished: Collection[str], claims: Sequence[Claim]
+) -> Schedule:
+    """The schedule of the tasks that are handed out; `finished` are done for those that depend on them."""
+    claimed = {claim.task for claim in claims}
+    held = [plan.by_id[task_id] for task_id in sorted(claimed) if task_id in plan.by_id]
+    holders = {name: task.id for task in held for name in details(task).files}
+    open_tasks = [task for task in handed if task.id not in claimed]
+    waits = {task.id: needs(plan, task, details(task), finished) for task in open_tasks}
+    blocked: dict[str, tuple[str, ...]] = {}
+    ready = []
+    for task in open_tasks:
+        shared = [holders[name] for name in details(task).files if name in holders]
+        why = tuple(dict.fromkeys([*waits[task.id], *shared]))
+        if why:
+            blocked[task.id] = why
+        else:
+            ready.append(task.id)
+    return Schedule(tuple(ready), _batches(open_tasks, waits, details), blocked)
+
+
+def needs(plan: Plan, task: Task, detail: TaskFile, finished: Collection[str]) -> tuple[str, ...]:
+    """What the task still waits for: ids of unfinished tasks, and references that no task answers to."""
+    waits = []
+    for reference in detail.depends_on:
+        found = resolve(plan, reference)
+        if found is None or (found not in finished and not plan.by_id[found].done):
+            waits.append(found or reference)
+    return tuple(dict.fromkeys(waits))
+
+
+def _batches(
+    tasks: Sequence[Task], waits: Mapping[str, Sequence[str]], details: Details
+) -> tuple[tuple[str, ...], ...]:
+    """Tasks in batches: each batch needs only what earlier ones finish, and no file is in a batch twice."""
+    order = {task.id: position for position, task in enumerate(tasks)}
+    left = {task.id: {need for need in waits[task.id] if need != task.id} for task in tasks}
+    dependants: dict[str, list[str]] = {}
+    for task_id, needed in left.items():
+        for need in needed:
+            dependants.setdefault(need, []).append(task_id)
+    free = [(order[task.id], task.id) for task in tasks if not waits[task.id]]
+    heapq.heapify(free)
+    files = {task.id: details(task).files for task in tasks}
+    batches: list[tuple[str, ...]] = []
+    while free:
+        batch, later = _batch(free, files)
+        batches.append(batch)
+        for task_id in batch:
+            for dependant in dependants.get(task_id, ()):
+                left[dependant].discard(task_id)
+                if not left[dependant] and dependant not in waits[dependant]:
+                    later.append((order[dependant], dependant))
+        free = later
+        heapq.heapify(free)
+    return tuple(batches)
+
+
+def _batch(
+    free: list[tuple[int, str]], files: Mapping[str, Sequence[str]]
+) -> tuple[tuple[str, ...], list[tuple[int, str]]]:
+    batch: list[str] = []
+    later: list[tuple[int, str]] = []
+    used: set[str] = set()
+    while free:
+        position, task_id = heapq.heappop(free)
+        if used.isdisjoint(files[task_id]):
+            batch.append(task_id)
+            used.update(files[task_id])
+        else:
+            later.append((position, task_id))
+    return tuple(batch), later
+
+
+def cycles(plan: Plan, tasks: Iterable[Task], details: Details) -> list[tuple[str, ...]]:
+    """Circles of dependencies, each once, its members in plan order. Iterative: a plan may have 10,000 tasks."""
+    edges = {
+        task.id: [found for ref in details(task).depends_on if (found := resolve(plan, ref)) is not None]
+        for task in tasks
+    }
+    order = {task.id: position for position, task in enumerate(plan.tasks)}
+    groups = (group for group in _components(edges) if len(group) > 1 or group[0] in edges[group[0]])
+    found = [tuple(sorted(group, key=lambda task_id: order[task_id])) for group in groups]
+    return sorted(found, key=lambda group: order[group[0]])
+
+
+def _components(edges: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """Strongly connected components (Tarjan, without recursion)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    on: set[str] = set()
+    out: list[list[str]] = []
+    for root in edges:
+        work = [(root, 0)] if root not in index else []
+        while work:
+            node, position = work.pop()
+            if position == 0:
+                index[node] = low[node] = len(index)
+                stack.append(node)
+                on.add(node)
+            following = [step for step in edges[node] if step in edges]
+            if position > 0:
+                low[node] = min(low[node], low[following[position - 1]])
+            while position < len(following) and following[position] in index:
+                if following[position] in on:
+                    low[node] = min(low[node], index[following[position]])
+                position += 1
+            if position < len(following):
+                work += [(node, position + 1), (following[position], 0)]
+            elif low[node] == index[node]:
+                group: list[str] = []
+                while not group or group[-1] != node:
+                    group.append(stack.pop())
+                on.difference_update(group)
+                out.append(group)
+    return out
+
+
+def dependency_problems(plan: Plan, tasks: Sequence[Task], details: Details) -> list[tuple[Task, Problem]]:
+    """What is wrong with the dependencies of tasks: none such, or a circle. The place is in the task's file."""
+    found: list[tuple[Task, Problem]] = []
+    for task in tasks:
+        detail = details(task)
+        for reference in detail.depends_on:
+            if resolve(plan, reference) is None:
+                close = did_you_mean(reference, [*plan.by_id])
+                message = f"{task.id} depends on {reference!r}, which is no task of the plan{close}"
+                found.append((task, Problem("dangling-dependency", message, detail.depends_span)))
+    for group in cycles(plan, tasks, details):
+        task = plan.by_id[group[0]]
+        message = f"{' → '.join([*group, group[0]])} depend on each other in a circle; none of them can start"
+        found.append((task, Problem("plan-cycle", message, details(task).depends_span)))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Board:
+    """The plan as people see it. `stages` is made when it is looked at: a plan may have 10,000 tasks."""
+
+    path: str
+    plan: Plan
+    folder: str
+    schedule: Schedule
+    stage: str
+    phase: str
+    agent: str | None
+    reported: frozenset[str]
+    skipped: frozenset[str]
+    claims: Mapping[str, Claim]
+    details: Details
+    known: frozenset[str]
+
+    @cached_property
+    def stages(self) -> tuple[StageState, ...]:
+        return tuple(
+            StageState(s.id, s.title, s.done, s.total, s.span.line, tuple(self._task(task) for task in s.tasks))
+            for s in self.plan.stages
+        )
+
+    def _task(self, task: Task) -> TaskState:
+        state, blocked_by = self._state(task)
+        claim = self.claims.get(task.id)
+        path = f"{self.folder}/{task.file}" if self.folder and task.file else task.file
+        # Files of tasks that are far off are not read for the board either: its revision does not cover them.
+        files = self.details(task).files if task.id in self.known else ()
+        return TaskState(
+            task.id, task.title, state, blocked_by, claim.actor if claim else None, path, task.span.line, files, self.agent
+        )
+
+    def _state(self, task: Task) -> tuple[str, tuple[str, ...]]:
+        if task.stage in self.skipped:
+            return "skipped", ()
+        if task.done:
+            return "done", ()
+        if task.id in self.claims:
+            return "claimed", ()
+        if task.id in self.schedule.blocked:
+            return "blocked", self.schedule.blocked[task.id]
+        if task.id in self._ready:
+            return "ready", ()
+        if task.id in self.reported:
+            return "reported", ()
+        behind = self.stage and task.stage != self.stage
+        return "blocked", (f"stage {self.stage}" if behind else f"phase {self.phase}",)
+
+    @cached_property
+    def _ready(self) -> frozenset[str]:
+        return frozenset(self.schedule.ready)

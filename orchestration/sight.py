@@ -1,0 +1,376 @@
+"""One evaluation in the making: the names that guards use, each computed from the snapshot when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from .artifacts import Held
+from .files import digest_of, join
+from .findings import Evidence, Finding, Fix, Problem, Severity, Span, finding
+from .guards import MOST_ITEMS, Context, Expression, Index, Outcome, Template, Unknown
+from .journal import EMPTY_RECORD, Record
+from .plans import Plan
+from .snapshot import Snapshot
+from .workflow import Artifact, Parameter, Question, Workflow
+
+# A file that names more missing files than this gets one finding for the rest.
+MOST_FINDINGS = 50
+# The kinds of records that make a phase's last report old.
+STEPS = ("start", "report")
+
+
+class Seen(NamedTuple):
+    """One expression that was looked at on the way to the answer, for `explain`."""
+
+    where: str
+    expression: Expression | None
+    outcome: Outcome
+    about: str = ""
+
+
+class Sight:
+    """Facts of one run over some records. Facts are computed once; findings gather as they are."""
+
+    def __init__(self, workflow: Workflow, snapshot: Snapshot, records: Sequence[Record]):
+        self.workflow, self.snapshot, self.records = workflow, snapshot, records
+        self.findings: list[Finding] = []
+        self.trace: list[Seen] = []
+        self.phase: str | None = None
+        self.next_step: str | None = None
+        self._listed: dict[str, Held] = {}
+        self.context = Context(
+            workflow.language, self._variables(), self._resolve, self._index(), snapshot.tasks
+        )
+
+    def _index(self) -> Index:
+        # While reports are folded in, each step sees other records; all else sees one list, indexed once.
+        memory = self.snapshot.memory
+        if memory.get("indexed") is not self.records:
+            memory["indexed"], memory["index"] = self.records, Index(self.records, EMPTY_RECORD)
+        return memory["index"]
+
+    def _variables(self) -> dict[str, Any]:
+        snapshot = self.snapshot
+        state = snapshot.state
+        bound: dict[str, Any] = {"state": state.data if state and state.valid else {}}
+        for name, held in snapshot.artifacts.items():
+            if not held.valid:
+                continue
+            if isinstance(held.data, Plan):
+                parts = snapshot.parts
+                done = sum(stage["done"] for stage in parts.stages)
+                total = sum(stage["total"] for stage in parts.stages)
+                bound |= {f"{name}.stages": parts.stages, f"{name}.files": parts.files}
+                bound |= {f"{name}.done": done, f"{name}.total": total, f"{name}.status": held.data.status}
+            else:
+                bound[name] = held.data
+        return bound
+
+    # ---- looking
+
+    def holds(self, where: str, guard: Expression | None, about: str = "") -> bool:
+        """Whether a guard is exactly true; what was seen is noted."""
+        return guard is None or self.value(where, guard, about) is True
+
+    def value(self, where: str, guard: Expression, about: str = "") -> object:
+        """The guard's value, None for an error; what was seen is noted."""
+        outcome = self.context.value(guard)
+        self.trace.append(Seen(where, guard, outcome, about))
+        return outcome.value
+
+    def text(self, template: Template | None, default: str = "") -> str:
+        said = self.context.text(template) if template else None
+        return default if said is None else said
+
+    def tell(self, code: str, path: str, message: str, span: Span | None = None, fixes: Sequence[Fix] = ()) -> None:
+        found = replace(finding(Problem(code, message, span), path), fixes=tuple(fixes))
+        if found not in self.findings:
+            self.findings.append(found)
+
+    # ---- facts
+
+    def _resolve(self, name: str) -> object:
+        group, _, rest = name.partition(".")
+        reader = _FACTS.get(group)
+        if reader and (rest or group in ("phase", "report", "next_step")):
+            return reader(self, rest)
+        return self.known(self.workflow.values[name])
+
+    def known(self, expression: Expression) -> object:
+        """The value of an expression; raises Unknown when it has none."""
+        outcome = self.context.value(expression)
+        if outcome.error is not None:
+            raise Unknown(outcome.error)
+        return outcome.value
+
+    def _phase(self, _: str) -> str:
+        if self.phase is None:
+            raise Unknown("the phase is not known yet")
+        return self.phase
+
+    def _next_step(self, _: str) -> str:
+        if self.next_step is None:
+            raise Unknown("the next step is known in notes only")
+        return self.next_step
+
+    def _report(self, _: str) -> Record | Mapping[str, object]:
+        """The newest record if it is a report of the current phase and nothing was started or reported since."""
+        newest = next((entry for entry in reversed(self.records) if entry["kind"] in STEPS), None)
+        if newest and newest["kind"] == "report" and newest["phase"] == self._phase(""):
+            self.context.touch([newest])
+            return newest
+        return EMPTY_RECORD
+
+    def held(self, name: str) -> Held:
+        """An artifact as it stands, also one whose files are named by data."""
+        artifact = self.workflow.artifacts[name]
+        if artifact.listed is None:
+            return self.snapshot.artifacts[name]
+        if name not in self._listed:
+            self._listed[name] = self._list(artifact, artifact.listed)
+        return self._listed[name]
+
+    def _list(self, artifact: Artifact, listed: Expression) -> Held:
+        plan = self.workflow.plan
+        if plan and listed.source.strip() == f"{plan.id}.files":
+            return self._task_files(artifact)
+        outcome = self.context.value(listed)
+        if outcome.error is not None or not isinstance(outcome.value, list):
+            return Held(artifact.id, "missing", self.snapshot.run)
+        names = [str(name) for name in outcome.value]
+        if len(names) > MOST_ITEMS:
+            self.tell("artifact-invalid", self.snapshot.run, f"{artifact.id} names {len(names)} files, at most {MOST_ITEMS}")
+            return Held(artifact.id, "invalid", self.snapshot.run)
+        paths = [join(self.snapshot.run, name) for name in names]
+        missing = [name for name, path in zip(names, paths, strict=True) if path is None or not self._filled(path)]
+        for name in missing[:MOST_FINDINGS]:
+            path, span = self._named_in(name)
+            self.tell("artifact-missing", path, f"{artifact.id}: {name.lstrip('/')} does not exist or is empty", span)
+        found = tuple(path for path in paths if path)
+        state = "valid" if names and not missing else "missing"
+        return Held(artifact.id, state, found[0] if found else self.snapshot.run, paths=found, kind="files")
+
+    def _filled(self, path: str) -> bool:
+        file = self.snapshot.looked.read(path)
+        return file.exists and file.size > 0 and (file.text is None or bool(file.text.strip()))
+
+    def _task_files(self, artifact: Artifact) -> Held:
+        snapshot, plan = self.snapshot, self.snapshot.plan
+        if plan is None:
+            return Held(artifact.id, "missing", snapshot.run)
+        names = snapshot.parts.files
+        missing = set(snapshot.looked.lacking(snapshot.run, names, artifact.id))
+        without = [task for task in plan.tasks if task.file in missing] if missing else []
+        for task in without[:MOST_FINDINGS]:
+            message = f"{task.id}: {task.file} does not exist or is empty" if task.file else f"{task.id} names no file"
+            self.tell("artifact-missing", snapshot.plan_path, message, task.file_span or task.span)
+        if len(without) > MOST_FINDINGS:
+            more = len(without) - MOST_FINDINGS
+            self.tell("artifact-missing", snapshot.plan_path, f"and {more} more task files do not exist")
+        state = "valid" if names and not missing else "missing"
+        return Held(artifact.id, state, snapshot.plan_path, paths=tuple(names[:1]), kind="files")
+
+    def _named_in(self, name: str) -> tuple[str, Span | None]:
+        """Where the state file names a file that is missing."""
+        state = self.snapshot.state
+        if state is None:
+            return self.snapshot.run, None
+        path = _find(state.raw, (name, name.lstrip("/")))
+        return state.path, state.span(path) if path else Span(0, 0, 0, 1)
+
+    def _parameter(self, name: str) -> object:
+        parameter = self.workflow.parameters[name]
+        configured = self.snapshot.config.of(self.workflow.name)
+        if name in configured:
+            span = self.snapshot.config.places.get((self.workflow.name, name))
+            value, code = _checked(parameter, configured[name])
+            if not code:
+                return value
+            self.tell(code, ".phasekeeper/config.yaml", f"{name}: {value}; {parameter.default} is used", span)
+        elif parameter.source is not None:
+            return self._from_file(parameter, parameter.source)
+        return parameter.default
+
+    def _from_file(self, parameter: Parameter, source: Expression) -> object:
+        outcome = self.context.value(source)
+        if outcome.error is not None:
+            return parameter.default
+        value, code = _checked(parameter, outcome.value)
+        if not code:
+            return value
+        path, span = self.place(source.reads[0].path)
+        message = f"{parameter.id}: {value}; {parameter.default} is used"
+        self.tell("parameter-out-of-bounds", path or self.snapshot.run, message, span)
+        return parameter.default
+
+    def _limit(self, rest: str) -> object:
+        name, _, part = rest.partition(".")
+        limit = self.workflow.limits[name]
+        if part == "reached":
+            count, most = (self.context.known(f"limits.{name}.{key}") for key in ("count", "max"))
+            if count.error is not None or most.error is not None:
+                raise Unknown(count.error or most.error or "")
+            return int(str(count.value)) >= int(str(most.value))
+        return self.known(limit.count if part == "count" else limit.max)
+
+    def _answer(self, name: str) -> str:
+        question = self.workflow.questions[name]
+        newest = self.answered(question)
+        if newest is None:
+            return "none"
+        self.context.touch([newest])
+        if question.about and newest["about"] != self.substance(question.about):
+            return "stale"
+        return str(newest["option"])
+
+    def answered(self, question: Question) -> Record | None:
+        """The newest answer to a question in its present scope, however old what it was about."""
+        scope = self.scope(question)
+        pattern = {"kind": "answer", "question": question.id, "scope": scope}
+        found = self.context.records.pick(pattern)
+        return found[-1] if found else None
+
+    def scope(self, question: Question) -> str:
+        """The question's present scope; raises Unknown when it cannot be told."""
+        return str(self.known(question.scope)) if question.scope else ""
+
+    def substance(self, artifacts: Sequence[str]) -> str:
+        """A digest of what a person decides about; marks of progress in a plan are no part of it."""
+        return digest_of("\n".join(f"{name}={self._substance(self.held(name))}" for name in artifacts))
+
+    def _substance(self, held: Held) -> str:
+        if isinstance(held.data, Plan):
+            return held.data.substance
+        return ",".join(self.snapshot.looked.read(path).digest for path in held.paths) if held.exists else held.state
+
+    @cached_property
+    def stage(self) -> str:
+        """The plan's stage under work, "" when there is none."""
+        expression = self.workflow.report_stage
+        outcome = self.context.value(expression) if expression else Outcome("")
+        return str(outcome.value) if outcome.error is None else ""
+
+    # ---- evidence
+
+    def evidence(self, *expressions: Expression | None) -> tuple[Evidence, ...]:
+        """What decided: the values that the expressions and the facts in them read, each with its place."""
+        found: dict[tuple[str, str | None, Span | None], Evidence] = {}
+        seen: set[str] = set()
+        for expression in expressions:
+            if expression is not None:
+                for entry in self._records_seen(self.context.touching(expression)):
+                    found.setdefault((entry.expression, entry.path, entry.span), entry)
+                self._gather(expression, seen, found)
+        return tuple(found.values())
+
+    def _gather(self, expression: Expression, seen: set[str], found: dict) -> None:
+        for path, outcome in self.context.evidence(expression):
+            name = self._fact_in(path)
+            if name in seen:
+                continue
+            if name:
+                seen.add(name)
+            for entry in self._records_seen(self.context.touched.get(name, [])):
+                found.setdefault((entry.expression, entry.path, entry.span), entry)
+            inner = self._behind(name)
+            for part in inner:
+                self._gather(part, seen, found)
+            if not inner and outcome.error is None:
+                where, span = self.place(path)
+                entry = Evidence(".".join(path), short(outcome.value), where, span)
+                found.setdefault((entry.expression, where, span), entry)
+
+    def _fact_in(self, path: Sequence[str]) -> str:
+        facts = self.workflow.language.facts
+        return next((n for n in (".".join(path[:k]) for k in (3, 2, 1)) if n in facts), "")
+
+    def _behind(self, name: str) -> list[Expression]:
+        """The expressions a fact is computed from, where they say more than the fact itself."""
+        if name in self.workflow.values:
+            return [self.workflow.values[name]]
+        group, _, rest = name.partition(".")
+        if group in ("valid", "exists"):
+            listed = self.workflow.artifacts[rest].listed
+            return [listed] if listed and self.snapshot.plan is None else []
+        return []
+
+    def _records_seen(self, records: Sequence[Record]) -> list[Evidence]:
+        out = []
+        for entry in records:
+            path, span = self.snapshot.places.get(id(entry), (None, None))
+            where = f"{entry['kind']} {entry['phase'] or entry['question']}".strip()
+            stage = f" of stage {entry['stage']}" if entry["stage"] else ""
+            out.append(Evidence(where + stage, entry["outcome"] or entry["option"], path, span))
+        return out
+
+    def place(self, path: Sequence[str]) -> tuple[str | None, Span | None]:
+        """The file and range where a value that a guard reads stands, by its path."""
+        head = path[1] if path[0] in ("valid", "exists") and len(path) > 1 else path[0]
+        state = self.snapshot.state
+        if head == "state" and state:
+            return state.path, state.span(path[1:])
+        if head not in self.workflow.artifacts:
+            return None, None
+        held = self.held(head)
+        if path[0] in ("valid", "exists"):
+            return held.path, None
+        return held.path, held.span(path[1:])
+
+
+_FACTS = {
+    "phase": Sight._phase,
+    "report": Sight._report,
+    "next_step": Sight._next_step,
+    "valid": lambda sight, name: sight.held(name).valid,
+    "exists": lambda sight, name: sight.held(name).exists,
+    "parameters": Sight._parameter,
+    "limits": Sight._limit,
+    "answers": Sight._answer,
+}
+
+
+def _checked(parameter: Parameter, value: object) -> tuple[object, str]:
+    """(value, "") if it may be used, else (why not, code)."""
+    if isinstance(parameter.default, float) and type(value) is int:
+        value = float(value)
+    if type(value) is not type(parameter.default):
+        kind = type(parameter.default).__name__
+        return f"{value!r} is no {kind}", "parameter-invalid"
+    if parameter.one_of and value not in parameter.one_of:
+        return f"{value!r} is none of {', '.join(map(str, parameter.one_of))}", "parameter-out-of-bounds"
+    if (parameter.least is not None and value < parameter.least) or (parameter.most is not None and value > parameter.most):  # pyright: ignore[reportOperatorIssue]
+        return f"{value} is outside {parameter.least}..{parameter.most}", "parameter-out-of-bounds"
+    return value, ""
+
+
+def _find(data: object, words: Sequence[str]) -> tuple[str | int, ...] | None:
+    """The path of the first text in JSON data that is one of `words`."""
+    waiting: list[tuple[tuple[str | int, ...], object]] = [((), data)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, str) and value in words:
+            return path
+        if isinstance(value, dict):
+            waiting += [((*path, key), item) for key, item in reversed(value.items())]
+        elif isinstance(value, list):
+            waiting += [((*path, index), item) for index, item in reversed(list(enumerate(value)))]
+    return None
+
+
+def short(value: object) -> object:
+    """A value as evidence: scalars as they are, lists and maps by their size."""
+    if isinstance(value, list):
+        return f"{len(value)} item{'' if len(value) == 1 else 's'}"
+    if isinstance(value, Mapping):
+        return f"{len(value)} key{'' if len(value) == 1 else 's'}"
+    return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
+
+
+def worst(findings: Sequence[Finding]) -> Severity | None:
+    """The severest of some findings, overridden ones left out."""
+    order = list(Severity)
+    left = [found.severity for found in findings if not found.overridden]
+    return min(left, key=order.index) if left else None

@@ -1,0 +1,263 @@
+"""A run as its files show it at one moment: everything `evaluate` looks at, read once.
+
+`read_run` never raises on what it finds; what is wrong with a file is a finding of the snapshot.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from .artifacts import Held, Looked, aged, read_artifact, read_state
+from .config import Config
+from .files import Files, digest_of, join
+from .findings import Finding, Problem, Span
+from .guards import Index, Tasks
+from .journal import Claim, Journal, Record, Verify, read_journal
+from .plans import Plan, Task, TaskFile, dialects
+from .reports import ReportFile, read_report
+from .workflow import Workflow
+
+JOURNAL = ".phasekeeper/journal.jsonl"
+# The question that is open while a definition changed under a run.
+DEFINITION = "definition"
+# Plans up to this many tasks have all their task files read; beyond it only those of tasks at hand.
+WHOLE_PLAN = 500
+
+
+class Parts(NamedTuple):
+    """What guards see of a plan; it lives as long as the parsed plan."""
+
+    files: list[str]
+    index: Index
+    stages: list[dict[str, Any]]
+
+
+class Pending(NamedTuple):
+    """A report file that no journal record holds yet."""
+
+    path: str
+    mtime_ns: int
+    report: ReportFile
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One run at one moment. `records` are the journal's; `pending` report files are still to be judged."""
+
+    root: str
+    run: str
+    workflow: Workflow
+    looked: Looked
+    state: Held | None
+    artifacts: Mapping[str, Held]
+    records: tuple[Record, ...]
+    places: Mapping[int, tuple[str, Span | None]]
+    pending: tuple[Pending, ...]
+    journal: Journal
+    claims: tuple[Claim, ...]
+    config: Config
+    findings: tuple[Finding, ...]
+    memory: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def definition(self) -> str:
+        """16 hex digits that name the definition together with the parameters set for it."""
+        parameters = self.config.of(self.workflow.name)
+        return digest_of(f"{self.workflow.digest} {json.dumps(dict(parameters), sort_keys=True)}")
+
+    @cached_property
+    def definition_changed(self) -> bool:
+        """Whether the run began under another definition, and no person said that the new one may judge it."""
+        began = next((entry["definition"] for entry in reversed(self.records) if entry["kind"] == "start" and entry["definition"]), None)
+        accepted = any(
+            entry["kind"] == "answer" and entry["question"] == DEFINITION and entry["about"] == self.definition
+            for entry in self.records
+        )
+        return began not in (None, self.definition) and not accepted
+
+    @property
+    def plan(self) -> Plan | None:
+        """The run's plan, if it has a readable one."""
+        artifact = self.workflow.plan
+        held = self.artifacts.get(artifact.id) if artifact else None
+        return held.data if held and held.valid else None
+
+    @property
+    def plan_path(self) -> str:
+        artifact = self.workflow.plan
+        return self.artifacts[artifact.id].path if artifact else self.run
+
+    @cached_property
+    def parts(self) -> Parts:
+        plan, artifact = self.plan, self.workflow.plan
+        if plan is None or artifact is None:
+            return Parts([], Index(()), [])
+        held = self.artifacts[artifact.id]
+        digest = self.looked.reads[held.path]
+        key = ("parts of " + artifact.kind, digest)
+        if key not in self.looked.parsed:
+            self.looked.parsed[key] = _parts(plan)
+        return self.looked.parsed[key]
+
+    @cached_property
+    def tasks(self) -> Tasks:
+        plan = self.plan
+        if plan is None:
+            return Tasks()
+        return Tasks(self.parts.index, self.parts.stages, lambda item: _details(self.details(plan.by_id[item["id"]])))
+
+    def details(self, task: Task) -> TaskFile:
+        """What the task's own file says; nothing, when the file cannot be read."""
+        read: Callable[[Task], TaskFile] | None = self.memory.get("details")
+        if read is None:
+            read = self.memory["details"] = _Details(self)
+        return read(task)
+
+    @cached_property
+    def whole(self) -> tuple[Task, ...]:
+        """The tasks whose files are always read: all of a plan of a size people write by hand."""
+        plan = self.plan
+        return plan.tasks if plan and len(plan.tasks) <= WHOLE_PLAN else ()
+
+
+class _Details:
+    """Task files of one snapshot, each read once."""
+
+    def __init__(self, snapshot: Snapshot):
+        artifact = snapshot.workflow.plan
+        assert artifact
+        self.run, self.looked, self.kind = snapshot.run, snapshot.looked, artifact.kind
+        self.read = dialects()[artifact.kind].read_task
+        self.seen: dict[str, TaskFile] = {}
+
+    def __call__(self, task: Task) -> TaskFile:
+        if task.file not in self.seen:
+            path = join(self.run, task.file) if task.file else None
+            file = self.looked.read(path) if path else None
+            usable = file is not None and file.text is not None
+            self.seen[task.file] = self.looked.once(f"task of {self.kind}", file, self.read) if usable else TaskFile()
+        return self.seen[task.file]
+
+
+def _details(detail: TaskFile) -> dict[str, Any]:
+    return {
+        "depends_on": list(detail.depends_on),
+        "parallel_with": list(detail.parallel_with),
+        "files": list(detail.files),
+        "requires_ux_dx_review": detail.requires_ux_dx_review,
+    }
+
+
+def _parts(plan: Plan) -> Parts:
+    items = [
+        {
+            "id": task.id,
+            "number": task.number,
+            "title": task.title,
+            "stage": task.stage,
+            "done": task.done,
+            "status": task.status,
+            "file": task.file,
+            "type": task.type,
+        }
+        for task in plan.by_id.values()
+    ]
+    stages = [
+        {"id": stage.id, "title": stage.title, "done": stage.done, "total": stage.total, "line": stage.span.line}
+        for stage in plan.stages
+    ]
+    return Parts([task.file for task in plan.tasks], Index(items), stages)
+
+
+def read_run(
+    workflow: Workflow,
+    files: Files,
+    run: str,
+    *,
+    root: str = "",
+    config: Config | None = None,
+    claims: Sequence[Claim] = (),
+    verify: Verify = lambda lines: frozenset(),
+    parsed: dict[tuple[str, str], Any] | None = None,
+) -> Snapshot:
+    """The run in the folder `run` (relative to the root, "" for the root itself) as its files show it now.
+
+    `claims` are the live ones; `verify` tells which decisions a person made; `parsed` keeps parse results
+    between calls.
+    """
+    looked = Looked(files, {} if parsed is None else parsed)
+    path = join(run, JOURNAL) or JOURNAL
+    journal = _journal(path, looked, verify)
+    state = read_state(workflow.state, run, looked) if workflow.state else None
+    held = {a.id: read_artifact(a, run, looked) for a in workflow.artifacts.values() if a.listed is None}
+    held = aged(held, workflow.artifacts, journal.records, looked)
+    records = _stamped(journal.records, held, workflow)
+    places = {
+        id(entry): (path, Span(line, 0, line, 0)) for entry, line in zip(records, journal.lines, strict=True)
+    }
+    pending = _pending(workflow, run, looked, records)
+    return Snapshot(
+        root, run, workflow, looked, state, held, records, places, pending, journal, tuple(claims),
+        config or Config(), tuple(looked.findings),
+    )  # fmt: skip
+
+
+def _journal(path: str, looked: Looked, verify: Verify) -> Journal:
+    file = looked.read(path)
+    if file.exists and file.text is None:
+        looked.tell_all(path, [file.problem] if file.problem else [])
+        return Journal(broken=True)
+    journal = read_journal(file.text or "", verify)
+    looked.tell_all(path, journal.problems)
+    return journal
+
+
+def _stamped(records: Sequence[Record], held: Mapping[str, Held], workflow: Workflow) -> tuple[Record, ...]:
+    """Records with the task names they use made ids, and the stage of their task where they name none."""
+    plan = next((h.data for h in held.values() if h.valid and isinstance(h.data, Plan)), None)
+    return tuple(stamped(entry, plan) for entry in records)
+
+
+def stamped(entry: Record, plan: Plan | None) -> Record:
+    """The record as guards see it: task references resolved, the stage taken from them."""
+    from .schedule import resolve
+
+    if plan is None or not (entry["task"] or entry["tasks"]):
+        return entry
+    task = resolve(plan, str(entry["task"])) or entry["task"]
+    named = entry["tasks"] if isinstance(entry["tasks"], list) else []
+    tasks = [resolve(plan, str(name)) or str(name) for name in named]
+    first = next((name for name in (task, *tasks) if name in plan.by_id), None)
+    stage = entry["stage"] or (plan.by_id[str(first)].stage if first else "")
+    return entry | {"task": task, "tasks": tasks, "stage": stage}
+
+
+def _pending(workflow: Workflow, run: str, looked: Looked, records: Sequence[Record]) -> tuple[Pending, ...]:
+    known = {(entry["path"], entry["about"]) for entry in records if entry["kind"] == "report" and entry["path"]}
+    found = []
+    for pattern in workflow.report_files:
+        for path, _ in looked.glob(join(run, pattern) or pattern):
+            pending = _report(workflow, path, looked)
+            if pending and (path, pending.report.digest) not in known:
+                found.append(pending)
+    return tuple(found)
+
+
+def _report(workflow: Workflow, path: str, looked: Looked) -> Pending | None:
+    file = looked.read(path)
+    if file.text is None or not file.text.strip():
+        looked.tell_all(path, [file.problem] if file.problem else [_empty_report()])
+        return None
+    report, problems = looked.once(
+        f"report of {workflow.digest}", file, lambda text: read_report(text, workflow.report_forms)
+    )
+    looked.tell_all(path, problems)
+    return Pending(path, file.mtime_ns, report) if report else None
+
+
+def _empty_report() -> Problem:
+    return Problem("report-unclear", "the report is empty", Span(0, 0, 0, 0))

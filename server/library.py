@@ -1,0 +1,110 @@
+"""The definitions that a root knows: the built-in ones and `.phasekeeper/workflows/*.yaml`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files as resources
+
+from ..orchestration.definition import InvalidWorkflow, Reading, Source
+from ..orchestration.discovery import Definition
+from ..orchestration.files import Files, glob
+from ..orchestration.findings import Finding, Problem, finding
+from ..orchestration.guards import did_you_mean
+from ..orchestration.workflow import Workflow, build, folders_of, load_branch, parse_workflow
+
+FOLDER = ".phasekeeper/workflows"
+BUILT_IN = "phasekeeper.orchestration.workflows"
+
+
+class UnknownWorkflow(Exception):
+    """No workflow has that name; the message names the nearest ones."""
+
+
+@cache
+def built_in_sources() -> dict[str, Source]:
+    """Name to source of the definitions that come with the package, in order of their names."""
+    found = [entry for entry in resources(BUILT_IN).iterdir() if entry.name.endswith(".yaml")]
+    return {
+        entry.name.removesuffix(".yaml"): Source(entry.name, entry.read_text(encoding="utf-8"))
+        for entry in sorted(found, key=lambda entry: entry.name)
+    }
+
+
+@cache
+def _built_in(name: str) -> Workflow:
+    # Their checks are the tests' business; a start is not the time for them.
+    return build(*load_branch(built_in_sources()[name]))
+
+
+@cache
+def _built_in_folders(name: str) -> tuple[str, ...]:
+    return folders_of(load_branch(built_in_sources()[name])[0])
+
+
+@dataclass
+class Library:
+    """Definitions by name, each compiled once and only when asked for."""
+
+    own: dict[str, Source] = field(default_factory=dict)
+    _compiled: dict[str, Workflow] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, files: Files) -> Library:
+        """The definitions of a root."""
+        own = {}
+        for path, entry in glob(files, f"{FOLDER}/*.yaml"):
+            text = files.read(path).text
+            if entry.kind == "file" and text is not None:
+                own[path.rsplit("/", 1)[-1].removesuffix(".yaml")] = Source(path, text)
+        return cls(own)
+
+    @property
+    def built_in(self) -> dict[str, Source]:
+        return built_in_sources()
+
+    @property
+    def names(self) -> list[str]:
+        return sorted({*self.built_in, *self.own})
+
+    def source(self, name: str) -> Source | None:
+        return self.built_in.get(name) or self.own.get(name)
+
+    def workflow(self, name: str) -> Workflow:
+        """The compiled workflow. Raises UnknownWorkflow or InvalidWorkflow."""
+        if name not in self._compiled:
+            source = self.source(name)
+            if source is None:
+                raise UnknownWorkflow(f"no workflow is called {name!r}{did_you_mean(name, self.names)}")
+            self._compiled[name] = self._load(name, source)
+        return self._compiled[name]
+
+    def _load(self, name: str, source: Source) -> Workflow:
+        if name in self.built_in:
+            return _built_in(name)
+        workflow = parse_workflow(source.text, source.path, self.source)
+        if workflow.name != name:
+            reading = Reading()
+            branch, _ = load_branch(source, self.source)
+            reading.wrong(branch, f"{source.path} must hold the workflow {name!r}, it holds {workflow.name!r}")
+            raise InvalidWorkflow(reading.findings)
+        return workflow
+
+    def definitions(self) -> Iterator[Definition]:
+        """Every definition, to find runs with. Raises InvalidWorkflow for YAML that cannot be read."""
+        for name in self.names:
+            at = _built_in_folders(name) if name in self.built_in else self._folders(name)
+            yield Definition(name, at, name in self.built_in, lambda name=name: self.workflow(name))
+
+    def _folders(self, name: str) -> tuple[str, ...]:
+        return folders_of(load_branch(self.own[name], self.source)[0])
+
+    def shadowing(self) -> list[Finding]:
+        """Users' definitions that have the name of a built-in one; they are not used."""
+        said = "is the name of a built-in workflow; give it another and `extend:` that one"
+        return [
+            finding(Problem("workflow-invalid", f"{name!r} {said}"), self.own[name].path)
+            for name in self.own
+            if name in self.built_in
+        ]
