@@ -26,7 +26,7 @@ _MESSAGE_LENGTH = 300
 _SUMMARY_KEYS = ("summary", "root cause", "issue", "problem", "reason")
 _WORD = re.compile(r"[a-z0-9_]+")
 _STAGE = re.compile(r"(?i)(?:(?:phase|stage)[ \t]++)?\[?([\w.]*\w)")
-_NUMBER = re.compile(r"\d{1,9}")
+_ROUND = re.compile(r"\[?(\d{1,9})(?!\d)")
 _BRACKETS = re.compile(r"\[([^\[\]]*\w[^\[\]]*)\](?!\()")
 _MANUAL = re.compile(r"\bMANUAL\b")
 _MANUAL_ITEM = re.compile(
@@ -301,8 +301,8 @@ def _stage(chosen: Sequence[_Verdict], said: _Said) -> str | Problem:
 def _report(chosen: Sequence[_Verdict], stage: str, said: _Said) -> ReportFile:
     outcome = chosen[0].clear[0][0] if chosen[0].clear else "ok"
     tasks = _tasks([verdict.form for verdict in chosen], said)
-    rounds = (_NUMBER.search(statement.value) for statement in said.about("iteration"))
-    iteration = next((int(match[0]) for match in rounds if match), 0)
+    rounds = (_ROUND.match(plain(statement.value)) for statement in said.about("iteration"))
+    iteration = next((int(match[1]) for match in rounds if match), 0)
     manual = tuple(_manual_criteria(said.document))
     fields: dict[str, str] = {}
     for statement in said.statements:

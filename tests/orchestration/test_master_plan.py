@@ -208,7 +208,8 @@ def test_a_stage_without_a_test_task_is_told_by_type_or_else_by_file() -> None:
 
 
 def test_tables_of_other_things_are_no_tasks() -> None:
-    text = f"## Files\n\n| File | Task | Status |\n|---|---|---|\n| a | 01 | [x] |\n\n## Tasks\n\n{table(task_row(1))}"
+    files = "## Files\n\n| File | Task | Status |\n|---|---|---|\n| a | 01 | [x] |\n"
+    text = f"{files}\n## Tasks\n\n{table(task_row(1))}"
     assert len(plan_of(text).tasks) == 1
 
 
