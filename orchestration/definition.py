@@ -234,6 +234,7 @@ STRUCTS: dict[str, dict[str, Key]] = {
         "terminal": Key(word("complete", "failed", "exited", "blocked"), "the run is over"),
         "attested": Key(cel("bool"), "other proof that a terminal phase was reached"),
         "detour": Key(BOOL, "no part of the ordinary order"),
+        "leads_to": Key(list_of(ID), "where new files lead from it without a rule; shown in graphs"),
         "follow_up": Key(BOOL, "may be reported once the run is complete"),
         "skip": Key(cel("bool"), "`to: next` passes over it"),
         "skip_because": Key(TEMPLATE, "why it is passed over"),

@@ -96,9 +96,10 @@ _HTML_ENDS = {
 }
 _CONTAINERS = " \t>*+-0123456789.)"
 # A merge's marks would open a block quote or underline a heading.
-_CONFLICT = re.compile(r"(?m)^(?:<{7} |={7}$|>{7} ).*$")
-_WORDS = re.compile(r"(?m)^([ \t>*+\-#=_0-9.)~]*+)[^\n<>`]++$")
-DELIMITER = re.compile(r"(?m)^[ \t]*+(?=[|:\- \t]*+$)(?=[^\n]*\|)(?=[^\n]*-)[^\n]+$")
+_CONFLICT = re.compile(r"<{7} |={7}$|>{7} ")
+_WORDS = re.compile(r"([ \t>*+\-#=_0-9.)~]*+)[^<>`]++")
+# With a bar in it, which its readers look for first.
+DELIMITER = re.compile(r"(?=.*-)[|:\- \t]++")
 BULLET = re.compile(r"[ \t]*+(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _BOX = re.compile(
     r"[ \t]*+(?=[-*+0-9])(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+(?:[-*+]|\d{1,9}[.)])?+"
@@ -143,13 +144,20 @@ def split_lines(text: str) -> list[str]:
 
 def _skeleton(lines: list[str]) -> list[str]:
     front = _front_matter(lines)
-    text = "\n".join([""] * front + lines[front:])
+    outlines = [""] * front + [_outline(line) for line in lines[front:]]
     if _conflict(lines):
-        text = _CONFLICT.sub("x", text)
+        outlines = [
+            "x" if _CONFLICT.match(line) else outline for line, outline in zip(lines, outlines, strict=True)
+        ]
+    return outlines
+
+
+def _outline(line: str) -> str:
     # The delimiter row of a table can look like a list item or the underline of a heading.
-    text = DELIMITER.sub("x", text)
-    text = _WORDS.sub(r"\1x", text)
-    return text.encode("ascii", "replace").decode("ascii").split("\n")
+    if "|" in line and DELIMITER.fullmatch(line):
+        return "x"
+    words = _WORDS.fullmatch(line)
+    return f"{words[1]}x" if words else line.encode("ascii", "replace").decode("ascii")
 
 
 def _conflict(lines: list[str]) -> Span | None:
@@ -267,20 +275,18 @@ class _Scan:
     def _heading(self, level: int, start: int, first: int, end: int) -> None:
         line = self.lines[first]
         column = start - self.starts[first]
+        end_column = len(line)
         if line[column : column + 1] == "#":
-            text = line[column:].lstrip("#")
-            column = len(line) - len(text.lstrip(" \t"))
-            text = text.strip()
-            bare = text.rstrip("#")
-            if bare != text and bare[-1:] in ("", " ", "\t"):
-                text = bare.rstrip()
+            column = len(line) - len(line[column:].lstrip("#"))
+            bare = line[column:].rstrip().rstrip("#")
+            if not bare or bare[-1] in " \t":
+                end_column = column + len(bare)
         elif end - first > 2 or "|" in line or FIELD.match(line):
             # A rule straight below a table or a list of fields makes it a heading to CommonMark.
             return
-        else:
-            text = line[column:].strip()
+        span = within(first, line, column, end_column)
         self._mark(first, end, HEADING)
-        self.headings.append((level, text, Span(first, column, first, column + len(text)), end))
+        self.headings.append((level, line[span.column : span.end_column], span, end))
 
     def finished_headings(self) -> tuple[Heading, ...]:
         """The headings with the ends of their bodies."""

@@ -63,6 +63,7 @@ class Phase:
     attested: Expression | None = None
     detour: bool = False
     follow_up: bool = False
+    leads_to: tuple[str, ...] = ()
     skip: Expression | None = None
     skip_because: Template | None = None
     span: Span | None = None
@@ -214,6 +215,7 @@ class Workflow:
     notes: tuple[Note, ...] = ()
     effects: Mapping[str, tuple[Write, ...]] = field(default_factory=dict)
     places: Mapping[int, Text] = field(default_factory=dict, repr=False)
+    spans: Mapping[str, Span] = field(default_factory=dict, repr=False)
 
     @cached_property
     def plan(self) -> Artifact | None:
@@ -405,6 +407,7 @@ class Compiler:
             notes=tuple(self._note(str(n), e) for n, e in raw.get("notes", {}).items()),
             effects=self._effects(raw.get("effects", {}), effects_language),
             places=self.places,
+            spans=dict(_key_spans(raw)),
         )
 
     # -- names
@@ -510,6 +513,7 @@ class Compiler:
             attested=self.expression(entry.get("attested"), "bool"),
             detour=bool(entry.get("detour")),
             follow_up=bool(entry.get("follow_up")),
+            leads_to=tuple(map(str, entry.get("leads_to", ()))),
             skip=self.expression(entry.get("skip"), "bool"),
             skip_because=self.template(entry.get("skip_because")),
             span=entry["at"].node.span,
@@ -661,6 +665,8 @@ class Compiler:
         for entry in phases.values():
             for name in entry.get("produces", ()):
                 self.known(name, artifacts, "artifact")
+            for name in entry.get("leads_to", ()):
+                self.known(name, phases, "phase")
         for entry in [*artifacts.values(), *({"of": q.get("about", ())} for q in questions.values())]:
             for name in entry.get("of", ()):
                 self.known(name, artifacts, "artifact")
@@ -694,6 +700,15 @@ def _all_rules(raw: dict) -> Iterator[dict]:
     yield from raw.get("otherwise", [])
     for entry in raw["phases"].values():
         yield from entry.get("rules", [])
+
+
+def _key_spans(raw: dict) -> Iterator[tuple[str, Span]]:
+    """("GROUP.NAME", where the name stands), options of questions as "questions.NAME.OPTION"."""
+    for group in ("artifacts", "limits", "questions", "gates", "actions", "effects", "phases"):
+        for name, entry in raw.get(group, {}).items():
+            yield f"{group}.{name}", name.span()
+            for option in entry.get("options", {}) if group == "questions" else ():
+                yield f"{group}.{name}.{option}", option.span()
 
 
 def _texts(raw: Mapping) -> dict[str, str]:

@@ -38,7 +38,8 @@ def read(text: str) -> Plan | None:
     """The plan in a MASTER_PLAN.md, or None without a task table; never raises.
 
     A task table is one whose header has Task ID, File and Status, in any order. A task's span is its
-    id's, or its row's when it has none; a stage's is its heading's. Problems are in the order of the text.
+    id's, or its row's when it has none; a stage's is its heading's, or that
+    of its table's first title. Problems are in the order of the text.
     """
     document = markdown.read(text, rescue=True)
     every = list(tables(document))
@@ -110,7 +111,7 @@ def _groups(document: Document, every: Sequence[Table], notes: Notes) -> list[_G
     groups: dict[str, _Group] = {}
     for heading, owned in _owners(document, every):
         if heading is None:
-            groups[""] = _Group("", "Tasks", owned[0][0].span, owned)
+            groups[""] = _Group("", "Tasks", owned[0][0].header[0].span, owned)
             continue
         phase = _phase(heading)
         key = f"phase {phase.id.lower()}" if phase else f"line {heading.span.line}"

@@ -96,6 +96,8 @@ def with_references(document: Document, stages: list[Stage], notes: Notes) -> li
             notes.progress.append(cell.span)
             message = f"{name} stands in the Quick Reference but has no row in a task table"
             notes.add("status-drift", message, name_span)
+    if not marks:
+        return stages
     return [
         replace(stage, tasks=tuple(replace(task, reference=marks.get(task.span)) for task in stage.tasks))
         for stage in stages

@@ -1,1 +1,8 @@
-print("main ok")
+"""`python -m phasekeeper`."""
+
+import sys
+
+from .server.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

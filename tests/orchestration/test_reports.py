@@ -275,10 +275,11 @@ def test_a_message_is_the_first_line_of_substance(rest: str, message: str) -> No
 def test_manual_criteria_are_listed_from_tables_and_lists() -> None:
     report = report_of(
         "**5a OBJECTIVE GATE STATUS**: PASS\n\n"
-        "| Task | Criterion | Status |\n|---|---|---|\n| 01 | it adds up | ✅ |\n| 02 | it looks well | ⚠️ MANUAL |\n"
-        "| 03 | it sounds well | manual |\n\n"
+        "| Task | Criterion | Status |\n|---|---|---|\n| 01 | it adds up | ✅ |\n"
+        "| 02 | it looks well | ⚠️ MANUAL |\n| 03 | it sounds well | manual |\n\n"
         "| What | How |\n|---|---|\n| smell | MANUAL |\n| MANUAL: taste |\n| a manual | no |\n\n"
-        "- [ ] MANUAL: touch\n- [MANUAL] **look**\n* **MANUAL** - feel\n1. MANUAL\n- manual labour\nMANUAL: no item\n"
+        "- [ ] MANUAL: touch\n- [MANUAL] **look**\n* **MANUAL** - feel\n1. MANUAL\n"
+        "- manual labour\nMANUAL: no item\n"
     )
     expected = (
         "it looks well",

@@ -1,0 +1,30 @@
+"""The examples that come with the package, copied where somebody can play with them."""
+
+from __future__ import annotations
+
+from importlib.resources import files as resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from .roots import UsageError
+
+
+def copy_examples(target: Path) -> None:
+    """Copy the example runs to a new or empty folder. Raises UsageError when that is not possible."""
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(f"{target} exists and is not an empty folder; name a new one")
+    try:
+        _copy(resources("phasekeeper.examples"), target)
+    except OSError as error:
+        raise UsageError(f"{target} cannot be written: {(error.strerror or 'unknown error').lower()}") from None
+
+
+def _copy(source: Traversable, target: Path) -> None:
+    target.mkdir(parents=True, exist_ok=True)
+    for entry in source.iterdir():
+        if entry.name.startswith("__"):
+            continue
+        if entry.is_dir():
+            _copy(entry, target / entry.name)
+        else:
+            (target / entry.name).write_bytes(entry.read_bytes())

@@ -1,0 +1,45 @@
+"""Finding the run that somebody names, and what can be asked of runs."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from ..orchestration.evaluation import Evaluation
+
+
+class NoSuchRun(Exception):
+    """No run, or more than one, answers to a name; the message says which there are."""
+
+
+def find_run(names: Sequence[str], wanted: str) -> str:
+    """The run that `wanted` means: its path from the root, or a tail of whole segments that no other run has.
+
+    Raises NoSuchRun with the nearest names, or with all that fit.
+    """
+    wanted = wanted.strip("/")
+    if wanted in names:
+        return wanted
+    parts = wanted.split("/")
+    fitting = [name for name in names if name.split("/")[-len(parts) :] == parts]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise NoSuchRun(f"{wanted!r} is the end of more than one run: {', '.join(fitting)}")
+    raise NoSuchRun(f"there is no run {wanted!r}{_nearest(wanted, names)}")
+
+
+def _nearest(wanted: str, names: Sequence[str]) -> str:
+    if not names:
+        return "; no run was found here"
+    tails = {name.rsplit("/", 1)[-1]: name for name in names}
+    close = difflib.get_close_matches(wanted.rsplit("/", 1)[-1], list(tails), n=3, cutoff=0.4)
+    if close:
+        return f"; did you mean {' or '.join(tails[name] for name in close)}?"
+    few = ", ".join(names[:5])
+    return f"; the runs are {few}" + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def awaits_person(evaluation: Evaluation) -> bool:
+    """Whether a person is asked something or waited for."""
+    return evaluation.status == "waiting_human" or bool(evaluation.questions)
