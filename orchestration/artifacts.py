@@ -20,6 +20,8 @@ from .guards import dig
 from .plans import Plan, dialects
 from .workflow import Artifact, StateFile
 
+# A file larger than this many bytes holds more than blanks.
+SMALL = 64
 # Judged within this time of what it judges, a verdict counts as newer: a clone writes files in any order.
 SAME_MOMENT_NS = 2_000_000_000
 
@@ -73,27 +75,37 @@ class Looked:
     def glob(self, pattern: str) -> list[tuple[str, Entry]]:
         """The files that fit; their names, and which are empty, are part of the revision."""
         found = [(path, entry) for path, entry in glob(self.files, pattern) if entry.kind == "file"]
-        self.reads[pattern] = digest_of("\n".join(f"{path}\0{entry.size > 0}" for path, entry in found))
+        closed = next((folder for folder in self.files.unlisted if pattern.startswith(f"{folder}/")), None)
+        if closed is not None:
+            self.tell_all(closed, [self.files.unlisted[closed]])
+        self.reads[pattern] = "unreadable" if closed is not None else digest_of("\n".join(f"{path}\0{entry.size > 0}" for path, entry in found))
         return found
 
-    def lacking(self, run: str, names: Sequence[str], what: str) -> list[str]:
-        """Those of the run's named files that are missing or empty; which they are is part of the revision.
+    def lacking(self, run: str, names: frozenset[str], what: str) -> frozenset[str]:
+        """Those of the run's named files that are missing or blank; which they are is part of the revision.
 
         One listing a folder answers for all names in it.
         """
-        filled = self._filled
-        if run not in filled:
-            filled[run] = frozenset(name for name, entry in self.files.list(run).items() if entry.kind == "file" and entry.size)
-        missing = [name for name in names if name not in filled[run]]
-        missing = [name for name in missing if ("/" not in name and name not in (".", "..")) or not self._present(run, name)]
-        self.reads[f"{run}: {what}"] = digest_of("\n".join(missing))
+        if run not in self._filled:
+            entries = self.files.list(run).items()
+            self._filled[run] = frozenset(name for name, entry in entries if self._is_filled(run, name, entry))
+        doubtful = names - self._filled[run]
+        missing = frozenset(name for name in doubtful if not self._present(run, name))
+        self.reads[f"{run}: {what}"] = digest_of("\n".join(sorted(missing)))
         return missing
+
+    def _is_filled(self, run: str, name: str, entry: Entry) -> bool:
+        if entry.kind != "file" or entry.size > SMALL:
+            return entry.kind == "file"
+        # Only a file this small can be nothing but spaces; it is worth a look.
+        file = self.files.read(f"{run}/{name}" if run else name)
+        return bool(file.size) and (file.text is None or bool(file.text.strip()))
 
     def _present(self, run: str, name: str) -> bool:
         path = join(run, name)
         folder, _, last = (path or "").rpartition("/")
         entry = self.files.list(folder).get(last) if path else None
-        return entry is not None and entry.kind == "file" and entry.size > 0
+        return entry is not None and self._is_filled(folder, last, entry)
 
     def once(self, kind: str, file: File, parse: Callable[[str], Any]) -> Any:
         """`parse(text)` of a file, done once for each content."""
@@ -174,7 +186,10 @@ def _locations(artifact: Artifact, run: str, looked: Looked) -> list[tuple[str, 
             found += looked.glob(path)
         else:
             file = looked.read(path)
-            found += [(path, Entry(path, "file", file.size, file.mtime_ns))] if file.exists else []
+            if file.exists:
+                found.append((path, Entry(path, "file", file.size, file.mtime_ns)))
+            elif file.problem:
+                looked.tell_all(path, [file.problem])
     return found
 
 
@@ -260,17 +275,31 @@ def _folded(data: dict[str, Any], held: Held, looked: Looked) -> dict[str, Any]:
 
 
 def _included(item: object, pattern: str, run: str, looked: Looked) -> object:
-    """A list element that is an id: the file of that id, or {id, status: missing}."""
-    if not isinstance(item, str):
+    """A list element that is an id (text, or a number as in old files): the file of that id, or {id, status: missing}."""
+    if isinstance(item, bool) or not isinstance(item, (str, int)):
         return item
-    lost = {"id": item, "status": "missing"}
-    path = join(run, pattern.replace("{id}", item)) if item.strip(".") and "/" not in item else None
-    file = looked.read(path) if path else None
-    if path is None or file is None or file.text is None:
+    name = str(item)
+    lost = {"id": name, "status": "missing"}
+    path = join(run, pattern.replace("{id}", name)) if name.strip(".") and "/" not in name else None
+    if path is None:
         return lost
+    file = looked.read(path)
+    data = _object_in(file, looked)
+    return lost if data is None else {"id": name, **data}
+
+
+def _object_in(file: File, looked: Looked) -> dict[str, Any] | None:
+    """The JSON object a file holds, null left out; None, and a finding, where it holds none."""
+    if file.text is None or not file.text.strip():
+        empty = Problem("artifact-unreadable", f"{file.path.rsplit('/', 1)[-1]} is empty", Span(0, 0, 0, 0))
+        looked.tell_all(file.path, [file.problem or empty] if file.exists or file.problem else [])
+        return None
     document = looked.once("json", file, read_json)
-    looked.tell_all(path, document.problems)
-    return clean(document.data) if isinstance(document.data, dict) else lost
+    looked.tell_all(file.path, document.problems)
+    if document.readable and not isinstance(document.data, dict):
+        looked.tell(file.path, "artifact-invalid", "must be an object", Span(0, 0, 0, 1))
+    data = clean(document.data)
+    return data if isinstance(data, dict) else None
 
 
 # ---- what must be in it -----------------------------------------------------------------------
@@ -373,7 +402,8 @@ def _changed_since(verdict: Held, judged: Held, records: Sequence[Mapping[str, A
     later = judged.mtime_ns - verdict.mtime_ns
     if later > SAME_MOMENT_NS:
         return judged.path
-    if later > 0:
+    hinted = any(f.code == "freshness-unknown" and f.path == verdict.path for f in looked.findings)
+    if later > 0 and not hinted:
         looked.tell(verdict.path, "freshness-unknown", f"saved within 2 s of {judged.path}; it counts as newer")
     return ""
 

@@ -306,7 +306,8 @@ class _Dressing:
         plan = self.snapshot.plan
         if plan is None:
             return ()
-        return self.snapshot.whole or tuple(task for task in plan.tasks if task.stage == self.sight.stage)
+        at_hand = (task for stage in plan.stages if stage.id == self.sight.stage for task in stage.tasks)
+        return self.snapshot.whole or tuple(at_hand)
 
     def _notes(self) -> tuple[NoteText, ...]:
         if self.phase is None:

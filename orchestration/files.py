@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from .findings import Problem
 
@@ -35,18 +35,28 @@ class File:
     problem: Problem | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One name in a folder. `kind` is "file", "folder" or "other" (a socket, a link out of the root)."""
+class Entry(NamedTuple):
+    """One name in a folder. `kind` is "file", "folder" or "other" (a socket, a link out of the root).
+
+    `link` says that the name is a link; `**` does not go through one.
+    """
 
     name: str
     kind: str
     size: int = 0
     mtime_ns: int = 0
+    link: bool = False
 
 
 class Files(Protocol):
-    """A frozen view of one root."""
+    """A frozen view of one root.
+
+    `unlisted` has the folders seen so far that exist but could not be listed, and why; an empty listing
+    alone would hide that.
+    """
+
+    @property
+    def unlisted(self) -> Mapping[str, Problem]: ...
 
     def read(self, path: str) -> File:
         """The file at `path`; `exists` is False for a missing one, a folder, or a path that leaves the root."""
@@ -105,9 +115,11 @@ def _segment(pattern: str) -> re.Pattern[str]:
 def glob(files: Files, pattern: str) -> Iterator[tuple[str, Entry]]:
     """(path, entry) of everything that fits, in natural order of names; `**` is any number of folders.
 
-    At most 24 folders deep, and a folder that is a link is not entered twice.
+    At most 24 folders deep; `**` does not go through links.
     """
-    yield from _glob(files, "", [part for part in pattern.split("/") if part], 0)
+    parts = [part for part in pattern.split("/") if part]
+    if parts:
+        yield from _glob(files, "", parts, 0)
 
 
 def _glob(files: Files, folder: str, parts: list[str], depth: int) -> Iterator[tuple[str, Entry]]:
@@ -119,7 +131,7 @@ def _glob(files: Files, folder: str, parts: list[str], depth: int) -> Iterator[t
     for name, entry in _matches(files, folder, head):
         path = f"{folder}/{name}" if folder else name
         if head == "**":
-            if entry.kind == "folder":
+            if entry.kind == "folder" and not entry.link:
                 yield from _glob(files, path, parts, depth + 1)
         elif not rest:
             yield path, entry
@@ -168,6 +180,7 @@ class MemoryFiles:
 
     texts: Mapping[str, str | bytes]
     mtimes: Mapping[str, int] = field(default_factory=dict)
+    unlisted: Mapping[str, Problem] = field(default_factory=dict)
 
     def read(self, path: str) -> File:
         if path not in self.texts:

@@ -143,9 +143,9 @@ def cycles(plan: Plan, tasks: Iterable[Task], details: Details) -> list[tuple[st
         task.id: [found for ref in details(task).depends_on if (found := resolve(plan, ref)) is not None]
         for task in tasks
     }
-    order = {task.id: position for position, task in enumerate(plan.tasks)}
+    order = {task_id: position for position, task_id in enumerate(edges)}
     groups = (group for group in _components(edges) if len(group) > 1 or group[0] in edges[group[0]])
-    found = [tuple(sorted(group, key=lambda task_id: order[task_id])) for group in groups]
+    found = [tuple(sorted(group, key=order.__getitem__)) for group in groups]
     return sorted(found, key=lambda group: order[group[0]])
 
 

@@ -145,10 +145,12 @@ class Sight:
             self.tell("artifact-invalid", self.snapshot.run, f"{artifact.id} names {len(names)} files, at most {MOST_ITEMS}")
             return Held(artifact.id, "invalid", self.snapshot.run)
         paths = [join(self.snapshot.run, name) for name in names]
-        missing = [name for name, path in zip(names, paths, strict=True) if path is None or not self._filled(path)]
-        for name in missing[:MOST_FINDINGS]:
-            path, span = self._named_in(name)
-            self.tell("artifact-missing", path, f"{artifact.id}: {name.lstrip('/')} does not exist or is empty", span)
+        pairs = list(zip(names, paths, strict=True))
+        missing = [(name, path) for name, path in pairs if path is None or not self._filled(path)]
+        for name, path in missing[:MOST_FINDINGS]:
+            where, span = self._named_in(name)
+            why = "leaves the root and is not read" if path is None else "does not exist or is empty"
+            self.tell("artifact-missing", where, f"{artifact.id}: {name.lstrip('/')} {why}", span)
         found = tuple(path for path in paths if path)
         state = "valid" if names and not missing else "missing"
         return Held(artifact.id, state, found[0] if found else self.snapshot.run, paths=found, kind="files")
@@ -162,7 +164,7 @@ class Sight:
         if plan is None:
             return Held(artifact.id, "missing", snapshot.run)
         names = snapshot.parts.files
-        missing = set(snapshot.looked.lacking(snapshot.run, names, artifact.id))
+        missing = snapshot.looked.lacking(snapshot.run, snapshot.parts.names, artifact.id)
         without = [task for task in plan.tasks if task.file in missing] if missing else []
         for task in without[:MOST_FINDINGS]:
             message = f"{task.id}: {task.file} does not exist or is empty" if task.file else f"{task.id} names no file"
@@ -267,18 +269,21 @@ class Sight:
         return tuple(found.values())
 
     def _gather(self, expression: Expression, seen: set[str], found: dict) -> None:
+        """Add what an expression reads. A fact gives way to what it was computed from, where that has a place in a file."""
         for path, outcome in self.context.evidence(expression):
             name = self._fact_in(path)
             if name in seen:
                 continue
             if name:
                 seen.add(name)
+            behind: dict[tuple[str, str | None, Span | None], Evidence] = {}
             for entry in self._records_seen(self.context.touched.get(name, [])):
-                found.setdefault((entry.expression, entry.path, entry.span), entry)
-            inner = self._behind(name)
-            for part in inner:
-                self._gather(part, seen, found)
-            if not inner and outcome.error is None:
+                behind.setdefault((entry.expression, entry.path, entry.span), entry)
+            for part in self._behind(name):
+                self._gather(part, seen, behind)
+            if any(entry.path for entry in behind.values()):
+                found.update({key: entry for key, entry in behind.items() if entry.path and key not in found})
+            elif outcome.error is None:
                 where, span = self.place(path)
                 entry = Evidence(".".join(path), short(outcome.value), where, span)
                 found.setdefault((entry.expression, where, span), entry)

@@ -32,6 +32,7 @@ class Parts(NamedTuple):
     """What guards see of a plan; it lives as long as the parsed plan."""
 
     files: list[str]
+    names: frozenset[str]
     index: Index
     stages: list[dict[str, Any]]
 
@@ -46,7 +47,10 @@ class Pending(NamedTuple):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One run at one moment. `records` are the journal's; `pending` report files are still to be judged."""
+    """One run at one moment. `records` are the journal's; `pending` report files are still to be judged.
+
+    `unread` is a report file or folder that could not be read: it may hold a failure, so nothing is known.
+    """
 
     root: str
     run: str
@@ -61,6 +65,7 @@ class Snapshot:
     claims: tuple[Claim, ...]
     config: Config
     findings: tuple[Finding, ...]
+    unread: str = ""
     memory: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -95,7 +100,7 @@ class Snapshot:
     def parts(self) -> Parts:
         plan, artifact = self.plan, self.workflow.plan
         if plan is None or artifact is None:
-            return Parts([], Index(()), [])
+            return Parts([], frozenset(), Index(()), [])
         held = self.artifacts[artifact.id]
         digest = self.looked.reads[held.path]
         key = ("parts of " + artifact.kind, digest)
@@ -170,7 +175,8 @@ def _parts(plan: Plan) -> Parts:
         {"id": stage.id, "title": stage.title, "done": stage.done, "total": stage.total, "line": stage.span.line}
         for stage in plan.stages
     ]
-    return Parts([task.file for task in plan.tasks], Index(items), stages)
+    files = [task.file for task in plan.tasks]
+    return Parts(files, frozenset(files), Index(items), stages)
 
 
 def read_run(
@@ -202,7 +208,7 @@ def read_run(
     pending = _pending(workflow, run, looked, records)
     return Snapshot(
         root, run, workflow, looked, state, held, records, places, pending, journal, tuple(claims),
-        config or Config(), tuple(looked.findings),
+        config or Config(), tuple(looked.findings), _unread(workflow, run, looked),
     )  # fmt: skip
 
 
@@ -257,6 +263,18 @@ def _report(workflow: Workflow, path: str, looked: Looked) -> Pending | None:
     )
     looked.tell_all(path, problems)
     return Pending(path, file.mtime_ns, report) if report else None
+
+
+def _unread(workflow: Workflow, run: str, looked: Looked) -> str:
+    """The first report file, or folder of them, that exists and could not be read."""
+    for pattern in workflow.report_files:
+        whole = join(run, pattern) or pattern
+        if looked.reads.get(whole) == "unreadable":
+            return whole
+        for path, _ in looked.glob(whole):
+            if looked.read(path).text is None:
+                return path
+    return ""
 
 
 def _empty_report() -> Problem:

@@ -115,7 +115,7 @@ class _Decision:
         state = snapshot.state
         if state is not None and not state.valid:
             return f"{state.path} is {state.state}"
-        return ""
+        return f"{snapshot.unread} cannot be read; it may hold a failure" if snapshot.unread else ""
 
     def _phase(self) -> tuple[str | None, str]:
         """(the phase, the reason) or (None, what is wrong)."""
@@ -185,6 +185,9 @@ class _Decision:
             path, span = self.sight.place(source.reads[0].path)
             if path:
                 return path, span or Span(0, 0, 0, 1)
+        state = self.sight.snapshot.state
+        if state:
+            return state.path, Span(0, 0, 0, 1)
         return self.sight.snapshot.plan_path, Span(0, 0, 0, 1) if self.sight.snapshot.plan else None
 
     # ---- gates and consistency
@@ -290,6 +293,9 @@ class _Decision:
     def _ruled(self, because: str) -> Verdict:
         if self.lost:
             self._inconsistent()
+        stopped = self._stopped()
+        if stopped:
+            return stopped
         for rule in self.workflow.rules_of(self.phase.id):
             if not self.sight.holds(rule.where, rule.when):
                 continue
@@ -297,6 +303,13 @@ class _Decision:
             if verdict is not None:
                 return verdict
         return self._stay(because)
+
+    def _stopped(self) -> Verdict | None:
+        """A person answered an agent's own question with `stop`, and nothing was said or done since."""
+        newest = self.sight.records[-1] if self.sight.records else None
+        if newest and newest["kind"] == "answer" and str(newest["question"]).startswith("raised:") and newest["option"] == "stop":
+            return self._made("blocked", "stop", f"a person stopped the run: {newest['why'] or 'no reason was given'}")
+        return None
 
     def _outcome(self, rule: Rule) -> Verdict | None:
         """What a rule that holds comes to; None when it names something unknown or was answered already."""

@@ -410,7 +410,7 @@ def _linked(root: str, folder: str, name: str) -> Entry:
     # A link to a folder that holds it would make every search below it run in circles.
     if target == "" or f"{folder}/".startswith(f"{target}/"):
         return Entry(name, "other")
-    return _described(name, os.lstat(real))
+    return _described(name, os.lstat(real))._replace(link=True)
 
 
 _open_file = _open_from_root if _HAS_DESCRIPTORS else _open_by_name

@@ -140,8 +140,8 @@ def test_a_link_inside_the_root_is_followed(root, either_way):
         assert files.read(path).text == "plan", path
     names = files.list("")
     size, time = 4, (root / "real" / "plan.md").stat().st_mtime_ns
-    assert names["to-file.md"] == Entry("to-file.md", "file", size, time)
-    assert names["to-folder"] == Entry("to-folder", "folder")
+    assert names["to-file.md"] == Entry("to-file.md", "file", size, time, link=True)
+    assert names["to-folder"] == Entry("to-folder", "folder", link=True)
     assert names["deep"].kind == "folder"
     assert list(files.list("deep")) == ["plan.md"]
 

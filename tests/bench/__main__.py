@@ -1,0 +1,111 @@
+"""`make bench`: what evaluating, parsing and a cold start cost. Figures are medians of the best of five rounds.
+
+Floors stand beside them: a bare interpreter, `json.loads`, and reading the same files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+
+from phasekeeper.orchestration.evaluate import evaluate
+from phasekeeper.orchestration.evaluation import as_json
+from phasekeeper.orchestration.plans import master_plan
+from phasekeeper.server.workspace import Workspace
+
+from .plans import write_plan
+
+ROUNDS = 5
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def milliseconds(work: Callable[[], object], times: int) -> float:
+    """The median of one call, of the best of five rounds of `times` calls."""
+    rounds = []
+    for _ in range(ROUNDS):
+        spent = []
+        for _ in range(times):
+            start = perf_counter()
+            work()
+            spent.append(perf_counter() - start)
+        rounds.append(statistics.median(spent))
+    return min(rounds) * 1000
+
+
+def say(what: str, value: float, budget: str = "") -> None:
+    print(f"{what:<62} {value:9.3f} ms  {budget}")
+
+
+def evaluations(roots: dict[int, Path]) -> None:
+    print("\nevaluate one run, snapshot in hand")
+    workspace = Workspace(EXAMPLES)
+    for match in workspace.matches:
+        snapshot = workspace.snapshot(match)
+        small = match.workflow.name != "master-plan"
+        say(f"  {match.workflow.name} (example)", milliseconds(lambda m=match, s=snapshot: evaluate(m.workflow, s), 50), "budget 1" if small else "budget 2")
+    for tasks, root in roots.items():
+        workspace = Workspace(root)
+        match = workspace.matches[0]
+        snapshot = workspace.snapshot(match)
+        evaluate(match.workflow, snapshot)
+        budget = {25: "budget 2", 10_000: "budget 5"}.get(tasks, "")
+        say(f"  master-plan, {tasks:,} tasks, index warm", milliseconds(lambda m=match, s=snapshot: evaluate(m.workflow, s), 30), budget)
+
+
+def parsing(roots: dict[int, Path]) -> None:
+    print("\nparse MASTER_PLAN.md")
+    for tasks, root in roots.items():
+        text = next(root.rglob("MASTER_PLAN.md")).read_text()
+        say(f"  {tasks:,} tasks, {len(text) / 1024:,.0f} KB", milliseconds(lambda t=text: master_plan.read(t), 3))
+
+
+def rendering(roots: dict[int, Path]) -> None:
+    print("\nwhole answer as JSON, read from disk (warm page cache), beside reading the same files")
+    for tasks, root in roots.items():
+        def answer(root: Path = root) -> None:
+            workspace = Workspace(root)
+            for match in workspace.matches:
+                json.dumps(as_json(workspace.evaluate(match)), default=str)
+
+        say(f"  {tasks:,} tasks", milliseconds(answer, 1))
+        files = [path for path in root.rglob("*.md")]
+        say("    floor: read all its files", milliseconds(lambda f=files: [path.read_bytes() for path in f], 1))
+
+
+def cold(roots: dict[int, Path]) -> None:
+    print("\ncommands from a cold start")
+    say("  floor: python -I -c pass", milliseconds(lambda: subprocess.run([sys.executable, "-I", "-c", "pass"], check=True), 5))
+    for tasks, root in roots.items():
+        for command in ("next", "status"):
+            line = [sys.executable, "-I", "-m", "phasekeeper", command, str(root)]
+
+            def run(line: list[str] = line) -> None:
+                subprocess.run(line, stdout=subprocess.DEVNULL, check=False)
+
+            say(f"  phasekeeper {command}, {tasks:,} tasks", milliseconds(run, 3), "budget 1000" if (tasks, command) == (10_000, "next") else "")
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        roots = {}
+        for tasks in (25, 100, 1_000, 10_000):
+            roots[tasks] = Path(folder) / str(tasks)
+            roots[tasks].mkdir()
+            write_plan(roots[tasks], tasks)
+        print(f"python {sys.version.split()[0]}, load average {os.getloadavg()[0]:.1f}")
+        evaluations(roots)
+        parsing(roots)
+        rendering(roots)
+        cold(roots)
+        print(f"\nload average {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    main()
