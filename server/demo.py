@@ -12,11 +12,12 @@ from .roots import UsageError
 def copy_examples(target: Path) -> None:
     """Copy the example runs to a new or empty folder. Raises UsageError when that is not possible."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UsageError(f"{target} exists and is not an empty folder; name a new one")
+        raise UsageError(f"{str(target)!r} is no empty folder; name a new one")
     try:
         _copy(resources("phasekeeper.examples"), target)
     except OSError as error:
-        raise UsageError(f"{target} cannot be written: {(error.strerror or 'unknown error').lower()}") from None
+        why = (error.strerror or "unknown error").lower()
+        raise UsageError(f"{str(target)!r} cannot be written: {why}; name another folder") from None
 
 
 def _copy(source: Traversable, target: Path) -> None:

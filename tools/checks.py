@@ -14,7 +14,8 @@ from ..orchestration.findings import CODES, Finding, Severity
 from .runs import awaits_person
 
 # Exit codes of the design, section 7; the worst run counts.
-CLEAN, FAILED, USAGE, WAITING = 0, 1, 2, 3
+CLEAN, FAILED, WAITING = 0, 1, 3
+_PATH = 4096
 
 
 @dataclass(frozen=True)
@@ -47,18 +48,6 @@ def check(evaluations: Sequence[Evaluation], more: Iterable[Finding] = ()) -> Ch
     return Checked(tuple(found), len(evaluations), shut, waiting)
 
 
-def as_text(checked: Checked, shown: Callable[[str], str], hints: bool = False) -> list[str]:
-    """`path:line:column: severity code: message`, a line each. `shown` gives the path as a person sees it."""
-    lines = []
-    for found in checked.findings:
-        if found.severity is Severity.HINT and not hints:
-            continue
-        at = f":{found.span.line + 1}:{found.span.column + 1}" if found.span else ""
-        over = " (overridden)" if found.overridden else ""
-        lines.append(f"{plain(shown(found.path))}{at}: {found.severity}{over} {found.code}: {plain(found.message, 400)}")
-    return lines
-
-
 def as_json(checked: Checked, root: str) -> dict[str, Any]:
     """The findings as data; paths are relative to the root."""
     return {
@@ -70,7 +59,7 @@ def as_json(checked: Checked, root: str) -> dict[str, Any]:
     }
 
 
-_GITHUB = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice", Severity.HINT: "notice"}
+_GITHUB = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
 def as_github(checked: Checked, shown: Callable[[str], str]) -> list[str]:
@@ -79,22 +68,26 @@ def as_github(checked: Checked, shown: Callable[[str], str]) -> list[str]:
     for found in checked.findings:
         if found.severity is Severity.HINT or found.overridden:
             continue
-        places = {"file": shown(found.path), "title": found.code}
-        if found.span:
-            places |= {"line": str(found.span.line + 1), "col": str(found.span.column + 1)}
-            places |= {"endLine": str(found.span.end_line + 1)}
-        said = ",".join(f"{key}={github_property(value)}" for key, value in places.items())
+        places = {"file": shown(found.path), "title": found.code} | _github_lines(found)
+        said = ",".join(f"{key}={github_property(value, _PATH)}" for key, value in places.items())
         lines.append(f"::{_GITHUB[found.severity]} {said}::{github_message(found.message, 400)}")
     return lines
 
 
-_SARIF = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note", Severity.HINT: "note"}
+def _github_lines(found: Finding) -> dict[str, str]:
+    if found.span is None:
+        return {}
+    line, column, end_line, _ = (str(number + 1) for number in found.span)
+    return {"line": line, "col": column, "endLine": end_line}
+
+
+_SARIF = {**_GITHUB, Severity.INFO: "note", Severity.HINT: "note"}
 
 
 def as_sarif(checked: Checked, root: str, version: str) -> str:
     """SARIF 2.1.0, with paths relative to the root."""
     used = sorted({found.code for found in checked.findings})
-    rules = [{"id": code, "shortDescription": {"text": CODES[code][1] if code in CODES else code}} for code in used]
+    rules = [{"id": code, "shortDescription": {"text": _meaning(code)}} for code in used]
     driver = {"name": "phasekeeper", "version": version, "rules": rules}
     run = {
         "tool": {"driver": driver},
@@ -106,13 +99,22 @@ def as_sarif(checked: Checked, root: str, version: str) -> str:
     return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2)
 
 
+def _meaning(code: str) -> str:
+    return CODES[code][1] if code in CODES else plain(code)
+
+
 def _folder_uri(root: str) -> str:
-    path = root.replace("\\", "/").rstrip("/")
-    return "file://" + ("" if path.startswith("/") else "/") + quote(path, safe="/:") + "/"
+    path = root.replace("\\", "/").rstrip("/") if ":" in root[1:3] else root.rstrip("/")
+    return "file://" + ("" if path.startswith("/") else "/") + _uri(path, "/:") + "/"
+
+
+def _uri(path: str, safe: str = "/") -> str:
+    """A path percent-encoded, names that are no UTF-8 byte by byte."""
+    return quote(path.encode("utf-8", "surrogateescape"), safe=safe)
 
 
 def _result(found: Finding, rules: Sequence[str]) -> dict[str, Any]:
-    place: dict[str, Any] = {"artifactLocation": {"uri": quote(found.path), "uriBaseId": "ROOT"}}
+    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(found.path) or ".", "uriBaseId": "ROOT"}}
     if found.span:
         place["region"] = {
             "startLine": found.span.line + 1,

@@ -1,0 +1,156 @@
+"""Which runs a command is about: the root around a path, its projects, and the one run that is named."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from ..orchestration.definition import InvalidWorkflow
+from ..orchestration.discovery import Match
+from ..orchestration.display import plain
+from ..orchestration.evaluate import Steps
+from ..orchestration.evaluation import Evaluation
+from ..orchestration.findings import Finding, finding
+from ..tools.runs import below, find_run, joined, moved
+from .roots import UsageError, select
+from .workspace import Opened, Workspace, open_path
+
+PATH_LIMIT = 4096
+"""Characters of a printed path; a shortened one could not be opened."""
+_SHOWN_ERRORS = 20
+
+
+class BrokenDefinitions(Exception):  # noqa: N818 - it is what they are
+    """Definitions that cannot be used; `lines` say where and why, ready to be printed."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = tuple(lines)
+        super().__init__("\n".join(lines))
+
+
+class Chosen(NamedTuple):
+    """A run of the root or of a project in it. `name` is its path from the root, `folder` its project's."""
+
+    workspace: Workspace
+    match: Match
+    folder: str
+    name: str
+
+    def look(self) -> Steps:
+        """What `explain` and `can` need; paths are relative to the run's own root."""
+        return self.workspace.look(self.match)
+
+    def evaluate(self) -> Evaluation:
+        """The evaluation as its own root gives it: what JSON shows."""
+        return self.workspace.evaluate(self.match)
+
+    def shown(self) -> Evaluation:
+        """The evaluation with all paths from the root that was opened: what people read."""
+        return below(self.evaluate(), self.folder)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The runs that are meant, in order of their paths. `one` when a single run was asked for."""
+
+    root: Path
+    opened: Opened
+    runs: tuple[Chosen, ...]
+    one: bool
+
+    def findings(self) -> list[Finding]:
+        """What is wrong with the root and its projects themselves, with paths from the root."""
+        found = [*self.opened.findings]
+        for workspace in self.opened.workspaces:
+            unlisted = workspace.files.unlisted.items()
+            own = [*workspace.findings, *(finding(problem, folder) for folder, problem in unlisted)]
+            found += [moved(entry, _folder(self.root, workspace)) for entry in own]
+        return found
+
+    def path(self, path: str) -> str:
+        """A path from the root as it is seen from the current folder."""
+        return from_here(self.root, path)
+
+
+def chosen(options: Namespace) -> Selection:
+    """The runs for PATH, --root and --run.
+
+    --run names one; a PATH inside a run means that run, one that holds runs those; else all runs of the
+    root are meant. Raises UsageError, NoSuchRun or BrokenDefinitions.
+    """
+    opened = opened_at(options.path, options.root)
+    root = opened.workspaces[0].root
+    found = sorted(_all(opened, root), key=lambda each: each.name)
+    if options.run:
+        name = find_run([each.name for each in found], options.run)
+        return Selection(root, opened, tuple(each for each in found if each.name == name), True)
+    path = select(root, options.path) if options.path != Path() or options.root is None else None
+    around = [each for each in found if path is not None and _lies_in(path, each.name)]
+    inside = [each for each in found if path is not None and _lies_in(each.name, path)]
+    # Of runs in one another the innermost is meant.
+    return Selection(root, opened, tuple(around[-1:] or inside or found), bool(around))
+
+
+def opened_at(path: Path, root: Path | None) -> Opened:
+    """The workspaces at a path. Raises UsageError when it or the root cannot be opened."""
+    if root is not None and not root.is_dir():
+        raise UsageError(f"--root {str(root)!r} is no folder; name one, or leave --root out")
+    if not os.path.lexists(path):
+        raise UsageError(f"{str(path)!r} does not exist; `phasekeeper status` shows the runs around here")
+    opened = open_path(path, root)
+    first = opened.workspaces[0]
+    first.files.list("")
+    if problem := first.files.unlisted.get(""):
+        said = f"{str(first.root)!r} cannot be read: {problem.message}"
+        raise UsageError(f"{said}; name another root with --root")
+    return opened
+
+
+def _all(opened: Opened, root: Path) -> Iterator[Chosen]:
+    for workspace in opened.workspaces:
+        folder = _folder(root, workspace)
+        with definitions_of(workspace.root):
+            matches = workspace.matches
+        for match in matches:
+            yield Chosen(workspace, match, folder, joined(folder, match.run))
+
+
+def _folder(root: Path, workspace: Workspace) -> str:
+    folder = workspace.root.relative_to(root).as_posix()
+    return "" if folder == "." else folder
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    return path == folder or folder == "" or path.startswith(folder + "/")
+
+
+@contextmanager
+def definitions_of(root: Path) -> Iterator[None]:
+    """Turns what is raised for a broken definition of a root into BrokenDefinitions."""
+    try:
+        yield
+    except InvalidWorkflow as error:
+        lines = [line_of(found, lambda path: from_here(root, path)) for found in error.findings]
+        more = len(lines) - _SHOWN_ERRORS
+        raise BrokenDefinitions(lines[:_SHOWN_ERRORS] + ([f"and {more} more"] if more > 0 else [])) from None
+
+
+def line_of(found: Finding, shown: Callable[[str], str]) -> str:
+    """`path:line:column: message`, ready to be printed."""
+    at = f":{found.span.line + 1}:{found.span.column + 1}" if found.span else ""
+    return f"{plain(shown(found.path), PATH_LIMIT)}{at}: {plain(found.message, 400)}"
+
+
+def from_here(root: Path, path: str) -> str:
+    """A path from `root` as it is seen from the current folder."""
+    whole = root / path
+    try:
+        return Path(os.path.relpath(whole)).as_posix()
+    except (ValueError, OSError):
+        # Another drive, or a current folder that is gone.
+        return whole.as_posix()

@@ -1,0 +1,400 @@
+"""Evaluations as lines for people. All file text goes through `display`; here nothing is decided."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import IO, TYPE_CHECKING
+
+from ..orchestration.display import plain, shown
+from ..orchestration.evaluation import Evaluation, GateState, QuestionState, Suggestion
+from ..orchestration.explain import Looked
+from ..orchestration.findings import Evidence, Finding, Severity
+from ..tools.checks import Checked
+from ..tools.runs import awaits_person
+from .terminal import Line, Part, console, emit, is_terminal, styled
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+_PATH = 4096
+_NAME = 60
+_STATUS_STYLE = {
+    "active": "good",
+    "waiting": "phase",
+    "waiting_human": "wait",
+    "blocked": "bad",
+    "complete": "good",
+    "failed": "bad",
+    "exited": "dim",
+    "invalid": "bad",
+}
+_STATUS_WORDS = {"waiting_human": "waits for a person", "waiting": "waits for a job"}
+_GATE_STYLE = {"passed": "good", "failed": "bad", "open": "warn", "waived": "warn", "not-reached": "dim"}
+# Below this many columns a table of runs is all line breaks, and paragraphs read better.
+_TABLE_WIDTH = 100
+_SHUT_SHOWN = 5
+
+
+def name(text: str) -> str:
+    """An id of a definition or a file, short enough for the middle of a sentence."""
+    return plain(text, _NAME)
+
+
+def path(text: str) -> str:
+    return plain(text, _PATH)
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """The first names, and how many more there are."""
+    few = ", ".join(name(each) for each in names[:most])
+    return few + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def status_word(status: str) -> str:
+    return _STATUS_WORDS.get(status, status)
+
+
+def _phase(e: Evaluation) -> Iterator[Part]:
+    """The current phase with its title, and how the file spells it where that differs."""
+    raw = e.raw_phase
+    if e.current_phase is None:
+        yield Part("unknown", "bad")
+        yield Part("" if raw is None else f" (written {name(raw)})", "dim")
+        return
+    yield Part(name(e.current_phase), "phase")
+    title = next((phase.title for phase in e.phases if phase.id == e.current_phase), e.current_phase)
+    said = [] if title == e.current_phase else [name(title)]
+    said += [] if raw in (None, e.current_phase) else [f"written {name(raw)}"]
+    yield Part(f" ({', '.join(said)})" if said else "", "dim")
+
+
+def next_words(suggestion: Suggestion) -> str:
+    """The suggestion in a few words: what kind of step, and to what."""
+    target = name(suggestion.suggested_next or "")
+    verbs = {
+        "advance": f"go on to {target}",
+        "regress": f"go back to {target}",
+        "stay": f"do {target}",
+        "act": f"do {target}",
+        "wait": "wait",
+        "escalate": "a person decides",
+        "stop": "nothing",
+        "none": "nothing can be said",
+    }
+    words = verbs[suggestion.kind]
+    action = suggestion.action
+    return f"{name(action)}, then {words}" if action and suggestion.kind != "act" else words
+
+
+def _next(e: Evaluation) -> list[Part]:
+    return [
+        Part("  next: "),
+        Part(next_words(e.suggestion), "run"),
+        Part(f": {plain(e.suggestion.reason, 300)}"),
+    ]
+
+
+def _head(e: Evaluation) -> Iterator[Line]:
+    """Which run, how it stands, and where."""
+    progress = f"  {e.progress.done} of {e.progress.total} done" if e.progress else ""
+    status = Part(status_word(e.status), _STATUS_STYLE[e.status])
+    yield [Part(path(e.run) or ".", "run"), Part("  "), status, Part(progress, "dim")]
+    titled = "" if e.title == e.run.rsplit("/", 1)[-1] else f": {plain(e.title)}"
+    yield [Part(f"  {name(e.workflow)}{titled}", "dim")]
+    yield [Part("  phase: "), *_phase(e)]
+
+
+# ---- status -----------------------------------------------------------------------------------
+
+
+def status(evaluations: Sequence[Evaluation]) -> None:
+    """Every run: a table on a wide terminal, else a paragraph each; and how many stand how."""
+    stream: IO[str] = sys.stdout
+    wide = is_terminal(stream) and console(stream).width >= _TABLE_WIDTH
+    if wide and len(evaluations) > 1:
+        _table(evaluations, stream)
+    else:
+        emit(paragraphs([_head(e), [_next(e)], _points(e)] for e in evaluations))
+    if len(evaluations) > 1:
+        emit([*([] if wide else [[]]), list(_summary(evaluations))])
+
+
+def paragraphs(blocks: Iterable[Iterable[Iterable[Line]]]) -> Iterator[Line]:
+    """The lines of all blocks, with an empty line between two blocks."""
+    for place, block in enumerate(blocks):
+        yield from [[]] if place else []
+        for lines in block:
+            yield from lines
+
+
+def _summary(evaluations: Sequence[Evaluation]) -> Iterator[Part]:
+    yield Part(f"{len(evaluations)} runs", "dim")
+    counts = Counter(e.status for e in evaluations)
+    for status_id, style in _STATUS_STYLE.items():
+        if counts[status_id] and status_id != "waiting_human":
+            yield Part(f", {counts[status_id]} {status_word(status_id)}", style if style == "bad" else "dim")
+    waiting = sum(map(awaits_person, evaluations))
+    yield Part(f", {waiting} wait{'s' if waiting == 1 else ''} for a person" if waiting else "", "wait")
+
+
+def _table(evaluations: Sequence[Evaluation], stream: IO[str]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="dim", show_edge=False)
+    for title, ratio in (("Run", 4), ("Stands", 3), ("Next", 6)):
+        table.add_column(title, ratio=ratio, overflow="fold")
+    for e in evaluations:
+        table.add_row(*_row(e))
+    console(stream).print(table)
+
+
+def _row(e: Evaluation) -> Iterator[Text]:
+    run, about, phase = (_unindented(line) for line in _head(e))
+    yield _stacked([run[:1], about])
+    yield _stacked([run[2:], phase[1:]])
+    yield _stacked([_next(e)[1:], *map(_unindented, _points(e)), []])
+
+
+def _unindented(line: Line) -> list[Part]:
+    return [Part(line[0].text.lstrip(), line[0].style), *line[1:]]
+
+
+def _stacked(lines: Iterable[Line]) -> Text:
+    from rich.text import Text
+
+    return Text("\n").join(styled(line) for line in lines)
+
+
+def _points(e: Evaluation) -> Iterator[Line]:
+    """What must not be overlooked: tasks to do, shut gates, questions, errors."""
+    yield from _work(e.suggestion)
+    yield from _shut_gates(e)
+    yield from _asked(e)
+    yield from _errors(e)
+
+
+def _work(suggestion: Suggestion) -> Iterator[Line]:
+    if suggestion.tasks:
+        yield [Part("  tasks: "), Part(listed(suggestion.tasks))]
+
+
+def _shut_gates(e: Evaluation) -> Iterator[Line]:
+    for gate in e.gates:
+        if gate.shut:
+            unmet = "; ".join(plain(c.text) for c in gate.criteria if c.met is not True)
+            said = f"; not met: {unmet}" if unmet else ""
+            yield [
+                Part("  gate "),
+                Part(f"{name(gate.id)} {gate.status}", _GATE_STYLE[gate.status]),
+                Part(f"{_titled(gate)}{said}"),
+            ]
+
+
+def _titled(gate: GateState) -> str:
+    return "" if gate.title == gate.id else f" ({plain(gate.title)})"
+
+
+def _asked(e: Evaluation) -> Iterator[Line]:
+    for question in e.questions:
+        yield [
+            Part("  asks "),
+            Part(plain(question.id, 80), "wait"),
+            Part(f" ({question.kind}): {plain(question.question, 300)}"),
+        ]
+
+
+def _errors(e: Evaluation) -> Iterator[Line]:
+    for found in e.findings:
+        if found.severity is Severity.ERROR and not found.overridden:
+            yield [Part("  "), Part("error", "bad"), Part(f" {_at(found)}: {plain(found.message, 300)}")]
+            yield from ([Part("    "), Part(f"fix: {plain(fix.title)}", "dim")] for fix in found.fixes)
+
+
+def _at(found: Finding | Evidence) -> str:
+    at = f":{found.span.line + 1}:{found.span.column + 1}" if found.span else ""
+    return path(found.path or "") + at
+
+
+# ---- one run ----------------------------------------------------------------------------------
+
+
+def next_step(e: Evaluation) -> Iterator[Line]:
+    """The next step of one run: what, why, on what evidence, and what is not allowed now."""
+    suggestion = e.suggestion
+    yield from _head(e)
+    yield _next(e)
+    yield from _evidence(suggestion.evidence, "    ")
+    if suggestion.agents:
+        yield [Part(f"  who: {listed(suggestion.agents)}")]
+    if suggestion.waiting_for:
+        yield [Part("  waiting for "), Part(plain(suggestion.waiting_for, 300), "wait")]
+    for produce in suggestion.produce:
+        schema = f" (schema {path(produce.schema)})" if produce.schema else ""
+        yield [Part(f"  produce: {path(produce.path)}{schema}")]
+    yield from _work(suggestion)
+    yield from _batches(suggestion.parallel)
+    yield from _limits(e)
+    yield from _refused("  not now: ", ((entry.action, entry.because) for entry in suggestion.forbidden))
+    yield from _asked(e)
+    for note in e.notes:
+        yield [Part(f"  {plain(note.title)}", "dim")]
+        yield from ([Part(f"    {plain(line, 400)}")] for line in note.text.splitlines())
+    yield from _errors(e)
+
+
+def _batches(batches: Sequence[Sequence[str]], most: int = 4) -> Iterator[Line]:
+    if any(len(batch) > 1 for batch in batches):
+        together = (" + ".join(map(name, batch[:8])) + _more(len(batch) - 8) for batch in batches[:most])
+        said = ", then ".join(together)
+        yield [Part(f"  at the same time: {said}{_more(len(batches) - most, ' batches')}")]
+
+
+def _more(count: int, what: str = "") -> str:
+    return f" and {count} more{what}" if count > 0 else ""
+
+
+def _limits(e: Evaluation) -> Iterator[Line]:
+    for limit in e.limits:
+        if limit.count:
+            count = Part(f"{name(limit.id)}: {limit.count} of {limit.max}", "bad" if limit.reached else "")
+            yield [Part("  limit "), count]
+
+
+def _refused(before: str, entries: Iterable[tuple[str, str]]) -> Iterator[Line]:
+    """What is not allowed, those with the same reason together."""
+    for because, same in groupby(entries, key=lambda entry: entry[1]):
+        yield [Part(f"{before}{listed([action for action, _ in same], 12)} ({plain(because)})", "dim")]
+
+
+def _evidence(evidence: Sequence[Evidence], indent: str) -> Iterator[Line]:
+    for entry in evidence:
+        at = f"  {_at(entry)}" if entry.path else ""
+        yield [Part(f"{indent}{plain(entry.expression)} = {shown(entry.value)}"), Part(at, "dim")]
+
+
+def gates(e: Evaluation) -> Iterator[Line]:
+    """Every gate of one run, with its criteria and their evidence."""
+    yield from _head(e)
+    if not e.gates:
+        said = plain(e.status_reason) if e.status == "invalid" else "this workflow has no gates"
+        yield [Part(f"  {said}", "dim")]
+    for gate in e.gates:
+        yield from _gate(gate, e.suggestion.allowed)
+
+
+_MET = {True: Part("met", "good"), False: Part("not met", "bad"), None: Part("no evidence", "warn")}
+
+
+def _gate(gate: GateState, granted: Sequence[str]) -> Iterator[Line]:
+    where = f", after {name(gate.after)}" + (", in force" if gate.in_force else "")
+    status_part = Part(gate.status, _GATE_STYLE[gate.status])
+    yield [Part(f"  gate {name(gate.id)}  "), status_part, Part(f"{_titled(gate)}{where}", "dim")]
+    if gate.status == "not-reached":
+        return
+    for criterion in gate.criteria:
+        yield [Part("    "), _MET[criterion.met], Part(f": {plain(criterion.text)}")]
+        yield from _evidence(criterion.evidence, "      ")
+    now = [action for action in gate.allowed if action in granted]
+    later = [action for action in gate.allowed if action not in granted]
+    if now:
+        yield [Part(f"    allowed: {listed(now)}")]
+    if later:
+        yield [Part(f"    allowed once it passes: {listed(later)}", "dim")]
+    yield from _refused("    forbidden: ", ((entry.action, entry.because) for entry in gate.forbidden))
+
+
+def questions(e: Evaluation, asked: Sequence[QuestionState]) -> Iterator[Line]:
+    """What a person is asked about one run, with the options and what happened before."""
+    yield from _head(e)
+    if not asked:
+        yield [Part("  nothing is asked", "dim")]
+    for question in asked:
+        since = f" since {plain(question.since)}" if question.since else ""
+        said = f" ({question.kind}{since}): {plain(question.question, 400)}"
+        yield [Part("  asks "), Part(plain(question.id, 80), "wait"), Part(said)]
+        if question.tasks:
+            yield [Part(f"    tasks: {listed(question.tasks)}")]
+        for option in question.options:
+            yield [Part(f"    {name(option.id)}", "run"), Part(f": {plain(option.text)}")]
+        for entry in question.history:
+            what = ", ".join(f"{key} {shown(value)}" for key, value in entry.items() if key != "at")
+            yield [Part(f"    before: {plain(what, 300)}", "dim")]
+
+
+def explanation(e: Evaluation, looked: Sequence[Looked]) -> Iterator[Line]:
+    """Everything that was looked at in one run, in order; the rule that decided is marked."""
+    yield from _head(e)
+    yield _next(e)
+    for entry in looked:
+        yield from _looked(entry)
+
+
+def _looked(entry: Looked) -> Iterator[Line]:
+    decided = entry.decided
+    yield [
+        Part("  > " if decided else "    ", "run"),
+        Part(plain(entry.where), "run" if decided else ""),
+        Part("  "),
+        _result(entry),
+        Part(f"  {plain(entry.about)}" if entry.about else "", "dim"),
+    ]
+    if entry.expression:
+        yield [Part(f"        {plain(entry.expression, 400)}", "dim")]
+    if entry.error is not None:
+        yield [Part(f"        {plain(entry.error, 300)}", "warn")]
+    yield from _evidence(entry.evidence, "          ")
+
+
+def _result(entry: Looked) -> Part:
+    if entry.error is not None:
+        return Part("no value", "warn")
+    if isinstance(entry.result, bool):
+        return Part("true", "good") if entry.result else Part("false", "dim")
+    return Part("" if entry.result is None else shown(entry.result), "phase")
+
+
+# ---- check ------------------------------------------------------------------------------------
+
+_SEVERITY_STYLE = {
+    Severity.ERROR: "bad",
+    Severity.WARNING: "warn",
+    Severity.INFO: "phase",
+    Severity.HINT: "dim",
+}
+
+
+def finding_lines(findings: Iterable[Finding], seen: Callable[[str], str], hints: bool) -> Iterator[Line]:
+    """`path:line:column: severity code: message`, a line each; `seen` gives the path as a person sees it."""
+    for found in findings:
+        if found.severity is Severity.HINT and not hints:
+            continue
+        over = " (overridden)" if found.overridden else ""
+        style = "dim" if over else _SEVERITY_STYLE[found.severity]
+        yield [
+            Part(f"{_at(replace(found, path=seen(found.path)))}: "),
+            Part(f"{found.severity}{over}", style),
+            Part(f" {name(found.code)}: {plain(found.message, 400)}"),
+        ]
+
+
+def check_summary(checked: Checked) -> Iterator[Part]:
+    """How many runs, errors, warnings, failed gates and awaited persons there are."""
+    yield Part(_counted(checked.runs, "run"), "dim")
+    for severity in (Severity.ERROR, Severity.WARNING):
+        if count := checked.count(severity):
+            yield Part(f", {_counted(count, severity)}", _SEVERITY_STYLE[severity])
+    if checked.shut:
+        gates_shut = [f"{name(gate)} of {path(run)}" for run, gate in checked.shut[:_SHUT_SHOWN]]
+        more = _more(len(checked.shut) - _SHUT_SHOWN)
+        yield Part(f", failed gates: {', '.join(gates_shut)}{more}", "bad")
+    if waiting := len(checked.waiting):
+        yield Part(f", {waiting} wait{'s' if waiting == 1 else ''} for a person", "wait")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
