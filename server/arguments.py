@@ -8,37 +8,50 @@ from pathlib import Path
 from typing import Any
 
 _ABOUT = """\
-Says, from the files alone, which phase each piece of work is in, what comes next and why,
-whether the gate is open, and whether a person is needed.
+Says, from the files alone, which phase each piece of work is in, what comes
+next and why, whether the gate is open, and whether a person is needed.
 """
 _MORE = """\
 exit codes:
-  check      0 clean, 1 an error finding (or a failed gate with --gates), 3 a person is awaited
+  check      0 clean, 1 an error finding (or a failed gate with --gates),
+             3 a person is awaited
   next, can  0 go on, 1 refused, 3 a person is awaited
   others     0
   all        2 wrong use, or a definition that is broken
 
-PATH is any file or folder of the work; the root around it is found. RUN is a run's path from the root
-or its last segments. Start with: phasekeeper demo
+PATH is any file or folder of the work; the root around it is found.
+RUN is a run's path from the root or its last segments.
+
+Start with: phasekeeper demo
 """
 _NEXT = """\
-exit codes: 0 there is a next step, or nothing is left to do; 1 nothing can go on, or nothing can be said;
-3 a person is awaited; 2 wrong use. With several runs the worst counts.
+exit codes:
+  0 there is a next step, or nothing is left to do
+  1 nothing can go on, or nothing can be said
+  3 a person is awaited
+  2 wrong use, or a definition that is broken
+With several runs 1 goes before 3, and 3 before 0.
 
-With --json and one run (--run, or a PATH inside it) that run's evaluation is printed, else all of them.
+--json prints the evaluation of one run when --run, or a PATH inside it,
+asks for that run, else {"root": ROOT, "runs": [EVALUATION, ...]}.
 """
 _GATES = """\
-A gate that is open lacks evidence for a criterion, one that is failed has evidence against it. What it
-allows may be done once it has passed; what it forbids is forbidden while it is in force.
+A gate that is open lacks evidence for a criterion; one that is failed has
+evidence against it. What it allows may be done once it has passed; what it
+forbids is forbidden while it is in force.
 """
 _CAN = """\
-exit codes: 0 yes, 1 no, 3 not before a person answers, 2 wrong use.
+exit codes: 0 yes, 1 no, 3 not before a person answers, 2 wrong use
 
 example: phasekeeper can late-fees test
 """
 _CHECK = """\
-exit codes: 1 an error finding (or a failed gate with --gates), else 3 a person is awaited, else 0;
-2 wrong use or a broken definition. The worst run counts. Findings that a person overrode do not.
+exit codes:
+  1 an error finding, or a failed gate with --gates
+  3 a person is awaited (0 with --allow waiting)
+  0 neither
+  2 wrong use, or a definition that is broken
+The worst run counts. Findings that a person overrode do not.
 
 example: phasekeeper check --gates --allow waiting --format github
 """
@@ -75,13 +88,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.set_defaults(command=None, printed=parser)
     parser.add_argument("--version", action=_Version, dest=argparse.SUPPRESS)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    _reading(commands, "status", "every run: phase, status, progress, next step, shut gates, questions")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", prog="phasekeeper")
+    _reading(commands, "status", "every run: status, phase, next step, shut gates, questions")
     _reading(commands, "next", "the next step, why, and on what evidence", _NEXT)
     _reading(commands, "gates", "the gates, their criteria and the evidence for each", _GATES)
     _reading(commands, "questions", "what a person is asked, with the options there are")
-    _reading(commands, "escalations", "the questions that are escalations, with what was tried before")
-    _reading(commands, "explain", "every rule and criterion that was looked at, with the values seen")
+    _reading(commands, "escalations", "the questions that are escalations")
+    _reading(commands, "explain", "every rule and criterion looked at, with the values seen")
     _can(commands)
     _check(commands)
     _workflow(commands)
@@ -117,7 +130,7 @@ def _where(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path(),
         metavar="PATH",
-        help="a file or folder of the work; inside a run it selects that run (default: the current folder)",
+        help="a file or folder of the work; inside a run it means that run (default: .)",
     )
     _root(parser)
 

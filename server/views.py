@@ -35,7 +35,7 @@ _STATUS_STYLE = {
 _STATUS_WORDS = {"waiting_human": "waits for a person", "waiting": "waits for a job"}
 _GATE_STYLE = {"passed": "good", "failed": "bad", "open": "warn", "waived": "warn", "not-reached": "dim"}
 # Below this many columns a table of runs is all line breaks, and paragraphs read better.
-_TABLE_WIDTH = 100
+_TABLE_WIDTH = 120
 _SHUT_SHOWN = 5
 
 
@@ -136,9 +136,18 @@ def _summary(evaluations: Sequence[Evaluation]) -> Iterator[Part]:
     counts = Counter(e.status for e in evaluations)
     for status_id, style in _STATUS_STYLE.items():
         if counts[status_id] and status_id != "waiting_human":
-            yield Part(f", {counts[status_id]} {status_word(status_id)}", style if style == "bad" else "dim")
-    waiting = sum(map(awaits_person, evaluations))
-    yield Part(f", {waiting} wait{'s' if waiting == 1 else ''} for a person" if waiting else "", "wait")
+            said = (
+                _waiting(counts[status_id], "job")
+                if status_id == "waiting"
+                else f"{counts[status_id]} {status_id}"
+            )
+            yield Part(f", {said}", style if style == "bad" else "dim")
+    if waiting := sum(map(awaits_person, evaluations)):
+        yield Part(f", {_waiting(waiting, 'person')}", "wait")
+
+
+def _waiting(count: int, what: str) -> str:
+    return f"{count} wait{'s' if count == 1 else ''} for a {what}"
 
 
 def _table(evaluations: Sequence[Evaluation], stream: IO[str]) -> None:
@@ -146,7 +155,7 @@ def _table(evaluations: Sequence[Evaluation], stream: IO[str]) -> None:
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="dim", show_edge=False)
-    for title, ratio in (("Run", 4), ("Stands", 3), ("Next", 6)):
+    for title, ratio in (("Run", 5), ("Stands", 4), ("Next", 7)):
         table.add_column(title, ratio=ratio, overflow="fold")
     for e in evaluations:
         table.add_row(*_row(e))
@@ -393,7 +402,7 @@ def check_summary(checked: Checked) -> Iterator[Part]:
         more = _more(len(checked.shut) - _SHUT_SHOWN)
         yield Part(f", failed gates: {', '.join(gates_shut)}{more}", "bad")
     if waiting := len(checked.waiting):
-        yield Part(f", {waiting} wait{'s' if waiting == 1 else ''} for a person", "wait")
+        yield Part(f", {_waiting(waiting, 'person')}", "wait")
 
 
 def _counted(count: int, noun: str) -> str:

@@ -1,1 +1,58 @@
-"""Phasekeeper."""
+"""Phasekeeper: where each piece of work stands in its workflow, recomputed from files alone.
+
+    import phasekeeper
+
+    workflow = phasekeeper.load_workflow("artifact-pipeline")
+    print(phasekeeper.steps(workflow))
+    snapshot = phasekeeper.read_run("examples/.ai-tools-chain/tasks/late-fees")
+    evaluation = phasekeeper.evaluate(snapshot)
+    print(evaluation.suggestion.reason, phasekeeper.is_complete(evaluation))
+
+The engine is imported when one of these names is first used, not by `import phasekeeper`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    # Pyright sees the folders of the repository, where this file stands beside nothing.
+    from .server.api import (  # pyright: ignore[reportMissingImports]
+        Evaluation,
+        InvalidWorkflow,
+        Snapshot,
+        UnknownWorkflow,
+        UsageError,
+        Workflow,
+        evaluate,
+        is_complete,
+        load_workflow,
+        read_run,
+        steps,
+    )
+
+__all__ = [
+    "Evaluation",
+    "InvalidWorkflow",
+    "Snapshot",
+    "UnknownWorkflow",
+    "UsageError",
+    "Workflow",
+    "evaluate",
+    "is_complete",
+    "load_workflow",
+    "read_run",
+    "steps",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .server import api  # pyright: ignore[reportMissingImports]
+
+    return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,100 @@
+"""The functions of `import phasekeeper`; see the package for an example."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import overload
+
+from ..orchestration.definition import InvalidWorkflow
+from ..orchestration.discovery import Match
+from ..orchestration.evaluate import completed
+from ..orchestration.evaluate import evaluate as _evaluate
+from ..orchestration.evaluation import Evaluation
+from ..orchestration.snapshot import Snapshot
+from ..orchestration.workflow import Workflow, parse_workflow
+from .files import DiskFiles
+from .library import Library, UnknownWorkflow
+from .roots import UsageError
+from .workspace import Workspace, open_path
+
+__all__ = [
+    "Evaluation",
+    "InvalidWorkflow",
+    "Snapshot",
+    "UnknownWorkflow",
+    "UsageError",
+    "Workflow",
+    "evaluate",
+    "is_complete",
+    "load_workflow",
+    "read_run",
+    "steps",
+]
+
+
+def load_workflow(name_or_path: str | PathLike[str]) -> Workflow:
+    """A workflow, compiled: a built-in one by its name, or the one in a YAML file.
+
+    A file may `extend:` a built-in workflow or one that stands in the same root's `.phasekeeper/workflows`.
+    Raises UnknownWorkflow for a name that none has, UsageError for a file that cannot be read, and
+    InvalidWorkflow, with every error at its line and column, for a definition that cannot be used.
+    """
+    path = Path(name_or_path)
+    if isinstance(name_or_path, str) and path.name == name_or_path and path.suffix not in (".yaml", ".yml"):
+        return Library().workflow(name_or_path)
+    read = DiskFiles(path.resolve().parent).read(path.name)
+    if read.text is None:
+        raise UsageError(
+            f"{str(path)!r} cannot be read: {read.problem.message if read.problem else 'no file'}"
+        )
+    return parse_workflow(read.text, path.as_posix(), open_path(path).workspaces[0].library.source)
+
+
+def read_run(path: str | PathLike[str], workflow: Workflow | None = None) -> Snapshot:
+    """The run in a folder as its files show it now; nothing is evaluated yet.
+
+    The root around the folder is found as the command line finds it, its configuration, journal and
+    claims are read, and so is the workflow unless one is given. Raises UsageError when the folder does
+    not exist or, without a workflow, is no run, and InvalidWorkflow for a broken definition of the root.
+    """
+    folder = Path(path)
+    opened = open_path(folder)
+    workspace, run = opened.workspaces[0], opened.run or ""
+    if workflow is not None:
+        return workspace.snapshot(Match(run, workflow))
+    match = next((match for match in workspace.matches if match.run == run), None)
+    if match is None:
+        raise UsageError(f"{str(folder)!r} is no run{_why(workspace, run)}")
+    return workspace.snapshot(match)
+
+
+def _why(workspace: Workspace, run: str) -> str:
+    reasons = [f"{entry.workflow}: {entry.because}" for entry in workspace.passed if entry.run == run]
+    return f" ({'; '.join(reasons)})" if reasons else ""
+
+
+@overload
+def evaluate(snapshot: Snapshot, /) -> Evaluation: ...
+@overload
+def evaluate(workflow: Workflow, snapshot: Snapshot, /) -> Evaluation: ...
+def evaluate(first: Snapshot | Workflow, second: Snapshot | None = None, /) -> Evaluation:
+    """All that can be said of a run: phase, status, next step and why, gates, questions, findings.
+
+    Takes the snapshot, or the workflow and the snapshot. Never raises on what the run's files hold.
+    """
+    if isinstance(first, Snapshot):
+        return _evaluate(first.workflow, first)
+    if second is None:
+        raise TypeError("evaluate() takes a snapshot, or a workflow and a snapshot")
+    return _evaluate(first, second)
+
+
+def steps(workflow: Workflow) -> tuple[str, ...]:
+    """The ids of a workflow's phases in order (seed 000, `steps`); detours stand where they are defined."""
+    return tuple(workflow.phases)
+
+
+def is_complete(evaluation: Evaluation) -> bool:
+    """Whether a run is complete (seed 000, `complete?`); what is unknown or unreadable never is."""
+    return completed(evaluation)
