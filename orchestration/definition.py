@@ -1,8 +1,6 @@
-"""The shape of a workflow definition: every key, what it holds, and where it stood in its file.
+"""A definition's text read by the table of shapes: plain values that remember where they stand.
 
-One table (`STRUCTS`) is read three ways: to check a definition and read it into plain values that
-remember their place, to suggest the key that was meant, and to make the JSON Schema that editors
-complete from. What the values mean is `workflow.py`'s business.
+What the values mean is the business of `compiler.py`.
 """
 
 from __future__ import annotations
@@ -12,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .documents import Broken, Node, place, read_yaml, typed
-from .findings import Finding, Problem, Severity, Span, finding
-from .guards import did_you_mean
+from .findings import Finding, Problem, Span, finding
+from .shapes import STRUCTS, Shape, list_of
+from .spelling import did_you_mean
 
 
 class Source(NamedTuple):
@@ -23,8 +22,8 @@ class Source(NamedTuple):
     text: str
 
 
-class InvalidWorkflow(Exception):
-    """A definition that cannot be used; `findings` say where and why. Raised by `parse_workflow`."""
+class InvalidWorkflow(Exception):  # noqa: N818 - the workflow is invalid; no program error
+    """A definition that cannot be used; `findings`, at least one, say where and why."""
 
     def __init__(self, findings: list[Finding]):
         first = findings[0]
@@ -33,13 +32,24 @@ class InvalidWorkflow(Exception):
         self.findings = tuple(findings)
 
 
+class Place(NamedTuple):
+    """Where a key stands, and in which file."""
+
+    source: Source
+    span: Span
+
+
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A node of a definition with its source, so that merged definitions still know every place."""
+    """A node of a definition with its source, so that merged definitions still know every place.
+
+    `children` and `keys` are of maps (`children` of lists too); in a merged map each may come from another file.
+    """
 
     node: Node
     source: Source
     children: Mapping[str, Branch] | tuple[Branch, ...] = ()
+    keys: Mapping[str, Place] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
@@ -49,15 +59,27 @@ class Branch:
     def text(self) -> str:
         return self.node.value if isinstance(self.node.value, str) else ""
 
+    @property
+    def place(self) -> Place:
+        return Place(self.source, self.node.span)
+
 
 class Text(str):
-    """A scalar as it was written, with its place."""
+    """A scalar or a key as it was written, with its place."""
+
+    __slots__ = ("branch",)
 
     branch: Branch
 
     def span(self, offset: int = 0, length: int = 1) -> Span:
-        node = self.branch.node
-        return node.span if node.start < 0 else place(self.branch.source.text, node, offset, length)
+        """Where `length` characters from `offset` of it stand in its file."""
+        source = self.branch.source.text
+        return place(source, _located(self.branch.node, source), offset, length)
+
+    @property
+    def whole(self) -> Span:
+        """Where all of it stands."""
+        return self.branch.node.span
 
 
 def text_of(branch: Branch) -> Text:
@@ -66,230 +88,37 @@ def text_of(branch: Branch) -> Text:
     return text
 
 
+def _located(node: Node, source: str) -> Node:
+    """The node of a key with its offset and its style, which are looked up only when they are needed."""
+    if node.start >= 0:
+        return node
+    lines = source.split("\n", node.span.line)
+    start = len(source) - len(lines[-1]) + node.span.column
+    style = source[start] if source[start : start + 1] in ("'", '"') else ""
+    return node._replace(start=start, style=style)
+
+
 @dataclass
 class Reading:
     """What went wrong while a definition was read; reading goes on, so that all of it is told."""
 
     findings: list[Finding] = field(default_factory=list)
 
-    def wrong(self, at: Branch | Text, message: str, span: Span | None = None, code: str = "workflow-invalid") -> None:
+    def wrong(self, at: Branch | Text, message: str, span: Span | None = None) -> None:
+        """Note an error at a value or key, or at a span of its file."""
         branch = at.branch if isinstance(at, Text) else at
-        problem = Problem(code, message, span or branch.node.span)
-        self.findings.append(finding(problem, branch.source.path))
+        self.wrong_at(branch.place._replace(span=span or branch.node.span), message)
 
-    @property
-    def errors(self) -> list[Finding]:
-        return [found for found in self.findings if found.severity is Severity.ERROR]
+    def wrong_at(self, place: Place, message: str) -> None:
+        """Note an error at a place."""
+        self.findings.append(finding(Problem("workflow-invalid", message, place.span), place.source.path))
 
-
-# ---- shapes -----------------------------------------------------------------------------------
-
-
-class Shape(NamedTuple):
-    """What may stand under a key.
-
-    kind: text, id, bool, integer, word (one of `words`), typed (any data), cel (an expression of type `words[0]`),
-    template, list (of `of`), some (one `of` or a list of them), map (names to `of`), struct (`name`), or either (`of`
-    where a scalar, `other` elsewhere).
-    """
-
-    kind: str
-    of: Shape | None = None
-    words: tuple[str, ...] = ()
-    name: str = ""
-    other: Shape | None = None
-
-
-class Key(NamedTuple):
-    shape: Shape
-    about: str
-    required: bool = False
-
-
-TEXT, ID, BOOL, TYPED, TEMPLATE = (Shape(kind) for kind in ("text", "id", "bool", "typed", "template"))
-TEXTS = Shape("some", TEXT)
-
-
-def cel(kind: str = "any") -> Shape:
-    return Shape("cel", words=(kind,))
-
-
-def word(*words: str) -> Shape:
-    return Shape("word", words=words)
-
-
-def list_of(shape: Shape) -> Shape:
-    return Shape("list", shape)
-
-
-def map_of(shape: Shape) -> Shape:
-    return Shape("map", shape)
-
-
-def struct(name: str) -> Shape:
-    return Shape("struct", name=name)
-
-
-RULES = list_of(struct("rule"))
-WRITES = map_of(cel())
-
-STRUCTS: dict[str, dict[str, Key]] = {
-    "definition": {
-        "workflow": Key(ID, "the name; a user's file is .phasekeeper/workflows/NAME.yaml", True),
-        "title": Key(TEXT, "what people see"),
-        "source": Key(TEXT, "where the rules come from"),
-        "extend": Key(ID, "start from that definition: maps merge, lists are replaced, null removes a key"),
-        "runs": Key(struct("runs"), "which folders are runs", True),
-        "state": Key(struct("state"), "the run's own state file"),
-        "phase": Key(Shape("either", cel("string"), other=list_of(struct("phase rule"))), "which phase the run is in", True),
-        "aliases": Key(map_of(TEXT), "other spellings of phases; one * is allowed on both sides"),
-        "parameters": Key(map_of(struct("parameter")), "numbers and words that a root may override"),
-        "artifacts": Key(map_of(struct("artifact")), "files of the run"),
-        "reports": Key(struct("reports"), "Markdown files that count as reports"),
-        "report_stage": Key(cel("string"), "the stage of a report that names neither task nor stage"),
-        "skipped_stages": Key(cel("list"), "ids of the stages that a person let be skipped"),
-        "values": Key(map_of(cel()), "named facts; they may use each other in any order"),
-        "limits": Key(map_of(struct("limit")), "counters with a maximum; rules say what happens when one is reached"),
-        "before": Key(RULES, "rules tried before the phase's own, in every phase"),
-        "phases": Key(map_of(struct("phase")), "the phases, in order", True),
-        "otherwise": Key(RULES, "rules tried after the phase's own"),
-        "actions": Key(map_of(struct("action")), "things done inside a phase that are no phases"),
-        "action_aliases": Key(map_of(TEXT), "other spellings of actions"),
-        "questions": Key(map_of(struct("question")), "what only a person can answer"),
-        "gates": Key(map_of(struct("gate")), "criteria that must hold after a phase"),
-        "progress": Key(struct("progress"), "how much is done; without it the tasks of the plan"),
-        "notes": Key(map_of(struct("note")), "text shown with the next step"),
-        "effects": Key(map_of(Shape("some", WRITES)), "what an event writes: EVENT or PHASE.EVENT to path to value"),
-    },
-    "runs": {
-        "at": Key(list_of(TEXT), "globs of folders, relative to the root", True),
-        "marker": Key(struct("marker"), "the content that makes such a folder a run", True),
-    },
-    "marker": {
-        "any": Key(list_of(struct("marker test")), "one of these is enough"),
-        "file": Key(TEXT, "a file of the run that must exist"),
-        "has": Key(list_of(TEXT), "dotted keys that its JSON must have"),
-        "text": Key(TEXT, "text that it must hold"),
-        "table": Key(list_of(TEXT), "columns that one of its Markdown tables must have"),
-        "where": Key(cel("bool"), "a guard over `state`"),
-        "journal": Key(ID, "the journal's start record names this workflow"),
-    },
-    "state": {
-        "file": Key(TEXT, "path from the run", True),
-        "kind": Key(word("json"), "its format"),
-        "defaults": Key(TYPED, "laid under the data"),
-        "dotted_keys": Key(word("fold"), "keys with dots are read as paths"),
-        "include": Key(map_of(struct("include")), "lists whose text elements are ids of other files"),
-    },
-    "include": {"at": Key(TEXT, "path of the file; {id} is the element", True)},
-    "phase rule": {
-        "when": Key(cel("bool"), "the guard"),
-        "is": Key(TEMPLATE, "the phase", True),
-        "because": Key(TEMPLATE, "the reason"),
-    },
-    "parameter": {
-        "default": Key(TYPED, "used where nothing else is said; its type is the parameter's", True),
-        "min": Key(TYPED, "the least allowed"),
-        "max": Key(TYPED, "the most allowed"),
-        "one_of": Key(TYPED, "the words allowed"),
-        "from": Key(cel(), "where a file of the project sets it"),
-    },
-    "artifact": {
-        "paths": Key(list_of(TEXT), "the first that exists counts; /x is from the root"),
-        "listed": Key(cel("list"), "instead of paths: files named by data"),
-        "kind": Key(word("json", "yaml", "markdown", "text", "files", "patch", "master-plan"), "how it is read", True),
-        "require": Key(map_of(Shape("either", TEXT, other=list_of(TEXT))), "paths that must be there, with their types"),
-        "schema": Key(TEXT, "path of a JSON Schema, from the definition's root"),
-        "defaults": Key(TYPED, "laid under the data"),
-        "optional": Key(BOOL, "missing is no finding"),
-        "of": Key(list_of(ID), "the artifacts it judges; it is stale once they change"),
-        "tasks": Key(TEXT, "plans only: the glob of task files"),
-        "example": Key(TEXT, "what a small valid one looks like"),
-    },
-    "reports": {
-        "files": Key(list_of(TEXT), "globs from the run", True),
-        "read": Key(map_of(struct("report form")), "phase to what its report looks like", True),
-    },
-    "report form": {
-        "heading": Key(Shape("either", TEXT, other=map_of(TEXT)), "how its heading begins; a map gives the outcome it means"),
-        "outcome": Key(TEXTS, "fields that hold the verdict"),
-        "stage": Key(TEXT, "the field that names the stage"),
-        "task": Key(TEXT, "the field that names the task"),
-        "tasks": Key(TEXT, "the heading before the list of [tasks]"),
-        "where": Key(map_of(TEXT), "fields that must have this word"),
-        "words": Key(map_of(map_of(TEXT)), "field to word to the outcome it means"),
-    },
-    "limit": {
-        "count": Key(cel("int"), "how often so far", True),
-        "max": Key(cel("int"), "how often at most", True),
-    },
-    "phase": {
-        "title": Key(TEXT, "what people see"),
-        "agent": Key(TEXTS, "who does it; `person` waits for one"),
-        "produces": Key(list_of(ID), "artifacts that must be valid when the phase is over"),
-        "outcomes": Key(list_of(TEXT), "what a report of it may say; ok and error without it"),
-        "rules": Key(RULES, "the first whose guard holds decides"),
-        "tasks": Key(cel("list"), "tasks that can be handed out"),
-        "checks": Key(list_of(TEXT), "what its agent validates"),
-        "terminal": Key(word("complete", "failed", "exited", "blocked"), "the run is over"),
-        "attested": Key(cel("bool"), "other proof that a terminal phase was reached"),
-        "detour": Key(BOOL, "no part of the ordinary order"),
-        "leads_to": Key(list_of(ID), "where new files lead from it without a rule; shown in graphs"),
-        "follow_up": Key(BOOL, "may be reported once the run is complete"),
-        "skip": Key(cel("bool"), "`to: next` passes over it"),
-        "skip_because": Key(TEMPLATE, "why it is passed over"),
-    },
-    "rule": {
-        "when": Key(cel("bool"), "the guard; without it the rule always fits"),
-        "because": Key(TEMPLATE, "the reason shown"),
-        "to": Key(TEMPLATE, "go to that phase; `next` is the next in order"),
-        "act": Key(TEMPLATE, "do that action"),
-        "wait": Key(word("person", "job"), "wait for it"),
-        "stop": Key(word("complete", "failed", "exited", "blocked", "invalid"), "the run is over"),
-        "ask": Key(ID, "open that question"),
-        "warn": Key(TEXT, "give a finding of that code"),
-        "set": Key(WRITES, "written when the rule wins after a report"),
-    },
-    "action": {
-        "title": Key(TEXT, "what people see"),
-        "when": Key(cel("bool"), "its precondition"),
-        "person": Key(TEXT, "what a person confirms in it"),
-        "agent": Key(TEXTS, "who does it"),
-    },
-    "question": {
-        "kind": Key(word("escalation", "approval"), "what it is; escalation without it"),
-        "ask": Key(TEMPLATE, "the question", True),
-        "options": Key(map_of(TEXT), "id to text; without any it is answered in words"),
-        "scope": Key(cel("string"), "an answer holds for this only"),
-        "about": Key(list_of(ID), "an answer holds while these stay as they are"),
-        "tasks": Key(cel("list"), "the tasks concerned"),
-        "history": Key(cel("list"), "the records that led here"),
-    },
-    "gate": {
-        "title": Key(TEXT, "what people see"),
-        "after": Key(ID, "the phase it guards", True),
-        "when": Key(cel("bool"), "only in this case there is such a gate"),
-        "criteria": Key(list_of(struct("criterion")), "all must hold", True),
-        "judged": Key(cel("bool"), "until this holds an unmet criterion leaves the gate open"),
-        "allowed": Key(list_of(TEMPLATE), "phases and actions allowed now"),
-        "forbidden": Key(map_of(TEMPLATE), "phase or action to the reason; * is everything else"),
-    },
-    "criterion": {
-        "text": Key(TEXT, "what must hold, in words", True),
-        "when": Key(cel("bool"), "the guard", True),
-        "artifact": Key(ID, "the file it is about"),
-    },
-    "progress": {
-        "done": Key(cel("int"), "how much is done", True),
-        "total": Key(cel("int"), "of how much", True),
-    },
-    "note": {
-        "title": Key(TEXT, "its heading"),
-        "when": Key(cel("bool"), "when it is shown"),
-        "text": Key(TEMPLATE, "what it says", True),
-    },
-}
-STRUCTS["marker test"] = {key: value for key, value in STRUCTS["marker"].items() if key != "any"}
+    def check(self) -> None:
+        """Raise InvalidWorkflow if anything was wrong, with all of it in the order of the files."""
+        if self.findings:
+            first = Span(0, 0, 0, 0)
+            found = dict.fromkeys(self.findings)
+            raise InvalidWorkflow(sorted(found, key=lambda one: (one.path, one.span or first, one.message)))
 
 
 # ---- reading ----------------------------------------------------------------------------------
@@ -300,12 +129,23 @@ def read_branch(source: Source) -> Branch:
     try:
         return _branch(read_yaml(source.text), source)
     except Broken as broken:
-        raise InvalidWorkflow([finding(problem, source.path) for problem in broken.problems]) from None
+        raise InvalidWorkflow(
+            [finding(_hinted(problem), source.path) for problem in broken.problems]
+        ) from None
+
+
+def _hinted(problem: Problem) -> Problem:
+    """YAML takes `!x`, `*x` and `&x` for its own; who writes an expression means something else."""
+    signs = {"tags are": "!", "aliases are": "*", "anchors are": "&"}
+    sign = next((sign for start, sign in signs.items() if problem.message.startswith(start)), "")
+    hint = f"; put quotes around an expression or text that begins with {sign}"
+    return problem._replace(message=problem.message + hint) if sign else problem
 
 
 def _branch(node: Node, source: Source) -> Branch:
     if isinstance(node.value, dict):
-        return Branch(node, source, {key: _branch(child, source) for key, child in node.value.items()})
+        children = {key: _branch(child, source) for key, child in node.value.items()}
+        return Branch(node, source, children, {key: Place(source, span) for key, span in node.keys.items()})
     if isinstance(node.value, list):
         return Branch(node, source, tuple(_branch(child, source) for child in node.value))
     return Branch(node, source)
@@ -321,7 +161,7 @@ def merge(under: Branch, over: Branch) -> Branch:
             children.pop(key, None)
         else:
             children[key] = merge(children[key], child) if key in children else child
-    return Branch(over.node, over.source, children)
+    return Branch(over.node, over.source, children, {**under.keys, **over.keys})
 
 
 def read(branch: Branch, shape: Shape, reading: Reading) -> object:
@@ -331,7 +171,9 @@ def read(branch: Branch, shape: Shape, reading: Reading) -> object:
 
 def _scalar(branch: Branch, shape: Shape, reading: Reading) -> object:
     if branch.kind != "scalar":
-        quote = "; quote it if it is text that begins with { or [" if shape.kind in ("cel", "template") else ""
+        quote = (
+            "; quote it if it is text that begins with { or [" if shape.kind in ("cel", "template") else ""
+        )
         reading.wrong(branch, f"expected {_said(shape)}, found a {branch.kind}{quote}")
         return None
     return text_of(branch)
@@ -340,7 +182,9 @@ def _scalar(branch: Branch, shape: Shape, reading: Reading) -> object:
 def _id(branch: Branch, shape: Shape, reading: Reading) -> object:
     text = _scalar(branch, shape, reading)
     if isinstance(text, Text) and (not text or any(character in " *{}" for character in text)):
-        reading.wrong(branch, f"{str(text)!r} is no name: it must not be empty nor hold blanks, '*' or braces")
+        reading.wrong(
+            branch, f"{str(text)!r} is no name: it must not be empty nor hold blanks, '*' or braces"
+        )
         return None
     return text
 
@@ -405,14 +249,18 @@ def _map(branch: Branch, shape: Shape, reading: Reading) -> object:
 def _key(branch: Branch, key: str) -> Text:
     """A key as Text: its place is the key's own."""
     text = Text(key)
-    span = branch.node.keys.get(key) or branch.node.span
-    text.branch = Branch(Node("scalar", key, span, {}, "", -1), branch.source)
+    source, span = branch.keys[key]
+    text.branch = Branch(Node("scalar", key, span, {}, "", -1), source)
     return text
 
 
 def _struct(branch: Branch, shape: Shape, reading: Reading) -> object:
     keys = STRUCTS[shape.name]
-    if branch.kind == "scalar" and typed(branch.node) is None and not any(key.required for key in keys.values()):
+    if (
+        branch.kind == "scalar"
+        and typed(branch.node) is None
+        and not any(key.required for key in keys.values())
+    ):
         return {"at": branch}
     if not isinstance(branch.children, Mapping):
         reading.wrong(branch, f"expected {_said(shape)}, found a {branch.kind}")
@@ -420,10 +268,12 @@ def _struct(branch: Branch, shape: Shape, reading: Reading) -> object:
     out: dict[str, object] = {"at": branch}
     for name, child in branch.children.items():
         if name not in keys:
-            span = branch.node.keys.get(name)
-            reading.wrong(child, f"unknown key {name!r} in a {shape.name}{did_you_mean(name, list(keys))}", span)
+            known = did_you_mean(name, list(keys))
+            reading.wrong_at(branch.keys[name], f"unknown key {name!r} in a {shape.name}{known}")
         else:
             out[name] = read(child, keys[name].shape, reading)
+            if keys[name].required and child.kind != "scalar" and not child.children:
+                reading.wrong(child, f"{name} must hold at least one")
     for name, key in keys.items():
         if key.required and name not in branch.children:
             reading.wrong(branch, f"a {shape.name} needs {name!r}: {key.about}", _first_line(branch))
@@ -461,53 +311,13 @@ _READERS: dict[str, Callable[[Branch, Shape, Reading], object]] = {
 
 
 def _said(shape: Shape) -> str:
-    plain = {"cel": "an expression", "template": "text", "text": "text", "id": "a name", "list": "a list", "map": "a map", "some": "text or a list"}
-    return f"a {shape.name} (a map)" if shape.kind == "struct" else plain.get(shape.kind, shape.kind)
-
-
-# ---- JSON Schema ------------------------------------------------------------------------------
-
-
-def json_schema() -> dict:
-    """The JSON Schema (2020-12) of definition files, for editors; the reader above is stricter."""
-    definitions = {name.replace(" ", "-"): _struct_schema(keys) for name, keys in STRUCTS.items()}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Phasekeeper workflow definition",
-        "$ref": "#/$defs/definition",
-        "$defs": definitions,
+    plain = {
+        "cel": "an expression",
+        "template": "text",
+        "text": "text",
+        "id": "a name",
+        "list": "a list",
+        "map": "a map",
+        "some": "text or a list",
     }
-
-
-def _struct_schema(keys: Mapping[str, Key]) -> dict:
-    properties = {name: {"description": key.about, **_shape_schema(key.shape)} for name, key in keys.items()}
-    required = [name for name, key in keys.items() if key.required]
-    schema: dict = {"type": ["object", "null"] if not required else "object", "properties": properties, "additionalProperties": False}
-    return schema | ({"required": required} if required else {})
-
-
-_SCALAR = {"type": ["string", "number", "boolean"]}
-
-
-def _shape_schema(shape: Shape) -> dict:
-    match shape.kind:
-        case "struct":
-            return {"$ref": f"#/$defs/{shape.name.replace(' ', '-')}"}
-        case "list" if shape.of:
-            return {"type": "array", "items": _shape_schema(shape.of)}
-        case "some" if shape.of:
-            return {"anyOf": [_shape_schema(shape.of), {"type": "array", "items": _shape_schema(shape.of)}]}
-        case "map" if shape.of:
-            return {"type": "object", "additionalProperties": _shape_schema(shape.of)}
-        case "either" if shape.of and shape.other:
-            choices = [_shape_schema(shape.of), _shape_schema(shape.other)]
-            return {"anyOf": [*choices, {"type": "array", "items": choices[0]}]}
-        case "word":
-            return {"enum": list(shape.words)}
-        case "bool":
-            return {"type": "boolean"}
-        case "typed":
-            return {}
-    return dict(_SCALAR)
-
-
+    return f"a {shape.name} (a map)" if shape.kind == "struct" else plain.get(shape.kind, shape.kind)

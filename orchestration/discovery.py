@@ -51,7 +51,10 @@ class Passed(NamedTuple):
 
 
 def discover(
-    definitions: Sequence[Definition], files: Files, config: Config, parsed: dict[tuple[str, str], Any] | None = None
+    definitions: Sequence[Definition],
+    files: Files,
+    config: Config,
+    parsed: dict[tuple[str, str], Any] | None = None,
 ) -> tuple[list[Match], list[Passed]]:
     """(the runs of a root in natural order of their paths, folders that were passed over).
 
@@ -133,7 +136,7 @@ def _has_table(test: MarkerTest, workflow: Workflow, text: str, digest: str, loo
 
 def _state_unmet(test: MarkerTest, workflow: Workflow, text: str) -> str:
     document = read_json(text)
-    if not document.readable:
+    if not document.readable or not isinstance(document.data, dict):
         # A broken state file is a run with a broken state file, not a run that vanished.
         return ""
     missing = [key for key in test.has if not _has(document.data, key)]

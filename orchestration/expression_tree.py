@@ -7,8 +7,9 @@ are those of cel-spec's `syntax.proto` and `checked.proto`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from struct import unpack
+from typing import Any, NamedTuple
 
 
 class Tree(NamedTuple):
@@ -73,25 +74,28 @@ def decode(serialized: bytes) -> Tree:
 
 
 def _node(raw: bytes, offsets: dict[object, object]) -> Tree:
-    entry = dict(_fields(raw))
-    offset = offsets.get(entry.get(2), 0)
-    assert isinstance(offset, int)
-    for number, read in _READERS.items():
-        if number in entry:
-            body = entry[number]
-            assert isinstance(body, bytes)
-            kind, text, children, value = read(body, offsets)
-            return Tree(kind, text, tuple(children), value, offset)
-    return Tree("constant", "", (), None, offset)
+    entry: dict[int, Any] = dict(_fields(raw))
+    number = next(number for number in _READERS if number in entry)
+    kind, text, children, value = _READERS[number](entry[number], offsets)
+    offset: Any = offsets.get(entry.get(2), 0)
+    return Tree(kind, text, tuple(children), value, offset)
 
 
 def _constant(raw: bytes, offsets: dict[object, object]) -> tuple[str, str, list[Tree], object]:
-    number, value = next(_fields(raw), (0, 0))
-    if number == 6 and isinstance(value, bytes):
-        return "constant", "", [], value.decode()
-    if number == 2:
-        return "constant", "", [], bool(value)
-    return "constant", "", [], value if number in (3, 4) else None
+    number, value = next(_fields(raw))
+    return "constant", "", [], _CONSTANTS[number](value)
+
+
+# By field number of cel.expr.Constant; durations and timestamps have no literals.
+_CONSTANTS: dict[int, Callable[[Any], object]] = {
+    1: lambda value: None,
+    2: bool,
+    3: lambda value: value - 2**64 if value >= 2**63 else value,
+    4: int,
+    5: lambda value: unpack("<d", value)[0],
+    6: bytes.decode,
+    7: bytes,
+}
 
 
 def _name(raw: bytes, offsets: dict[object, object]) -> tuple[str, str, list[Tree], object]:

@@ -6,7 +6,7 @@ import re
 
 from .display import mermaid
 from .evaluation import Evaluation
-from .lint import edges
+from .ways import edges
 from .workflow import Rule, Workflow
 
 _STYLES = (
@@ -23,7 +23,11 @@ def graph(workflow: Workflow, evaluation: Evaluation | None = None) -> str:
     lines += [f'    state "{_label(workflow, name)}" as {_id(name)}' for name in workflow.phases]
     lines.append(f"    [*] --> {_id(next(iter(workflow.phases)))}")
     lines += _arrows(workflow)
-    lines += [f"    {_id(p.id)} --> [*]" for p in workflow.phases.values() if p.terminal or _completes(workflow, p.id)]
+    lines += [
+        f"    {_id(p.id)} --> [*]"
+        for p in workflow.phases.values()
+        if p.terminal or _completes(workflow, p.id)
+    ]
     lines += [f"    {style}" for style in _STYLES]
     lines += _classes(workflow, evaluation)
     return "\n".join(lines) + "\n"
@@ -49,7 +53,9 @@ def _arrows(workflow: Workflow) -> list[str]:
         leads = reasons.keys() | _next_only(workflow, name, onward) | set(phase.leads_to)
         for target in (target for target in workflow.phases if target in leads):
             reason = reasons.get(target, "")
-            lines.append(f"    {_id(name)} --> {_id(target)}" + (f": {mermaid(reason, 60)}" if reason else ""))
+            lines.append(
+                f"    {_id(name)} --> {_id(target)}" + (f": {mermaid(reason, 60)}" if reason else "")
+            )
     return lines
 
 

@@ -1,0 +1,450 @@
+"""From the plain values of a definition to the model: expressions compiled, names looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .definition import Branch, Place, Reading, Text, read
+from .expressions import template_parts
+from .guards import BadExpression, Expression, Language
+from .names import check_names, check_references, known
+from .plans import dialects
+from .reports import ReportForm
+from .shapes import struct
+from .spelling import did_you_mean
+from .workflow import (
+    DEFAULT_OUTCOMES, Action, Artifact, Criterion, Gate, Limit, MarkerTest, Note, Parameter, Phase, PhaseRule,
+    Placed, Question, Rule, StateFile, Workflow, Write,
+)  # fmt: skip
+
+# More expressions than this are no definition that people wrote.
+MOST_EXPRESSIONS = 500
+
+
+def compile_definition(branch: Branch, digest: str, trusted: bool = False) -> Workflow:
+    """The workflow of a definition's nodes. Raises InvalidWorkflow with all that is wrong."""
+    reading = Reading()
+    raw = read(branch, struct("definition"), reading)
+    reading.check()
+    assert isinstance(raw, dict)
+    workflow = Compiler(reading, trusted).workflow(raw, branch, digest)
+    reading.check()
+    return workflow
+
+
+class Compiler:
+    """Turns the plain values of one definition into the model; it exists while one definition is compiled."""
+
+    def __init__(self, reading: Reading, trusted: bool):
+        self.reading = reading
+        self.trusted = trusted
+        self.language = Language({}, {})
+        self.places: dict[int, Placed] = {}
+        self.count = 0
+
+    # -- expressions
+
+    def expression(self, text: Text | None, want: str | None = None, language: Language | None = None) -> Any:
+        """The compiled expression of a scalar, None if there is none or it is wrong (and told)."""
+        if text is None:
+            return None
+        self._counted(text, 1)
+        try:
+            expression = (language or self.language).compile(str(text), want)
+        except BadExpression as error:
+            self._told(text, error)
+            return None
+        self.places[id(expression)] = Placed(text, 0)
+        return expression
+
+    def template(self, text: Text | None, language: Language | None = None) -> Any:
+        """The template of a scalar or key, None if there is none or it is wrong (and told)."""
+        if text is None:
+            return None
+        parts = template_parts(text)
+        self._counted(text, len(parts) // 2)
+        try:
+            template = (language or self.language).template(str(text))
+        except BadExpression as error:
+            self._told(text, error)
+            return None
+        for part, (_, offset) in zip(template.parts, parts, strict=True):
+            if isinstance(part, Expression):
+                self.places[id(part)] = Placed(text, offset)
+        return template
+
+    def _counted(self, text: Text, more: int) -> None:
+        """Refuse a definition with too many expressions before time is spent on them."""
+        self.count += more
+        if self.count > MOST_EXPRESSIONS:
+            self.reading.wrong(
+                text, f"this is expression {self.count}, at most {MOST_EXPRESSIONS} are allowed"
+            )
+            self.reading.check()
+
+    def _told(self, text: Text, error: BadExpression) -> None:
+        for offset, message in error.errors:
+            self.reading.wrong(text, message + self._cut_off(text), text.span(offset))
+
+    def _cut_off(self, text: Text) -> str:
+        """A hint where YAML took the rest of an unquoted expression for a comment."""
+        node, source = text.branch.node, text.branch.source.text
+        if node.style:
+            return ""
+        line = source.split("\n", node.span.end_line + 1)[node.span.end_line]
+        rest = line[node.span.end_column :]
+        return (
+            "; YAML reads what follows # as a comment: put quotes around all of it"
+            if rest[:2] == " #"
+            else ""
+        )
+
+    # -- the whole
+
+    def workflow(self, raw: dict, branch: Branch, digest: str) -> Workflow:
+        check_names(raw, self.reading)
+        self.language = Language(self._variables(raw), self._facts(raw), trusted=self.trusted)
+        values = self._values(raw.get("values", {}))
+        artifacts = {name: self._artifact(name, entry) for name, entry in raw.get("artifacts", {}).items()}
+        phases = {
+            str(name): self._phase(str(name), order, entry)
+            for order, (name, entry) in enumerate(raw["phases"].items())
+        }
+        check_references(raw, self.reading)
+        effects_language = self.language.with_edits({"step": "string", "now": "timestamp"})
+        runs = raw["runs"]
+        return Workflow(
+            name=str(raw["workflow"]),
+            title=str(raw.get("title", raw["workflow"])),
+            digest=digest,
+            source=branch.source,
+            language=self.language,
+            effects_language=effects_language,
+            at=tuple(map(str, runs["at"])),
+            marker=tuple(map(self._marker_test, runs["marker"].get("any") or [runs["marker"]])),
+            phases=phases,
+            phase=self._phase_source(raw["phase"]),
+            state=self._state(raw.get("state")),
+            aliases=_texts(raw.get("aliases", {})),
+            parameters={str(n): self._parameter(n, e) for n, e in raw.get("parameters", {}).items()},
+            artifacts=artifacts,
+            report_files=tuple(map(str, raw.get("reports", {}).get("files", ()))),
+            report_forms=tuple(
+                self._form(n, e, phases) for n, e in raw.get("reports", {}).get("read", {}).items()
+            ),
+            report_stage=self.expression(raw.get("report_stage"), "string"),
+            skipped_stages=self.expression(raw.get("skipped_stages"), "list"),
+            values=values,
+            limits={str(n): self._limit(str(n), e) for n, e in raw.get("limits", {}).items()},
+            before=self._rules(raw.get("before", []), "before"),
+            otherwise=self._rules(raw.get("otherwise", []), "otherwise"),
+            actions={str(n): self._action(str(n), e) for n, e in raw.get("actions", {}).items()},
+            action_aliases=_texts(raw.get("action_aliases", {})),
+            questions={str(n): self._question(str(n), e) for n, e in raw.get("questions", {}).items()},
+            gates=tuple(self._gate(str(n), e) for n, e in raw.get("gates", {}).items()),
+            progress=self._progress(raw.get("progress")),
+            notes=tuple(self._note(str(n), e) for n, e in raw.get("notes", {}).items()),
+            effects=self._effects(raw.get("effects", {}), effects_language),
+            places=self.places,
+            keys=dict(_keys(raw)),
+        )
+
+    # -- names
+
+    def _variables(self, raw: dict) -> dict[str, str]:
+        names = {"state": "map"}
+        plans = dialects()
+        for name, entry in raw.get("artifacts", {}).items():
+            if entry.get("kind") in plans:
+                kinds = {
+                    "stages": "list",
+                    "files": "strings",
+                    "done": "int",
+                    "total": "int",
+                    "status": "string",
+                }
+                names |= {f"{name}.{key}": kind for key, kind in kinds.items()}
+            elif "listed" not in entry:
+                names[str(name)] = "map"
+        return names
+
+    def _facts(self, raw: dict) -> dict[str, str]:
+        facts = {"phase": "string", "report": "map", "next_step": "string"}
+        for name in raw.get("artifacts", {}):
+            facts |= {f"valid.{name}": "bool", f"exists.{name}": "bool"}
+        for name, entry in raw.get("parameters", {}).items():
+            facts[f"parameters.{name}"] = _type_of(entry.get("default"))
+        for name in raw.get("limits", {}):
+            facts |= {
+                f"limits.{name}.count": "int",
+                f"limits.{name}.max": "int",
+                f"limits.{name}.reached": "bool",
+            }
+        facts |= {f"answers.{name}": "string" for name in raw.get("questions", {})}
+        return facts
+
+    def _values(self, raw: Mapping[Text, Text]) -> dict[str, Expression]:
+        for text in raw.values():
+            self._counted(text, 1)
+        errors = self.language.infer({str(name): str(text) for name, text in raw.items()})
+        for name, text in raw.items():
+            if name in errors:
+                self._told(text, errors[name])
+            else:
+                self.places[id(self.language.values[name])] = Placed(text, 0)
+        return self.language.values
+
+    # -- parts
+
+    def _state(self, entry: dict | None) -> StateFile | None:
+        if entry is None:
+            return None
+        include = {str(path): str(part["at"]) for path, part in (entry.get("include") or {}).items()}
+        return StateFile(str(entry["file"]), entry.get("defaults") or {}, "dotted_keys" in entry, include)
+
+    def _phase_source(self, raw: Text | list[dict]) -> Expression | tuple[PhaseRule, ...]:
+        if isinstance(raw, Text):
+            return self.expression(raw, "string")
+        return tuple(self._phase_rule(entry, f"phase[{i}]") for i, entry in enumerate(raw))
+
+    def _phase_rule(self, entry: dict, where: str) -> PhaseRule:
+        return PhaseRule(
+            where=where,
+            when=self.expression(entry.get("when"), "bool"),
+            phase=self.template(entry["is"]),
+            because=self.template(entry.get("because")),
+        )
+
+    def _rules(self, raw: list[dict], where: str) -> tuple[Rule, ...]:
+        return tuple(self._rule(entry, f"{where}[{i}]") for i, entry in enumerate(raw))
+
+    def _rule(self, entry: dict, where: str) -> Rule:
+        outcomes = [key for key in ("to", "act", "wait", "stop") if key in entry]
+        if not outcomes and "ask" not in entry and "warn" not in entry:
+            self.reading.wrong(entry["at"], "a rule needs one of to, act, wait, stop, ask or warn")
+        if len(outcomes) > 1 and outcomes != ["to", "act"]:
+            self.reading.wrong(entry["at"], f"a rule has one outcome, this one has {' and '.join(outcomes)}")
+        return Rule(
+            where=where,
+            place=entry["at"].place,
+            when=self.expression(entry.get("when"), "bool"),
+            because=self.template(entry.get("because")),
+            to=self.template(entry.get("to")),
+            act=self.template(entry.get("act")),
+            wait=str(entry.get("wait", "")),
+            stop=str(entry.get("stop", "")),
+            ask=str(entry.get("ask", "")),
+            warn=str(entry.get("warn", "")),
+            set={str(path): self.expression(value) for path, value in entry.get("set", {}).items()},
+        )
+
+    def _phase(self, name: str, order: int, entry: dict) -> Phase:
+        return Phase(
+            id=name,
+            title=str(entry.get("title", name)),
+            order=order,
+            agents=tuple(map(str, entry.get("agent", ()))),
+            produces=tuple(map(str, entry.get("produces", ()))),
+            outcomes=tuple(map(str, entry.get("outcomes", DEFAULT_OUTCOMES))),
+            rules=self._rules(entry.get("rules", []), f"phases.{name}.rules"),
+            tasks=self.expression(entry.get("tasks"), "list"),
+            checks=tuple(map(str, entry.get("checks", ()))),
+            terminal=str(entry.get("terminal", "")),
+            attested=self.expression(entry.get("attested"), "bool"),
+            detour=bool(entry.get("detour")),
+            follow_up=bool(entry.get("follow_up")),
+            leads_to=tuple(map(str, entry.get("leads_to", ()))),
+            skip=self.expression(entry.get("skip"), "bool"),
+            skip_because=self.template(entry.get("skip_because")),
+            place=entry["at"].place,
+        )
+
+    def _artifact(self, name: Text, entry: dict) -> Artifact:
+        if ("paths" in entry) == ("listed" in entry):
+            self.reading.wrong(name, "an artifact has either paths or listed")
+        return Artifact(
+            id=str(name),
+            kind=str(entry.get("kind", "")),
+            paths=tuple(map(str, entry.get("paths", ()))),
+            listed=self.expression(entry.get("listed"), "strings"),
+            require=tuple(self._require(key, want) for key, want in entry.get("require", {}).items()),
+            schema=str(entry.get("schema", "")),
+            defaults=entry.get("defaults") or {},
+            optional=bool(entry.get("optional")),
+            of=tuple(map(str, entry.get("of", ()))),
+            tasks=str(entry.get("tasks", "")),
+            example=str(entry.get("example", "")),
+        )
+
+    def _require(self, key: Text, want: Text | list[Text]) -> tuple[tuple[str, ...], str | tuple[str, ...]]:
+        if isinstance(want, Text) and want not in REQUIRED_TYPES:
+            self.reading.wrong(want, f"{str(want)!r} is no type{did_you_mean(want, REQUIRED_TYPES)}")
+        alternatives = tuple(part.strip() for part in key.split("|"))
+        return alternatives, str(want) if isinstance(want, Text) else tuple(map(str, want))
+
+    def _limit(self, name: str, entry: dict) -> Limit:
+        return Limit(
+            name, self.expression(entry.get("count"), "int"), self.expression(entry.get("max"), "int")
+        )
+
+    def _question(self, name: str, entry: dict) -> Question:
+        return Question(
+            id=name,
+            kind=str(entry.get("kind", "escalation")),
+            ask=self.template(entry.get("ask")),
+            options=_texts(entry.get("options", {})),
+            scope=self.expression(entry.get("scope"), "string"),
+            about=tuple(map(str, entry.get("about", ()))),
+            tasks=self.expression(entry.get("tasks"), "list"),
+            history=self.expression(entry.get("history"), "list"),
+        )
+
+    def _gate(self, name: str, entry: dict) -> Gate:
+        criteria = tuple(
+            Criterion(str(c["text"]), self.expression(c["when"], "bool"), str(c.get("artifact", "")))
+            for c in entry["criteria"]
+        )
+        forbidden = entry.get("forbidden", {}).items()
+        return Gate(
+            id=name,
+            title=str(entry.get("title", name)),
+            after=str(entry.get("after", "")),
+            criteria=criteria,
+            when=self.expression(entry.get("when"), "bool"),
+            judged=self.expression(entry.get("judged"), "bool"),
+            allowed=tuple(self.template(text) for text in entry.get("allowed", ())),
+            forbidden=tuple((self.template(action), self.template(why)) for action, why in forbidden),
+        )
+
+    def _action(self, name: str, entry: dict) -> Action:
+        return Action(
+            id=name,
+            title=str(entry.get("title", name)),
+            when=self.expression(entry.get("when"), "bool"),
+            person=str(entry.get("person", "")),
+            agents=tuple(map(str, entry.get("agent", ()))),
+        )
+
+    def _parameter(self, name: Text, entry: dict) -> Parameter:
+        one_of = entry.get("one_of")
+        parameter = Parameter(
+            id=str(name),
+            default=entry["default"],
+            least=entry.get("min"),
+            most=entry.get("max"),
+            one_of=tuple(one_of) if isinstance(one_of, list) else (),
+            source=self.expression(entry.get("from")),
+        )
+        why = "one_of is a list of words" if one_of is not None and not one_of else _bad_parameter(parameter)
+        if why:
+            self.reading.wrong(name, f"parameter {name}: {why}")
+        return parameter
+
+    def _form(self, phase: Text, entry: dict, phases: Mapping[str, Phase]) -> ReportForm:
+        heading = entry.get("heading", {})
+        if isinstance(heading, Text):
+            heading = {heading: ""}
+        elif isinstance(heading, list):
+            heading = dict.fromkeys(heading, "")
+        name = known(phase, phases, "phase", self.reading)
+        return ReportForm(
+            phase=name,
+            headings=_texts(heading),
+            outcome=tuple(map(str, entry.get("outcome", ()))),
+            stage=str(entry.get("stage", "")),
+            task=str(entry.get("task", "")),
+            tasks=str(entry.get("tasks", "")),
+            where=_texts(entry.get("where", {})),
+            words={str(key): _texts(words) for key, words in entry.get("words", {}).items()},
+            outcomes=phases[name].outcomes if name in phases else DEFAULT_OUTCOMES,
+        )
+
+    def _progress(self, entry: dict | None) -> tuple[Expression, Expression] | None:
+        if entry is None:
+            return None
+        return self.expression(entry.get("done"), "int"), self.expression(entry.get("total"), "int")
+
+    def _note(self, name: str, entry: dict) -> Note:
+        when = self.expression(entry.get("when"), "bool")
+        return Note(name, str(entry.get("title", name)), self.template(entry.get("text")), when)
+
+    def _marker_test(self, entry: dict) -> MarkerTest:
+        if not entry.get("file") and not entry.get("journal"):
+            self.reading.wrong(entry["at"], "a marker needs a file or a journal")
+        return MarkerTest(
+            file=str(entry.get("file", "")),
+            has=tuple(map(str, entry.get("has", ()))),
+            text=str(entry.get("text", "")),
+            table=tuple(map(str, entry.get("table", ()))),
+            where=self.expression(entry.get("where"), "bool"),
+            journal=str(entry.get("journal", "")),
+        )
+
+    def _effects(self, raw: Mapping[Text, list[dict]], language: Language) -> dict[str, tuple[Write, ...]]:
+        return {
+            str(event): tuple(write for group in groups for write in self._writes(group, language))
+            for event, groups in raw.items()
+        }
+
+    def _writes(self, group: Mapping[Text, Text], language: Language) -> Iterator[Write]:
+        by_name = {str(key): (key, value) for key, value in group.items()}
+        if "file" in by_name:
+            kind = "append" if "append" in by_name else "create"
+            if kind not in by_name:
+                self.reading.wrong(by_name["file"][1], "a file is written by create or append")
+                return
+            yield Write(
+                self.template(by_name["file"][1], language),
+                self.expression(by_name[kind][1], None, language),
+                kind,
+            )
+            return
+        for path, value in group.items():
+            yield Write(self.template(path, language), self.expression(value, None, language))
+
+
+REQUIRED_TYPES = ("any", "bool", "int", "number", "string", "list", "map")
+
+
+def _keys(raw: dict) -> Iterator[tuple[str, Place]]:
+    """("GROUP.NAME", where the name stands), options of questions as "questions.NAME.OPTION"."""
+    for name in raw.get("reports", {}).get("read", {}):
+        yield f"reports.{name}", name.branch.place
+    for group in ("artifacts", "limits", "questions", "gates", "actions", "effects", "phases"):
+        for name, entry in raw.get(group, {}).items():
+            yield f"{group}.{name}", name.branch.place
+            for option in entry.get("options", {}) if group == "questions" else ():
+                yield f"{group}.{name}.{option}", option.branch.place
+
+
+def _texts(raw: Mapping) -> dict[str, str]:
+    return {str(key): str(value) for key, value in raw.items()}
+
+
+def _type_of(default: object) -> str:
+    kinds: list[tuple[type, str]] = [(bool, "bool"), (int, "int"), (float, "double")]
+    return next((kind for python, kind in kinds if isinstance(default, python)), "string")
+
+
+def _bad_parameter(parameter: Parameter) -> str:
+    """Why a parameter's own bounds and default do not go together, "" if they do."""
+    default = parameter.default
+    if not isinstance(default, (bool, int, float, str)):
+        return "the default is a number, a word, true or false"
+    if isinstance(default, int) and not LEAST_INT <= default <= MOST_INT:
+        return "the default has more digits than a whole number can have here"
+    bounds = [bound for bound in (parameter.least, parameter.most) if bound is not None]
+    if any(isinstance(part, (bool, str)) or not isinstance(part, (int, float)) for part in bounds):
+        return "min and max are numbers"
+    if bounds and isinstance(default, (bool, str)):
+        return "min and max are for numbers"
+    if parameter.one_of and default not in parameter.one_of:
+        return f"the default {default!r} is none of one_of"
+    low = parameter.least is not None and default < parameter.least
+    high = parameter.most is not None and default > parameter.most
+    return "the default is outside min and max" if low or high else ""
+
+
+# Whole numbers of expressions have 64 bits.
+LEAST_INT, MOST_INT = -(2**63), 2**63 - 1

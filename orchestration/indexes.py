@@ -1,0 +1,141 @@
+"""Large collections that guards select from: journal records and the tasks of a plan.
+
+Selecting happens here, through an index per set of keys, so that only what was selected is ever
+converted for an expression. A pattern is a map from field to value; a list as value stands for any
+of its members, and true is not 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import prod
+
+Pattern = Mapping[str, object]
+
+
+def key_of(value: object) -> object:
+    """The value as a key that is equal for equal values only: in Python True and 1 are one key."""
+    return value if isinstance(value, str) else _key(value)
+
+
+def _key(value: object) -> tuple[str, object]:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return "number", value
+    return type(value).__name__, str(value)
+
+
+def choices(value: object) -> dict[object, None]:
+    """The keys that a pattern's value stands for, in order, each once."""
+    return dict.fromkeys(map(key_of, value if isinstance(value, list) else [value]))
+
+
+def matcher(pattern: object) -> Callable[[object], bool]:
+    """Whether an item fits the pattern; a pattern that is no map is the item itself."""
+    if not isinstance(pattern, dict):
+        wanted = key_of(pattern)
+        return lambda item: key_of(item) == wanted
+    fields = [(name, choices(value)) for name, value in pattern.items()]
+    return lambda item: (
+        isinstance(item, dict) and all(name in item and key_of(item[name]) in keys for name, keys in fields)
+    )
+
+
+class Index:
+    """Items (maps with the same keys) to be picked by a pattern. Results keep the order of the items.
+
+    `empty` is what stands for an item where none matches.
+    """
+
+    def __init__(self, items: Sequence[Mapping[str, object]], empty: Mapping[str, object] | None = None):
+        self.items = items
+        self.empty = empty or {}
+        self._tables: dict[tuple[str, ...], dict[tuple, list[int]]] = {}
+
+    def positions(self, pattern: Pattern) -> list[int]:
+        """Where the matching items stand."""
+        if not pattern:
+            return list(range(len(self.items)))
+        table = self._table(tuple(pattern))
+        wanted = [choices(value) for value in pattern.values()]
+        if all(len(keys) == 1 for keys in wanted):
+            return table.get(tuple(next(iter(keys)) for keys in wanted), [])
+        return sorted(position for key in _fitting(table, wanted) for position in table[key])
+
+    def _table(self, names: tuple[str, ...]) -> dict[tuple, list[int]]:
+        table = self._tables.get(names)
+        if table is None:
+            table = self._tables[names] = {}
+            for position, item in enumerate(self.items):
+                table.setdefault(tuple(key_of(item.get(name)) for name in names), []).append(position)
+        return table
+
+    def pick(self, pattern: Pattern) -> list:
+        """The items that match, in order."""
+        return [self.items[position] for position in self.positions(pattern)]
+
+    def since(self, mark: Pattern, pattern: Pattern) -> list:
+        """Items that match `pattern` and stand behind the newest match of `mark` (all, if none matches)."""
+        marks = self.positions(mark)
+        last = marks[-1] if marks else -1
+        return [self.items[position] for position in self.positions(pattern) if position > last]
+
+
+def _fitting(table: Mapping[tuple, list[int]], wanted: Sequence[dict[object, None]]) -> Iterable[tuple]:
+    """The table's keys that are made of wanted values; never more work than the table is long."""
+    if prod(map(len, wanted)) > len(table):
+        return [key for key in table if all(part in keys for part, keys in zip(key, wanted, strict=True))]
+    made: list[tuple] = [()]
+    for keys in wanted:
+        made = [(*key, value) for key in made for value in keys]
+    return [key for key in made if key in table]
+
+
+class Tasks:
+    """The tasks of a run's plan, with its stages.
+
+    `index` holds what the plan itself says and lives as long as the parsed plan. What a task's own
+    file adds (`details`, a function from the task's item) is read only for the tasks that are looked
+    at, or for all when a pattern names such a field.
+    """
+
+    DETAILS = ("depends_on", "parallel_with", "files", "requires_ux_dx_review")
+
+    def __init__(
+        self,
+        index: Index | None = None,
+        stages: Sequence[Mapping[str, object]] = (),
+        details: Callable[[Mapping[str, object]], Mapping[str, object]] = dict,
+    ):
+        self.index = index or Index(())
+        self.stages = stages
+        self._details = details
+        self._whole: Index | None = None
+
+    def pick(self, pattern: Pattern) -> list:
+        """The tasks that match, in the order of the plan."""
+        if not pattern.keys() & set(self.DETAILS):
+            return self.index.pick(pattern)
+        if self._whole is None:
+            self._whole = Index(self.whole(self.index.items))
+        return self._whole.pick(pattern)
+
+    def whole(self, items: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
+        """The items with the fields that their own files hold."""
+        return [{**item, **self._details(item)} for item in items]
+
+    def open_stage(self, reopened: frozenset[str], skipped: frozenset[str]) -> Mapping[str, object]:
+        """The first stage with an open task or in `reopened`, unless in `skipped`; {} if there is none."""
+        for stage in self.stages:
+            unfinished = stage["done"] != stage["total"] or stage["id"] in reopened
+            if unfinished and stage["id"] not in skipped:
+                return stage
+        return {}
+
+
+def dig(value: object, path: str) -> object:
+    """The value at a dotted path, None where there is none."""
+    for key in path.split("."):
+        if not isinstance(value, dict) or key not in value:
+            return None
+        value = value[key]
+    return value

@@ -1,0 +1,98 @@
+"""Names in a definition: whether those it gives can be used, and whether those it uses exist."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+
+from .definition import Reading, Text
+from .expressions import RESERVED
+from .functions import FUNCTION_NAMES
+from .spelling import did_you_mean
+
+_GUARD_NAME = re.compile(r"[a-z][a-zA-Z0-9_]*")
+_PLAIN_NAME = re.compile(r"[^\s*{}]+")
+# What `answers.QUESTION` says when there is no answer, or none that still holds.
+UNANSWERED = ("none", "stale")
+# Names of the language that an artifact or a value may not take.
+TAKEN = RESERVED.union(
+    "next_step state valid exists parameters limits answers phase report step now".split(),
+    "all bool bytes double duration dyn filter int list map optional size string timestamp type uint".split(),
+    FUNCTION_NAMES,
+)
+
+
+def check_names(raw: dict, reading: Reading) -> None:
+    """Tell names that cannot be used."""
+    for group in ("artifacts", "values", "parameters", "limits", "questions"):
+        for name in raw.get(group, {}):
+            _guard_name(reading, name, TAKEN if group in ("artifacts", "values") else RESERVED)
+    for name in raw.get("values", {}):
+        if name in raw.get("artifacts", {}):
+            reading.wrong(name, f"{str(name)!r} is an artifact's name already")
+    for name in (*raw["phases"], *raw.get("gates", {}), *raw.get("notes", {})):
+        _plain_name(reading, name, ("next",) if name in raw["phases"] else ())
+    for name in raw.get("actions", {}):
+        _plain_name(reading, name, ("next",), name.removesuffix("*"))
+        if name in raw["phases"]:
+            reading.wrong(name, f"{str(name)!r} is a phase's name already")
+    for entry in raw.get("questions", {}).values():
+        for name in entry.get("options", {}):
+            _plain_name(reading, name, UNANSWERED)
+
+
+def _guard_name(reading: Reading, name: Text, taken: Collection[str]) -> None:
+    if not _GUARD_NAME.fullmatch(name):
+        why = "must begin with a small letter, then letters, digits and _"
+        reading.wrong(name, f"{str(name)!r} {why}: guards use it")
+    elif name in taken:
+        reading.wrong(name, f"{str(name)!r} is a name of the language")
+
+
+def _plain_name(reading: Reading, name: Text, taken: Collection[str], part: str | None = None) -> None:
+    if not _PLAIN_NAME.fullmatch(name if part is None else part):
+        reading.wrong(name, f"{str(name)!r} is no name: it must not be empty nor hold blanks, * or braces")
+    elif name in taken:
+        reading.wrong(name, f"{str(name)!r} has a meaning of its own here; choose another name")
+
+
+def known(text: Text, names: Collection[str], what: str, reading: Reading) -> str:
+    """The text; one that is none of `names` is told."""
+    if text not in names:
+        reading.wrong(text, f"unknown {what} {str(text)!r}{did_you_mean(text, list(names))}")
+    return str(text)
+
+
+def check_references(raw: dict, reading: Reading) -> None:
+    """Tell names of phases, artifacts, questions and actions that the definition does not have."""
+    for what, names, used in _uses(raw):
+        for text in used:
+            known(text, names, what, reading)
+    actions = raw.get("actions", {})
+    for text in raw.get("action_aliases", {}).values():
+        if not any(name.endswith("*") and text.startswith(name[:-1]) for name in actions):
+            known(text, actions, "action", reading)
+
+
+def _uses(raw: dict) -> Iterator[tuple[str, Collection[str], Iterable[Text]]]:
+    """(kind of thing, those there are, names used of it)."""
+    phases, artifacts, gates = raw["phases"], raw.get("artifacts", {}), raw.get("gates", {}).values()
+    for entry in phases.values():
+        yield "artifact", artifacts, entry.get("produces", ())
+        yield "phase", phases, entry.get("leads_to", ())
+    for entry in artifacts.values():
+        yield "artifact", artifacts, entry.get("of", ())
+    for entry in raw.get("questions", {}).values():
+        yield "artifact", artifacts, entry.get("about", ())
+    yield "phase", phases, [entry["after"] for entry in gates]
+    for entry in gates:
+        yield "artifact", artifacts, [one["artifact"] for one in entry["criteria"] if "artifact" in one]
+    yield "question", raw.get("questions", {}), [rule["ask"] for rule in _rules(raw) if "ask" in rule]
+    yield "phase", phases, [text for text in raw.get("aliases", {}).values() if text != "*"]
+
+
+def _rules(raw: dict) -> Iterator[dict]:
+    yield from raw.get("before", [])
+    yield from raw.get("otherwise", [])
+    for entry in raw["phases"].values():
+        yield from entry.get("rules", [])

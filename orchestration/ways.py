@@ -1,0 +1,166 @@
+"""Where a workflow's rules lead: its phases as a graph, and what is wrong with it as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from .expression_tree import Tree, walk
+from .faults import Fault, behind, constant
+from .findings import Severity
+from .guards import Expression
+from .workflow import Phase, Rule, Workflow
+
+
+def edges(workflow: Workflow) -> dict[str, set[str]]:
+    """phase -> the phases its rules may lead to; a template leads to any phase it may stand for."""
+    return {
+        name: {target for rule in workflow.rules_of(name) for target in _leads(workflow, name, rule)}
+        for name in workflow.phases
+    }
+
+
+def _all_ways(workflow: Workflow) -> dict[str, set[str]]:
+    """The edges, and where new files lead without a rule."""
+    return {name: targets | set(workflow.phases[name].leads_to) for name, targets in edges(workflow).items()}
+
+
+def _leads(workflow: Workflow, phase: str, rule: Rule) -> Iterable[str]:
+    if rule.to is None:
+        return ()
+    if rule.to.expressions:
+        return workflow.phases
+    if rule.to.source != "next":
+        return {rule.to.source} & workflow.phases.keys()
+    later = [p for p in workflow.phases.values() if p.order > workflow.order(phase) and not p.detour]
+    stops = next((i for i, p in enumerate(later) if p.skip is None), len(later))
+    return [p.id for p in later[: stops + 1]]
+
+
+def reached(ways: Mapping[str, Iterable[str]], start: Iterable[str]) -> set[str]:
+    """What can be reached from some phases, themselves included."""
+    seen = set(start)
+    waiting = list(seen)
+    while waiting:
+        more = set(ways[waiting.pop()]) - seen
+        seen |= more
+        waiting += more
+    return seen
+
+
+# ---- checks -----------------------------------------------------------------------------------
+
+
+def unreachable(workflow: Workflow) -> Iterator[Fault]:
+    """Phases nobody can get to. Where the state file names the phase and actions move it, any may be met."""
+    if isinstance(workflow.phase, Expression) and workflow.actions:
+        return
+    first = next(iter(workflow.phases))
+    met = reached(_all_ways(workflow), {first, *_inferred(workflow)})
+    for phase in workflow.phases.values():
+        if phase.id not in met and not phase.follow_up:
+            yield Fault(phase.place, f"no rule leads to phase {phase.id!r}", Severity.WARNING)
+
+
+def _inferred(workflow: Workflow) -> Iterable[str]:
+    """The phases that evidence can name; a computed name may be any phase's."""
+    if isinstance(workflow.phase, Expression):
+        return ()
+    named = {constant(way.phase) for way in workflow.phase}
+    return workflow.phases if "" in named else named & workflow.phases.keys()
+
+
+def dead_ends(workflow: Workflow) -> Iterator[Fault]:
+    """Phases without a way out. Where the phase is told from evidence, new evidence is the way out."""
+    if not isinstance(workflow.phase, Expression):
+        return
+    for name, targets in edges(workflow).items():
+        phase = workflow.phases[name]
+        acts = any(rule.act or rule.stop or rule.ask or rule.wait for rule in workflow.rules_of(name))
+        if not targets and not acts and not phase.terminal and not phase.leads_to:
+            yield Fault(phase.place, f"phase {name!r} has no way out and is not terminal")
+
+
+def endless(workflow: Workflow) -> Iterator[Fault]:
+    """Ways back that neither a limit, nor a person, nor a question bounds."""
+    ways = _all_ways(workflow)
+    bounded = {name for name in workflow.phases if _is_bounded(workflow, workflow.phases[name])}
+    for name, targets in ways.items():
+        for target in sorted(targets, key=workflow.order):
+            circle = _circle(ways, target, name) if workflow.order(target) < workflow.order(name) else set()
+            if circle and not circle & bounded:
+                said = f"{name} leads back to {target} without a limit, a person or a question on the way"
+                yield Fault(workflow.phases[name].place, said, Severity.WARNING)
+    for rule in (rule for _, rule in workflow.all_rules() if rule.when is None and not rule.ask):
+        phase = rule.where.removeprefix("phases.").split(".rules[")[0]
+        if constant(rule.to) == phase and phase not in bounded:
+            said = f"{phase} leads to itself whatever happens, without a limit, a person or a question"
+            yield Fault(rule.place, said, Severity.WARNING)
+
+
+def _circle(ways: Mapping[str, set[str]], start: str, end: str) -> set[str]:
+    """The phases that lie on some way from `start` to `end`; empty if there is none."""
+    backwards = {name: {other for other, targets in ways.items() if name in targets} for name in ways}
+    return reached(ways, {start}) & reached(backwards, {end})
+
+
+def _is_bounded(workflow: Workflow, phase: Phase) -> bool:
+    rules = workflow.rules_of(phase.id)
+    return (
+        "person" in phase.agents
+        or any(rule.ask or rule.wait == "person" for rule in rules)
+        or any(_reads_limit(workflow, rule.when) for rule in rules)
+    )
+
+
+def _reads_limit(workflow: Workflow, guard: Expression | None) -> bool:
+    return any(read.path[0] == "limits" for one in behind(workflow, guard) for read in one.reads)
+
+
+def denials(workflow: Workflow) -> Iterator[Fault]:
+    """Ways forward that only say what must not be (002: fail closed)."""
+    for phase, rule in workflow.all_rules():
+        if rule.when and phase and _leads_forward(workflow, workflow.phases[phase], rule):
+            if _only_denies(rule.when):
+                said = "this way forward only denies a word, so anything unheard of opens it"
+                yield Fault(rule.when, f"{said}: write what must hold")
+    for gate in workflow.gates:
+        for criterion in gate.criteria:
+            if _only_denies(criterion.when):
+                said = "this criterion only denies a word, so anything unheard of meets it"
+                yield Fault(criterion.when, f"{said}: write what must hold")
+
+
+def _leads_forward(workflow: Workflow, phase: Phase, rule: Rule) -> bool:
+    target = constant(rule.to)
+    if rule.stop == "complete" or target == "next":
+        return True
+    return (
+        target in workflow.phases
+        and workflow.order(target) > phase.order
+        and not workflow.phases[target].detour
+    )
+
+
+def _only_denies(guard: Expression) -> bool:
+    """Whether a guard is made of `x != 'word'` and `!(x in ['word'])` alone, by && or ||."""
+    waiting = [guard.tree]
+    while waiting:
+        node = waiting.pop()
+        if node.text in ("_&&_", "_||_"):
+            waiting += node.children
+        elif not _denies(node.text, node.children):
+            return False
+    return True
+
+
+def _denies(function: str, children: tuple[Tree, ...]) -> bool:
+    if function == "!_":
+        inner = children[0]
+        return inner.text in ("_==_", "@in") and _is_words(inner.children[1])
+    return function == "_!=_" and _is_words(children[1])
+
+
+def _is_words(tree: Tree) -> bool:
+    words = [node.value for node in walk(tree) if node.kind == "constant"]
+    plain = all(node.kind in ("list", "constant") for node in walk(tree))
+    return plain and bool(words) and all(isinstance(word, str) and word != "" for word in words)
