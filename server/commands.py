@@ -22,6 +22,7 @@ from . import showing, views
 from .roots import UsageError
 from .selection import PATH_LIMIT, Chosen, Selection, chosen, definitions_of, line_of, opened_at
 from .terminal import Line, Part, emit
+from .terminal import tell as complain
 
 OK, REFUSED, USAGE, WAITING = 0, 1, 2, 3
 _PASSED_SHOWN = 5
@@ -47,10 +48,9 @@ def _finite(data: Any) -> Any:
 
 def tell(selection: Selection) -> None:
     """Say on stderr what no answer may hide: what is wrong with the root itself, and that there is no run."""
-    for found in selection.findings():
-        sys.stderr.write(f"phasekeeper: {line_of(found, selection.path)}\n")
+    complain(f"phasekeeper: {line_of(found, selection.path)}" for found in selection.findings())
     if not selection.runs:
-        sys.stderr.writelines(f"{line}\n" for line in _nothing(selection))
+        complain(_nothing(selection))
 
 
 def _nothing(selection: Selection) -> Iterable[str]:
@@ -184,7 +184,7 @@ def check(options: Namespace) -> int:
 
 def _check_text(checked: checks.Checked, selection: Selection, options: Namespace) -> None:
     if not selection.runs:
-        sys.stderr.writelines(f"{line}\n" for line in _nothing(selection))
+        complain(_nothing(selection))
     emit(views.finding_lines(checked.findings, selection.path, options.hints))
     emit([list(views.check_summary(checked))])
 

@@ -43,12 +43,24 @@ def emit(lines: Iterable[Line]) -> None:
     """Print lines on stdout; on a terminal in colours, broken between words to its width."""
     stream: IO[str] = sys.stdout
     if not is_terminal(stream):
-        stream.writelines("".join(part.text for part in line).rstrip() + "\n" for line in lines)
+        stream.writelines(bare("".join(part.text for part in line)) + "\n" for line in lines)
         return
     screen = console(stream)
     for line in lines:
         for text in wrapped(line, screen):
             screen.print(text, soft_wrap=True)
+
+
+def bare(line: str) -> str:
+    """A line for a pipe. In the log of a build a line that begins with `::` or holds `##[` is a command."""
+    text = line.rstrip().replace("##[", "#\\x23[")
+    words = text.lstrip()
+    return text if not words.startswith("::") else f"{text[: len(text) - len(words)]}\\x3a{words[1:]}"
+
+
+def tell(lines: Iterable[str]) -> None:
+    """Print lines on stderr, beside the answer."""
+    sys.stderr.writelines(f"{bare(line)}\n" for line in lines)
 
 
 def console(stream: IO[str]) -> Console:
