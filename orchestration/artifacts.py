@@ -7,7 +7,6 @@ kind is one function and one line in `KINDS`.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -17,11 +16,14 @@ from .documents import Document, clean, fold_dotted, lay_under, locate_json, loc
 from .files import Entry, File, Files, digest_of, glob, is_glob, join
 from .findings import Finding, Problem, Span, finding
 from .guards import dig
+from .patches import read_patch
 from .plans import Plan, dialects
 from .workflow import Artifact, StateFile
 
 # A file larger than this many bytes holds more than blanks.
 SMALL = 64
+# Guards take quadratic time on what they filter; more members than this in one list or map are not judged.
+MOST_MEMBERS = 1000
 # Judged within this time of what it judges, a verdict counts as newer: a clone writes files in any order.
 SAME_MOMENT_NS = 2_000_000_000
 
@@ -78,7 +80,8 @@ class Looked:
         closed = next((folder for folder in self.files.unlisted if pattern.startswith(f"{folder}/")), None)
         if closed is not None:
             self.tell_all(closed, [self.files.unlisted[closed]])
-        self.reads[pattern] = "unreadable" if closed is not None else digest_of("\n".join(f"{path}\0{entry.size > 0}" for path, entry in found))
+        names = "\n".join(f"{path}\0{self.filled(path, entry)}" for path, entry in found)
+        self.reads[pattern] = "unreadable" if closed is not None else digest_of(names)
         return found
 
     def lacking(self, run: str, names: frozenset[str], what: str) -> frozenset[str]:
@@ -88,24 +91,25 @@ class Looked:
         """
         if run not in self._filled:
             entries = self.files.list(run).items()
-            self._filled[run] = frozenset(name for name, entry in entries if self._is_filled(run, name, entry))
+            self._filled[run] = frozenset(name for name, entry in entries if self.filled(f"{run}/{name}" if run else name, entry))
         doubtful = names - self._filled[run]
         missing = frozenset(name for name in doubtful if not self._present(run, name))
         self.reads[f"{run}: {what}"] = digest_of("\n".join(sorted(missing)))
         return missing
 
-    def _is_filled(self, run: str, name: str, entry: Entry) -> bool:
+    def filled(self, path: str, entry: Entry) -> bool:
+        """Whether a name is a file that holds more than blanks."""
         if entry.kind != "file" or entry.size > SMALL:
             return entry.kind == "file"
-        # Only a file this small can be nothing but spaces; it is worth a look.
-        file = self.files.read(f"{run}/{name}" if run else name)
+        # Only a file this small can be nothing but blanks; it is worth a look.
+        file = self.files.read(path)
         return bool(file.size) and (file.text is None or bool(file.text.strip()))
 
     def _present(self, run: str, name: str) -> bool:
         path = join(run, name)
         folder, _, last = (path or "").rpartition("/")
         entry = self.files.list(folder).get(last) if path else None
-        return entry is not None and self._is_filled(folder, last, entry)
+        return entry is not None and self.filled(path or "", entry)
 
     def once(self, kind: str, file: File, parse: Callable[[str], Any]) -> Any:
         """`parse(text)` of a file, done once for each content."""
@@ -136,26 +140,12 @@ def _text(text: str) -> Document:
     return Document({"text": text}, (), True)
 
 
-_PATCHED = re.compile(r"^(?:\+\+\+|---) (?:[ab]/)?(.+?)(?:\t.*)?$|^diff --git a/.* b/(.+)$|^rename (?:from|to) (.+)$", re.M)
-
-
-def _patch(text: str) -> Document:
-    """The paths a change touches, from a unified or git diff, or from seed 002's patch.json (`items[].path`)."""
-    if text.lstrip().startswith("{"):
-        document = read_json(text)
-        items = dig(document.data, "items")
-        paths = [item["path"] for item in items if isinstance(item, dict) and isinstance(item.get("path"), str)] if isinstance(items, list) else []
-        return document._replace(data={"files": list(dict.fromkeys(paths))} if document.readable else None)
-    names = (next(filter(None, groups)).strip().strip('"') for groups in _PATCHED.findall(text))
-    return Document({"files": list(dict.fromkeys(name for name in names if name != "/dev/null"))}, (), True)
-
-
 KINDS: Mapping[str, Callable[[str], Document]] = {
     "json": read_json,
     "yaml": read_yaml_data,
     "markdown": _markdown,
     "text": _text,
-    "patch": _patch,
+    "patch": read_patch,
 }
 
 
@@ -166,7 +156,7 @@ def read_artifact(artifact: Artifact, run: str, looked: Looked) -> Held:
     """The artifact as it stands in the run's folder; what is wrong with it is told to `looked`."""
     found = _locations(artifact, run, looked)
     if artifact.kind == "files":
-        return _folder(artifact, run, found)
+        return _folder(artifact, run, found, looked)
     if not found:
         return Held(artifact.id, "missing", join(run, artifact.paths[0]) or artifact.paths[0])
     path = found[0][0]
@@ -199,8 +189,8 @@ def _copies(first: File, others: Sequence[File], looked: Looked) -> None:
             looked.tell(other.path, "duplicate-location", f"{first.path} is used; this copy differs from it")
 
 
-def _folder(artifact: Artifact, run: str, found: Sequence[tuple[str, Entry]]) -> Held:
-    filled = [(path, entry) for path, entry in found if entry.size]
+def _folder(artifact: Artifact, run: str, found: Sequence[tuple[str, Entry]], looked: Looked) -> Held:
+    filled = [path for path, entry in found if looked.filled(path, entry)]
     state = "valid" if filled else "empty" if found else "missing"
     paths = tuple(path for path, _ in found)
     where = paths[0] if paths else join(run, artifact.paths[0]) or run
@@ -216,13 +206,14 @@ def read_file(artifact: Artifact, file: File, looked: Looked) -> Held:
         looked.tell_all(file.path, [file.problem] if file.problem else [])
         return held
     if not file.text.strip():
-        return held._replace(state="empty")
+        return _blank(artifact, held, looked)
     if artifact.kind in dialects():
         return _plan(artifact, file, held, looked)
     document = looked.once(artifact.kind, file, KINDS[artifact.kind])
     looked.tell_all(file.path, document.problems)
     if not document.readable:
-        return held
+        wrong = any(problem.code == "artifact-invalid" for problem in document.problems)
+        return held._replace(state="invalid") if wrong else held
     if not isinstance(document.data, dict):
         looked.tell(file.path, "artifact-invalid", f"{artifact.id} must be an object", Span(0, 0, 0, 1))
         return held._replace(state="invalid")
@@ -234,6 +225,14 @@ def read_file(artifact: Artifact, file: File, looked: Looked) -> Held:
         return held._replace(state="invalid")
     assert isinstance(data, dict)
     return held._replace(state="valid", data=lay_under(data, dict(artifact.defaults)))
+
+
+def _blank(artifact: Artifact, held: Held, looked: Looked) -> Held:
+    """A file of nothing. An optional one is not as good as absent: somebody emptied it or has yet to fill it."""
+    if not artifact.optional:
+        return held._replace(state="empty")
+    looked.tell(held.path, "artifact-invalid", f"{artifact.id} is empty; fill it or remove it", Span(0, 0, 0, 0))
+    return held._replace(state="invalid")
 
 
 def _plan(artifact: Artifact, file: File, held: Held, looked: Looked) -> Held:
@@ -260,18 +259,40 @@ def read_state(state: StateFile, run: str, looked: Looked) -> Held:
         return held
     data: dict[str, Any] = held.data
     if state.fold_dotted:
-        data = _folded(data, held, looked)
+        # Before null is dropped: {"diagnosis.context": null} empties what stands at that path.
+        data = _folded(held.raw, held, looked)
     for name, pattern in state.include.items():
         if isinstance(data.get(name), list):
             data = data | {name: [_included(item, pattern, run, looked) for item in data[name]]}
+    long = _too_long(data)
+    if long:
+        path_in, count = long
+        said = f"{'.'.join(map(str, path_in))} holds {count} items, at most {MOST_MEMBERS} can be judged"
+        looked.tell(path, "artifact-invalid", said, held.span(path_in) or Span(0, 0, 0, 1))
+        return held._replace(state="invalid", data=None)
     return held._replace(data=lay_under(data, dict(state.defaults)))
+
+
+def _too_long(data: object) -> tuple[tuple[str | int, ...], int] | None:
+    """The path and length of a list or map that guards could not look through in bounded time."""
+    waiting: list[tuple[tuple[str | int, ...], object]] = [((), data)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, (dict, list)):
+            if len(value) > MOST_MEMBERS:
+                return path, len(value)
+            members = value.items() if isinstance(value, dict) else enumerate(value)
+            waiting += [((*path, key), item) for key, item in members]
+    return None
 
 
 def _folded(data: dict[str, Any], held: Held, looked: Looked) -> dict[str, Any]:
     folded, keys = fold_dotted(data)
     for key in keys:
         looked.tell(held.path, "dotted-key", f"{key!r} is read as a path", locate_json(held.text, (key,), True))
-    return folded
+    cleaned = clean(folded)
+    assert isinstance(cleaned, dict)
+    return cleaned
 
 
 def _included(item: object, pattern: str, run: str, looked: Looked) -> object:
@@ -384,7 +405,7 @@ def aged(held: Mapping[str, Held], artifacts: Mapping[str, Artifact], records: S
         for judged in (held[name] for name in artifact.of if name in held and held[name].exists):
             newer = _changed_since(verdict, judged, records, looked)
             if newer:
-                looked.tell(verdict.path, "artifact-stale", f"{newer} changed after this verdict; judge again", Span(0, 0, 0, 1))
+                looked.tell(verdict.path, "artifact-stale", f"{newer} changed after this was made; make it again", Span(0, 0, 0, 1))
                 out[artifact.id] = verdict._replace(state="stale", data=None)
                 break
     return out

@@ -141,7 +141,8 @@ class _Dressing:
         self.sight.trace.append(Seen(f"phases.{target.id}.tasks", target.tasks, Outcome(None, outcome.error), "tasks"))
         items = outcome.value if isinstance(outcome.value, list) else []
         tasks = [plan.by_id[item["id"]] for item in items if isinstance(item, dict) and item.get("id") in plan.by_id]
-        finished = frozenset(self._reported())
+        # What is handed out (again) is not finished, whatever was reported of it before.
+        finished = frozenset(self._reported()) - {task.id for task in tasks}
         self.handed = target
         self.schedule = arrange(plan, tasks, self.snapshot.details, finished, self.snapshot.claims)
 
@@ -193,7 +194,7 @@ class _Dressing:
 
     def _agents(self, target: Phase | None) -> tuple[str, ...]:
         verdict = self.verdict
-        action = self.workflow.actions.get(verdict.act or "") if verdict.kind == "act" else None
+        action = self.workflow.actions.get(verdict.act or "")
         if action and action.agents:
             return action.agents
         return target.agents if target else ()
@@ -246,6 +247,8 @@ class _Dressing:
         if phase.detour:
             return "detour"
         if phase.id in self.verdict.skipped or (phase.order < self.phase.order and phase.id in Override(self.sight).phases):
+            return "skipped"
+        if phase.order < self.phase.order and phase.skip and self.sight.context.holds(phase.skip):
             return "skipped"
         if phase.order > self.phase.order or any(entry.state != "valid" for entry in produces):
             return "ahead"
@@ -449,6 +452,8 @@ def may(steps: Steps, step: str) -> Permission | None:
     forbidden = _forbidding(evaluation, name)
     if forbidden:
         return forbidden
+    if evaluation.suggestion.kind == "escalate":
+        return Permission(name, False, f"a person decides first: {evaluation.suggestion.reason}")
     if action is not None and name not in workflow.phases:
         met = sight.context.holds(action.when)
         return Permission(name, met, "its precondition holds" if met else f"the precondition of {action.id} does not hold")

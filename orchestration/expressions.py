@@ -50,7 +50,7 @@ def masked(source: str) -> str:
 def _blank(literal: re.Match[str]) -> str:
     # Quotes stay, so that a blanked text is still something and no gap between two names.
     text = literal[0]
-    return " " * len(text) if text.startswith("//") else '"' + "_" * (len(text) - 2) + '"'
+    return " " * len(text) if text.startswith("//") else '"' + "~" * (len(text) - 2) + '"'
 
 
 def reads(source: str) -> list[Read]:

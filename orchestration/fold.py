@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from .findings import Finding, Problem, finding
 from .files import natural
+from .guards import did_you_mean
 from .journal import Record, record
 from .sight import Sight
 from .snapshot import Pending, Snapshot, stamped
@@ -62,33 +63,44 @@ class _Folding:
         self.verdict = decide(self.sight)
 
     def add(self, group: list[Pending]) -> None:
-        waiting = list(group)
+        """Take the reports of one moment, each when its turn comes; what finds no turn is late."""
+        waiting, taken = list(group), []
         while waiting:
-            entry = next((e for e in waiting if self._first(e, waiting) and self._turn(e)), None)
+            due = [e for e in waiting if self._first(e, waiting) and self._turn(e)]
+            # A repetition waits until everything new is in: the fix of a task looks like its first report.
+            entry = next((e for e in due if not any(self._same(e, t) for t in taken)), None) or next(iter(due), None)
             entry = entry or next((e for e in waiting if self._first(e, waiting) and self._past(e)), None)
             if entry is None:
                 break
             waiting.remove(entry)
+            taken.append(entry)
+            self._tell_uncertain(entry, group)
             self._accept(entry, self._turn(entry) or self._past(entry))
         for entry in waiting:
             self._late(entry, group)
 
     def _late(self, entry: Pending, group: list[Pending]) -> None:
         """A report that no turn came for: a failure saved together with a pass still stands, the rest counts for nothing."""
-        others = [e for e in group if _same_subject(e, entry) and e.report.outcome != entry.report.outcome]
-        uncertain = [e for e in others if not (e.report.iteration and entry.report.iteration)]
-        if uncertain and entry.report.outcome == "fail":
-            self._tell(entry, "order-uncertain", f"saved together with {uncertain[0].path}; the failure stands")
+        if self._tell_uncertain(entry, group):
             self._accept(entry, entry.report.phases[0])
             return
         turn = ", ".join(turns(self.verdict, self.snapshot.workflow)) or "nothing"
         phases = " or ".join(entry.report.phases)
         self._tell(entry, "report-out-of-turn", f"a report of {phases}, but it is the turn of {turn}")
 
+    def _tell_uncertain(self, entry: Pending, group: list[Pending]) -> bool:
+        """Say that a failure was saved together with another verdict on the same, where no numbers order them."""
+        others = [e for e in group if self._same(e, entry) and e.report.outcome != entry.report.outcome]
+        uncertain = [e for e in others if not (e.report.iteration and entry.report.iteration)]
+        if not uncertain or entry.report.outcome != "fail":
+            return False
+        self._tell(entry, "order-uncertain", f"saved together with {uncertain[0].path}; the failure stands")
+        return True
+
     def _first(self, entry: Pending, waiting: list[Pending]) -> bool:
         """Whether no other waiting report of the same subject must come before: an earlier iteration, or a pass."""
         for other in waiting:
-            if other is entry or not _same_subject(other, entry):
+            if not self._same(other, entry):
                 continue
             numbered = other.report.iteration and entry.report.iteration
             if numbered and other.report.iteration < entry.report.iteration:
@@ -96,6 +108,14 @@ class _Folding:
             if not numbered and entry.report.outcome == "fail" and other.report.outcome != "fail":
                 return False
         return True
+
+    def _same(self, one: Pending, other: Pending) -> bool:
+        """Whether two reports are of the same phase and stage, and of the same task where tasks are handed out."""
+        if one is other or one.report.phases != other.report.phases:
+            return False
+        phase = self.snapshot.workflow.phases[one.report.phases[0]]
+        same_task = phase.tasks is None or one.report.tasks_named == other.report.tasks_named
+        return same_task and (self._stage(one) or self.sight.stage) == (self._stage(other) or self.sight.stage)
 
     def _turn(self, entry: Pending) -> str:
         """The phase the report counts for now, "" when it is not its turn."""
@@ -118,7 +138,7 @@ class _Folding:
         """The phase of a report that is history: of a finished stage, or of a phase the run is past."""
         phase = entry.report.phases[0]
         plan, stage = self.snapshot.plan, self._stage(entry)
-        if plan and any(s.id == stage and s.done == s.total for s in plan.stages):
+        if plan and stage != self.sight.stage and any(s.id == stage and s.done == s.total for s in plan.stages):
             return phase
         return phase if not stage and self._overtaken(phase) else ""
 
@@ -141,6 +161,10 @@ class _Folding:
             manual_criteria=list(report.manual_criteria), path=entry.path, about=report.digest,
         )  # fmt: skip
         made = stamped(made, self.snapshot.plan)
+        strange = self._strange(made, phase)
+        if strange:
+            self._tell(entry, "report-unclear", strange)
+            return
         if not made["stage"]:
             made["stage"] = self.sight.stage
         self.records.append(made)
@@ -149,12 +173,17 @@ class _Folding:
         places[id(made)] = (entry.path, report.span)
         self._look()
 
+    def _strange(self, made: Record, phase: str) -> str:
+        """Why a report of handed-out work says nothing: the task it names is not in the plan."""
+        plan = self.snapshot.plan
+        if plan is None or self.snapshot.workflow.phases[phase].tasks is None:
+            return ""
+        unknown = [str(name) for name in made["tasks"] if name not in plan.by_id]  # type: ignore[union-attr]
+        close = did_you_mean(unknown[0], list(plan.by_id)) if unknown else ""
+        return f"{unknown[0]!r} is no task of the plan{close}" if unknown else ""
+
     def _tell(self, entry: Pending, code: str, message: str) -> None:
         self.findings.append(finding(Problem(code, message, entry.report.span), entry.path))
-
-
-def _same_subject(one: Pending, other: Pending) -> bool:
-    return one is not other and one.report.phases == other.report.phases and one.report.stage == other.report.stage and one.report.tasks_named == other.report.tasks_named
 
 
 def turns(verdict: Verdict, workflow: Workflow) -> tuple[str, ...]:
@@ -162,6 +191,9 @@ def turns(verdict: Verdict, workflow: Workflow) -> tuple[str, ...]:
 
     A run that is complete takes reports of its follow-up phases only.
     """
+    if verdict.kind == "escalate":
+        # A person decides first; until then nothing that is reported counts.
+        return ()
     if verdict.status == "complete":
         return tuple(phase.id for phase in workflow.phases.values() if phase.follow_up)
     names = [verdict.phase, verdict.to, verdict.act]

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from contextvars import ContextVar
+from datetime import UTC, datetime
 from typing import Protocol
 
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_optional, ext_strings
 
+from .circles import circles
 from .expressions import ELEMENTS, HANDLE, SIZE, internal
 from .indexes import Index, Tasks, dig, matcher
 
@@ -127,6 +128,13 @@ def _reversed(items: list) -> list:
 
 def _joined(items: list, separator: str) -> str:
     return separator.join(map(said, items))
+
+
+def _circles(items: list, name: str, needs: str) -> list:
+    """Items that need each other in a circle, as "A -> B -> A"; `name` and `needs` are their fields."""
+    maps = [item for item in items if isinstance(item, dict) and name in item]
+    edges = {str(item[name]): list(map(str, item[needs])) if isinstance(item.get(needs), list) else [] for item in maps}
+    return [" -> ".join([*group, group[0]]) for group in circles(edges)]
 
 
 # ---- records ----------------------------------------------------------------------------------
@@ -281,6 +289,7 @@ _PUBLIC = [
     _method("reversed", "items", _reversed, "items"),
     _method("joined", "text", _joined, "items text"),
     _method("minus", "items", _minus, "items items"),
+    _method("circles", "items", _circles, "items text text"),
     _function("records", "items", "fields", _records),
     _function("records_since", "items", "fields fields", _records_since),
     _function("count", "int", "fields", _count),
@@ -294,7 +303,7 @@ _PUBLIC = [
 ]
 FUNCTION_NAMES = tuple(
     "where after newest keep by reversed joined minus records records_since count count_since open_stage "
-    "stage_ids verdicts "
+    "circles stage_ids verdicts "
     "tasks unreported unreported_since".split()
 )
 

@@ -84,8 +84,8 @@ class Expression:
             if result.type() == cel.Type.ERROR:
                 return Outcome(None, reason(str(result.value())))
             return Outcome(result.plain_value())
-        except (RuntimeError, TypeError, ValueError) as error:
-            # The iteration budget raises, and so do values that Python has no type for.
+        except (RuntimeError, TypeError, ValueError, SystemError) as error:
+            # The iteration budget raises, and so do values that Python has no type for, alone or in a list.
             return Outcome(None, reason(str(error)))
 
 

@@ -98,8 +98,10 @@ _CONTAINERS = " \t>*+-0123456789.)"
 # A merge's marks would open a block quote or underline a heading.
 _CONFLICT = re.compile(r"<{7} |={7}$|>{7} ")
 _WORDS = re.compile(r"([ \t>*+\-#=_0-9.)~]*+)[^<>`]++")
-# With a bar in it, which its readers look for first.
-DELIMITER = re.compile(r"(?=.*-)[|:\- \t]++")
+# Words with code spans among them, but no definition of a link, which is a block to CommonMark.
+_CODE_WORDS = re.compile(r"([ \t>*+\-#=_0-9.)~]*+)(?!\[[^\]]*+\]:)(?:[^<>`\\]++|`[^<>`\\]++`)++")
+# A line that begins no code span or tag which could go on in the next.
+_CLOSED = re.compile(r"(?:[^<`\\]++|`[^<`\\]++`)*+")
 BULLET = re.compile(r"[ \t]*+(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _BOX = re.compile(
     r"[ \t]*+(?=[-*+0-9])(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+(?:[-*+]|\d{1,9}[.)])?+"
@@ -121,7 +123,8 @@ def read(text: str, *, rescue: bool = False) -> Document:
     below it; without, everything below it stays quoted, so that nothing quoted counts as said.
     """
     lines = split_lines(text)
-    skeleton = _skeleton(lines)
+    conflict = _conflict(lines)
+    skeleton = _skeleton(lines, conflict is not None)
     scan = _Scan(lines, skeleton)
     unclosed = scan.unclosed
     # Each round passes over every opening like the one found. Eight rounds bound what a text that opens
@@ -132,7 +135,7 @@ def read(text: str, *, rescue: bool = False) -> Document:
         scan = _Scan(lines, skeleton)
         rounds -= 1
     kinds, fences = bytes(scan.kinds), tuple(scan.fences)
-    return Document(tuple(lines), kinds, scan.finished_headings(), fences, unclosed, _conflict(lines))
+    return Document(tuple(lines), kinds, scan.finished_headings(), fences, unclosed, conflict)
 
 
 def split_lines(text: str) -> list[str]:
@@ -142,22 +145,32 @@ def split_lines(text: str) -> list[str]:
     return text.removeprefix("\ufeff").split("\n")
 
 
-def _skeleton(lines: list[str]) -> list[str]:
+def _skeleton(lines: list[str], merging: bool) -> list[str]:
     front = _front_matter(lines)
-    outlines = [""] * front + [_outline(line) for line in lines[front:]]
-    if _conflict(lines):
+    outlines = [""] * front + list(_outlines(lines[front:]))
+    if merging:
         outlines = [
             "x" if _CONFLICT.match(line) else outline for line, outline in zip(lines, outlines, strict=True)
         ]
     return outlines
 
 
-def _outline(line: str) -> str:
-    # The delimiter row of a table can look like a list item or the underline of a heading.
-    if "|" in line and DELIMITER.fullmatch(line):
-        return "x"
-    words = _WORDS.fullmatch(line)
-    return f"{words[1]}x" if words else line.encode("ascii", "replace").decode("ascii")
+def _outlines(lines: list[str]) -> Iterator[str]:
+    # Code spans that end in their line are words too, unless something begun above in their paragraph may
+    # reach into the line.
+    reached = False
+    for line in lines:
+        if words := (not reached and _CODE_WORDS.fullmatch(line)) or _WORDS.fullmatch(line):
+            # The delimiter row of a table can look like a list item or the underline of a heading.
+            yield "x" if is_delimiter(line) else f"{words[1]}x"
+        else:
+            reached = bool(line.strip(" \t")) and (reached or not _CLOSED.fullmatch(line))
+            yield line.encode("ascii", "replace").decode("ascii")
+
+
+def is_delimiter(line: str) -> bool:
+    """Whether a line could be the row that makes a table of the row above it."""
+    return not line.strip("|:- \t") and "|" in line and "-" in line
 
 
 def _conflict(lines: list[str]) -> Span | None:
@@ -197,11 +210,16 @@ class _Scan:
 
     def __init__(self, lines: list[str], skeleton: list[str]) -> None:
         self.lines = lines
-        self.skeleton = skeleton
-        self.starts = [0, *accumulate(len(line) + 1 for line in skeleton)]
+        # A line of words below a line of words is part of the same block, whichever that is. So one line
+        # stands for all of them, and a table is as little work as a single row.
+        bounds = zip(["", *skeleton], skeleton, strict=False)
+        self.numbers = [n for n, (above, line) in enumerate(bounds) if line != "x" or above != "x"]
+        self.skeleton = [skeleton[number] for number in self.numbers]
+        self.starts = [0, *accumulate(len(line) + 1 for line in self.skeleton)]
+        self.numbers.append(len(lines))
         self.kinds = bytearray(len(lines))
         self._mark(0, _front_matter(lines), FRONT)
-        self.last = max((number for number, line in enumerate(lines) if line.strip()), default=0)
+        self.last = next((number for number in range(len(lines) - 1, 0, -1) if lines[number].strip()), 0)
         self.headings: list[tuple[int, str, Span, int]] = []
         self.fences: list[Fence] = []
         self.unclosed: Span | None = None
@@ -233,7 +251,8 @@ class _Scan:
     def _lines(self, place: dict[str, int]) -> tuple[int, int]:
         """The first line of a range, and the line after its last."""
         first = bisect_right(self.starts, place["start"]) - 1
-        return first, max(first + 1, bisect_right(self.starts, place["end"] - 1))
+        end = max(first + 1, bisect_right(self.starts, place["end"] - 1))
+        return self.numbers[first], self.numbers[end]
 
     def _mark(self, first: int, end: int, kind: int) -> None:
         self.kinds[first:end] = bytes([kind]) * (end - first)
@@ -274,7 +293,7 @@ class _Scan:
 
     def _heading(self, level: int, start: int, first: int, end: int) -> None:
         line = self.lines[first]
-        column = start - self.starts[first]
+        column = start - self.starts[bisect_right(self.starts, start) - 1]
         end_column = len(line)
         if line[column : column + 1] == "#":
             column = len(line) - len(line[column:].lstrip("#"))

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator
 
 from .definition import Reading, Text
 from .expressions import RESERVED
-from .functions import FUNCTION_NAMES
 from .spelling import did_you_mean
 
 _GUARD_NAME = re.compile(r"[a-z][a-zA-Z0-9_]*")
@@ -17,8 +16,8 @@ UNANSWERED = ("none", "stale")
 # Names of the language that an artifact or a value may not take.
 TAKEN = RESERVED.union(
     "next_step state valid exists parameters limits answers phase report step now".split(),
-    "all bool bytes double duration dyn filter int list map optional size string timestamp type uint".split(),
-    FUNCTION_NAMES,
+    "tasks records newest count all filter bool bytes double duration dyn int list map optional size".split(),
+    "string timestamp type uint".split(),
 )
 
 

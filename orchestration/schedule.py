@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from .circles import circles
 from .findings import Problem
 from .guards import did_you_mean
 from .journal import Claim
@@ -137,49 +138,13 @@ def _batch(
     return tuple(batch), later
 
 
-def cycles(plan: Plan, tasks: Iterable[Task], details: Details) -> list[tuple[str, ...]]:
-    """Circles of dependencies, each once, its members in plan order. Iterative: a plan may have 10,000 tasks."""
+def cycles(plan: Plan, tasks: Iterable[Task], details: Details) -> list[list[str]]:
+    """Circles of dependencies among the tasks, each once, its members in plan order."""
     edges = {
         task.id: [found for ref in details(task).depends_on if (found := resolve(plan, ref)) is not None]
         for task in tasks
     }
-    order = {task_id: position for position, task_id in enumerate(edges)}
-    groups = (group for group in _components(edges) if len(group) > 1 or group[0] in edges[group[0]])
-    found = [tuple(sorted(group, key=order.__getitem__)) for group in groups]
-    return sorted(found, key=lambda group: order[group[0]])
-
-
-def _components(edges: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """Strongly connected components (Tarjan, without recursion)."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    on: set[str] = set()
-    out: list[list[str]] = []
-    for root in edges:
-        work = [(root, 0)] if root not in index else []
-        while work:
-            node, position = work.pop()
-            if position == 0:
-                index[node] = low[node] = len(index)
-                stack.append(node)
-                on.add(node)
-            following = [step for step in edges[node] if step in edges]
-            if position > 0:
-                low[node] = min(low[node], low[following[position - 1]])
-            while position < len(following) and following[position] in index:
-                if following[position] in on:
-                    low[node] = min(low[node], index[following[position]])
-                position += 1
-            if position < len(following):
-                work += [(node, position + 1), (following[position], 0)]
-            elif low[node] == index[node]:
-                group: list[str] = []
-                while not group or group[-1] != node:
-                    group.append(stack.pop())
-                on.difference_update(group)
-                out.append(group)
-    return out
+    return circles(edges)
 
 
 def dependency_problems(plan: Plan, tasks: Sequence[Task], details: Details) -> list[tuple[Task, Problem]]:

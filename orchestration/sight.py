@@ -211,12 +211,12 @@ class Sight:
     def _limit(self, rest: str) -> object:
         name, _, part = rest.partition(".")
         limit = self.workflow.limits[name]
-        if part == "reached":
-            count, most = (self.context.known(f"limits.{name}.{key}") for key in ("count", "max"))
-            if count.error is not None or most.error is not None:
-                raise Unknown(count.error or most.error or "")
-            return int(str(count.value)) >= int(str(most.value))
-        return self.known(limit.count if part == "count" else limit.max)
+        if part != "reached":
+            return _whole(self.known(limit.count if part == "count" else limit.max))
+        count, most = (self.context.known(f"limits.{name}.{key}") for key in ("count", "max"))
+        if count.error is not None or most.error is not None:
+            raise Unknown(count.error or most.error or "")
+        return _whole(count.value) >= _whole(most.value)
 
     def _answer(self, name: str) -> str:
         question = self.workflow.questions[name]
@@ -231,8 +231,7 @@ class Sight:
     def answered(self, question: Question) -> Record | None:
         """The newest answer to a question in its present scope, however old what it was about."""
         scope = self.scope(question)
-        pattern = {"kind": "answer", "question": question.id, "scope": scope}
-        found = self.context.records.pick(pattern)
+        found = self.context.records.pick(answers_to(question, scope))
         return found[-1] if found else None
 
     def scope(self, question: Question) -> str:
@@ -337,6 +336,11 @@ _FACTS = {
 }
 
 
+def answers_to(question: Question, scope: str) -> dict[str, Any]:
+    """The pattern of a question's answers; an option that it does not have answers nothing."""
+    return {"kind": "answer", "question": question.id, "scope": scope, "option": list(question.options)}
+
+
 def _checked(parameter: Parameter, value: object) -> tuple[object, str]:
     """(value, "") if it may be used, else (why not, code)."""
     if isinstance(parameter.default, float) and type(value) is int:
@@ -346,9 +350,20 @@ def _checked(parameter: Parameter, value: object) -> tuple[object, str]:
         return f"{value!r} is no {kind}", "parameter-invalid"
     if parameter.one_of and value not in parameter.one_of:
         return f"{value!r} is none of {', '.join(map(str, parameter.one_of))}", "parameter-out-of-bounds"
-    if (parameter.least is not None and value < parameter.least) or (parameter.most is not None and value > parameter.most):  # pyright: ignore[reportOperatorIssue]
-        return f"{value} is outside {parameter.least}..{parameter.most}", "parameter-out-of-bounds"
+    if parameter.least is not None and value < parameter.least:  # pyright: ignore[reportOperatorIssue]
+        return f"{value} is less than {parameter.least}", "parameter-out-of-bounds"
+    if parameter.most is not None and value > parameter.most:  # pyright: ignore[reportOperatorIssue]
+        return f"{value} is greater than {parameter.most}", "parameter-out-of-bounds"
     return value, ""
+
+
+def _whole(value: object) -> int:
+    """A counter's value; raises Unknown for anything that is no whole number."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise Unknown(f"{short(value)!r} is no whole number")
 
 
 def _find(data: object, words: Sequence[str]) -> tuple[str | int, ...] | None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from .artifacts import Held, Looked, aged, read_artifact, read_state
 from .config import Config
-from .files import Files, digest_of, join
+from .files import File, Files, digest_of, join
 from .findings import Finding, Problem, Span
 from .guards import Index, Tasks
 from .journal import Claim, Journal, Record, Verify, read_journal
@@ -143,9 +143,15 @@ class _Details:
         if task.file not in self.seen:
             path = join(self.run, task.file) if task.file else None
             file = self.looked.read(path) if path else None
-            usable = file is not None and file.text is not None
-            self.seen[task.file] = self.looked.once(f"task of {self.kind}", file, self.read) if usable else TaskFile()
+            self.seen[task.file] = self._read(file) if file else TaskFile()
         return self.seen[task.file]
+
+    def _read(self, file: File) -> TaskFile:
+        if file.text is not None:
+            return self.looked.once(f"task of {self.kind}", file, self.read)
+        # What cannot be read may ask for a review, so it does.
+        problem = file.problem or Problem("artifact-missing", "it does not exist")
+        return TaskFile(requires_ux_dx_review=file.exists, problems=(problem,) if file.exists else ())
 
 
 def _details(detail: TaskFile) -> dict[str, Any]:
@@ -169,10 +175,17 @@ def _parts(plan: Plan) -> Parts:
             "file": task.file,
             "type": task.type,
         }
-        for task in plan.by_id.values()
+        for task in plan.tasks
     ]
     stages = [
-        {"id": stage.id, "title": stage.title, "done": stage.done, "total": stage.total, "line": stage.span.line}
+        {
+            "id": stage.id,
+            "title": stage.title,
+            "done": (done := stage.done),
+            "total": stage.total,
+            "complete": done == stage.total > 0,
+            "line": stage.span.line,
+        }
         for stage in plan.stages
     ]
     files = [task.file for task in plan.tasks]

@@ -8,20 +8,49 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from .findings import Span
-from .markdown import BULLET, DELIMITER, FIELD, HIDDEN, INDENTED, LAZY, TEXT, Document, within
+from .markdown import BULLET, FIELD, HIDDEN, INDENTED, LAZY, TEXT, Document, is_delimiter, within
 
+_FRAME = "| \t"
 _TICKS = re.compile(r"`+")
 
 
 class Cell(NamedTuple):
-    """One cell, trimmed, with `\\|` read as `|`. An empty cell has an empty span inside its bars."""
+    """One cell, trimmed, with `\\|` read as `|`. An empty cell has an empty range inside its bars.
+
+    The range is kept as numbers, because few of a plan's cells are ever asked for their span.
+    """
 
     text: str
-    span: Span
+    line: int
+    start: int
+    end: int
+
+    @property
+    def span(self) -> Span:
+        return Span(self.line, self.start, self.line, self.end)
+
+
+class Parts(NamedTuple):
+    """What stands between the bars of one row, not trimmed; the first part begins at column `start`."""
+
+    line: int
+    start: int
+    texts: list[str]
+
+    def text(self, index: int) -> str:
+        """The text of the cell at an index, "" beyond the row."""
+        return self.texts[index].strip().replace("\\|", "|") if 0 <= index < len(self.texts) else ""
+
+    def cell(self, index: int) -> Cell | None:
+        """The cell at an index, None beyond the row."""
+        if not 0 <= index < len(self.texts):
+            return None
+        start = self.start + sum(map(len, self.texts[:index])) + index
+        return _cell(self.line, start, self.texts[index])
 
 
 class Row(NamedTuple):
@@ -36,16 +65,25 @@ class Row(NamedTuple):
         return within(self.line, self.text, 0, len(self.text))
 
     def cells(self) -> tuple[Cell, ...]:
-        """All cells, also those beyond the header's.
+        """All cells, also those beyond the header's."""
+        line, start, texts = self.parts()
+        starts = accumulate((len(text) + 1 for text in texts), initial=start)
+        return tuple(_cell(line, start, text) for start, text in zip(starts, texts, strict=False))
+
+    def parts(self) -> Parts:
+        """The texts between the bars, for who needs few of the cells.
 
         A bar inside a code span ends a cell, as in GitHub's tables; but in a row that has too many cells
         only because of such bars, they are text.
         """
-        cells = _cells(self.line, self.text, _bars(self.text))
-        if len(cells) > self.columns and "`" in self.text:
-            spared = _cells(self.line, self.text, _outside_code(self.text, _bars(self.text)))
-            cells = spared if len(spared) == self.columns else cells
-        return cells
+        # Nearly no row has a bar that is escaped.
+        texts = _split(self.text, _bars(self.text)) if "\\" in self.text else self.text.split("|")
+        parts = _framed(self.line, texts)
+        if len(parts.texts) > self.columns and "`" in self.text:
+            outside = _outside_code(self.text, _bars(self.text))
+            spared = _framed(self.line, _split(self.text, outside))
+            parts = spared if len(spared.texts) == self.columns else parts
+        return parts
 
 
 class Table(NamedTuple):
@@ -79,8 +117,7 @@ def tables(document: Document) -> Iterator[Table]:
 
 
 def _is_delimiter(document: Document, number: int) -> bool:
-    line = document.lines[number]
-    return "|" in line and DELIMITER.fullmatch(line) is not None and _may_hold_rows(document, number)
+    return is_delimiter(document.lines[number]) and _may_hold_rows(document, number)
 
 
 def _may_hold_rows(document: Document, number: int) -> bool:
@@ -98,23 +135,31 @@ def _is_row(document: Document, number: int) -> bool:
 def _rows(document: Document, number: int, header: tuple[Cell, ...]) -> tuple[list[Row], int]:
     rows: list[Row] = []
     # The header stands two lines above the first row.
-    title = "".join(document.lines[number - 2].split()).lower()
+    title = _squeezed(document.lines[number - 2])
+    initial = title.lstrip("|")[:1]
     below_blank = False
     end = number
     while number < len(document.lines):
         line = document.lines[number]
-        if not line.strip():
+        # Nearly every line: a row for sure, without a closer look.
+        ordinary = line[:1] == "|" and document.kinds[number] == TEXT and not below_blank
+        if not ordinary and not line.strip():
             below_blank = True
-        elif not _goes_on(document, number, below_blank):
+        elif not (ordinary or _goes_on(document, number, below_blank)):
             break
-        elif _is_row(document, number):
+        elif ordinary or _is_row(document, number):
             end = number + 1
-            row = Row(number, line, len(header))
-            if not _is_delimiter(document, number) and "".join(line.split()).lower() != title:
-                rows.append(row)
+            # A look at one letter spares most rows the comparison with the header.
+            repeated = line.lower().lstrip(_FRAME)[:1] == initial and _squeezed(line) == title
+            if not repeated and not is_delimiter(line):
+                rows.append(Row(number, line, len(header)))
             below_blank = False
         number += 1
     return rows, end
+
+
+def _squeezed(line: str) -> str:
+    return "".join(line.split()).lower()
 
 
 def _goes_on(document: Document, number: int, below_blank: bool) -> bool:
@@ -162,18 +207,22 @@ def _outside_code(text: str, bars: list[int]) -> list[int]:
     return outside
 
 
-def _cells(line: int, text: str, bars: list[int]) -> tuple[Cell, ...]:
-    edges = [-1, *bars, len(text)]
-    # The bars at the two ends of a row are its frame, not cells.
-    if bars and not text[: bars[0]].strip():
-        edges.pop(0)
-    if len(edges) > 2 and bars and not text[bars[-1] + 1 :].strip():
-        edges.pop()
-    cells = []
-    for left, right in pairwise(edges):
-        part = text[left + 1 : right]
-        bare = part.strip()
-        # An empty cell lies one blank inside its left bar, where its text would begin.
-        start = left + 1 + (part.index(bare) if bare else min(1, len(part)))
-        cells.append(Cell(bare.replace("\\|", "|"), Span(line, start, line, start + len(bare))))
-    return tuple(cells)
+def _split(text: str, bars: list[int]) -> list[str]:
+    return [text[left + 1 : right] for left, right in pairwise([-1, *bars, len(text)])]
+
+
+def _framed(line: int, texts: list[str]) -> Parts:
+    """The parts of a row without what stands outside the bars at its two ends, which are its frame."""
+    start = 0
+    if len(texts) > 1 and not texts[0].strip():
+        start = len(texts.pop(0)) + 1
+    if len(texts) > 1 and not texts[-1].strip():
+        texts.pop()
+    return Parts(line, start, texts)
+
+
+def _cell(line: int, start: int, text: str) -> Cell:
+    bare = text.strip()
+    # An empty cell lies one blank inside its left bar, where its text would begin.
+    first = start + (text.index(bare) if bare else min(1, len(text)))
+    return Cell(bare.replace("\\|", "|"), line, first, first + len(bare))

@@ -13,7 +13,7 @@ from .evaluation import CriterionState, Forbidden, GateState
 from .findings import Evidence, Fix, Span
 from .guards import Expression, Outcome
 from .journal import Record
-from .sight import Seen, Sight
+from .sight import Seen, Sight, answers_to
 from .workflow import Gate, Phase, Rule, Workflow
 
 
@@ -42,6 +42,9 @@ class Verdict:
     gates: tuple[GateState, ...] = ()
     skipped: tuple[str, ...] = ()
     lost: str | None = None
+
+
+CHANGED = "the definition changed under the run"
 
 
 def decide(sight: Sight) -> Verdict:
@@ -126,7 +129,9 @@ class _Decision:
         name = self._alias(raw)
         record = self.override.record
         to = str(record["next"]) if record and self.override.names_phase else ""
-        if record and to in self.workflow.phases:
+        # A state file that has moved on since is followed; one that still says what it said is not.
+        moved = record and isinstance(self.workflow.phase, Expression) and name not in (record["phase"], to)
+        if record and to in self.workflow.phases and not moved:
             self.overridden = True
             return to, f"a person moved the run here: {record['why']}"
         if name in self.workflow.phases:
@@ -245,9 +250,10 @@ class _Decision:
         return [name for name in phase.produces if not self.sight.held(name).valid]
 
     def _earlier_gate(self) -> GateState | None:
-        """A gate of an earlier phase that is failed, or whose evidence is missing."""
+        """A gate of an earlier phase that is failed, or whose evidence is missing or no longer judged by its rules."""
         for gate in self.gates:
-            unknown = gate.status == "open" and any(criterion.met is None for criterion in gate.criteria)
+            unproven = self._changed() or any(criterion.met is None for criterion in gate.criteria)
+            unknown = gate.status == "open" and unproven
             if self.workflow.order(gate.after) < self.phase.order and (gate.status == "failed" or unknown):
                 return gate
         return None
@@ -344,9 +350,13 @@ class _Decision:
             self.sight.tell("unknown-phase", path, f"{rule.where} leads to {target!r}, which is no phase", span)
             return None
         order = self.workflow.order(target)
-        if self.lost and order >= self.phase.order:
+        # A detour is no way forward: neither gates nor what is undelivered hold it back.
+        detour = self.workflow.phases[target].detour
+        if self.lost and order >= self.phase.order and not detour:
             return self._back(told)
-        shut = self._shut_gate() if order > self.phase.order else None
+        shut = self._shut_gate() if order > self.phase.order and not detour else None
+        if shut is None and self.workflow.phases[target].terminal == "complete":
+            shut = self._earlier_gate()
         if shut:
             return self._kept(shut, told)
         if order == self.phase.order:
@@ -366,7 +376,7 @@ class _Decision:
 
     def _kept(self, gate: GateState, told: Mapping[str, object]) -> Verdict:
         unmet = ", ".join(criterion.text for criterion in gate.criteria if criterion.met is not True)
-        why = "the definition changed under the run" if not unmet else unmet
+        why = unmet or CHANGED
         guards = tuple(c.when for g in self.workflow.gates if g.id == gate.id for c in g.criteria)
         verdict = self._same(f"gate {gate.id} is {gate.status}: {why}", None, {**told, "rule": None, "guards": guards})
         return verdict
@@ -415,6 +425,8 @@ class _Decision:
             shut = self._shut_gate() or self._earlier_gate()
             if shut:
                 return self._kept(shut, told)
+            if self._changed():
+                return self._same(CHANGED, None, {**told, "rule": None})
         kind = "none" if rule.stop == "invalid" else "stop"
         return self._made(rule.stop, kind, reason, **told)
 
@@ -440,10 +452,10 @@ class _Decision:
         if outcome.error is not None:
             return False
         scope = str(outcome.value)
-        answers = {"kind": "answer", "question": question_id, "scope": scope}
-        if not self.sight.context.records.pick(answers):
+        answers = answers_to(question, scope)
+        newest = self.sight.answered(question)
+        if newest is None:
             return False
-        newest = self.sight.context.records.pick(answers)[-1]
         if question.about and newest["about"] != self.sight.substance(question.about):
             return False
         later = self.sight.context.records.since(answers, {"kind": "report"})

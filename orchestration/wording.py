@@ -8,7 +8,8 @@ from unicodedata import category
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\(([^()]*)\)")
 # All begin with one of a set, so that the words between are skipped fast.
 _MARKUP = re.compile(r"[*_~\\](?:(?<=\*)\**+|(?<=_)_*+|(?<=~)~|(?<=\\)[!-/:-@\[-`{-~])")
-_MARKED = re.compile(r"[*_~\\`\[<]")
+# Most texts have no mark at all, or are one code span.
+_UNMARKED = re.compile(r"[^*_~\\`\[<]*+|`[^`\[<]*+`")
 
 
 def plain(text: str) -> str:
@@ -16,8 +17,8 @@ def plain(text: str) -> str:
 
     What stands in a code span stays as it is, so that `src/**/*.ts` keeps its stars.
     """
-    if not _MARKED.search(text):
-        return text.strip()
+    if _UNMARKED.fullmatch(text):
+        return text.strip("`").strip()
     parts = _LINK.sub(r"\1", without_comments(text)).split("`")
     # An odd backtick opens no code span.
     spans = len(parts) % 2 == 1

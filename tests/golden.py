@@ -86,7 +86,7 @@ def _apply(case: Case, verb: str, path: str, rest: str | None) -> None:
     if verb == "patch":
         case.files[path] = json.dumps(_merged(json.loads(case.files.get(path) or "{}"), json.loads(rest)), indent=2)
     elif verb == "file":
-        case.files[path] = rest.replace("\\n", "\n")
+        case.files[path] = rest.replace("\\n", "\n").replace("\\r", "\r")
     elif verb == "remove":
         del case.files[path]
     elif verb == "mtime":

@@ -103,7 +103,9 @@ class Plan:
         tasks = tuple(task for stage in self.stages for task in stage.tasks)
         names: dict[str, Task] = {}
         for task in tasks:
-            names.setdefault(task.id, task)
+            # Of two rows with one id the open one speaks for both: done is done only when both are.
+            if task.id not in names or (names[task.id].done and not task.done):
+                names[task.id] = task
         object.__setattr__(self, "tasks", tasks)
         object.__setattr__(self, "by_id", MappingProxyType(names))
 

@@ -15,7 +15,7 @@ from .. import markdown
 from ..files import digest_of
 from ..findings import Severity, Span
 from ..markdown import Document, Heading
-from ..tables import Cell, Row, Table, tables
+from ..tables import Parts, Row, Table, tables
 from ..wording import plain
 from . import Plan, Stage, Task
 from .master_plan_cells import PHASE, Notes, columns_of, file_in, mark_in, text_of
@@ -201,22 +201,24 @@ def _stage(group: _Group, notes: Notes) -> Stage:
     tasks: list[Task] = []
     for table, columns in group.tables:
         for row in table.rows:
-            cells = row.cells()
+            parts = row.parts()
             # A row of nothing but empty cells is a gap, not work.
-            if any(cell.text for cell in cells):
-                tasks.append(_task(row, cells, columns, f"{group.id}-row-{len(tasks) + 1}", group.id, notes))
+            if any(map(str.strip, parts.texts)):
+                tasks.append(_task(row, parts, columns, f"{group.id}-row-{len(tasks) + 1}", group.id, notes))
     return Stage(group.id, group.title, group.span, tuple(tasks))
 
 
-def _task(
-    row: Row, cells: Sequence[Cell], columns: _Columns, fallback: str, stage: str, notes: Notes
-) -> Task:
-    cell = dict(enumerate(cells)).get
-    id_cell, file_cell, status_cell = cell(columns.id), cell(columns.file), cell(columns.status)
+def _task(row: Row, parts: Parts, columns: _Columns, fallback: str, stage: str, notes: Notes) -> Task:
+    id_cell, file_cell, status_cell = (
+        parts.cell(columns.id),
+        parts.cell(columns.file),
+        parts.cell(columns.status),
+    )
     file, file_span = file_in(file_cell, row) if file_cell else ("", None)
     name = text_of(id_cell)
-    if not (id_cell and file_cell and status_cell) or len(cells) > row.columns:
-        notes.add("task-unreadable", f"this row has {len(cells)} cells, its header {row.columns}", row.span)
+    count = len(parts.texts)
+    if not (id_cell and file_cell and status_cell) or count > row.columns:
+        notes.add("task-unreadable", f"this row has {count} cells, its header {row.columns}", row.span)
     elif not name:
         notes.add("task-unreadable", "this row has no task id", id_cell.span)
     elif not file:
@@ -225,11 +227,11 @@ def _task(
     return Task(
         id=name or file.rpartition("/")[2].removesuffix(".md") or fallback,
         number=_short(name, file) or fallback,
-        title=text_of(cell(columns.title)),
+        title=plain(parts.text(columns.title)),
         stage=stage,
         status=mark.status if mark else "unknown",
         file=file,
-        type=text_of(cell(columns.type)),
+        type=plain(parts.text(columns.type)),
         span=id_cell.span if id_cell and name else row.span,
         mark=mark,
         file_span=file_span,
@@ -281,7 +283,8 @@ def _title(document: Document) -> str:
 def _without(lines: Sequence[str], spans: Sequence[Span]) -> str:
     """The text with LF and each span, all within one line, as one NUL."""
     kept = list(lines)
-    for span in sorted(set(spans), reverse=True):
+    # Nearly in the order of the text already, which a set would lose and the sort makes use of.
+    for span in sorted(dict.fromkeys(spans), reverse=True):
         line = kept[span.line]
         kept[span.line] = f"{line[: span.column]}\0{line[span.end_column :]}"
     return "\n".join(kept)

@@ -14,6 +14,7 @@ from . import MARKS, Mark
 MARK_OF = {status: f"[{mark}]" for mark, status in reversed(list(MARKS.items()))}
 PHASE = re.compile(r"(?i)phase[ \t]+(\d+(?:\.\d+)*[a-z]?|[a-z]|[ivx]+)(?![\w.]*\w)[ \t]*(.*)")
 
+_STATUSES = {f"[{mark}]": status for mark, status in MARKS.items()}
 _KNOWN_MARKS = ", ".join(f"[{mark}]" for mark in MARKS)
 _MARK = re.compile(r"\[(.)\]")
 _LINK_TARGET = re.compile(r"\[([^\[\]]*)\]\(<?([^()<>\s]*)>?[^()]*\)")
@@ -45,28 +46,36 @@ def text_of(cell: Cell | None) -> str:
 def file_in(cell: Cell, row: Row) -> tuple[str, Span | None]:
     """The file a cell names, out of its backticks or link, and where the name stands."""
     name = plain(cell.text)
-    link = _LINK_TARGET.search(cell.text)
-    if link is not None and link[2].endswith(".md") and not name.endswith(".md"):
-        name = link[2]
+    if "](" in cell.text:
+        name = _target_in(cell.text, name)
     name = name.removeprefix("./")
     if name.lower() in _NO_NAME:
         return "", None
-    at = row.text.find(name, cell.span.column, cell.span.end_column)
+    at = row.text.find(name, cell.start, cell.end)
     return name, Span(row.line, at, row.line, at + len(name)) if at >= 0 else cell.span
+
+
+def _target_in(text: str, name: str) -> str:
+    """The target of a link when that is a `.md` file and the link's words are not."""
+    link = _LINK_TARGET.search(text)
+    return link[2] if link and link[2].endswith(".md") and not name.endswith(".md") else name
 
 
 def mark_in(cell: Cell, consequence: str, notes: Notes) -> Mark:
     """The status a cell gives and the place of its brackets; of the whole cell when no mark is known."""
-    notes.progress.append(cell.span)
+    span = cell.span
+    notes.progress.append(span)
+    status = _STATUSES.get(cell.text)
+    if status is not None:
+        return Mark(status, span)
     match = _MARK.fullmatch(plain(cell.text))
     status = MARKS.get(match[1], "unknown") if match else "unknown"
     if status == "unknown":
         said = f"`{cell.text}`" if cell.text else "an empty cell"
-        notes.add("marker-unknown", f"{said} is none of {_KNOWN_MARKS}; {consequence}", cell.span)
-        return Mark(status, cell.span)
-    line, column = cell.span.line, cell.span.column
+        notes.add("marker-unknown", f"{said} is none of {_KNOWN_MARKS}; {consequence}", span)
+        return Mark(status, span)
     start, end = cell.text.index("["), cell.text.rindex("]") + 1
-    return Mark(status, Span(line, column + start, line, column + end))
+    return Mark(status, Span(cell.line, cell.start + start, cell.line, cell.start + end))
 
 
 def section_of(document: Document, title: str) -> Heading | None:

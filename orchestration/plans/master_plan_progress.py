@@ -112,8 +112,8 @@ def _reference_lines(document: Document) -> Iterator[tuple[str, Span, Cell]]:
         for line in range(fence.start, fence.end):
             match = _REFERENCE.match(document.lines[line])
             if match is not None:
-                name, mark = (Span(line, match.start(group), line, match.end(group)) for group in (1, 2))
-                yield match[1], name, Cell(match[2], mark)
+                name = Span(line, match.start(1), line, match.end(1))
+                yield match[1], name, Cell(match[2], line, *match.span(2))
 
 
 def _check_reference(task: Task, mark: Mark, notes: Notes) -> None:

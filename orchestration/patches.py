@@ -1,0 +1,94 @@
+"""Which files a change touches: unified diffs, git's diffs, and the patch.json of seed 002's tool (`items[].path`)."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from .documents import Document, locate_json, read_json
+from .findings import Problem, Span
+
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_HEADER = re.compile(r"(?:---|\+\+\+) (.*)|(?:rename|copy) (?:from|to) (.*)|diff --git (.*)")
+_ESCAPE = re.compile(rb"\\(?:([0-7]{3})|(.))")
+_LETTERS = {b"t": b"\t", b"n": b"\n", b"r": b"\r", b'"': b'"', b"\\": b"\\"}
+
+
+def read_patch(text: str) -> Document:
+    """`{files: [path, …]}` of a change, each path once, without the `a/` and `b/` of diffs, `..` resolved.
+
+    A path that leaves the tree begins with "..", so that no list of planned files has it.
+    """
+    if text.lstrip().startswith("{"):
+        return _items(text)
+    names = (posixpath.normpath(name) for name in _headers(text) if name and name != "/dev/null")
+    return Document({"files": list(dict.fromkeys(names))}, (), True)
+
+
+def _items(text: str) -> Document:
+    document = read_json(text)
+    if not document.readable:
+        return document
+    items: Any = document.data.get("items") if isinstance(document.data, dict) else None
+    if not isinstance(items, list):
+        return Document(None, (*document.problems, _wrong(text, ("items",), "items must be a list")), False)
+    for index, item in enumerate(items):
+        if not isinstance(item, dict) or not isinstance(item.get("path"), str) or not item["path"]:
+            said = f"item {index + 1} has no path, so the change cannot be told"
+            return Document(None, (*document.problems, _wrong(text, ("items", index), said)), False)
+    paths = dict.fromkeys(posixpath.normpath(item["path"]) for item in items)
+    return document._replace(data={"files": list(paths)})
+
+
+def _wrong(text: str, path: tuple[str | int, ...], message: str) -> Problem:
+    return Problem("artifact-invalid", message, locate_json(text, path) or Span(0, 0, 0, 1))
+
+
+def _headers(text: str) -> Iterator[str]:
+    """The names in header lines. Lines of a hunk are counted over, so that none of them looks like a header."""
+    old = new = 0
+    for line in text.splitlines():
+        if old > 0 or new > 0:
+            old -= line[:1] in ("-", " ", "")
+            new -= line[:1] in ("+", " ", "")
+            continue
+        hunk = _HUNK.match(line)
+        if hunk:
+            old, new = (int(count) if count else 1 for count in hunk.groups())
+            continue
+        header = _HEADER.match(line)
+        if header:
+            yield from _names(*header.groups())
+
+
+def _names(marked: str | None, moved: str | None, git: str | None) -> Iterator[str]:
+    if moved is not None:
+        yield _unquoted(moved)
+    elif marked is not None:
+        yield _unprefixed(_unquoted(marked.split("\t")[0]))
+    elif git is not None:
+        # "a/NAME b/NAME" with equal names; a rename says more in lines of its own.
+        half = len(git) // 2
+        left, right = git[:half], git[half + 1 :]
+        if git[half : half + 1] == " " and _unprefixed(_unquoted(left)) == _unprefixed(_unquoted(right)):
+            yield _unprefixed(_unquoted(right))
+
+
+def _unprefixed(name: str) -> str:
+    return name[2:] if name[:2] in ("a/", "b/") else name
+
+
+def _unquoted(name: str) -> str:
+    """A name as git writes it: in quotes with C escapes, octal ones for the bytes of UTF-8, when it is unusual."""
+    name = name.strip()
+    if len(name) < 2 or name[0] != '"' or name[-1] != '"':
+        return name
+    raw = _ESCAPE.sub(_byte, name[1:-1].encode("utf-8"))
+    return raw.decode("utf-8", "replace")
+
+
+def _byte(match: re.Match[bytes]) -> bytes:
+    octal, letter = match.groups()
+    return bytes([int(octal, 8) & 255]) if octal else _LETTERS.get(letter, letter)
