@@ -75,7 +75,8 @@ def _syntax(source: str, offset: int, message: str) -> tuple[int, str]:
         return max(len(source.rstrip()) - 1, 0), _early(source, message)
     if unexpected is None:
         return offset, message
-    word = unexpected[1].strip().strip("'") if not unreadable else unreadable[1].strip()
+    word = unexpected[1].strip()
+    word = word[1:-1] if word[:1] == word[-1:] == "'" and len(word) > 2 else word
     meant = _FOREIGN.get(word) or _FOREIGN.get(_word_before(source, offset))
     return offset, f"{word!r} is not expected here" + (f"; write {meant}" if meant else "")
 

@@ -18,7 +18,7 @@ _TASK_FIELDS = (
     "id", "number", "title", "stage", "done", "status", "file", "type",
     "depends_on", "parallel_with", "files", "requires_ux_dx_review",
 )  # fmt: skip
-_STAGE_FIELDS = ("id", "title", "done", "total", "line")
+_STAGE_FIELDS = ("id", "title", "done", "total", "complete", "line")
 _LISTS = frozenset("tasks gates phases files manual_criteria depends_on parallel_with".split())
 # Functions whose patterns are of records, or of stages; of those of tasks the position of the tasks' pattern.
 _OF_RECORDS = frozenset("records records_since count count_since newest verdicts".split())

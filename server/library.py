@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files as resources
 
-from ..orchestration.definition import InvalidWorkflow, Reading, Source
+from ..orchestration.definition import InvalidWorkflow, Reading, Source, read_branch
 from ..orchestration.discovery import Definition
 from ..orchestration.files import Files, glob
 from ..orchestration.findings import Finding, Problem, finding
@@ -38,9 +39,16 @@ def _built_in(name: str) -> Workflow:
     return build(*load_branch(built_in_sources()[name]), trusted=True)
 
 
+_RUNS = re.compile(r"^runs:.*?(?=^\S)", re.M | re.S)
+
+
 @cache
 def _built_in_folders(name: str) -> tuple[str, ...]:
-    return folders_of(load_branch(built_in_sources()[name])[0])
+    """Where its runs are, read from that one part of it: most roots have runs of one workflow only."""
+    path, text = built_in_sources()[name]
+    found = _RUNS.search(text)
+    assert found, f"{path} has no runs"
+    return folders_of(read_branch(Source(path, found[0])))
 
 
 @dataclass
