@@ -162,7 +162,7 @@ def _outlines(lines: list[str]) -> Iterator[str]:
     for line in lines:
         if words := (not reached and _CODE_WORDS.fullmatch(line)) or _WORDS.fullmatch(line):
             # The delimiter row of a table can look like a list item or the underline of a heading.
-            yield "x" if is_delimiter(line) else f"{words[1]}x"
+            yield "x" if not words[1] or is_delimiter(line) else f"{words[1]}x"
         else:
             reached = bool(line.strip(" \t")) and (reached or not _CLOSED.fullmatch(line))
             yield line.encode("ascii", "replace").decode("ascii")

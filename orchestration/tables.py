@@ -14,7 +14,8 @@ from typing import NamedTuple
 from .findings import Span
 from .markdown import BULLET, FIELD, HIDDEN, INDENTED, LAZY, TEXT, Document, is_delimiter, within
 
-_FRAME = "| \t"
+# What can stand before the first letter of a row.
+_FRAME = "|: \t\v\f\x1c\x1d\x1e\x1f"
 _TICKS = re.compile(r"`+")
 
 
@@ -40,10 +41,6 @@ class Parts(NamedTuple):
     line: int
     start: int
     texts: list[str]
-
-    def text(self, index: int) -> str:
-        """The text of the cell at an index, "" beyond the row."""
-        return self.texts[index].strip().replace("\\|", "|") if 0 <= index < len(self.texts) else ""
 
     def cell(self, index: int) -> Cell | None:
         """The cell at an index, None beyond the row."""
@@ -136,7 +133,8 @@ def _rows(document: Document, number: int, header: tuple[Cell, ...]) -> tuple[li
     rows: list[Row] = []
     # The header stands two lines above the first row.
     title = _squeezed(document.lines[number - 2])
-    initial = title.lstrip("|")[:1]
+    initial = title.lstrip(_FRAME)[:1]
+    unsure = {"", "-", initial, initial.upper()}
     below_blank = False
     end = number
     while number < len(document.lines):
@@ -149,9 +147,10 @@ def _rows(document: Document, number: int, header: tuple[Cell, ...]) -> tuple[li
             break
         elif ordinary or _is_row(document, number):
             end = number + 1
-            # A look at one letter spares most rows the comparison with the header.
-            repeated = line.lower().lstrip(_FRAME)[:1] == initial and _squeezed(line) == title
-            if not repeated and not is_delimiter(line):
+            # A look at one letter spares most rows the closer looks.
+            first = line.lstrip(_FRAME)[:1]
+            work = first.isascii() and first not in unsure
+            if work or not (is_delimiter(line) or _squeezed(line) == title):
                 rows.append(Row(number, line, len(header)))
             below_blank = False
         number += 1

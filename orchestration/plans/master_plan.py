@@ -15,11 +15,12 @@ from .. import markdown
 from ..files import digest_of
 from ..findings import Severity, Span
 from ..markdown import Document, Heading
-from ..tables import Parts, Row, Table, tables
+from ..tables import tables
 from ..wording import plain
 from . import Plan, Stage, Task
-from .master_plan_cells import PHASE, Notes, columns_of, file_in, mark_in, text_of
+from .master_plan_cells import PHASE, Notes, Titled, columns_of
 from .master_plan_progress import header_status, progress_count, with_references, with_summaries
+from .master_plan_rows import TaskTable, ordinary_rows, task_table, tasks_in
 from .master_plan_task import read_task
 
 __all__ = ["read", "read_task"]
@@ -29,8 +30,6 @@ _EFFORT = re.compile(r"(?i)\([ \t]*(?:~?\d|[sml]\b|xl\b)[^()]*\)$")
 _NUMBERED = re.compile(
     r"(?i)(?:(?:stage|part|step|milestone|sprint)[ \t]+)?(\d+(?:\.\d+)*)[.:)]?[ \t]+(\S.*)"
 )
-_DIGITS = re.compile(r"\d+")
-_TRAILING_DIGITS = re.compile(r"(?<!\d)\d+$")
 _TITLE_TAIL = re.compile(r"(?i)[ \t]+[-–—:]+[ \t]+master plan\b.*$")
 
 
@@ -42,13 +41,18 @@ def read(text: str) -> Plan | None:
     of its table's first title. Problems are in the order of the text.
     """
     document = markdown.read(text, rescue=True)
-    every = list(tables(document))
-    if not any(_columns(table) for table in every):
+    every = [Titled(table, columns_of(table)) for table in tables(document)]
+    owned = [found for table in every if (found := task_table(table))]
+    if not owned:
         return None
     notes = Notes([], [])
     _note_damage(document, notes)
     fields = list(markdown.fields(document))
-    stages = [_stage(group, notes) for group in _groups(document, every, notes)]
+    ordinary = ordinary_rows(owned)
+    stages = [
+        Stage(group.id, group.title, group.span, tuple(tasks_in(group.tables, group.id, ordinary, notes)))
+        for group in _groups(document, owned, notes)
+    ]
     stages = with_summaries(document, every, stages, notes)
     stages = with_references(document, stages, notes)
     _check_names(stages, notes)
@@ -74,35 +78,16 @@ def _note_damage(document: Document, notes: Notes) -> None:
 # --- stages
 
 
-class _Columns(NamedTuple):
-    id: int
-    file: int
-    status: int
-    title: int
-    type: int
-
-
-_Owned = list[tuple[Table, _Columns]]
-
-
 class _Group(NamedTuple):
     """The task tables of one stage. `id` is "" until it is given the next number."""
 
     id: str
     title: str
     span: Span
-    tables: _Owned
+    tables: list[TaskTable]
 
 
-def _columns(table: Table) -> _Columns | None:
-    names = columns_of(table)
-    if not {"task id", "file", "status"} <= names.keys():
-        return None
-    optional = (names.get("description", -1), names.get("type", -1))
-    return _Columns(names["task id"], names["file"], names["status"], *optional)
-
-
-def _groups(document: Document, every: Sequence[Table], notes: Notes) -> list[_Group]:
+def _groups(document: Document, every: Sequence[TaskTable], notes: Notes) -> list[_Group]:
     """The stages in order: `## Phase N` headings, and any other heading that holds task tables.
 
     Tables under one heading, or under headings of one phase number, are one stage, so that a stage is
@@ -111,7 +96,7 @@ def _groups(document: Document, every: Sequence[Table], notes: Notes) -> list[_G
     groups: dict[str, _Group] = {}
     for heading, owned in _owners(document, every):
         if heading is None:
-            groups[""] = _Group("", "Tasks", owned[0][0].header[0].span, owned)
+            groups[""] = _Group("", "Tasks", owned[0].table.header[0].span, owned)
             continue
         phase = _phase(heading)
         key = f"phase {phase.id.lower()}" if phase else f"line {heading.span.line}"
@@ -126,24 +111,25 @@ def _groups(document: Document, every: Sequence[Table], notes: Notes) -> list[_G
     return _with_ids(groups)
 
 
-def _owners(document: Document, every: Sequence[Table]) -> Iterator[tuple[Heading | None, _Owned]]:
+def _owners(
+    document: Document, every: Sequence[TaskTable]
+) -> Iterator[tuple[Heading | None, list[TaskTable]]]:
     """(heading, its task tables) of every heading that is a stage or holds such tables, in order.
 
     The `## Phase N` heading above a table owns it, else the outermost one of another level, else the
     nearest heading; a table above all headings has none.
     """
-    owned: dict[Heading | None, _Owned] = {None: [], **{heading: [] for heading in document.headings}}
+    owned: dict[Heading | None, list[TaskTable]] = {None: []}
+    owned.update((heading, []) for heading in document.headings)
     path: list[Heading] = []
     number = 0
     for table in every:
-        while number < len(document.headings) and document.headings[number].span.line < table.span.line:
+        while number < len(document.headings) and document.headings[number].span.line < table.table.span.line:
             heading = document.headings[number]
             path = [*(above for above in path if above.level < heading.level), heading]
             number += 1
-        columns = _columns(table)
-        if columns is not None:
-            phases = sorted((h for h in path if _phase(h)), key=lambda heading: heading.level != 2)
-            owned[(phases or path[-1:] or [None])[0]].append((table, columns))
+        phases = sorted((h for h in path if _phase(h)), key=lambda heading: heading.level != 2)
+        owned[(phases or path[-1:] or [None])[0]].append(table)
     for heading, its in owned.items():
         phase = _phase(heading) if heading and heading.level == 2 else None
         if its or (phase and phase.sure):
@@ -192,56 +178,6 @@ def _with_ids(groups: dict[str, _Group]) -> list[_Group]:
             taken.add(number)
         named.append(group._replace(id=number))
     return named
-
-
-# --- tasks
-
-
-def _stage(group: _Group, notes: Notes) -> Stage:
-    tasks: list[Task] = []
-    for table, columns in group.tables:
-        for row in table.rows:
-            parts = row.parts()
-            # A row of nothing but empty cells is a gap, not work.
-            if any(map(str.strip, parts.texts)):
-                tasks.append(_task(row, parts, columns, f"{group.id}-row-{len(tasks) + 1}", group.id, notes))
-    return Stage(group.id, group.title, group.span, tuple(tasks))
-
-
-def _task(row: Row, parts: Parts, columns: _Columns, fallback: str, stage: str, notes: Notes) -> Task:
-    id_cell, file_cell, status_cell = (
-        parts.cell(columns.id),
-        parts.cell(columns.file),
-        parts.cell(columns.status),
-    )
-    file, file_span = file_in(file_cell, row) if file_cell else ("", None)
-    name = text_of(id_cell)
-    count = len(parts.texts)
-    if not (id_cell and file_cell and status_cell) or count > row.columns:
-        notes.add("task-unreadable", f"this row has {count} cells, its header {row.columns}", row.span)
-    elif not name:
-        notes.add("task-unreadable", "this row has no task id", id_cell.span)
-    elif not file:
-        notes.add("task-unreadable", "this row names no file", file_cell.span)
-    mark = mark_in(status_cell, "the task counts as not done", notes) if status_cell else None
-    return Task(
-        id=name or file.rpartition("/")[2].removesuffix(".md") or fallback,
-        number=_short(name, file) or fallback,
-        title=plain(parts.text(columns.title)),
-        stage=stage,
-        status=mark.status if mark else "unknown",
-        file=file,
-        type=plain(parts.text(columns.type)),
-        span=id_cell.span if id_cell and name else row.span,
-        mark=mark,
-        file_span=file_span,
-    )
-
-
-def _short(name: str, file: str) -> str:
-    """The number reports use: the digits that end the id, else those the file begins with, else the id."""
-    digits = _TRAILING_DIGITS.search(name) or _DIGITS.match(file.rpartition("/")[2])
-    return digits[0] if digits else name
 
 
 # --- checks of the whole

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..findings import Problem, Severity, Span
@@ -14,11 +15,18 @@ from . import MARKS, Mark
 MARK_OF = {status: f"[{mark}]" for mark, status in reversed(list(MARKS.items()))}
 PHASE = re.compile(r"(?i)phase[ \t]+(\d+(?:\.\d+)*[a-z]?|[a-z]|[ivx]+)(?![\w.]*\w)[ \t]*(.*)")
 
-_STATUSES = {f"[{mark}]": status for mark, status in MARKS.items()}
+STATUSES = {f"[{mark}]": status for mark, status in MARKS.items()}
 _KNOWN_MARKS = ", ".join(f"[{mark}]" for mark in MARKS)
 _MARK = re.compile(r"\[(.)\]")
 _LINK_TARGET = re.compile(r"\[([^\[\]]*)\]\(<?([^()<>\s]*)>?[^()]*\)")
 _NO_NAME = frozenset({"", "-", "–", "—", "n/a", "none", "tbd"})
+
+
+class Titled(NamedTuple):
+    """A table with its `columns_of`."""
+
+    table: Table
+    names: Mapping[str, int]
 
 
 class Notes(NamedTuple):
@@ -65,7 +73,7 @@ def mark_in(cell: Cell, consequence: str, notes: Notes) -> Mark:
     """The status a cell gives and the place of its brackets; of the whole cell when no mark is known."""
     span = cell.span
     notes.progress.append(span)
-    status = _STATUSES.get(cell.text)
+    status = STATUSES.get(cell.text)
     if status is not None:
         return Mark(status, span)
     match = _MARK.fullmatch(plain(cell.text))

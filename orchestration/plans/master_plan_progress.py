@@ -13,10 +13,10 @@ from dataclasses import replace
 
 from ..findings import Span
 from ..markdown import Document, Field
-from ..tables import Cell, Table
+from ..tables import Cell
 from ..wording import plain
 from . import Count, Mark, Stage, Task
-from .master_plan_cells import MARK_OF, PHASE, Notes, columns_of, mark_in, section_of, text_of
+from .master_plan_cells import MARK_OF, PHASE, Notes, Titled, mark_in, section_of, text_of
 
 _REFERENCE = re.compile(r"[ \t]*+(?:(?:\d+[.)]|[-*+])[ \t]++)?+(\S++)[ \t].*(\[[^\[\]]{0,3}\])")
 _PROGRESS = re.compile(r"(?<!\d)(\d{1,9})[ \t]*+/[ \t]*+(\d{1,9})(?!\d)")
@@ -25,7 +25,7 @@ _RADIO = re.compile(r"\[(.?)\]([^|\[\]]*)")
 
 
 def with_summaries(
-    document: Document, every: Sequence[Table], stages: list[Stage], notes: Notes
+    document: Document, every: Sequence[Titled], stages: list[Stage], notes: Notes
 ) -> list[Stage]:
     """The stages with their marks in the Progress Summary; a mark or count that is not so is drift."""
     section = section_of(document, "progress summary")
@@ -33,8 +33,7 @@ def with_summaries(
         return stages
     by_name = _stage_names(stages)
     found: dict[str, Mark] = {}
-    for table in every:
-        names = columns_of(table)
+    for table, names in every:
         inside = section.start <= table.span.line < section.end
         if inside and {"phase", "status"} <= names.keys() and "task id" not in names:
             for row in table.rows:
@@ -83,11 +82,14 @@ def _check_total(stage: Stage, cell: Cell | None, notes: Notes) -> None:
 
 def with_references(document: Document, stages: list[Stage], notes: Notes) -> list[Stage]:
     """The stages with each task's mark in the first fence under "Quick Reference"."""
+    lines = list(_reference_lines(document))
+    if not lines:
+        return stages
     tasks = [task for stage in stages for task in stage.tasks]
     by_name = {task.number.lower(): task for task in reversed(tasks)}
     by_name.update((task.id.lower(), task) for task in reversed(tasks))
     marks: dict[Span, Mark] = {}
-    for name, name_span, cell in _reference_lines(document):
+    for name, name_span, cell in lines:
         task = by_name.get(name.lower())
         if task is not None and task.span not in marks:
             marks[task.span] = mark_in(cell, "the task rows count", notes)
@@ -96,8 +98,6 @@ def with_references(document: Document, stages: list[Stage], notes: Notes) -> li
             notes.progress.append(cell.span)
             message = f"{name} stands in the Quick Reference but has no row in a task table"
             notes.add("status-drift", message, name_span)
-    if not marks:
-        return stages
     return [
         replace(stage, tasks=tuple(replace(task, reference=marks.get(task.span)) for task in stage.tasks))
         for stage in stages
