@@ -1,0 +1,67 @@
+"""Small roots on disk for the tests of the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+TASKS = ".ai-tools-chain/tasks"
+
+
+def needs(tool: str) -> str:
+    """The path of a system tool. Without it the test is not run, which fails where all have to run."""
+    found = shutil.which(tool)
+    return found if found else _not_run(tool)
+
+
+def _not_run(tool: str) -> NoReturn:
+    said = f"not run: needs {tool}"
+    if os.environ.get("REQUIRE_ALL"):
+        pytest.fail(said)
+    pytest.skip(said)
+
+
+def put(path: Path, content: str | dict[str, Any]) -> Path:
+    """Write a text or JSON file, its folders included."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = content if isinstance(content, str) else json.dumps(content)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def task(root: Path, name: str, ok: bool = True, **state: Any) -> Path:
+    """A task of the artifact pipeline whose plan was reviewed: it goes on to the code, or back to the plan."""
+    folder = root / TASKS / name
+    put(folder / "state.json", {"phase": "plan_review", **state})
+    put(folder / "planning/planning.ai.json", {"id": name})
+    put(folder / "review/plan-review.json", {"ok": ok})
+    return folder
+
+
+def loop(root: Path, **state: Any) -> Path:
+    """A loop of ten phases; it awaits a person, unless its queue is given."""
+    queue = [{"id": "WQ-1", "priority": "S0", "title": "broken", "status": "pending"}]
+    start = {"version": "2.0", "phase": "plan", "status": "running", "iteration": 1, "gates": {}}
+    put(root / ".claude/state/loop.state.json", {**start, "workQueue": queue, **state})
+    return root / ".claude/state"
+
+
+def plan(root: Path, name: str, tasks: int, done: int = 0) -> Path:
+    """A plan of one stage with many tasks, adopted by configuration; every task has its file."""
+    folder = root / ".orchestrator/tasks" / name
+    rows = [
+        f"| {n} | {name}-{n} | `{n:05}-step.md` | Step {n} | impl | [{'x' if n <= done else ' '}] |"
+        for n in range(1, tasks + 1)
+    ]
+    head = "| Order | Task ID | File | Description | Type | Status |\n|---|---|---|---|---|---|\n"
+    put(folder / "MASTER_PLAN.md", f"# {name}\n\n## Phase 1: All\n\n{head}" + "\n".join(rows) + "\n")
+    for n in range(1, tasks + 1):
+        (folder / f"{n:05}-step.md").write_text(f"# {n}. Step\n", encoding="utf-8")
+    put(root / ".phasekeeper/config.yaml", "parameters: {master-plan: {adoption: auto}}\n")
+    return folder
