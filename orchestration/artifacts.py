@@ -67,6 +67,7 @@ class Looked:
     parsed: dict[tuple[str, str], Any] = field(default_factory=dict)
     reads: dict[str, str] = field(default_factory=dict)
     _filled: dict[str, frozenset[str]] = field(default_factory=dict)
+    _lacking: dict[tuple[str, str, frozenset[str]], frozenset[str]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
     def read(self, path: str) -> File:
@@ -89,12 +90,16 @@ class Looked:
 
         One listing a folder answers for all names in it.
         """
+        memory = (run, what, names)
+        if memory in self._lacking:
+            return self._lacking[memory]
         if run not in self._filled:
             entries = self.files.list(run).items()
             self._filled[run] = frozenset(name for name, entry in entries if self.filled(f"{run}/{name}" if run else name, entry))
         doubtful = names - self._filled[run]
         missing = frozenset(name for name in doubtful if not self._present(run, name))
         self.reads[f"{run}: {what}"] = digest_of("\n".join(sorted(missing)))
+        self._lacking[memory] = missing
         return missing
 
     def filled(self, path: str, entry: Entry) -> bool:

@@ -29,11 +29,11 @@ from .files import digest_of
 from .findings import Finding, Problem, Severity, finding
 from .fold import fold
 from .guards import Outcome, did_you_mean
-from .plans import Task
+from .plans import Plan, Task
 from .schedule import Board, Schedule, arrange, dependency_problems
 from .sight import Seen, Sight
 from .snapshot import DEFINITION, Snapshot
-from .verdict import Override, Verdict, decide, granted
+from .verdict import Override, Verdict, decide, granted, override_of
 from .workflow import Phase, Question, Workflow
 
 
@@ -246,7 +246,7 @@ class _Dressing:
             return "current"
         if phase.detour:
             return "detour"
-        if phase.id in self.verdict.skipped or (phase.order < self.phase.order and phase.id in Override(self.sight).phases):
+        if phase.id in self.verdict.skipped or (phase.order < self.phase.order and phase.id in override_of(self.sight).phases):
             return "skipped"
         if phase.order < self.phase.order and phase.skip and self.sight.context.holds(phase.skip):
             return "skipped"
@@ -397,20 +397,28 @@ class _Dressing:
         plan = self.snapshot.plan
         if plan is None:
             return
-        tasks = self._looked_at()
-        for task, problem in dependency_problems(plan, tasks, self.snapshot.details):
-            path = f"{self.snapshot.run}/{task.file}" if self.snapshot.run else task.file
-            self.sight.findings.append(finding(problem, path if problem.span else self.snapshot.plan_path))
-        for task in tasks:
-            for problem in self.snapshot.details(task).problems:
-                self.sight.findings.append(finding(problem, f"{self.snapshot.run}/{task.file}" if self.snapshot.run else task.file))
+        tasks, memory = self._looked_at(), self.snapshot.memory
+        if memory.get("tasks looked at") != tasks:
+            memory["tasks looked at"], memory["task findings"] = tasks, _task_findings(plan, tasks, self.snapshot)
+        self.sight.findings += memory["task findings"]
 
     def _ordered(self, findings: Sequence[Finding]) -> tuple[Finding, ...]:
-        over = Override(self.sight)
+        over = override_of(self.sight)
         marked = [replace(f, overridden=True) if _is_overridden(f, over, self.verdict) else f for f in findings]
         order = list(Severity)
         unique = dict.fromkeys(marked)
         return tuple(sorted(unique, key=lambda f: (f.path, f.span or (0, 0, 0, 0), order.index(f.severity), f.code)))
+
+
+def _task_findings(plan: Plan, tasks: Sequence[Task], snapshot: Snapshot) -> list[Finding]:
+    """What is wrong with task files: their dependencies, and whatever their reader found."""
+
+    def path(task: Task) -> str:
+        return f"{snapshot.run}/{task.file}" if snapshot.run else task.file
+
+    wrong = dependency_problems(plan, tasks, snapshot.details)
+    found = [finding(p, path(task) if p.span else snapshot.plan_path) for task, p in wrong]
+    return found + [finding(p, path(task)) for task in tasks for p in snapshot.details(task).problems]
 
 
 def _is_overridden(found: Finding, over: Override, verdict: Verdict) -> bool:

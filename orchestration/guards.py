@@ -66,6 +66,7 @@ class Context:
         # The newest records that each fact looked at, for its evidence.
         self.touched: dict[str, list] = {}
         self._touching: list = []
+        self._seen: dict[int, tuple[Outcome, list]] = {}
         self._resolve = resolve
         self._sets: list[list] = []
         self._activation = language.environment.Activation(dict(variables))
@@ -73,12 +74,19 @@ class Context:
     # ---- evaluating
 
     def value(self, expression: Expression) -> Outcome:
-        """What the expression comes to. Never raises."""
-        token = EVALUATION.set(self)
-        try:
-            return expression.run(self._activation)
-        finally:
-            EVALUATION.reset(token)
+        """What the expression comes to, computed once. Never raises."""
+        seen = self._seen.get(id(expression))
+        if seen is None:
+            outer, self._touching = self._touching, []
+            token = EVALUATION.set(self)
+            try:
+                outcome = expression.run(self._activation)
+            finally:
+                EVALUATION.reset(token)
+            seen = self._seen[id(expression)] = (outcome, self._touching)
+            self._touching = outer
+        self._touching += seen[1]
+        return seen[0]
 
     def holds(self, guard: Expression | None) -> bool:
         """Whether a guard is exactly true; no guard at all holds."""
@@ -150,10 +158,8 @@ class Context:
 
     def touching(self, expression: Expression) -> list:
         """The records that the expression itself looks at, the facts in it left out."""
-        outer, self._touching = self._touching, []
         self.value(expression)
-        found, self._touching = self._touching, outer
-        return found
+        return self._seen[id(expression)][1]
 
     def evidence(self, expression: Expression) -> list[tuple[tuple[str, ...], Outcome]]:
         """(path, outcome) of what the expression read, each path once, in the order of the text."""

@@ -40,6 +40,7 @@ class Sight:
         self.trace: list[Seen] = []
         self.phase: str | None = None
         self.next_step: str | None = None
+        self.override: object = None
         self._listed: dict[str, Held] = {}
         self.context = Context(
             workflow.language, self._variables(), self._resolve, self._index(), snapshot.tasks

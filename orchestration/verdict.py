@@ -75,11 +75,19 @@ class Override:
         return self.record is not None and self.stage in ("", sight.stage)
 
 
+def override_of(sight: Sight) -> Override:
+    """The sight's override, looked for once."""
+    if sight.override is None:
+        sight.override = Override(sight)
+    assert isinstance(sight.override, Override)
+    return sight.override
+
+
 class _Decision:
     def __init__(self, sight: Sight):
         self.sight = sight
         self.workflow: Workflow = sight.workflow
-        self.override = Override(sight)
+        self.override = override_of(sight)
         self.raw: str | None = None
         self.inferred = False
         self.overridden = False
