@@ -39,7 +39,7 @@ class Compiler:
     def __init__(self, reading: Reading, trusted: bool):
         self.reading = reading
         self.trusted = trusted
-        self.language = Language({}, {})
+        self.language = self.effects = Language({}, {})
         self.places: dict[int, Placed] = {}
         self.count = 0
 
@@ -106,13 +106,13 @@ class Compiler:
         check_names(raw, self.reading)
         self.language = Language(self._variables(raw), self._facts(raw), trusted=self.trusted)
         values = self._values(raw.get("values", {}))
+        self.effects = self.language.with_edits({"step": "string", "now": "timestamp"})
         artifacts = {name: self._artifact(name, entry) for name, entry in raw.get("artifacts", {}).items()}
         phases = {
             str(name): self._phase(str(name), order, entry)
             for order, (name, entry) in enumerate(raw["phases"].items())
         }
         check_references(raw, self.reading)
-        effects_language = self.language.with_edits({"step": "string", "now": "timestamp"})
         runs = raw["runs"]
         return Workflow(
             name=str(raw["workflow"]),
@@ -120,7 +120,7 @@ class Compiler:
             digest=digest,
             source=branch.source,
             language=self.language,
-            effects_language=effects_language,
+            effects_language=self.effects,
             at=tuple(map(str, runs["at"])),
             marker=tuple(map(self._marker_test, runs["marker"].get("any") or [runs["marker"]])),
             phases=phases,
@@ -145,7 +145,7 @@ class Compiler:
             gates=tuple(self._gate(str(n), e) for n, e in raw.get("gates", {}).items()),
             progress=self._progress(raw.get("progress")),
             notes=tuple(self._note(str(n), e) for n, e in raw.get("notes", {}).items()),
-            effects=self._effects(raw.get("effects", {}), effects_language),
+            effects=self._effects(raw.get("effects", {})),
             places=self.places,
             keys=dict(_keys(raw)),
         )
@@ -225,6 +225,7 @@ class Compiler:
             self.reading.wrong(entry["at"], "a rule needs one of to, act, wait, stop, ask or warn")
         if len(outcomes) > 1 and outcomes != ["to", "act"]:
             self.reading.wrong(entry["at"], f"a rule has one outcome, this one has {' and '.join(outcomes)}")
+        writes = entry.get("set", {})
         return Rule(
             where=where,
             place=entry["at"].place,
@@ -236,7 +237,7 @@ class Compiler:
             stop=str(entry.get("stop", "")),
             ask=str(entry.get("ask", "")),
             warn=str(entry.get("warn", "")),
-            set={str(path): self.expression(value) for path, value in entry.get("set", {}).items()},
+            set={str(path): self.expression(value, None, self.effects) for path, value in writes.items()},
         )
 
     def _phase(self, name: str, order: int, entry: dict) -> Phase:
@@ -336,7 +337,8 @@ class Compiler:
             one_of=tuple(one_of) if isinstance(one_of, list) else (),
             source=self.expression(entry.get("from")),
         )
-        why = "one_of is a list of words" if one_of is not None and not one_of else _bad_parameter(parameter)
+        empty = one_of is not None and not parameter.one_of
+        why = "one_of is a list of words" if empty else _bad_parameter(parameter)
         if why:
             self.reading.wrong(name, f"parameter {name}: {why}")
         return parameter
@@ -381,27 +383,25 @@ class Compiler:
             journal=str(entry.get("journal", "")),
         )
 
-    def _effects(self, raw: Mapping[Text, list[dict]], language: Language) -> dict[str, tuple[Write, ...]]:
+    def _effects(self, raw: Mapping[Text, list[dict]]) -> dict[str, tuple[Write, ...]]:
         return {
-            str(event): tuple(write for group in groups for write in self._writes(group, language))
+            str(event): tuple(write for group in groups for write in self._writes(group))
             for event, groups in raw.items()
         }
 
-    def _writes(self, group: Mapping[Text, Text], language: Language) -> Iterator[Write]:
-        by_name = {str(key): (key, value) for key, value in group.items()}
+    def _writes(self, group: Mapping[Text, Text]) -> Iterator[Write]:
+        by_name = {str(key): value for key, value in group.items()}
         if "file" in by_name:
-            kind = "append" if "append" in by_name else "create"
-            if kind not in by_name:
-                self.reading.wrong(by_name["file"][1], "a file is written by create or append")
+            kind = next((verb for verb in ("create", "append") if by_name.keys() == {"file", verb}), None)
+            if kind is None:
+                said = "a file is written by create or append, and by nothing beside it"
+                self.reading.wrong(by_name["file"], said)
                 return
-            yield Write(
-                self.template(by_name["file"][1], language),
-                self.expression(by_name[kind][1], None, language),
-                kind,
-            )
+            path = self.template(by_name["file"], self.effects)
+            yield Write(path, self.expression(by_name[kind], None, self.effects), kind)
             return
         for path, value in group.items():
-            yield Write(self.template(path, language), self.expression(value, None, language))
+            yield Write(self.template(path, self.effects), self.expression(value, None, self.effects))
 
 
 REQUIRED_TYPES = ("any", "bool", "int", "number", "string", "list", "map")

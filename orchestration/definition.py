@@ -94,7 +94,7 @@ def _located(node: Node, source: str) -> Node:
         return node
     lines = source.split("\n", node.span.line)
     start = len(source) - len(lines[-1]) + node.span.column
-    style = source[start] if source[start : start + 1] in ("'", '"') else ""
+    style = source[start] if source[start] in "'\"|>" else ""
     return node._replace(start=start, style=style)
 
 
@@ -135,11 +135,18 @@ def read_branch(source: Source) -> Branch:
 
 
 def _hinted(problem: Problem) -> Problem:
-    """YAML takes `!x`, `*x` and `&x` for its own; who writes an expression means something else."""
-    signs = {"tags are": "!", "aliases are": "*", "anchors are": "&"}
-    sign = next((sign for start, sign in signs.items() if problem.message.startswith(start)), "")
-    hint = f"; put quotes around an expression or text that begins with {sign}"
-    return problem._replace(message=problem.message + hint) if sign else problem
+    """YAML takes some signs of expressions for its own; who writes an expression means something else."""
+    hint = next((hint for start, hint in _HINTS.items() if problem.message.startswith(start)), "")
+    return problem._replace(message=problem.message + hint)
+
+
+_HINTS = {
+    "tags are": "; put quotes around an expression or text that begins with !",
+    "aliases are": "; put quotes around an expression or text that begins with *",
+    "anchors are": "; put quotes around an expression or text that begins with &",
+    "not valid YAML: did not find expected ','": "; put quotes around a whole expression that begins with quotes "
+    "or brackets, or holds ': ' or ' #'",
+}
 
 
 def _branch(node: Node, source: Source) -> Branch:
@@ -312,6 +319,7 @@ _READERS: dict[str, Callable[[Branch, Shape, Reading], object]] = {
 
 def _said(shape: Shape) -> str:
     plain = {
+        "word": "a word",
         "cel": "an expression",
         "template": "text",
         "text": "text",

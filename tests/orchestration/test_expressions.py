@@ -144,7 +144,11 @@ def told(source: str, want: str | None = None) -> list[tuple[int, str]]:
     [
         ("valid.plann", 0, "unknown name 'valid.plann'; did you mean 'valid.plan'?"),
         ("true && vlid.plan", 8, "unknown name 'vlid.plan'; did you mean 'valid.plan'"),
-        ("1 + limits.rounds.cont", 4, "unknown name 'limits.rounds.cont'; did you mean 'limits.rounds.count'?"),
+        (
+            "1 + limits.rounds.cont",
+            4,
+            "unknown name 'limits.rounds.cont'; did you mean 'limits.rounds.count'?",
+        ),
         ("ready && reday", 9, "unknown name 'reday'; did you mean 'ready'?"),
         ("1 + cuont({})", 4, "unknown name 'cuont'; did you mean 'count'?"),
         ("state.a.wher({'a': 1})", 8, "unknown name 'wher'; did you mean 'where'?"),
@@ -153,7 +157,11 @@ def told(source: str, want: str | None = None) -> list[tuple[int, str]]:
         ("ready && 1", 6, "&& does not take (bool, int)"),
         ("-ready", 0, "- does not take (bool)"),
         ("true || tasks('x') == []", 8, "tasks does not take (string)"),
-        ("ready ? 1 : 'x'", 6, "what stands before and behind the : must have one type, these are int, string"),
+        (
+            "ready ? 1 : 'x'",
+            6,
+            "what stands before and behind the : must have one type, these are int, string",
+        ),
         ("ready ==", 7, "the expression ends too early"),
         ("(ready", 5, "the expression ends too early, ')' is missing"),
         ("[1, 2", 4, "the expression ends too early, ']' is missing"),
@@ -213,7 +221,14 @@ def test_a_report_without_a_place_is_told_at_the_start():
 
 def test_values_may_use_each_other_in_any_order_and_get_their_types():
     made = Language({"state": "map"}, {})
-    sources = {"c": "b && a > 1", "b": "a == 2", "a": "1 + 1", "t": "b ? 'x' : 'y'", "n": "timestamp('2020-01-01T00:00:00Z')", "z": "null"}
+    sources = {
+        "c": "b && a > 1",
+        "b": "a == 2",
+        "a": "1 + 1",
+        "t": "b ? 'x' : 'y'",
+        "n": "timestamp('2020-01-01T00:00:00Z')",
+        "z": "null",
+    }
     assert made.infer(sources) == {}
     assert {name: made.facts[name] for name in sources} == {
         "a": "int", "b": "bool", "c": "bool", "t": "string", "n": "timestamp", "z": "null",

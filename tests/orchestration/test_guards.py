@@ -75,9 +75,7 @@ def error(source: str, state: Mapping[str, object] | None = None, **more) -> str
     return outcome.error
 
 
-TASKS = [
-    {"id": f"t-{n}", "title": f"T{n}", "stage": "1" if n < 3 else "2", "done": n == 0} for n in range(5)
-]
+TASKS = [{"id": f"t-{n}", "title": f"T{n}", "stage": "1" if n < 3 else "2", "done": n == 0} for n in range(5)]
 STAGES = [
     {"id": "1", "title": "One", "done": 3, "total": 3, "line": 1},
     {"id": "2", "title": "Two", "done": 0, "total": 2, "line": 5},
@@ -297,7 +295,9 @@ def test_two_threads_with_a_context_each_get_their_own_answers():
         start.wait()
         for turn in range(200):
             facts = {"limits.x.count": number}
-            found = context({"n": turn}, spoken, facts, steps(*[{"kind": "report"}] * number), tasks(TASKS[:number]))
+            found = context(
+                {"n": turn}, spoken, facts, steps(*[{"kind": "report"}] * number), tasks(TASKS[:number])
+            )
             got = found.value(guard)
             if got != Outcome(3 * number + turn):
                 wrong.append(got)

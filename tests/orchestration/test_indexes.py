@@ -1,0 +1,89 @@
+"""Patterns over records and tasks."""
+
+from __future__ import annotations
+
+import pytest
+
+from phasekeeper.orchestration.indexes import Index, Tasks, dig, matcher
+
+ITEMS = [
+    {"n": 0, "kind": "a", "done": True, "tags": ["x"]},
+    {"n": 1, "kind": "b", "done": False, "tags": []},
+    {"n": 2, "kind": "a", "done": False, "tags": []},
+    {"n": 3, "kind": "c", "done": 1, "tags": "['x']"},
+    {"n": 4, "kind": None, "done": 0.0, "tags": []},
+]
+
+
+def picked(pattern: dict) -> list[int]:
+    index = Index(ITEMS)
+    found = [item["n"] for item in index.pick(pattern)]
+    assert found == [item["n"] for item in ITEMS if matcher(pattern)(item)]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ({}, [0, 1, 2, 3, 4]),
+        ({"kind": "a"}, [0, 2]),
+        ({"kind": "a", "done": False}, [2]),
+        ({"kind": ["c", "a"]}, [0, 2, 3]),
+        ({"kind": ["a", "b", "a"], "done": [False]}, [1, 2]),
+        ({"kind": []}, []),
+        ({"done": True}, [0]),
+        ({"done": 1}, [3]),
+        ({"done": 1.0}, [3]),
+        ({"done": 0}, [4]),
+        ({"done": False}, [1, 2]),
+        ({"kind": "None"}, []),
+        ({"tags": "['x']"}, [3]),
+        ({"n": 1.0}, [1]),
+        ({"kind": "z"}, []),
+    ],
+)
+def test_a_list_stands_for_any_of_its_members_and_true_is_not_one(pattern: dict, expected: list[int]):
+    assert picked(pattern) == expected
+
+
+def test_a_field_that_no_item_has_matches_nothing():
+    assert Index(ITEMS).pick({"nothing": "a"}) == []
+    assert not matcher({"nothing": "a"})(ITEMS[0])
+    assert not matcher({"n": 0})("no map")
+
+
+def test_more_choices_than_items_cost_no_more_than_the_items():
+    wide = {"n": list(range(2000)), "kind": [f"k{n}" for n in range(2000)] + ["a"], "done": [True, False]}
+    assert picked(wide) == [0, 2]
+
+
+def test_what_stands_behind_the_newest_mark():
+    index = Index(ITEMS)
+    assert [item["n"] for item in index.since({"kind": "a"}, {"done": [1, False, 0]})] == [3, 4]
+    assert [item["n"] for item in index.since({"kind": "z"}, {"kind": "a"})] == [0, 2]
+
+
+def test_task_files_are_read_for_the_tasks_at_hand_or_for_all_once_a_pattern_asks_for_them():
+    asked: list[str] = []
+
+    def details(item) -> dict[str, object]:
+        asked.append(item["id"])
+        return {"files": "one" if item["id"] == "b" else "two"}
+
+    tasks = Tasks(Index([{"id": "a", "done": True}, {"id": "b", "done": True}]), (), details)
+    assert tasks.whole(tasks.pick({"id": "b"})) == [{"id": "b", "done": True, "files": "one"}]
+    assert asked == ["b"]
+    assert [task["id"] for task in tasks.pick({"files": "one"})] == ["b"]
+    assert [task["id"] for task in tasks.pick({"files": "two", "done": True})] == ["a"]
+    assert asked == ["b", "a", "b"]
+
+
+def test_no_plan_has_no_tasks_and_no_stage():
+    assert Tasks().pick({}) == []
+    assert Tasks().open_stage(frozenset(), frozenset()) == {}
+
+
+def test_a_dotted_path_leads_through_maps_only():
+    assert dig({"a": {"b": 1}}, "a.b") == 1
+    assert dig({"a": [1]}, "a.b") is None
+    assert dig({}, "a") is None
