@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,8 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from importlib.metadata import version
 
-        parser.exit(message=f"phasekeeper {version('phasekeeper')}\n")
+        sys.stdout.write(f"phasekeeper {version('phasekeeper')}\n")
+        parser.exit()
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -277,7 +277,8 @@ def _limits(e: Evaluation) -> Iterator[Line]:
 def _refused(before: str, entries: Iterable[tuple[str, str]]) -> Iterator[Line]:
     """What is not allowed, those with the same reason together."""
     for because, same in groupby(entries, key=lambda entry: entry[1]):
-        yield [Part(f"{before}{listed([action for action, _ in same], 12)} ({plain(because)})", "dim")]
+        actions = ["anything else" if action == "*" else action for action, _ in same]
+        yield [Part(f"{before}{listed(actions, 12)} ({plain(because)})", "dim")]
 
 
 def _evidence(evidence: Sequence[Evidence], indent: str) -> Iterator[Line]:

@@ -36,7 +36,7 @@ def put(path: Path, content: str | dict[str, Any]) -> Path:
 
 
 def task(root: Path, name: str, ok: bool = True, **state: Any) -> Path:
-    """A task of the artifact pipeline whose plan was reviewed: it goes on to the code, or back to the plan."""
+    """A task of the artifact pipeline with a reviewed plan: it goes on to the code, or back to the plan."""
     folder = root / TASKS / name
     put(folder / "state.json", {"phase": "plan_review", **state})
     put(folder / "planning/planning.ai.json", {"id": name})
