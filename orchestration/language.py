@@ -73,6 +73,11 @@ class Expression:
         return tuple(reads(self.source))
 
     @cached_property
+    def paths(self) -> tuple[tuple[str, ...], ...]:
+        """The paths of `reads`, each once."""
+        return tuple(dict.fromkeys(read.path for read in self.reads))
+
+    @cached_property
     def tree(self) -> Tree:
         """Its syntax tree, for checks of definitions; evaluation does not need one."""
         return decode(_bare().compile(self.source, disable_check=True).serialize())
@@ -198,6 +203,7 @@ class Language:
         private = _PRIVATE.search(masked(source))
         if private:
             raise BadExpression([(private.start(), f"unknown name {private[0]!r}")])
+        self._refuse_has(source)
         sets = {name for read in reads(source) for name in prefixes(read.path) if self.is_set(name)}
         program = self._checked(source, self._rewritten(source, sets))
         kind = _type_word(program.return_type())
@@ -206,6 +212,14 @@ class Language:
             as_set = self._as_set(source, sets)
             return Compiled(kind, as_set or program, as_set is not None)
         return Compiled(kind, program)
+
+    def _refuse_has(self, source: str) -> None:
+        """has(valid.A) and the like would be true whatever `valid.A` is."""
+        for read in reads(source) if "has" in source else ():
+            name = ".".join(read.path)
+            known = name in self.facts or name in self.variables
+            if known and len(read.path) > 1 and _HAS.search(source[: read.offset]):
+                raise BadExpression([(read.offset, f"has({name}) is always true; use {name}")])
 
     def _rewritten(self, source: str, sets: Collection[str], use: str = ELEMENTS) -> str:
         return rewritten(source, self._call, self.facts, sets, use)
@@ -249,6 +263,7 @@ class Language:
 
 # Names of the calls that stand for facts and sets; nobody writes them.
 _PRIVATE = re.compile(r"(?<![\w.])__\w+(?=\s*\()")
+_HAS = re.compile(r"(?<![\w.])has\s*\(\s*\Z")
 _SETS = re.compile(rf"\b(?:{'|'.join(SET_FUNCTIONS)})\b")
 _STRAY = "a single {0!r}; braces of maps cannot stand inside a template"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from .expression_tree import Tree, walk
-from .expressions import SET_FUNCTIONS, prefixes
+from .expressions import SET_FUNCTIONS
 from .faults import Fault, expressions
 from .findings import Severity
 from .guards import Expression
@@ -138,7 +138,9 @@ def _selected(workflow: Workflow) -> Iterator[Fault]:
                 close = did_you_mean(node.text, thing.fields)
                 yield Fault(expression, f"{thing.name} has no field {node.text!r}{close}", offset=node.offset)
             elif node.value is True and thing is _RECORD:
-                said = f"a record has every field: has(..{node.text}) is always true, compare it with '' or []"
+                said = (
+                    f"a record has every field: has(..{node.text}) is always true, compare it with '' or []"
+                )
                 yield Fault(expression, said, offset=node.offset)
 
 
@@ -151,7 +153,9 @@ def _known_values(workflow: Workflow) -> dict[str, Thing | None]:
     return known
 
 
-def _scoped(tree: Tree, names: Mapping[str, Thing | None]) -> Iterator[tuple[Tree, Mapping[str, Thing | None]]]:
+def _scoped(
+    tree: Tree, names: Mapping[str, Thing | None]
+) -> Iterator[tuple[Tree, Mapping[str, Thing | None]]]:
     """Every node with what the names in it are: a comprehension binds a name to the elements of its list."""
     yield tree, names
     inside = names
@@ -201,27 +205,9 @@ def _is_filter(loop: Tree) -> bool:
     return bool(appended) and all(node.kind == "name" and node.text == bound for node in appended)
 
 
-def _has_tests(workflow: Workflow) -> Iterator[Fault]:
-    """`has` of a name that is always there: valid.A, parameters.P, plan.done and the like."""
-    names = {name for name in workflow.language.names if "." in name}
-    for expression in expressions(workflow):
-        for node in walk(expression.tree):
-            path = _path(node) if node.kind == "select" and node.value is True else ()
-            name = next((name for name in prefixes(path) if name in names), "")
-            if name and name == ".".join(path):
-                yield Fault(expression, f"has({name}) is always true; use {name}", offset=node.offset)
-
-
-def _path(node: Tree) -> tuple[str, ...]:
-    if node.kind == "select":
-        return (*_path(node.children[0]), node.text)
-    return (node.text,) if node.kind == "name" else ("",)
-
-
 CHECKS: tuple[Callable[[Workflow], Iterator[Fault]], ...] = (
     _null_tests,
     _sizes,
     _patterns,
     _selected,
-    _has_tests,
 )

@@ -439,7 +439,7 @@ def test_evidence_is_what_stands_at_the_paths_that_were_read():
         "ok && valid.plan && state.a.b == 2 && state.a.c == 1 && state.l.exists(x, x == 1)"
         " && limits.x.count > 0"
     )
-    assert made.evidence(guard) == [
+    assert [(path, made.seen(path)) for path in guard.paths] == [
         (("ok",), Outcome(True)),
         (("valid", "plan"), Outcome(True)),
         (("state", "a", "b"), Outcome(2)),
