@@ -25,9 +25,8 @@ LISTS = ".orchestrator/tasks/lists"
 
 def test_the_wheel_holds_what_is_needed_and_nothing_else(wheel):
     names = {name for name in zipfile.ZipFile(wheel).namelist() if "/licenses/" not in name}
-    tracked = {
-        p.relative_to(EXAMPLES).as_posix() for p in EXAMPLES.rglob("*") if p.is_file() and p.suffix != ".pyc"
-    }
+    there = [p for p in EXAMPLES.rglob("*") if p.is_file() and p.suffix != ".pyc"]
+    examples = {p.relative_to(EXAMPLES).as_posix() for p in there}
     definitions = {p.name for p in (ROOT / "orchestration/workflows").glob("*.yaml")}
 
     assert {n.removeprefix("phasekeeper/examples/") for n in names if "/examples/" in n} == examples
@@ -44,23 +43,22 @@ def test_the_licence_comes_along(wheel):
 
 def test_the_program_runs_isolated_and_not_from_the_checkout(environment, root):
     code = "import phasekeeper.server.cli as c; print(c.__file__)"
-    where = subprocess.run(
-        [environment / "python", "-I", "-c", code], capture_output=True, text=True, cwd=ROOT
-    )
-    assert Path(where.stdout.strip()).is_relative_to(environment.parent)
+    assert Path(isolated(environment, "-c", code, cwd=ROOT).stdout.strip()).is_relative_to(environment.parent)
+    version = isolated(environment, "-m", "phasekeeper", "--version", cwd=root)
+    assert version.stdout.startswith("phasekeeper ")
 
-    module = [environment / "python", "-I", "-m", "phasekeeper", "--version"]
-    assert subprocess.run(module, capture_output=True, text=True, cwd=root).stdout.startswith("phasekeeper ")
+
+def isolated(environment: Path, *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([environment / "python", "-I", *words], capture_output=True, text=True, cwd=cwd)
 
 
 def test_importing_the_package_imports_no_engine(environment, root):
     code = (
-        "import sys, phasekeeper; print([m for m in sys.modules if m.startswith(('phasekeeper.', 'yaml', 'cel'))]);"
-        "print(phasekeeper.steps(phasekeeper.load_workflow('component-design'))[0], len(dir(phasekeeper)) > 8)"
+        "import sys, phasekeeper as p;"
+        "print([m for m in sys.modules if m.startswith(('phasekeeper.', 'yaml', 'cel'))]);"
+        "print(p.steps(p.load_workflow('component-design'))[0], 'evaluate' in dir(p))"
     )
-    done = subprocess.run(
-        [environment / "python", "-I", "-c", code], capture_output=True, text=True, cwd=root
-    )
+    done = isolated(environment, "-c", code, cwd=root)
     assert done.stdout.splitlines() == ["[]", "Initialize True"], done.stderr
 
 
@@ -76,13 +74,8 @@ def test_the_demo_works_from_the_wheel(run: Run, root: Path):
 
 
 def git(*words: object, cwd: Path) -> None:
-    identity = {
-        "GIT_AUTHOR_NAME": "a",
-        "GIT_AUTHOR_EMAIL": "a@b",
-        "GIT_COMMITTER_NAME": "a",
-        "GIT_COMMITTER_EMAIL": "a@b",
-    }
-    bare = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    who = {f"GIT_{role}_{what}": "a@b" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    env = {**os.environ, **who, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
     subprocess.run(
         [needs("git"), *map(str, words)],
         cwd=cwd,
