@@ -123,6 +123,13 @@ class Looked:
             self.parsed[key] = parse(file.text or "")
         return self.parsed[key]
 
+    def span(self, held: Held, path: Sequence[str]) -> Span | None:
+        """Where a value of a file stands; looked for once for each content."""
+        key = (f"span of {held.kind}", "\0".join((self.reads.get(held.path, ""), *path)))
+        if key not in self.parsed:
+            self.parsed[key] = held.span(path)
+        return self.parsed[key]
+
     def tell(self, path: str, code: str, message: str, span: Span | None = None, **more: Any) -> None:
         found = finding(Problem(code, message, span), path)
         self.findings.append(replace(found, **more) if more else found)

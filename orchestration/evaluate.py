@@ -26,6 +26,7 @@ from .evaluation import (
     Suggestion,
 )
 from .files import digest_of
+from .evidence import Witness
 from .findings import Finding, Problem, Severity, finding
 from .fold import fold
 from .guards import Outcome, did_you_mean
@@ -74,6 +75,7 @@ class _Dressing:
         self.phase = self.workflow.phases.get(verdict.phase or "")
         self.schedule = Schedule()
         self.handed: Phase | None = None
+        self.witness = Witness(sight)
         sight.next_step = verdict.act or verdict.to or ("complete" if verdict.status == "complete" else verdict.kind)
 
     def evaluation(self, report_findings: Sequence[Finding]) -> Evaluation:
@@ -203,7 +205,7 @@ class _Dressing:
         inferred = ()
         if not isinstance(self.workflow.phase, tuple) and self.phase and not self.verdict.guards:
             inferred = (self.workflow.phase,)
-        return (*self.sight.evidence(*self.verdict.guards, *inferred), *self.verdict.extra)
+        return (*self.witness.of(*self.verdict.guards, *inferred), *self.verdict.extra)
 
     def _allowed(self) -> tuple[str, ...]:
         names = [self.verdict.to] if self.verdict.kind in ("advance", "regress", "stay") else []
@@ -259,7 +261,7 @@ class _Dressing:
             return gate
         declared = next(g for g in self.workflow.gates if g.id == gate.id)
         pairs = zip(gate.criteria, declared.criteria, strict=True)
-        criteria = tuple(CriterionState(c.text, c.met, self.sight.evidence(d.when)) for c, d in pairs)
+        criteria = tuple(CriterionState(c.text, c.met, self.witness.of(d.when)) for c, d in pairs)
         return replace(gate, criteria=criteria)
 
     def _limit(self, name: str) -> LimitState:

@@ -8,6 +8,7 @@ from typing import Any
 
 from .evaluate import Steps
 from .evaluation import evidence_json
+from .evidence import Witness
 from .findings import Evidence
 from .sight import Seen
 
@@ -31,18 +32,19 @@ class Looked:
 def explain(steps: Steps) -> tuple[Looked, ...]:
     """What was looked at, in the order of evaluation, each place once."""
     rule = steps.verdict.rule
+    witness = Witness(steps.sight)
     out: dict[str, Looked] = {}
     for seen in steps.trace:
         if seen.where not in out:
-            out[seen.where] = _looked(steps, seen, rule is not None and seen.where == rule.where)
+            out[seen.where] = _looked(witness, seen, rule is not None and seen.where == rule.where)
     if rule is not None and rule.where not in out:
         out[rule.where] = Looked(rule.where, "", True, None, "always fits", (), True)
     return tuple(out.values())
 
 
-def _looked(steps: Steps, seen: Seen, decided: bool) -> Looked:
+def _looked(witness: Witness, seen: Seen, decided: bool) -> Looked:
     expression = seen.expression
-    evidence = steps.sight.evidence(expression) if expression else ()
+    evidence = witness.of(expression) if expression else ()
     source = " ".join(expression.source.split()) if expression else ""
     value = seen.outcome.value
     shown = value if isinstance(value, (bool, int, float, str)) or value is None else None

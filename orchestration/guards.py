@@ -66,7 +66,8 @@ class Context:
         # The newest records that each fact looked at, for its evidence.
         self.touched: dict[str, list] = {}
         self._touching: list = []
-        self._seen: dict[int, tuple[Outcome, list]] = {}
+        # By id(): the expression is kept, so that no other can come to stand at its place in memory.
+        self._seen: dict[int, tuple[Expression, Outcome, list]] = {}
         self._resolve = resolve
         self._sets: list[list] = []
         self._activation = language.environment.Activation(dict(variables))
@@ -83,10 +84,10 @@ class Context:
                 outcome = expression.run(self._activation)
             finally:
                 EVALUATION.reset(token)
-            seen = self._seen[id(expression)] = (outcome, self._touching)
+            seen = self._seen[id(expression)] = (expression, outcome, self._touching)
             self._touching = outer
-        self._touching += seen[1]
-        return seen[0]
+        self._touching += seen[2]
+        return seen[1]
 
     def holds(self, guard: Expression | None) -> bool:
         """Whether a guard is exactly true; no guard at all holds."""
@@ -159,12 +160,11 @@ class Context:
     def touching(self, expression: Expression) -> list:
         """The records that the expression itself looks at, the facts in it left out."""
         self.value(expression)
-        return self._seen[id(expression)][1]
+        return self._seen[id(expression)][2]
 
-    def evidence(self, expression: Expression) -> list[tuple[tuple[str, ...], Outcome]]:
-        """(path, outcome) of what the expression read, each path once, in the order of the text."""
-        seen = dict.fromkeys(read.path for read in expression.reads)
-        return [(path, self.seen(path)) for path in seen]
+    def fact_in(self, path: tuple[str, ...]) -> str:
+        """The longest fact that a path begins with, "" when it begins with none."""
+        return next((name for name in prefixes(path) if name in self.language.facts), "")
 
     def seen(self, path: tuple[str, ...]) -> Outcome:
         """What stands at a path that an expression reads."""

@@ -47,12 +47,24 @@ class Checkbox(NamedTuple):
 
 
 class Field(NamedTuple):
-    """A line `**Key**: value`, bulleted or not. `value` keeps its emphasis."""
+    """A line `**Key**: value`, bulleted or not. `value` keeps its emphasis.
+
+    The places are kept as columns, because few fields are ever asked for their span.
+    """
 
     key: str
     value: str
-    key_span: Span
-    value_span: Span
+    line: int
+    key_start: int
+    value_start: int
+
+    @property
+    def key_span(self) -> Span:
+        return Span(self.line, self.key_start, self.line, self.key_start + len(self.key))
+
+    @property
+    def value_span(self) -> Span:
+        return Span(self.line, self.value_start, self.line, self.value_start + len(self.value))
 
 
 class Fence(NamedTuple):
@@ -114,6 +126,13 @@ FIELD = re.compile(
 _LIST_MARK = re.compile(r"[ \t]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?+")
 _KEY_LENGTH = 160
 _FRONT_KEY = re.compile(r"[A-Za-z_][\w-]*[ \t]*:")
+# A text of nothing but words, items of lists and headings, as many are: no line can quote, hide or
+# underline another. Its words may have code spans, but no escapes, and define no link.
+_FLAT_LINE = (
+    r"(?:#{1,6} [^\n]*+| {0,3}(?:(?:[-*+]|\d{1,9}[.)]) {1,4})?[*_]*+(?=[^\s*+\-#=_0-9.)~])(?!\[[^\]\n]*+\]:)"
+    r"(?:[^<>`\\\n]++|`[^<>`\\\n]++`)*+| *+)"
+)
+_FLAT = re.compile(rf"(?:{_FLAT_LINE}\n)*+{_FLAT_LINE}")
 
 
 def read(text: str, *, rescue: bool = False) -> Document:
@@ -123,6 +142,8 @@ def read(text: str, *, rescue: bool = False) -> Document:
     below it; without, everything below it stays quoted, so that nothing quoted counts as said.
     """
     lines = split_lines(text)
+    if _FLAT.fullmatch("\n".join(lines)):
+        return _flat(lines)
     conflict = _conflict(lines)
     skeleton = _skeleton(lines, conflict is not None)
     scan = _Scan(lines, skeleton)
@@ -135,7 +156,18 @@ def read(text: str, *, rescue: bool = False) -> Document:
         scan = _Scan(lines, skeleton)
         rounds -= 1
     kinds, fences = bytes(scan.kinds), tuple(scan.fences)
-    return Document(tuple(lines), kinds, scan.finished_headings(), fences, unclosed, conflict)
+    return Document(tuple(lines), kinds, _with_ends(scan.headings, lines), fences, unclosed, conflict)
+
+
+def _flat(lines: list[str]) -> Document:
+    """The structure of a text of flat lines, which is that of its headings, without a parser."""
+    headings = []
+    kinds = bytearray(len(lines))
+    for number, line in enumerate(lines):
+        if line[:1] == "#":
+            headings.append((line.index(" "), _heading_span(number, line, 0), number + 1))
+            kinds[number] = HEADING
+    return Document(tuple(lines), bytes(kinds), _with_ends(headings, lines), ())
 
 
 def split_lines(text: str) -> list[str]:
@@ -220,7 +252,7 @@ class _Scan:
         self.kinds = bytearray(len(lines))
         self._mark(0, _front_matter(lines), FRONT)
         self.last = next((number for number in range(len(lines) - 1, 0, -1) if lines[number].strip()), 0)
-        self.headings: list[tuple[int, str, Span, int]] = []
+        self.headings: list[tuple[int, Span, int]] = []
         self.fences: list[Fence] = []
         self.unclosed: Span | None = None
         self._events()
@@ -246,7 +278,8 @@ class _Scan:
             elif "CodeBlock" in kind:
                 self._code(kind["CodeBlock"], *self._lines(place))
             elif "Heading" in kind:
-                self._heading(int(kind["Heading"]["level"][1]), place["start"], *self._lines(place))
+                column = place["start"] - self.starts[bisect_right(self.starts, place["start"]) - 1]
+                self._heading(int(kind["Heading"]["level"][1]), column, *self._lines(place))
 
     def _lines(self, place: dict[str, int]) -> tuple[int, int]:
         """The first line of a range, and the line after its last."""
@@ -291,39 +324,50 @@ class _Scan:
         if self.unclosed is None and end > self.last:
             self.unclosed = Span(first, column, first, end_column)
 
-    def _heading(self, level: int, start: int, first: int, end: int) -> None:
+    def _heading(self, level: int, column: int, first: int, end: int) -> None:
         line = self.lines[first]
-        column = start - self.starts[bisect_right(self.starts, start) - 1]
-        end_column = len(line)
-        if line[column : column + 1] == "#":
-            column = len(line) - len(line[column:].lstrip("#"))
-            bare = line[column:].rstrip().rstrip("#")
-            if not bare or bare[-1] in " \t":
-                end_column = column + len(bare)
-        elif end - first > 2 or "|" in line or FIELD.match(line):
-            # A rule straight below a table or a list of fields makes it a heading to CommonMark.
-            return
-        span = within(first, line, column, end_column)
-        self._mark(first, end, HEADING)
-        self.headings.append((level, line[span.column : span.end_column], span, end))
+        # A rule straight below a table or a list of fields makes it a heading to CommonMark.
+        if line[column : column + 1] == "#" or not (end - first > 2 or "|" in line or FIELD.match(line)):
+            self._mark(first, end, HEADING)
+            self.headings.append((level, _heading_span(first, line, column), end))
 
-    def finished_headings(self) -> tuple[Heading, ...]:
-        """The headings with the ends of their bodies."""
-        ends = [len(self.lines)] * len(self.headings)
-        open_: list[int] = []
-        for index, (level, _, span, _) in enumerate(self.headings):
-            while open_ and self.headings[open_[-1]][0] >= level:
-                ends[open_.pop()] = span.line
-            open_.append(index)
-        return tuple(Heading(*heading, end) for heading, end in zip(self.headings, ends, strict=True))
+
+def _heading_span(number: int, line: str, column: int) -> Span:
+    """Where the text of a heading stands that begins at a column, without its marks."""
+    end = len(line)
+    if line[column : column + 1] == "#":
+        column = len(line) - len(line[column:].lstrip("#"))
+        bare = line[column:].rstrip().rstrip("#")
+        if not bare or bare[-1] in " \t":
+            end = column + len(bare)
+    return within(number, line, column, end)
+
+
+def _with_ends(headings: list[tuple[int, Span, int]], lines: list[str]) -> tuple[Heading, ...]:
+    """The headings with their texts and the ends of their bodies."""
+    ends = [len(lines)] * len(headings)
+    open_: list[int] = []
+    for index, (level, span, _) in enumerate(headings):
+        while open_ and headings[open_[-1]][0] >= level:
+            ends[open_.pop()] = span.line
+        open_.append(index)
+    return tuple(
+        Heading(level, lines[span.line][span.column : span.end_column], span, start, end)
+        for (level, span, start), end in zip(headings, ends, strict=True)
+    )
 
 
 def within(line: int, text: str, start: int, end: int) -> Span:
     """The span of text[start:end] without the white space around it."""
+    bare, left = _trimmed(text, start, end)
+    return Span(line, left, line, left + len(bare))
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[str, int]:
+    """text[start:end] without the white space around it, and where that begins."""
     part = text[start:end]
     bare = part.strip()
-    left = start + part.index(bare)
-    return Span(line, left, line, left + len(bare))
+    return bare, start + part.index(bare)
 
 
 # --- lines
@@ -352,9 +396,9 @@ def fields(document: Document, names: Collection[str] = (), front: bool = False)
 
 
 def _field(number: int, line: str, match: re.Match[str]) -> Field | None:
-    key = within(number, line, *match.span("key"))
-    value = within(number, line, *match.span("value"))
-    return Field(match["key"].strip(), match["value"].strip(), key, value) if match["key"].strip() else None
+    key, key_start = _trimmed(line, *match.span("key"))
+    value, value_start = _trimmed(line, *match.span("value"))
+    return Field(key, value, number, key_start, value_start) if key else None
 
 
 def plain_field(number: int, line: str, start: int, names: Collection[str]) -> Field | None:
@@ -364,8 +408,9 @@ def plain_field(number: int, line: str, start: int, names: Collection[str]) -> F
     first = mark.end() if mark else start
     if colon < first or name_of(line[first:colon]) not in names:
         return None
-    key, value = within(number, line, first, colon), within(number, line, colon + 1, len(line))
-    return Field(line[first:colon].strip(), line[colon + 1 :].strip(), key, value)
+    key, key_start = _trimmed(line, first, colon)
+    value, value_start = _trimmed(line, colon + 1, len(line))
+    return Field(key, value, number, key_start, value_start)
 
 
 def checkboxes(document: Document) -> Iterator[Checkbox]:
@@ -375,7 +420,7 @@ def checkboxes(document: Document) -> Iterator[Checkbox]:
     (spec-kit's legend). Any other single character is a mark, known or not.
     """
     for number, line in enumerate(document.lines):
-        if document.kinds[number] not in (TEXT, INDENTED, LAZY) or "[" not in line:
+        if "[" not in line or document.kinds[number] not in (TEXT, INDENTED, LAZY):
             continue
         match = _BOX.match(line)
         if match is None:

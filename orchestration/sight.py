@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from .artifacts import Held
 from .files import digest_of, join
-from .findings import Evidence, Finding, Fix, Problem, Severity, Span, finding
+from .findings import Finding, Fix, Problem, Severity, Span, finding
 from .guards import MOST_ITEMS, Context, Expression, Index, Outcome, Template, Unknown
 from .journal import EMPTY_RECORD, Record
 from .plans import Plan
@@ -255,74 +255,18 @@ class Sight:
         outcome = self.context.value(expression) if expression else Outcome("")
         return str(outcome.value) if outcome.error is None else ""
 
-    # ---- evidence
-
-    def evidence(self, *expressions: Expression | None) -> tuple[Evidence, ...]:
-        """What decided: the values that the expressions and the facts in them read, each with its place."""
-        found: dict[tuple[str, str | None, Span | None], Evidence] = {}
-        seen: set[str] = set()
-        for expression in expressions:
-            if expression is not None:
-                for entry in self._records_seen(self.context.touching(expression)):
-                    found.setdefault((entry.expression, entry.path, entry.span), entry)
-                self._gather(expression, seen, found)
-        return tuple(found.values())
-
-    def _gather(self, expression: Expression, seen: set[str], found: dict) -> None:
-        """Add what an expression reads. A fact gives way to what it was computed from, where that has a place in a file."""
-        for path, outcome in self.context.evidence(expression):
-            name = self._fact_in(path)
-            if name in seen:
-                continue
-            if name:
-                seen.add(name)
-            behind: dict[tuple[str, str | None, Span | None], Evidence] = {}
-            for entry in self._records_seen(self.context.touched.get(name, [])):
-                behind.setdefault((entry.expression, entry.path, entry.span), entry)
-            for part in self._behind(name):
-                self._gather(part, seen, behind)
-            if any(entry.path for entry in behind.values()):
-                found.update({key: entry for key, entry in behind.items() if entry.path and key not in found})
-            elif outcome.error is None:
-                where, span = self.place(path)
-                entry = Evidence(".".join(path), short(outcome.value), where, span)
-                found.setdefault((entry.expression, where, span), entry)
-
-    def _fact_in(self, path: Sequence[str]) -> str:
-        facts = self.workflow.language.facts
-        return next((n for n in (".".join(path[:k]) for k in (3, 2, 1)) if n in facts), "")
-
-    def _behind(self, name: str) -> list[Expression]:
-        """The expressions a fact is computed from, where they say more than the fact itself."""
-        if name in self.workflow.values:
-            return [self.workflow.values[name]]
-        group, _, rest = name.partition(".")
-        if group in ("valid", "exists"):
-            listed = self.workflow.artifacts[rest].listed
-            return [listed] if listed and self.snapshot.plan is None else []
-        return []
-
-    def _records_seen(self, records: Sequence[Record]) -> list[Evidence]:
-        out = []
-        for entry in records:
-            path, span = self.snapshot.places.get(id(entry), (None, None))
-            where = f"{entry['kind']} {entry['phase'] or entry['question']}".strip()
-            stage = f" of stage {entry['stage']}" if entry["stage"] else ""
-            out.append(Evidence(where + stage, entry["outcome"] or entry["option"], path, span))
-        return out
-
     def place(self, path: Sequence[str]) -> tuple[str | None, Span | None]:
         """The file and range where a value that a guard reads stands, by its path."""
         head = path[1] if path[0] in ("valid", "exists") and len(path) > 1 else path[0]
         state = self.snapshot.state
         if head == "state" and state:
-            return state.path, state.span(path[1:])
+            return state.path, self.snapshot.looked.span(state, path[1:])
         if head not in self.workflow.artifacts:
             return None, None
         held = self.held(head)
         if path[0] in ("valid", "exists"):
             return held.path, None
-        return held.path, held.span(path[1:])
+        return held.path, self.snapshot.looked.span(held, path[1:])
 
 
 _FACTS = {

@@ -91,25 +91,22 @@ class Table(NamedTuple):
     span: Span
 
 
-def tables(document: Document) -> Iterator[Table]:
-    """Every table, in order: a delimiter row under a row, whether or not their cells are as many.
+def tables(document: Document, start: int = 0, end: int | None = None) -> Iterator[Table]:
+    """Every table that begins in some lines, in order.
 
+    A delimiter row under a row makes one, whether or not their cells are as many.
     Rows go on over empty lines and over lines without a bar; another header row ends them after an empty
     line. A repeated header and further delimiter rows are no rows.
     """
-    number = 1
-    while number < len(document.lines):
+    number = start + 1
+    while number < (len(document.lines) if end is None else end):
         if _is_delimiter(document, number) and _is_row(document, number - 1):
             header = Row(number - 1, document.lines[number - 1], 0).cells()
-            rows, end = _rows(document, number + 1, header)
-            last = (
-                rows[-1].span
-                if rows
-                else within(number, document.lines[number], 0, len(document.lines[number]))
-            )
-            start = header[0].span
-            yield Table(header, tuple(rows), Span(start.line, start.column, last.end_line, last.end_column))
-            number = end
+            rows, below = _rows(document, number + 1, header)
+            last = (rows[-1] if rows else Row(number, document.lines[number], 0)).span
+            first = header[0]
+            yield Table(header, tuple(rows), Span(first.line, first.start, last.end_line, last.end_column))
+            number = below
         number += 1
 
 

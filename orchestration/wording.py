@@ -59,7 +59,10 @@ _GAPS = re.compile(r"[\s-]++")
 
 def name_of(text: str) -> str:
     """A title or key to compare by: plain, without emoji, in lower case, single blanks."""
-    return " ".join(_without_emoji(plain(text)).lower().split())
+    # Most are a few ASCII words.
+    if not (text.isascii() and text.replace(" ", "").isalnum()):
+        text = _without_emoji(plain(text))
+    return " ".join(text.lower().split())
 
 
 def split_remark(value: str) -> tuple[str, str]:

@@ -143,8 +143,8 @@ def progress_count(fields: Sequence[Field], stages: Sequence[Stage], notes: Note
 
 
 def _part(field: Field, match: re.Match[str], group: int) -> Span:
-    line, column = field.value_span.line, field.value_span.column
-    return Span(line, column + match.start(group), line, column + match.end(group))
+    start, end = match.span(group)
+    return Span(field.line, field.value_start + start, field.line, field.value_start + end)
 
 
 def header_status(document: Document, fields: Sequence[Field], stages: Sequence[Stage], notes: Notes) -> str:
@@ -157,13 +157,14 @@ def header_status(document: Document, fields: Sequence[Field], stages: Sequence[
     status = ""
     for field in fields:
         key = field.key.lower()
-        if field.key_span.line >= header_end or key not in ("status", "last updated"):
+        if field.line >= header_end or key not in ("status", "last updated"):
             continue
         notes.progress.append(field.value_span)
         if key == "status" and not status:
             status = _ticked(field.value)
-            still = sum(stage.total - stage.done for stage in stages)
-            if status.lower().startswith("complete") and still:
+            complete = status.lower().startswith("complete")
+            still = sum(stage.total - stage.done for stage in stages) if complete else 0
+            if still:
                 notes.add("status-drift", f"{status}, but {still} tasks are not done", field.value_span)
     return status
 

@@ -51,13 +51,14 @@ def task_table(titled: Titled) -> TaskTable | None:
     return TaskTable(table, columns)
 
 
-# An ordinary row has all cells of its header, an id of one word without markup, a `.md` file in backticks
-# and a known mark. Most rows of real plans are so, and one match reads all there is to know of them; any
+# An ordinary row has all cells of its header, an id of one word that ends in digits and has no markup, a
+# `.md` file in backticks and a known mark. Most rows of real plans are so, and one match reads all there is to know of them; any
 # other row is read cell by cell, with the same result where both can read it.
 _ANY = r"[^|\\]*+"
-_ID = r"[ \t]*+(?P<id>[^\s|*_~\\`\[<]++)[ \t]*+"
+_ID = r"[ \t]*+(?P<id>(?:[^\s\d|*_~\\`\[<]++|\d++(?=[^\s|]))*+(?P<number>\d++))[ \t]*+"
 _FILE = r"[ \t]*+`(?P<file>(?!\./)[^\s|\\`\[<]+\.md)`[ \t]*+"
 _STATUS = rf"[ \t]*+(?P<status>\[[{re.escape(''.join(MARKS))}]\])[ \t]*+"
+_GROUPS = ("id", "number", "title", "status", "file", "type")
 _TITLE, _TYPE = rf"(?P<title>{_ANY})", rf"(?P<type>{_ANY})"
 # So that a hostile header makes no huge pattern.
 _WIDEST = 20
@@ -94,22 +95,14 @@ def tasks_in(owned: Sequence[TaskTable], stage: str, ordinary: Ordinary, notes: 
 
 
 def _ordinary_task(line: int, match: re.Match[str], stage: str, notes: Notes) -> Task:
-    name, file, title, type_, status = match.group("id", "file", "title", "type", "status")
+    name, number, title, status, file, type_ = match.group(*_GROUPS)
     at, file_at, status_at = match.start("id"), match.start("file"), match.start("status")
-    mark = Mark(STATUSES[status], Span(line, status_at, line, status_at + 3))
+    span = Span(line, at, line, at + len(name))
+    file_span = Span(line, file_at, line, file_at + len(file))
+    mark = Mark(STATUSES[status], Span(line, status_at, line, status_at + len(status)))
     notes.progress.append(mark.span)
-    return Task(
-        id=name,
-        number=_short(name, file),
-        title=plain(title.strip()),
-        stage=stage,
-        status=mark.status,
-        file=file,
-        type=plain(type_.strip()),
-        span=Span(line, at, line, at + len(name)),
-        mark=mark,
-        file_span=Span(line, file_at, line, file_at + len(file)),
-    )
+    title, type_ = plain(title.strip()), plain(type_.strip())
+    return Task(name, number, title, stage, mark.status, file, type_, span, mark, file_span)
 
 
 def _task(row: Row, parts: Parts, columns: Columns, fallback: str, stage: str, notes: Notes) -> Task:

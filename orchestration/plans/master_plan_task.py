@@ -68,7 +68,7 @@ def _meta(document: Document) -> dict[str, list[Field]]:
     meta: dict[str, list[Field]] = {}
     for field in markdown.fields(document, _KEYS, front=True):
         key = _KEYS.get(name_of(field.key))
-        line = field.key_span.line
+        line = field.line
         inside = start <= line < (len(document.lines) if end is None else end)
         if key and (inside or key == "review" or document.kinds[line] == markdown.FRONT):
             meta.setdefault(key, []).append(field)
@@ -103,15 +103,15 @@ def _review(found: Sequence[Field], problems: list[Problem]) -> bool:
 
 def _changed_files(document: Document) -> tuple[str, ...]:
     """The File column of the tables under "Files to Change", "to Create" or "to Modify", each name once."""
-    inside = bytearray(len(document.lines))
-    for heading in document.headings:
-        if name_of(heading.text).startswith("files to "):
-            inside[heading.start : heading.end] = b"\1" * (heading.end - heading.start)
     files: dict[str, None] = {}
-    for table in tables(document):
-        column = columns_of(table).get("file", -1)
-        if inside[table.span.line] and column >= 0:
-            for row in table.rows:
-                cell = dict(enumerate(row.cells())).get(column)
-                files[file_in(cell, row)[0] if cell else ""] = None
+    read_to = 0
+    for heading in document.headings:
+        # A section within one that was read is read already.
+        if heading.start >= read_to and name_of(heading.text).startswith("files to "):
+            read_to = heading.end
+            for table in tables(document, heading.start, heading.end):
+                column = columns_of(table).get("file", -1)
+                for row in table.rows if column >= 0 else ():
+                    cell = row.parts().cell(column)
+                    files[file_in(cell, row)[0] if cell else ""] = None
     return tuple(name for name in files if name)
