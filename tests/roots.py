@@ -53,15 +53,18 @@ def loop(root: Path, **state: Any) -> Path:
 
 
 def plan(root: Path, name: str, tasks: int, done: int = 0) -> Path:
-    """A plan of one stage with many tasks, adopted by configuration; every task has its file."""
+    """A plan with a task file for each task, fifty tasks a stage, adopted by configuration."""
     folder = root / ".orchestrator/tasks" / name
-    rows = [
-        f"| {n} | {name}-{n} | `{n:05}-step.md` | Step {n} | impl | [{'x' if n <= done else ' '}] |"
-        for n in range(1, tasks + 1)
-    ]
-    head = "| Order | Task ID | File | Description | Type | Status |\n|---|---|---|---|---|---|\n"
-    put(folder / "MASTER_PLAN.md", f"# {name}\n\n## Phase 1: All\n\n{head}" + "\n".join(rows) + "\n")
+    lines = [f"# {name}", ""]
     for n in range(1, tasks + 1):
-        (folder / f"{n:05}-step.md").write_text(f"# {n}. Step\n", encoding="utf-8")
+        if n % 50 == 1:
+            lines += ["", f"## Phase {n // 50 + 1}: Part {n // 50 + 1}", "", *_HEAD]
+        mark = "x" if n <= done else " "
+        lines.append(f"| {n} | {name}-{n} | `{n:05}-step.md` | Step {n} | impl | [{mark}] |")
+        put(folder / f"{n:05}-step.md", f"# {n}. Step\n")
+    put(folder / "MASTER_PLAN.md", "\n".join(lines) + "\n")
     put(root / ".phasekeeper/config.yaml", "parameters: {master-plan: {adoption: auto}}\n")
     return folder
+
+
+_HEAD = ("| Order | Task ID | File | Description | Type | Status |", "|---|---|---|---|---|---|")
