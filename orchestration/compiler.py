@@ -14,8 +14,23 @@ from .reports import ReportForm
 from .shapes import struct
 from .spelling import did_you_mean
 from .workflow import (
-    DEFAULT_OUTCOMES, Action, Artifact, Criterion, Gate, Limit, MarkerTest, Note, Parameter, Phase, PhaseRule,
-    Placed, Question, Rule, StateFile, Workflow, Write,
+    DEFAULT_OUTCOMES,
+    Action,
+    Artifact,
+    Criterion,
+    Gate,
+    Limit,
+    MarkerTest,
+    Note,
+    Parameter,
+    Phase,
+    PhaseRule,
+    Placed,
+    Question,
+    Rule,
+    StateFile,
+    Workflow,
+    Write,
 )  # fmt: skip
 
 # More expressions than this are no definition that people wrote.
@@ -408,7 +423,8 @@ REQUIRED_TYPES = ("any", "bool", "int", "number", "string", "list", "map")
 
 
 def _keys(raw: dict) -> Iterator[tuple[str, Place]]:
-    """("GROUP.NAME", where the name stands), options of questions as "questions.NAME.OPTION"."""
+    """("GROUP.NAME", where it stands); options as "questions.NAME.OPTION", the workflow's name as "workflow"."""
+    yield "workflow", raw["workflow"].branch.place
     for name in raw.get("reports", {}).get("read", {}):
         yield f"reports.{name}", name.branch.place
     for group in ("artifacts", "limits", "questions", "gates", "actions", "effects", "phases"):

@@ -8,7 +8,7 @@ from typing import Any
 
 from .documents import Broken, Node, read_yaml, typed
 from .findings import Finding, Problem, Span, finding
-from .guards import did_you_mean
+from .spelling import did_you_mean
 
 PATH = ".phasekeeper/config.yaml"
 KEYS = ("parameters", "workflows", "projects")
@@ -80,8 +80,8 @@ def _parameters(
 def _words(node: Node | None, what: str, wrong: list[Problem]) -> dict[str, str]:
     found = {}
     for key, value in _map(node, what, wrong).items():
-        if isinstance(value.value, str):
-            found[key] = value.value
+        if _is_name(value):
+            found[key] = str(value.value)
         else:
             wrong.append(_problem(f"{what}: {key} must be a name", value.span))
     return found
@@ -90,7 +90,12 @@ def _words(node: Node | None, what: str, wrong: list[Problem]) -> dict[str, str]
 def _texts(node: Node | None, wrong: list[Problem]) -> tuple[str, ...]:
     if node is None:
         return ()
+    items = node.value if isinstance(node.value, list) else []
     if not isinstance(node.value, list):
         wrong.append(_problem("projects must be a list of folders", node.span))
-        return ()
-    return tuple(item.value for item in node.value if isinstance(item.value, str))
+    wrong += [_problem("a project must be a folder's path", i.span) for i in items if not _is_name(i)]
+    return tuple(str(item.value) for item in items if _is_name(item))
+
+
+def _is_name(node: Node) -> bool:
+    return isinstance(node.value, str) and bool(node.value.strip())

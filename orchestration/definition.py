@@ -278,8 +278,10 @@ def _struct(branch: Branch, shape: Shape, reading: Reading) -> object:
             known = did_you_mean(name, list(keys))
             reading.wrong_at(branch.keys[name], f"unknown key {name!r} in a {shape.name}{known}")
         else:
+            told = len(reading.findings)
             out[name] = read(child, keys[name].shape, reading)
-            if keys[name].required and child.kind != "scalar" and not child.children:
+            empty = child.kind != "scalar" and not child.children and told == len(reading.findings)
+            if keys[name].required and empty:
                 reading.wrong(child, f"{name} must hold at least one")
     for name, key in keys.items():
         if key.required and name not in branch.children:

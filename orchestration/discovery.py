@@ -8,14 +8,16 @@ from typing import Any, NamedTuple
 from . import markdown
 from .artifacts import Looked
 from .config import Config
-from .documents import clean, lay_under, read_json
-from .files import Files, fits, glob, join
+from .documents import clean, fold_dotted, lay_under, read_json
+from .files import File, Files, fits, glob, join, natural
 from .findings import Finding, Problem, finding
 from .guards import Context, Unknown, dig
 from .journal import read_journal
 from .plans import dialects
 from .snapshot import JOURNAL
-from .workflow import MarkerTest, Workflow
+from .tables import tables
+from .wording import name_of
+from .workflow import MarkerTest, StateFile, Workflow
 
 
 class Definition(NamedTuple):
@@ -70,7 +72,7 @@ def discover(
                 passed.append(Passed(run, definition.name, why))
             else:
                 claims.setdefault(run, []).append(definition)
-    return [_match(run, claims[run], looked, config) for run in sorted(claims)], passed
+    return [_match(run, claims[run], looked, config) for run in sorted(claims, key=natural)], passed
 
 
 def _folders(at: Iterable[str], files: Files) -> list[str]:
@@ -79,7 +81,7 @@ def _folders(at: Iterable[str], files: Files) -> list[str]:
 
 
 def _match(run: str, claims: Sequence[Definition], looked: Looked, config: Config) -> Match:
-    """Who has a folder: the one its journal names, else the one the configuration assigns, else a built-in."""
+    """Who has a folder: whom its journal names, else whom the configuration assigns, else a built-in."""
     by_name = {definition.name: definition for definition in claims}
     assigned = next((name for pattern, name in config.workflows.items() if fits(pattern, run)), None)
     for name in (_started(run, looked), assigned):
@@ -106,49 +108,58 @@ def _refused(workflow: Workflow, run: str, looked: Looked) -> str:
 
 
 def _unmet(test: MarkerTest, workflow: Workflow, run: str, looked: Looked) -> str:
-    if test.journal:
-        return "" if _started(run, looked) == test.journal else f"its journal names no {test.journal}"
+    if test.journal and _started(run, looked) != test.journal:
+        return f"its journal names no {test.journal}"
+    return _file_unmet(test, workflow, run, looked) if test.file else ""
+
+
+def _file_unmet(test: MarkerTest, workflow: Workflow, run: str, looked: Looked) -> str:
     path = join(run, test.file)
     file = looked.read(path) if path else None
     if file is None or not file.exists:
         return f"it has no {test.file}"
     if file.text is None:
+        # Nobody can tell what it says: a run that cannot be read, not a run that vanished.
         return ""
     if test.text and test.text not in file.text:
         return f"{test.file} does not hold {test.text!r}"
-    if test.table and not _has_table(test, workflow, file.text, file.digest, looked):
+    if test.table and not _has_table(test, workflow, file, looked):
         return f"{test.file} has no table with {', '.join(test.table)}"
-    return _state_unmet(test, workflow, file.text) if test.has or test.where else ""
+    return _state_unmet(test, workflow, file, looked) if test.has or test.where else ""
 
 
-def _has_table(test: MarkerTest, workflow: Workflow, text: str, digest: str, looked: Looked) -> bool:
+# The columns that the reader of a MASTER_PLAN.md looks for itself.
+_PLAN_COLUMNS = frozenset({"task id", "file", "status"})
+
+
+def _has_table(test: MarkerTest, workflow: Workflow, file: File, looked: Looked) -> bool:
+    wanted = {name_of(name) for name in test.table}
     plan = workflow.plan
-    if plan and plan.paths == (test.file,):
+    if plan and plan.paths == (test.file,) and wanted == _PLAN_COLUMNS:
         # The parse is kept: reading the run needs it again.
-        key = (plan.kind, digest)
-        if key not in looked.parsed:
-            looked.parsed[key] = dialects()[plan.kind].read(text)
-        return looked.parsed[key] is not None
-    wanted = {name.lower() for name in test.table}
-    tables = markdown.tables(markdown.read(text))
-    return any(wanted <= {cell.text.lower() for cell in table.header} for table in tables)
+        return looked.once(plan.kind, file, dialects()[plan.kind].read) is not None
+    headers = looked.once("headers of tables", file, _headers)
+    return any(wanted <= header for header in headers)
 
 
-def _state_unmet(test: MarkerTest, workflow: Workflow, text: str) -> str:
-    document = read_json(text)
+def _headers(text: str) -> list[set[str]]:
+    found = tables(markdown.read(text, rescue=True))
+    return [{name_of(cell.text) for cell in table.header} for table in found]
+
+
+def _state_unmet(test: MarkerTest, workflow: Workflow, file: File, looked: Looked) -> str:
+    document = looked.once("json", file, read_json)
     if not document.readable or not isinstance(document.data, dict):
         # A broken state file is a run with a broken state file, not a run that vanished.
         return ""
-    missing = [key for key in test.has if not _has(document.data, key)]
+    state = workflow.state or StateFile(test.file)
+    raw = fold_dotted(document.data)[0] if state.fold_dotted else document.data
+    missing = [key for key in test.has if not _has(raw, key)]
     if missing:
         return f"{test.file} lacks {', '.join(missing)}"
-    data = clean(document.data)
-    defaults = workflow.state.defaults if workflow.state else {}
-    if test.where and isinstance(data, dict):
-        context = Context(workflow.language, {"state": lay_under(data, dict(defaults))}, _nothing)
-        if not context.holds(test.where):
-            return f"{test.file} is of another kind"
-    return ""
+    cleaned: Any = clean(raw)
+    context = Context(workflow.language, {"state": lay_under(cleaned, dict(state.defaults))}, _nothing)
+    return "" if context.holds(test.where) else f"{test.file} is of another kind"
 
 
 def _has(data: object, key: str) -> bool:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files as resources
 
-from ..orchestration.definition import InvalidWorkflow, Reading, Source, read_branch
+from ..orchestration.definition import InvalidWorkflow, Source, read_branch
 from ..orchestration.discovery import Definition
 from ..orchestration.files import Files, glob
 from ..orchestration.findings import Finding, Problem, finding
-from ..orchestration.guards import did_you_mean
+from ..orchestration.spelling import did_you_mean
 from ..orchestration.workflow import Workflow, build, folders_of, load_branch, parse_workflow
 
 FOLDER = ".phasekeeper/workflows"
@@ -56,17 +56,21 @@ class Library:
     """Definitions by name, each compiled once and only when asked for."""
 
     own: dict[str, Source] = field(default_factory=dict)
+    unread: tuple[Finding, ...] = ()
     _compiled: dict[str, Workflow] = field(default_factory=dict)
 
     @classmethod
     def of(cls, files: Files) -> Library:
         """The definitions of a root."""
-        own = {}
+        own, unread = {}, []
         for path, entry in glob(files, f"{FOLDER}/*.yaml"):
-            text = files.read(path).text
-            if entry.kind == "file" and text is not None:
-                own[path.rsplit("/", 1)[-1].removesuffix(".yaml")] = Source(path, text)
-        return cls(own)
+            file = files.read(path) if entry.kind == "file" else None
+            if file and file.text is not None:
+                own[path.rsplit("/", 1)[-1].removesuffix(".yaml")] = Source(path, file.text)
+            elif file:
+                why = file.problem.message if file.problem else "it cannot be read"
+                unread.append(finding(Problem("workflow-invalid", why), path))
+        return cls(own, tuple(unread))
 
     @property
     def built_in(self) -> dict[str, Source]:
@@ -93,12 +97,7 @@ class Library:
             return _built_in(name)
         workflow = parse_workflow(source.text, source.path, self.source)
         if workflow.name != name:
-            reading = Reading()
-            branch, _ = load_branch(source, self.source)
-            reading.wrong(
-                branch, f"{source.path} must hold the workflow {name!r}, it holds {workflow.name!r}"
-            )
-            raise InvalidWorkflow(reading.findings)
+            raise InvalidWorkflow([finding(_misnamed(name, workflow), source.path)])
         return workflow
 
     def definitions(self) -> Iterator[Definition]:
@@ -111,10 +110,13 @@ class Library:
         return folders_of(load_branch(self.own[name], self.source)[0])
 
     def shadowing(self) -> list[Finding]:
-        """Users' definitions that have the name of a built-in one; they are not used."""
+        """Users' definitions that are not used: they cannot be read, or have the name of a built-in one."""
         said = "is the name of a built-in workflow; give it another and `extend:` that one"
-        return [
-            finding(Problem("workflow-invalid", f"{name!r} {said}"), self.own[name].path)
-            for name in self.own
-            if name in self.built_in
-        ]
+        taken = [name for name in self.own if name in self.built_in]
+        problems = [(Problem("workflow-invalid", f"{name!r} {said}"), self.own[name].path) for name in taken]
+        return [*self.unread, *(finding(*problem) for problem in problems)]
+
+
+def _misnamed(name: str, workflow: Workflow) -> Problem:
+    said = f"the file's name asks for the workflow {name!r}, it holds {workflow.name!r}"
+    return Problem("workflow-invalid", said, workflow.keys["workflow"].span)
