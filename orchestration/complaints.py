@@ -95,6 +95,8 @@ def _word_before(source: str, offset: int) -> str:
 
 
 _MISSING = re.compile(r'Key not found in map : "?([^"]*)"?')
+_UNBOUND = re.compile(r'No value with name "([^"]*)" found in Activation')
+_WRONG_TYPE = re.compile(r"No matching overloads? found")
 _RAISED = re.compile(r"\A.*?(?:ValueError|KeyError|TypeError): ", re.S)
 
 
@@ -104,5 +106,10 @@ def reason(text: str) -> str:
     missing = _MISSING.search(text)
     if missing:
         return f"{missing[1]} is missing"
+    unbound = _UNBOUND.search(text)
+    if unbound:
+        return f"{unbound[1]} is not there, or not valid"
+    if _WRONG_TYPE.search(text):
+        return "a value has a type that does not fit"
     text = _RAISED.sub("", _CODES.sub("", text)).strip()
     return text.splitlines()[0] if text else "no value"

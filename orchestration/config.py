@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .documents import Broken, Node, read_yaml, typed
 from .findings import Finding, Problem, Span, finding
 from .spelling import did_you_mean
 

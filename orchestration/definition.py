@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from .documents import Broken, Node, place, read_yaml, typed
 from .findings import Finding, Problem, Span, finding
 from .shapes import STRUCTS, Shape, list_of
 from .spelling import did_you_mean

@@ -12,9 +12,9 @@ from .workflow import Gate, Question, Rule, Workflow
 
 
 class Fault(NamedTuple):
-    """Something a check found: at an expression (and an offset in it), at a place, or in the whole definition."""
+    """Something a check found: at an expression (and an offset in it), or at a place."""
 
-    at: Expression | Place | None
+    at: Expression | Place
     message: str
     severity: Severity = Severity.ERROR
     offset: int = 0

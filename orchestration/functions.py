@@ -133,7 +133,10 @@ def _joined(items: list, separator: str) -> str:
 def _circles(items: list, name: str, needs: str) -> list:
     """Items that need each other in a circle, as "A -> B -> A"; `name` and `needs` are their fields."""
     maps = [item for item in items if isinstance(item, dict) and name in item]
-    edges = {str(item[name]): list(map(str, item[needs])) if isinstance(item.get(needs), list) else [] for item in maps}
+    edges = {
+        str(item[name]): list(map(str, item[needs])) if isinstance(item.get(needs), list) else []
+        for item in maps
+    }
     return [" -> ".join([*group, group[0]]) for group in circles(edges)]
 
 

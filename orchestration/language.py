@@ -18,7 +18,16 @@ from cel_expr_python import cel
 from .complaints import complaints, reason
 from .expression_tree import Tree, decode
 from .expressions import (
-    ELEMENTS, HANDLE, SET_FUNCTIONS, SIZE, Read, masked, prefixes, reads, rewritten, stray_brace, template_parts,
+    ELEMENTS,
+    HANDLE,
+    SET_FUNCTIONS,
+    Read,
+    masked,
+    prefixes,
+    reads,
+    rewritten,
+    stray_brace,
+    template_parts,
 )  # fmt: skip
 from .functions import FACT_TYPES, FUNCTION_NAMES, HANDLE_TYPE, TYPES, environment, fact_call
 

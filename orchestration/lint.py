@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from . import patterns, ways
+from .definition import Place
 from .expression_tree import walk
 from .faults import Fault, behind, constant, expressions
-from .findings import CODES, Finding, Problem, Severity, Span, finding
+from .findings import CODES, Finding, Problem, Span, finding
 from .guards import Expression
 from .plans import dialects
 from .spelling import did_you_mean
@@ -30,14 +31,13 @@ def check(workflow: Workflow) -> list[Finding]:
 
 
 def _finding(workflow: Workflow, fault: Fault) -> Finding:
-    path, span = workflow.source.path, None
-    if isinstance(fault.at, tuple):
-        path, span = fault.at.source.path, fault.at.span
-    elif fault.at is not None:
+    if isinstance(fault.at, Expression):
         text, offset = workflow.places[id(fault.at)]
         length = len(fault.at.source) - fault.offset
-        path, span = text.branch.source.path, text.span(offset + fault.offset, max(length, 1))
-    return finding(Problem("workflow-invalid", fault.message, span, fault.severity), path)
+        place = Place(text.branch.source, text.span(offset + fault.offset, max(length, 1)))
+    else:
+        place = fault.at
+    return finding(Problem("workflow-invalid", fault.message, place.span, fault.severity), place.source.path)
 
 
 # ---- rules, names, options --------------------------------------------------------------------
@@ -143,9 +143,15 @@ def _effects(workflow: Workflow) -> Iterator[Fault]:
         step, _, word = event.rpartition(".")
         if event.startswith("answer."):
             if not _is_answer(workflow, event):
-                yield Fault(workflow.keys[f"effects.{event}"], f"effect {event!r} is of no question or option")
-        elif word not in known or (step and step not in workflow.phases and not _known_action(workflow, step)):
-            yield Fault(workflow.keys[f"effects.{event}"], f"effect {event!r} is of no event, phase or action")
+                yield Fault(
+                    workflow.keys[f"effects.{event}"], f"effect {event!r} is of no question or option"
+                )
+        elif word not in known or (
+            step and step not in workflow.phases and not _known_action(workflow, step)
+        ):
+            yield Fault(
+                workflow.keys[f"effects.{event}"], f"effect {event!r} is of no event, phase or action"
+            )
 
 
 def _is_answer(workflow: Workflow, event: str) -> bool:

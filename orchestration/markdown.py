@@ -390,15 +390,18 @@ def fields(document: Document, names: Collection[str] = (), front: bool = False)
         kind = document.kinds[number]
         if ":" in line and (kind == TEXT or (front and kind == FRONT)):
             match = FIELD.match(line)
-            found = _field(number, line, match) if match else plain_field(number, line, 0, names)
+            found = _field(number, match) if match else plain_field(number, line, 0, names)
             if found:
                 yield found
 
 
-def _field(number: int, line: str, match: re.Match[str]) -> Field | None:
-    key, key_start = _trimmed(line, *match.span("key"))
-    value, value_start = _trimmed(line, *match.span("value"))
-    return Field(key, value, number, key_start, value_start) if key else None
+def _field(number: int, match: re.Match[str]) -> Field | None:
+    key, value = match.group("key", "value")
+    bare, bare_value = key.strip(), value.strip()
+    if not bare:
+        return None
+    start, value_start = match.start("key") + key.index(bare), match.start("value") + value.index(bare_value)
+    return Field(bare, bare_value, number, start, value_start)
 
 
 def plain_field(number: int, line: str, start: int, names: Collection[str]) -> Field | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 from .findings import Span
@@ -64,8 +64,11 @@ class Row(NamedTuple):
     def cells(self) -> tuple[Cell, ...]:
         """All cells, also those beyond the header's."""
         line, start, texts = self.parts()
-        starts = accumulate((len(text) + 1 for text in texts), initial=start)
-        return tuple(_cell(line, start, text) for start, text in zip(starts, texts, strict=False))
+        cells = []
+        for text in texts:
+            cells.append(_cell(line, start, text))
+            start += len(text) + 1
+        return tuple(cells)
 
     def parts(self) -> Parts:
         """The texts between the bars, for who needs few of the cells.
@@ -128,16 +131,17 @@ def _is_row(document: Document, number: int) -> bool:
 
 def _rows(document: Document, number: int, header: tuple[Cell, ...]) -> tuple[list[Row], int]:
     rows: list[Row] = []
+    lines, kinds, columns = document.lines, document.kinds, len(header)
     # The header stands two lines above the first row.
-    title = _squeezed(document.lines[number - 2])
+    title = _squeezed(lines[number - 2])
     initial = title.lstrip(_FRAME)[:1]
     unsure = {"", "-", initial, initial.upper()}
     below_blank = False
     end = number
-    while number < len(document.lines):
-        line = document.lines[number]
+    while number < len(lines):
+        line = lines[number]
         # Nearly every line: a row for sure, without a closer look.
-        ordinary = line[:1] == "|" and document.kinds[number] == TEXT and not below_blank
+        ordinary = line[:1] == "|" and kinds[number] == TEXT and not below_blank
         if not ordinary and not line.strip():
             below_blank = True
         elif not (ordinary or _goes_on(document, number, below_blank)):
@@ -148,7 +152,7 @@ def _rows(document: Document, number: int, header: tuple[Cell, ...]) -> tuple[li
             first = line.lstrip(_FRAME)[:1]
             work = first.isascii() and first not in unsure
             if work or not (is_delimiter(line) or _squeezed(line) == title):
-                rows.append(Row(number, line, len(header)))
+                rows.append(Row(number, line, columns))
             below_blank = False
         number += 1
     return rows, end

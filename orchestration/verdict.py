@@ -206,8 +206,9 @@ class _Decision:
     # ---- gates and consistency
 
     def _gate(self, gate: Gate) -> GateState:
-        live = self.sight.holds(f"gates.{gate.id}.when", gate.when)
         after = self.workflow.phases[gate.after]
+        # What is still ahead is not judged: its evidence is not there yet, and nobody asks for it.
+        live = self.phase.order >= after.order and self.sight.holds(f"gates.{gate.id}.when", gate.when)
         criteria = []
         for place, criterion in enumerate(gate.criteria):
             where = f"gates.{gate.id}.criteria[{place}]"

@@ -8,7 +8,7 @@ are never progress: real plans leave the former unticked for ever.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .. import markdown
@@ -94,11 +94,12 @@ def _groups(document: Document, every: Sequence[TaskTable], notes: Notes) -> lis
     never done while a task that names it is open.
     """
     groups: dict[str, _Group] = {}
-    for heading, owned in _owners(document, every):
+    phases = {heading: phase for heading in document.headings if (phase := _phase(heading))}
+    for heading, owned in _owners(document, every, phases):
         if heading is None:
             groups[""] = _Group("", "Tasks", owned[0].table.header[0].span, owned)
             continue
-        phase = _phase(heading)
+        phase = phases.get(heading)
         key = f"phase {phase.id.lower()}" if phase else f"line {heading.span.line}"
         if key not in groups:
             name = phase or _numbered(heading)
@@ -112,7 +113,7 @@ def _groups(document: Document, every: Sequence[TaskTable], notes: Notes) -> lis
 
 
 def _owners(
-    document: Document, every: Sequence[TaskTable]
+    document: Document, every: Sequence[TaskTable], phases: Mapping[Heading, _Name]
 ) -> Iterator[tuple[Heading | None, list[TaskTable]]]:
     """(heading, its task tables) of every heading that is a stage or holds such tables, in order.
 
@@ -128,10 +129,10 @@ def _owners(
             heading = document.headings[number]
             path = [*(above for above in path if above.level < heading.level), heading]
             number += 1
-        phases = sorted((h for h in path if _phase(h)), key=lambda heading: heading.level != 2)
-        owned[(phases or path[-1:] or [None])[0]].append(table)
+        above = sorted((heading for heading in path if heading in phases), key=lambda h: h.level != 2)
+        owned[(above or path[-1:] or [None])[0]].append(table)
     for heading, its in owned.items():
-        phase = _phase(heading) if heading and heading.level == 2 else None
+        phase = phases.get(heading) if heading and heading.level == 2 else None
         if its or (phase and phase.sure):
             yield heading, its
 

@@ -37,12 +37,12 @@ def with_summaries(
         inside = section.start <= table.span.line < section.end
         if inside and {"phase", "status"} <= names.keys() and "task id" not in names:
             for row in table.rows:
-                cells = dict(enumerate(row.cells()))
-                stage = _stage_meant(by_name, text_of(cells.get(names["phase"])))
+                parts = row.parts()
+                stage = _stage_meant(by_name, text_of(parts.cell(names["phase"])))
                 if stage is not None and stage.id not in found:
-                    mark = _summary(stage, cells.get(names["status"]), notes)
+                    mark = _summary(stage, parts.cell(names["status"]), notes)
                     found.update({stage.id: mark} if mark else {})
-                    _check_total(stage, cells.get(names.get("tasks", -1)), notes)
+                    _check_total(stage, parts.cell(names.get("tasks", -1)), notes)
     return [replace(stage, summary=found.get(stage.id)) for stage in stages]
 
 

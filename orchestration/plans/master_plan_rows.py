@@ -58,7 +58,7 @@ _ANY = r"[^|\\]*+"
 _ID = r"[ \t]*+(?P<id>(?:[^\s\d|*_~\\`\[<]++|\d++(?=[^\s|]))*+(?P<number>\d++))[ \t]*+"
 _FILE = r"[ \t]*+`(?P<file>(?!\./)[^\s|\\`\[<]+\.md)`[ \t]*+"
 _STATUS = rf"[ \t]*+(?P<status>\[[{re.escape(''.join(MARKS))}]\])[ \t]*+"
-_GROUPS = ("id", "number", "title", "status", "file", "type")
+_GROUPS = ("id", "number", "title", "status", "file")
 _TITLE, _TYPE = rf"(?P<title>{_ANY})", rf"(?P<type>{_ANY})"
 # So that a hostile header makes no huge pattern.
 _WIDEST = 20
@@ -79,12 +79,16 @@ def ordinary_rows(owned: Sequence[TaskTable]) -> Ordinary:
 def tasks_in(owned: Sequence[TaskTable], stage: str, ordinary: Ordinary, notes: Notes) -> Iterator[Task]:
     """The tasks of a stage in order; a row that lacks something is a task too, and told."""
     number = 1
+    # Types are a few words, said in row after row.
+    types: dict[str, str] = {}
     for table, columns in owned:
         pattern = ordinary.pattern if columns == ordinary.columns else None
         for row in table.rows:
             match = pattern.fullmatch(row.text) if pattern else None
             if match:
-                yield _ordinary_task(row.line, match, stage, notes)
+                said = match["type"]
+                type_ = types[said] if said in types else types.setdefault(said, plain(said.strip()))
+                yield _ordinary_task(row.line, match, stage, type_, notes)
             else:
                 parts = row.parts()
                 # A row of nothing but empty cells is a gap, not work.
@@ -94,15 +98,14 @@ def tasks_in(owned: Sequence[TaskTable], stage: str, ordinary: Ordinary, notes: 
             number += 1
 
 
-def _ordinary_task(line: int, match: re.Match[str], stage: str, notes: Notes) -> Task:
-    name, number, title, status, file, type_ = match.group(*_GROUPS)
+def _ordinary_task(line: int, match: re.Match[str], stage: str, type_: str, notes: Notes) -> Task:
+    name, number, title, status, file = match.group(*_GROUPS)
     at, file_at, status_at = match.start("id"), match.start("file"), match.start("status")
     span = Span(line, at, line, at + len(name))
     file_span = Span(line, file_at, line, file_at + len(file))
     mark = Mark(STATUSES[status], Span(line, status_at, line, status_at + len(status)))
     notes.progress.append(mark.span)
-    title, type_ = plain(title.strip()), plain(type_.strip())
-    return Task(name, number, title, stage, mark.status, file, type_, span, mark, file_span)
+    return Task(name, number, plain(title.strip()), stage, mark.status, file, type_, span, mark, file_span)
 
 
 def _task(row: Row, parts: Parts, columns: Columns, fallback: str, stage: str, notes: Notes) -> Task:

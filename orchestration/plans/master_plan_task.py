@@ -14,6 +14,7 @@ from . import TaskFile
 from .master_plan_cells import columns_of, file_in, section_of
 
 _REMARK = re.compile(r"\([^()]*\)")
+_BETWEEN = re.compile(r"[\[\],;]")
 _NONE = re.compile(r"(?i)(?:none|n/?a|nothing|null|[-–—]+)(?:$|[\s.])")
 _NUMBER = re.compile(r"\d+[.:)][ \t]+")
 # The seed's own spelling of the review's key is a name in code; templates write it as words.
@@ -83,7 +84,7 @@ def _references(found: Sequence[Field]) -> tuple[str, ...]:
     """The tasks a field names, in order, each once; "none", `[]` and remarks in brackets name none."""
     names: dict[str, None] = {}
     for field in found:
-        for part in re.split(r"[\[\],;]", _REMARK.sub(" ", plain(field.value))):
+        for part in _BETWEEN.split(_REMARK.sub(" ", plain(field.value))):
             name = part.strip()
             if name and not _NONE.match(name):
                 names[name] = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-
 from phasekeeper.orchestration import lint
 from phasekeeper.orchestration.definition import InvalidWorkflow, Source
 from phasekeeper.orchestration.workflow import Extend, Workflow, build, load_branch, parse_workflow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import jsonschema_rs
 import pytest
-
 from phasekeeper.orchestration.definition import (
     InvalidWorkflow,
     Reading,

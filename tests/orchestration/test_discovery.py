@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-
 from phasekeeper.orchestration.config import Config, read_config
 from phasekeeper.orchestration.discovery import Definition, Passed, discover
 from phasekeeper.orchestration.files import MemoryFiles, digest_of

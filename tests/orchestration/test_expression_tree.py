@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from phasekeeper.orchestration.expression_tree import Tree, decode, walk
 from phasekeeper.orchestration.guards import Language
 

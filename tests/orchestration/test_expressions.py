@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from phasekeeper.orchestration.complaints import complaints, reason
 from phasekeeper.orchestration.expression_tree import Tree
 from phasekeeper.orchestration.expressions import Read, masked, reads, template_parts

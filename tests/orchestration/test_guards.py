@@ -6,7 +6,6 @@ import threading
 from collections.abc import Mapping
 
 import pytest
-
 from phasekeeper.orchestration.guards import (
     MOST_ITEMS,
     BadExpression,
@@ -253,6 +252,23 @@ def test_a_fact_is_computed_once_and_only_when_it_is_needed():
     assert resolve.asked.count("limits.x.count") == 1
 
 
+def test_one_expression_is_evaluated_once_in_a_context():
+    resolve = Facts(language({"a": "bool"}), {"a": True})
+    resolve.context = Context(resolve.language, {"state": {}}, resolve)
+    guard = resolve.language.compile("a && count({}) == 0")
+    assert resolve.context.holds(guard)
+    resolve.context.facts.clear()
+    assert resolve.context.holds(guard)
+    assert resolve.asked == ["a"]
+
+
+def test_the_longest_fact_of_a_path_is_found():
+    made = context(spoken=language({"limits.x.count": "int", "report": "map"}))
+    assert made.fact_in(("limits", "x", "count", "y")) == "limits.x.count"
+    assert made.fact_in(("report", "outcome")) == "report"
+    assert made.fact_in(("state", "x")) == ""
+
+
 def test_an_unknown_fact_is_an_error_with_its_name():
     spoken = language({"answers.plan": "string"}, {"ok": "answers.plan == 'yes'", "next": "ok"})
     assert error("next", spoken=spoken) == "next: ok: answers.plan: nobody knows answers.plan"
@@ -354,6 +370,18 @@ def test_lists_have_methods_of_their_own(source: str, expected: object):
 def test_times_are_sorted_as_moments_whatever_their_zone():
     state = {"l": [{"n": 1, "t": "2026-01-01T12:00:00+02:00"}, {"n": 2, "t": "2026-01-01T11:00:00"}]}
     assert value("state.l.by('t').map(x, x.n)", state) == [1, 2]
+
+
+def test_things_that_need_each_other_in_a_circle_are_named():
+    queue = [
+        {"id": "a", "needs": ["b"]},
+        {"id": "b", "needs": ["a", "c"]},
+        {"id": "c", "needs": "a"},
+        {"id": "d", "needs": ["d"]},
+        {"needs": ["a"]},
+        "odd",
+    ]
+    assert value("state.q.circles('id', 'needs')", {"q": queue}) == ["a -> b -> a", "d -> d"]
 
 
 def test_records_are_picked_by_pattern_oldest_first():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from phasekeeper.orchestration.indexes import Index, Tasks, dig, matcher
 
 ITEMS = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from phasekeeper.orchestration.ways import edges
 
 from .definitions import BODY, errors, faults, sound, text, where

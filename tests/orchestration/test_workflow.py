@@ -7,7 +7,6 @@ import random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
 from phasekeeper.orchestration import lint
 from phasekeeper.orchestration.definition import InvalidWorkflow, Source
 from phasekeeper.orchestration.workflow import build, folders_of, load_branch, parse_workflow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from phasekeeper.orchestration.definition import InvalidWorkflow
 from phasekeeper.orchestration.files import MemoryFiles
 from phasekeeper.orchestration.lint import check
