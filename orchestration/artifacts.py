@@ -12,13 +12,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from . import markdown
-from .documents import Document, clean, fold_dotted, lay_under, locate_json, locate_yaml, read_json, read_yaml_data
+from .documents import Document, clean, fold_dotted, lay_under, locate_json, read_json
 from .files import Entry, File, Files, digest_of, glob, is_glob, join
 from .findings import Finding, Problem, Span, finding
 from .guards import dig
 from .patches import read_patch
 from .plans import Plan, dialects
 from .workflow import Artifact, StateFile
+from .yaml_documents import locate_yaml, read_yaml_data
 
 # A file larger than this many bytes holds more than blanks.
 SMALL = 64

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .findings import Finding, Problem, Span, finding
+from .scalar_places import place
 from .shapes import STRUCTS, Shape, list_of
 from .spelling import did_you_mean
+from .yaml_documents import Broken, Node, read_yaml, typed
 
 
 class Source(NamedTuple):
@@ -42,7 +44,7 @@ class Place(NamedTuple):
 class Branch:
     """A node of a definition with its source, so that merged definitions still know every place.
 
-    `children` and `keys` are of maps (`children` of lists too); in a merged map each may come from another file.
+    `keys` are those of a map; in a merged map each of them, and of the children, may be of another file.
     """
 
     node: Node

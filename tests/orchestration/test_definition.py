@@ -13,9 +13,9 @@ from phasekeeper.orchestration.definition import (
     read,
     read_branch,
 )
-from phasekeeper.orchestration.documents import read_yaml_data
 from phasekeeper.orchestration.findings import Span
 from phasekeeper.orchestration.shapes import STRUCTS, TEXTS, json_schema, struct
+from phasekeeper.orchestration.yaml_documents import read_yaml_data
 from phasekeeper.server.library import built_in_sources
 
 from .definitions import text

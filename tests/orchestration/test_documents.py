@@ -13,23 +13,25 @@ import pytest
 import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from phasekeeper.orchestration import documents
+from phasekeeper.orchestration import documents, yaml_documents
 from phasekeeper.orchestration.documents import (
-    Broken,
     Document,
-    Node,
     clean,
     fold_dotted,
     lay_under,
     locate_json,
-    locate_yaml,
-    place,
     read_json,
+)
+from phasekeeper.orchestration.findings import Span
+from phasekeeper.orchestration.scalar_places import place
+from phasekeeper.orchestration.yaml_documents import (
+    Broken,
+    Node,
+    locate_yaml,
     read_yaml,
     read_yaml_data,
     typed,
 )
-from phasekeeper.orchestration.findings import Span
 
 Path = tuple[str | int, ...]
 
@@ -611,5 +613,5 @@ def test_the_end_of_a_scalar_and_its_inner_spaces_are_exact_in_quotes() -> None:
 
 
 def test_the_bounds_are_what_the_documentation_says() -> None:
-    assert (documents.MAX_JSON_DEPTH, documents.MAX_YAML_DEPTH) == (200, 50)
-    assert (documents.MAX_YAML_LENGTH, documents.MAX_PROBLEMS) == (262_144, 100)
+    assert (documents.MAX_JSON_DEPTH, yaml_documents.MAX_YAML_DEPTH) == (200, 50)
+    assert (yaml_documents.MAX_YAML_LENGTH, documents.MAX_PROBLEMS) == (262_144, 100)
