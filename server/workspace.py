@@ -95,7 +95,9 @@ class Workspace:
 def _ambiguous(steps: Steps, match: Match) -> Steps:
     """Two definitions claim the run: nothing is guessed."""
     found = match.findings()
-    suggestion = replace(steps.evaluation.suggestion, kind="none", suggested_next=None, action=None, reason=found[0].message)
+    suggestion = replace(
+        steps.evaluation.suggestion, kind="none", suggested_next=None, action=None, reason=found[0].message
+    )
     evaluation = replace(
         steps.evaluation,
         status="invalid",

@@ -54,7 +54,9 @@ def cases_in(path: Path) -> list[Case]:
     _, *parts = _SECTION.split(path.read_text(encoding="utf-8"))
     sections = list(zip(parts[::2], (body.removeprefix("\n") for body in parts[1::2]), strict=True))
     shared = {name: body for name, body in sections if not _is_story(name)}
-    return [_case(path, name.removeprefix("case "), body, shared) for name, body in sections if _is_story(name)]
+    return [
+        _case(path, name.removeprefix("case "), body, shared) for name, body in sections if _is_story(name)
+    ]
 
 
 def _is_story(name: str) -> bool:
@@ -84,7 +86,9 @@ def _case(path: Path, name: str, body: str, shared: dict[str, str]) -> Case:
 def _apply(case: Case, verb: str, path: str, rest: str | None) -> None:
     rest = rest or ""
     if verb == "patch":
-        case.files[path] = json.dumps(_merged(json.loads(case.files.get(path) or "{}"), json.loads(rest)), indent=2)
+        case.files[path] = json.dumps(
+            _merged(json.loads(case.files.get(path) or "{}"), json.loads(rest)), indent=2
+        )
     elif verb == "file":
         case.files[path] = rest.replace("\\n", "\n").replace("\\r", "\r")
     elif verb == "remove":
@@ -167,7 +171,10 @@ def _can(steps: Steps, data: dict, name: str) -> str:
 
 def _finding(steps: Steps, data: dict, code: str) -> str:
     found = [f for f in data["findings"] if f["code"] == code]
-    return ", ".join(f"{f['path']}:{f['line']}:{f['column']}" if f["line"] else f["path"] for f in found) or "none"
+    return (
+        ", ".join(f"{f['path']}:{f['line']}:{f['column']}" if f["line"] else f["path"] for f in found)
+        or "none"
+    )
 
 
 def _says(steps: Steps, data: dict, code: str) -> str:

@@ -1,4 +1,4 @@
-"""`make bench`: what evaluating, parsing and a cold start cost. Figures are medians of the best of five rounds.
+"""`make bench`: what evaluating, parsing and a cold start cost: medians of the best of five rounds.
 
 Floors stand beside them: a bare interpreter, `json.loads`, and reading the same files.
 """
@@ -49,39 +49,57 @@ def evaluations(roots: dict[int, Path]) -> None:
     for match in workspace.matches:
         snapshot = workspace.snapshot(match)
         small = match.workflow.name != "master-plan"
-        say(f"  {match.workflow.name} (example)", milliseconds(lambda m=match, s=snapshot: evaluate(m.workflow, s), 50), "budget 1" if small else "budget 2")
+        say(
+            f"  {match.workflow.name} (example)",
+            milliseconds(lambda m=match, s=snapshot: evaluate(m.workflow, s), 50),
+            "budget 1" if small else "budget 2",
+        )
     for tasks, root in roots.items():
         workspace = Workspace(root)
         match = workspace.matches[0]
         snapshot = workspace.snapshot(match)
         evaluate(match.workflow, snapshot)
         budget = {25: "budget 2", 10_000: "budget 5"}.get(tasks, "")
-        say(f"  master-plan, {tasks:,} tasks, index warm", milliseconds(lambda m=match, s=snapshot: evaluate(m.workflow, s), 30), budget)
+        say(
+            f"  master-plan, {tasks:,} tasks, index warm",
+            milliseconds(lambda m=match, s=snapshot: evaluate(m.workflow, s), 30),
+            budget,
+        )
 
 
 def parsing(roots: dict[int, Path]) -> None:
     print("\nparse MASTER_PLAN.md")
     for tasks, root in roots.items():
         text = next(root.rglob("MASTER_PLAN.md")).read_text()
-        say(f"  {tasks:,} tasks, {len(text) / 1024:,.0f} KB", milliseconds(lambda t=text: master_plan.read(t), 3))
+        say(
+            f"  {tasks:,} tasks, {len(text) / 1024:,.0f} KB",
+            milliseconds(lambda t=text: master_plan.read(t), 3),
+        )
 
 
 def rendering(roots: dict[int, Path]) -> None:
     print("\nwhole answer as JSON, read from disk (warm page cache), beside reading the same files")
     for tasks, root in roots.items():
+
         def answer(root: Path = root) -> None:
             workspace = Workspace(root)
             for match in workspace.matches:
                 json.dumps(as_json(workspace.evaluate(match)), default=str)
 
         say(f"  {tasks:,} tasks", milliseconds(answer, 1))
-        files = [path for path in root.rglob("*.md")]
-        say("    floor: read all its files", milliseconds(lambda f=files: [path.read_bytes() for path in f], 1))
+        files = list(root.rglob("*.md"))
+        say(
+            "    floor: read all its files",
+            milliseconds(lambda f=files: [path.read_bytes() for path in f], 1),
+        )
 
 
 def cold(roots: dict[int, Path]) -> None:
     print("\ncommands from a cold start")
-    say("  floor: python -I -c pass", milliseconds(lambda: subprocess.run([sys.executable, "-I", "-c", "pass"], check=True), 5))
+    say(
+        "  floor: python -I -c pass",
+        milliseconds(lambda: subprocess.run([sys.executable, "-I", "-c", "pass"], check=True), 5),
+    )
     for tasks, root in roots.items():
         for command in ("next", "status"):
             line = [sys.executable, "-I", "-m", "phasekeeper", command, str(root)]
@@ -89,7 +107,11 @@ def cold(roots: dict[int, Path]) -> None:
             def run(line: list[str] = line) -> None:
                 subprocess.run(line, stdout=subprocess.DEVNULL, check=False)
 
-            say(f"  phasekeeper {command}, {tasks:,} tasks", milliseconds(run, 3), "budget 1000" if (tasks, command) == (10_000, "next") else "")
+            say(
+                f"  phasekeeper {command}, {tasks:,} tasks",
+                milliseconds(run, 3),
+                "budget 1000" if (tasks, command) == (10_000, "next") else "",
+            )
 
 
 def main() -> None:

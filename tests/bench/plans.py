@@ -17,7 +17,12 @@ def write_plan(root: Path, tasks: int, done: float = 0.4, feature: str = "big") 
     stages = (tasks + PER_STAGE - 1) // PER_STAGE
     finished = int(stages * done)
     lines = [f"# {feature} - Master Plan", "", "**Status**: [~] In Progress", f"**Total Tasks**: {tasks}", ""]
-    lines += ["## Progress Summary", "", "| Phase | Status | Tasks | Effort | Notes |", "|---|---|---|---|---|"]
+    lines += [
+        "## Progress Summary",
+        "",
+        "| Phase | Status | Tasks | Effort | Notes |",
+        "|---|---|---|---|---|",
+    ]
     for stage in range(1, stages + 1):
         count = min(PER_STAGE, tasks - (stage - 1) * PER_STAGE)
         lines.append(f"| Phase {stage}: Part {stage} | {_mark(stage, finished)} | {count} | 5h | part |")
@@ -30,7 +35,10 @@ def write_plan(root: Path, tasks: int, done: float = 0.4, feature: str = "big") 
             last = number % PER_STAGE == 0 or number == tasks
             file = f"{number:02d}-task.md"
             kind = "**test**" if last else "impl"
-            lines.append(f"| {number} | {feature}-{number:02d} | `{file}` | Work {number} | {kind} | {_mark(stage, finished)} |")
+            lines.append(
+                f"| {number} | {feature}-{number:02d} | `{file}` | Work {number} | {kind} "
+                f"| {_mark(stage, finished)} |"
+            )
             (run / file).write_text(_task(feature, number, stage))
     done_tasks = min(finished * PER_STAGE, tasks)
     lines += ["", f"**Progress**: {done_tasks}/{tasks} tasks complete ({done_tasks * 100 // tasks}%)", ""]
