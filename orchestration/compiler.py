@@ -423,7 +423,7 @@ REQUIRED_TYPES = ("any", "bool", "int", "number", "string", "list", "map")
 
 
 def _keys(raw: dict) -> Iterator[tuple[str, Place]]:
-    """("GROUP.NAME", where it stands); options as "questions.NAME.OPTION", the workflow's name as "workflow"."""
+    """("GROUP.NAME", where it stands); options as "questions.NAME.OPTION", the whole's name as "workflow"."""
     yield "workflow", raw["workflow"].branch.place
     for name in raw.get("reports", {}).get("read", {}):
         yield f"reports.{name}", name.branch.place

@@ -19,7 +19,7 @@ _FOREIGN = {"and": "&&", "or": "||", "not": "!", "is": "==", "=": "==", "&": "&&
 
 
 def complaints(source: str, report: str, names: Sequence[str]) -> list[tuple[int, str]]:
-    """(offset, message) of each error in a report on `source`; what only follows from an error is left out."""
+    """(offset, message) of each error in a report on `source`, without what only follows from another."""
     lines = source.split("\n")
     found = []
     for line, column, message in _ERROR.findall(report):

@@ -145,8 +145,8 @@ _HINTS = {
     "tags are": "; put quotes around an expression or text that begins with !",
     "aliases are": "; put quotes around an expression or text that begins with *",
     "anchors are": "; put quotes around an expression or text that begins with &",
-    "not valid YAML: did not find expected ','": "; put quotes around a whole expression that begins with quotes "
-    "or brackets, or holds ': ' or ' #'",
+    "not valid YAML: did not find expected ','": "; put quotes around a whole expression that begins with "
+    "quotes or brackets, or holds ': ' or ' #'",
 }
 
 

@@ -15,10 +15,10 @@ SET_FUNCTIONS = ("tasks", "unreported", "unreported_since")
 # The longest dotted name of a fact has so many parts: limits.NAME.count.
 MOST_PARTS = 3
 # The words CEL keeps for itself.
-RESERVED = frozenset(
-    "as break const continue else false for function has if import in let loop namespace null package return "
-    "true var void while".split()
-)
+RESERVED = frozenset((
+    "as", "break", "const", "continue", "else", "false", "for", "function", "has", "if", "import", "in",
+    "let", "loop", "namespace", "null", "package", "return", "true", "var", "void", "while",
+))  # fmt: skip
 
 _LITERAL = re.compile(
     r"""(?:[bB]?[rR]|[rR][bB])(?:'''(?s:.*?)'''|\"\"\"(?s:.*?)\"\"\"|'[^'\n]*'|"[^"\n]*")"""
@@ -157,7 +157,10 @@ def rewritten(
 
 
 def _only_size(code: str, start: int, end: int) -> list[Change]:
-    """The changes around a list in `code[start:end]` that make its size stand there, none if it is looked into."""
+    """The changes around the list at `code[start:end]` after which its size stands there.
+
+    None where the list is looked into.
+    """
     before = code[max(0, start - _NEAR) : start]
     if size := _SIZE.match(code, end):
         return [Change(end, size.end(), "")]

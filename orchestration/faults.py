@@ -21,7 +21,7 @@ class Fault(NamedTuple):
 
 
 def expressions(workflow: Workflow) -> Iterator[Expression]:
-    """Every expression that guards and templates use; those of effects and of `set` have names of their own."""
+    """Every expression of guards and templates; those of effects and of `set` have names of their own."""
     if isinstance(workflow.phase, Expression):
         yield workflow.phase
     else:

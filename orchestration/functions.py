@@ -105,7 +105,7 @@ def _by(items: list, path: str) -> list:
 
 
 def _rank(value: object) -> tuple[int, float, str]:
-    """A sort key: absent first, then numbers, then moments (as moments, whatever their zone and precision), then text."""
+    """A sort key: absent first, then numbers, then moments (whatever their zone and precision), then text."""
     if value is None:
         return 0, 0.0, ""
     if isinstance(value, (int, float)):
@@ -223,18 +223,18 @@ _PYTHON = {
 }
 
 
-def _overload(name: str, gives: str, takes: str, run: Callable[..., object], member: bool) -> object:
+def _overload(name: str, gives: str, takes: str, run: Callable[..., object], member: bool) -> cel.Overload:
     kinds = takes.split()
     return cel.Overload(
         "_".join([name, *kinds]), _PYTHON[gives], [_PYTHON[kind] for kind in kinds], member, run
     )
 
 
-def _function(name: str, gives: str, takes: str, run: Callable[..., object]) -> object:
+def _function(name: str, gives: str, takes: str, run: Callable[..., object]) -> cel.FunctionDecl:
     return cel.FunctionDecl(name, [_overload(name, gives, takes, run, False)])
 
 
-def _method(name: str, gives: str, run: Callable[..., object], *takes: str) -> object:
+def _method(name: str, gives: str, run: Callable[..., object], *takes: str) -> cel.FunctionDecl:
     return cel.FunctionDecl(name, [_overload(name, gives, kinds, run, True) for kinds in takes])
 
 
@@ -258,12 +258,12 @@ def _set_function(name: str, takes: int, run: Callable[..., list]) -> list:
 
 
 def fact_call(name: str, kind: str) -> str:
-    """The call that stands for a fact in the text that is evaluated; `kind` is its type, or SIZE or HANDLE."""
+    """The call that stands for a fact in what is evaluated; `kind` is its type, or SIZE or HANDLE."""
     return f"__fact_{kind}('{name}')"
 
 
 def _fact_functions() -> list:
-    """One function a type, not one a fact: so one environment serves every definition with the same variables."""
+    """One function a type, not one a fact: what is declared does not depend on the definition."""
     kinds = [(kind, TYPES[kind], lambda name: EVALUATION.get().fact(name)) for kind in FACT_TYPES]
     kinds += [
         (SIZE, cel.Type.INT, lambda name: len(EVALUATION.get().members(name))),
@@ -304,14 +304,14 @@ _PUBLIC = [
     *_set_function("unreported", 2, _unreported),
     *_set_function("unreported_since", 3, _unreported_since),
 ]
-FUNCTION_NAMES = tuple(
-    "where after newest keep by reversed joined minus records records_since count count_since open_stage "
-    "circles stage_ids verdicts "
-    "tasks unreported unreported_since".split()
-)
+FUNCTION_NAMES = (
+    "where", "after", "newest", "keep", "by", "reversed", "joined", "minus", "circles", "records",
+    "records_since", "count", "count_since", "open_stage", "stage_ids", "verdicts", "tasks", "unreported",
+    "unreported_since",
+)  # fmt: skip
 
 
-def _edit(name: str, takes: str) -> object:
+def _edit(name: str, takes: str) -> cel.FunctionDecl:
     """A function of effects: it describes an edit of a plan as a map, and edits nothing."""
     return _function(name, "fields", takes, lambda *values: {"edit": name, "with": list(values)})
 

@@ -18,7 +18,10 @@ _STYLES = (
 
 
 def graph(workflow: Workflow, evaluation: Evaluation | None = None) -> str:
-    """Mermaid text: phases as states, rules as arrows; with an evaluation, the current phase and shut gates are marked."""
+    """Mermaid text: phases as states, rules as arrows.
+
+    With an evaluation the phases that are done, the current one and those with a shut gate are marked.
+    """
     lines = ["stateDiagram-v2", "    direction LR"]
     lines += [f'    state "{_label(workflow, name)}" as {_id(name)}' for name in workflow.phases]
     lines.append(f"    [*] --> {_id(next(iter(workflow.phases)))}")

@@ -94,7 +94,7 @@ class Context:
         return guard is None or self.value(guard).value is True
 
     def text(self, template: Template) -> str | None:
-        """The template with its values. A part without a value is "?", or None if it is the whole template."""
+        """The template with its values. A part without a value is "?"; one that is all of it gives None."""
         values = [part if isinstance(part, str) else self._part(part) for part in template.parts]
         if len(values) == 3 and values[0] == values[2] == "":
             return values[1]
@@ -146,7 +146,7 @@ class Context:
         """A fact as an outcome, computed once."""
         outcome = self.facts.get(name)
         if outcome is None:
-            # A value in the making that needs itself finds this; definitions with circles are refused at load.
+            # A value that needs itself finds this; definitions with circles are refused at load.
             self.facts[name] = Outcome(None, "is being computed")
             outer, self._touching = self._touching, []
             try:

@@ -60,7 +60,7 @@ class Compiled(NamedTuple):
 
 @dataclass(frozen=True)
 class Expression:
-    """An expression as it was written. It is compiled when it is first needed, or before (`Language.compile`)."""
+    """An expression as it was written, compiled when first needed or before (`Language.compile`)."""
 
     source: str
     language: Language = field(repr=False, compare=False)

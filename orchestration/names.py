@@ -14,11 +14,11 @@ _PLAIN_NAME = re.compile(r"[^\s*{}]+")
 # What `answers.QUESTION` says when there is no answer, or none that still holds.
 UNANSWERED = ("none", "stale")
 # Names of the language that an artifact or a value may not take.
-TAKEN = RESERVED.union(
-    "next_step state valid exists parameters limits answers phase report step now".split(),
-    "tasks records newest count all filter bool bytes double duration dyn int list map optional size".split(),
-    "string timestamp type uint".split(),
-)
+TAKEN = RESERVED.union((
+    "next_step", "state", "valid", "exists", "parameters", "limits", "answers", "phase", "report", "step",
+    "now", "tasks", "records", "newest", "count", "all", "filter", "bool", "bytes", "double", "duration",
+    "dyn", "int", "list", "map", "optional", "size", "string", "timestamp", "type", "uint",
+))  # fmt: skip
 
 
 def check_names(raw: dict, reading: Reading) -> None:

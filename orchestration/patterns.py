@@ -19,9 +19,9 @@ _TASK_FIELDS = (
     "depends_on", "parallel_with", "files", "requires_ux_dx_review",
 )  # fmt: skip
 _STAGE_FIELDS = ("id", "title", "done", "total", "complete", "line")
-_LISTS = frozenset("tasks gates phases files manual_criteria depends_on parallel_with".split())
+_LISTS = ("tasks", "gates", "phases", "files", "manual_criteria", "depends_on", "parallel_with")
 # Functions whose patterns are of records, or of stages; of those of tasks the position of the tasks' pattern.
-_OF_RECORDS = frozenset("records records_since count count_since newest verdicts".split())
+_OF_RECORDS = ("records", "records_since", "count", "count_since", "newest", "verdicts")
 _OF_TASKS = {"tasks": 0, "unreported": 0, "unreported_since": 1}
 
 
@@ -60,11 +60,17 @@ def _is_null(node: Tree) -> bool:
 
 
 def _sizes(workflow: Workflow) -> Iterator[Fault]:
+    said = (
+        "counting a filter looks at every item twice: write x.exists(..), !x.exists(..) or x.filter(..) == []"
+    )
     for expression, node in _calls(workflow):
-        if node.text in ("_==_", "_>_", "_!=_", "_<_") and any(map(_is_filtered_size, node.children)):
-            if any(child.kind == "constant" and child.value == 0 for child in node.children):
-                said = "counting a filter looks at every item twice: write x.exists(..), !x.exists(..) or x.filter(..) == []"
-                yield Fault(expression, said, Severity.WARNING, node.offset)
+        compares = node.text in ("_==_", "_>_", "_!=_", "_<_")
+        if compares and any(map(_is_filtered_size, node.children)) and any(map(_is_zero, node.children)):
+            yield Fault(expression, said, Severity.WARNING, node.offset)
+
+
+def _is_zero(node: Tree) -> bool:
+    return node.kind == "constant" and node.value == 0
 
 
 def _is_filtered_size(node: Tree) -> bool:
@@ -123,7 +129,7 @@ def _branches(node: Tree) -> list[Tree]:
 # ---- fields of records and tasks --------------------------------------------------------------
 
 # Methods that give a part of their list, or the same elements in another order.
-_SAME = frozenset("where after keep by reversed minus".split())
+_SAME = ("where", "after", "keep", "by", "reversed", "minus")
 
 
 def _selected(workflow: Workflow) -> Iterator[Fault]:

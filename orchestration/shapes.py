@@ -13,9 +13,9 @@ from typing import NamedTuple
 class Shape(NamedTuple):
     """What may stand under a key.
 
-    kind: text, id, bool, integer, word (one of `words`), typed (any data), cel (an expression of type `words[0]`),
-    template, list (of `of`), some (one `of` or a list of them), map (names to `of`), struct (`name`), or either (`of`
-    where a scalar, `other` elsewhere).
+    kind: text, id, bool, word (one of `words`), typed (any data), cel (an expression of type `words[0]`),
+    template, list (of `of`), some (one `of` or a list of them), map (names to `of`), struct (`name`), or
+    either (`of` where a scalar, `other` elsewhere).
     """
 
     kind: str

@@ -119,10 +119,10 @@ def _reads_limit(workflow: Workflow, guard: Expression | None) -> bool:
 def denials(workflow: Workflow) -> Iterator[Fault]:
     """Ways forward that only say what must not be (002: fail closed)."""
     for phase, rule in workflow.all_rules():
-        if rule.when and phase and _leads_forward(workflow, workflow.phases[phase], rule):
-            if _only_denies(rule.when):
-                said = "this way forward only denies a word, so anything unheard of opens it"
-                yield Fault(rule.when, f"{said}: write what must hold")
+        forward = bool(phase) and _leads_forward(workflow, workflow.phases[phase], rule)
+        if forward and rule.when and _only_denies(rule.when):
+            said = "this way forward only denies a word, so anything unheard of opens it"
+            yield Fault(rule.when, f"{said}: write what must hold")
     for gate in workflow.gates:
         for criterion in gate.criteria:
             if _only_denies(criterion.when):

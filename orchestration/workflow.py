@@ -52,6 +52,7 @@ class Phase:
     id: str
     title: str
     order: int
+    place: Place
     agents: tuple[str, ...] = ()
     produces: tuple[str, ...] = ()
     outcomes: tuple[str, ...] = DEFAULT_OUTCOMES
@@ -65,7 +66,6 @@ class Phase:
     leads_to: tuple[str, ...] = ()
     skip: Expression | None = None
     skip_because: Template | None = None
-    place: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)

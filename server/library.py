@@ -19,7 +19,7 @@ FOLDER = ".phasekeeper/workflows"
 BUILT_IN = "phasekeeper.orchestration.workflows"
 
 
-class UnknownWorkflow(Exception):
+class UnknownWorkflow(Exception):  # noqa: N818 - a name that somebody typed; no program error
     """No workflow has that name; the message names the nearest ones."""
 
 

@@ -45,6 +45,7 @@ def test_folders_are_assigned_and_projects_are_listed():
 def test_what_is_wrong_is_told_at_its_place_and_left_out(text: str, place: tuple[int, int], message: str):
     config = read_config(text)
     found = config.findings[0]
+    assert found.span
     assert (found.code, found.path, found.span[:2]) == ("parameter-invalid", PATH, place)
     assert found.message.startswith(message)
     assert config.workflows == {}

@@ -225,17 +225,21 @@ def test_two_definitions_of_users_that_claim_one_folder_are_told():
 # ---- the built-in ones ------------------------------------------------------------------------
 
 
+SESSION = '{"type": "A.ContextComponentsDesignSessions", "interactions": []}'
+TUNING = '{"target_skill": {}, "diagnosis": {}, "completed_actions": []}'
+
+
 @pytest.mark.parametrize(
     ("path", "content", "name"),
     [
-        (".phasekeeper/sessions/s/session.json", '{"type": "A.ContextComponentsDesignSessions", "interactions": []}', "component-design"),
+        (".phasekeeper/sessions/s/session.json", SESSION, "component-design"),
         (".claude/state/loop.state.json", '{"version": 1, "workQueue": [], "gates": {}}', "phase-loop"),
         (".ai-tools-chain/tasks/t/state.json", '{"phase": "planning"}', "artifact-pipeline"),
-        (".workflow/.scratchpad/skill-tuning-1/state.json", '{"target_skill": {}, "diagnosis": {}, "completed_actions": []}', "skill-tuning"),
+        (".workflow/.scratchpad/skill-tuning-1/state.json", TUNING, "skill-tuning"),
         (".orchestrator/tasks/t/MASTER_PLAN.md", TABLE, "master-plan"),
         ("tasks/t/MASTER_PLAN.md", TABLE, "master-plan"),
     ],
-)  # fmt: skip
+)
 def test_a_run_of_each_built_in_workflow_is_found(path: str, content: str, name: str):
     assert found({path: content}, *built_ins()) == [f"{path.rsplit('/', 1)[0]} {name}"]
 

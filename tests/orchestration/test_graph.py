@@ -26,19 +26,20 @@ def test_phases_are_states_and_rules_are_arrows_with_their_reasons():
     workflow = sound(
         "otherwise: [{when: state.on == true, to: next}]\n",
         phases(
-            "1a: {title: The first, rules: [{when: state.ok == true, to: two-b, because: 'all {state.n} are done'}]}",
+            "1a: {title: First, rules: [{when: state.ok == true, to: two-b, because: 'all {state.n} done'}]}",
             "aside: {detour: true, rules: [{when: state.ok == true, to: two-b}, {stop: failed}]}",
-            "two-b: {leads_to: [1a], rules: [{when: state.bad == true, ask: help}, {when: state.ok == true, stop: complete}]}",
+            "two-b: {leads_to: [1a], rules: [{when: state.bad == true, ask: help}, "
+            "{when: state.ok == true, stop: complete}]}",
             "last: {terminal: complete}",
         ),
     )
     said = lines(workflow)
     assert said[:2] == ["stateDiagram-v2", "direction LR"]
-    assert 'state "1a The first" as p_1a' in said
+    assert 'state "1a First" as p_1a' in said
     assert 'state "two-b" as p_two_b' in said
     assert arrows(workflow) == [
         "[*] --> p_1a",
-        "p_1a --> p_two_b: all … are done",
+        "p_1a --> p_two_b: all … done",
         "p_aside --> p_two_b",
         "p_two_b --> p_1a",
         "p_two_b --> p_last",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from phasekeeper.orchestration.guards import (
@@ -152,7 +153,7 @@ def test_a_loop_over_the_iteration_budget_is_an_error():
 
 
 def test_more_than_five_hundred_items_are_an_error_and_never_cut():
-    many = {"tasks": tasks(MANY)}
+    many: dict[str, Any] = {"tasks": tasks(MANY)}
     assert error("tasks({}).exists(t, t.done)", **many).startswith("tasks(..) has 501 items, at most 500")
     assert value("tasks({'id': 't-1'}).map(t, t.id)", **many) == ["t-1"]
     reports = steps(*({"kind": "report"} for _ in range(MOST_ITEMS + 1)))
@@ -200,14 +201,14 @@ def test_a_named_set_of_tasks_is_used_by_its_size_alone():
         },
     )
     assert {name for name in spoken.values if spoken.is_set(name)} == {"todo", "other"}
-    many = {"spoken": spoken, "tasks": tasks(MANY)}
+    many: dict[str, Any] = {"spoken": spoken, "tasks": tasks(MANY)}
     assert value("todo.size()", **many) == 501
     assert value("other.size()", **many) == 501
     assert value("todo == []", **many) is False
     assert error("todo.map(t, t.id)", **many) == (
         "todo has 501 items, at most 500 can be looked at one by one; size() and == [] work for any number"
     )
-    few = {"spoken": spoken, "tasks": tasks()}
+    few: dict[str, Any] = {"spoken": spoken, "tasks": tasks()}
     assert value("other.map(t, t.id)", **few) == ["t-1", "t-2", "t-3", "t-4"]
     assert value("both.map(t, t.id)", **few) == ["t-0", "t-1"]
     assert value("first.id", **few) == "t-0"
@@ -392,7 +393,7 @@ def test_records_are_picked_by_pattern_oldest_first():
         {"kind": "report", "phase": "a", "outcome": "pass", "stage": "1"},
         {"kind": "report", "phase": "b", "outcome": "fail", "stage": "2"},
     )
-    more = {"records": found}
+    more: dict[str, Any] = {"records": found}
     assert value("records({'kind': 'report'}).map(r, r.seq)", **more) == [2, 4, 5]
     assert value("records({'kind': ['start', 'answer']}).map(r, r.seq)", **more) == [1, 3]
     assert value("records_since({'kind': 'answer'}, {'kind': 'report'}).map(r, r.seq)", **more) == [4, 5]
@@ -404,7 +405,7 @@ def test_records_are_picked_by_pattern_oldest_first():
 
 
 def test_tasks_come_with_what_their_own_files_say():
-    more = {"tasks": tasks()}
+    more: dict[str, Any] = {"tasks": tasks()}
     assert value("tasks({'done': false, 'stage': '1'}).map(t, t.files[0])", **more) == ["t-1", "t-2"]
     assert value("stage_ids({'done': 0})", **more) == ["2"]
     assert value("open_stage([], []).id", **more) == "2"
@@ -416,7 +417,7 @@ def test_tasks_that_were_reported_are_left_out():
     found = steps(
         {"kind": "report", "task": "t-1"}, {"kind": "start"}, {"kind": "report", "tasks": ["t-2", "t-3"]}
     )
-    more = {"tasks": tasks(), "records": found}
+    more: dict[str, Any] = {"tasks": tasks(), "records": found}
     assert value("unreported({}, {'kind': 'report'}).map(t, t.id)", **more) == ["t-0", "t-4"]
     source = "unreported_since({'kind': 'start'}, {}, {'kind': 'report'}).map(t, t.id)"
     assert value(source, **more) == ["t-0", "t-1", "t-4"]

@@ -165,10 +165,8 @@ def test_fields_that_are_there_or_cannot_be_told_are_right(expression: str):
 
 def test_a_rule_behind_one_that_always_fits_is_an_error():
     definition = text("otherwise: [{to: two}, {when: 'state.x == 1', to: one}]\n")
-    assert faults(definition) == [
-        f"error {where(definition, '{when:', 2)} otherwise[1] is never tried: "
-        "otherwise[0] has no `when` and always fits"
-    ]
+    said = "otherwise[1] is never tried: otherwise[0] has no `when` and always fits"
+    assert faults(definition) == [f"error {where(definition, '{when:', 2)} {said}"]
 
 
 def test_a_rule_that_only_warns_hides_none():
@@ -297,10 +295,8 @@ def test_ways_to_the_phase_are_looked_through_too():
 
 def test_an_option_that_nobody_reads_is_an_error_at_the_option():
     definition = text().replace("{go: go on}", "{go: go on, stop: no more}")
-    assert faults(definition) == [
-        f"error {where(definition, 'stop:')} option 'stop' of help is read by no guard and has no effect "
-        "'answer.help.stop'"
-    ]
+    said = "option 'stop' of help is read by no guard and has no effect 'answer.help.stop'"
+    assert faults(definition) == [f"error {where(definition, 'stop:')} {said}"]
 
 
 @pytest.mark.parametrize(
@@ -327,7 +323,8 @@ def test_a_word_in_another_guard_does_not_read_an_option():
 
 
 def test_a_gate_that_names_nothing_known_is_an_error():
-    gate = "gates: {g: {after: one, criteria: [{text: t, when: state.x == 1}], allowed: [%s], forbidden: {%s: no}}}\n"
+    criteria = "criteria: [{text: t, when: state.x == 1}]"
+    gate = f"gates: {{g: {{after: one, {criteria}, allowed: [%s], forbidden: {{%s: no}}}}}}\n"
     assert said(gate % ("tow", "onne")) == [
         "error gate g: unknown phase or action 'onne'; did you mean 'one'?",
         "error gate g: unknown phase or action 'tow'; did you mean 'two'?",

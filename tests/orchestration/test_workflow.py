@@ -91,7 +91,16 @@ def test_an_error_in_a_key_that_is_a_template_stands_at_its_character(quote: str
 
 def test_an_explicit_key_of_several_lines_has_a_place():
     definition = text(
-        'gates:\n  g:\n    after: one\n    criteria: [{text: t, when: "true"}]\n    forbidden:\n      ? |\n        {stat.b}\n      : no\n'
+        """\
+        gates:
+          g:
+            after: one
+            criteria: [{text: t, when: "true"}]
+            forbidden:
+              ? |
+                {stat.b}
+              : no
+        """
     )
     assert [line.split(": ")[0] for line in errors(definition)] == [
         f"small.yaml:{where(definition, 'stat.b')}"
@@ -120,11 +129,14 @@ def test_unknown_keys_and_words_are_told_with_what_was_meant():
         notes: {n: {text: t, when: "true", becuase: x}}
         """
     ).replace("terminal: complete", "terminal: complet")
+    known = "unknown key 'becuase' in a note; known: title, when, text"
+    word = "'complet' is not known here; did you mean 'complete'?"
+    unknown = "unknown key 'gate' in a definition; did you mean 'gates' or 'state'?"
     assert errors(definition) == [
-        f"small.yaml:{where(definition, 'complet}')}: 'complet' is not known here; did you mean 'complete'?",
-        f"small.yaml:{where(definition, 'gate:')}: unknown key 'gate' in a definition; did you mean 'gates' or 'state'?",
+        f"small.yaml:{where(definition, 'complet}')}: {word}",
+        f"small.yaml:{where(definition, 'gate:')}: {unknown}",
         f"small.yaml:{where(definition, 'totl')}: unknown key 'totl' in a progress; did you mean 'total'?",
-        f"small.yaml:{where(definition, 'becuase')}: unknown key 'becuase' in a note; known: title, when, text",
+        f"small.yaml:{where(definition, 'becuase')}: {known}",
     ]
 
 
@@ -211,6 +223,10 @@ BASE = Source(
 )
 
 
+def _lines(told: InvalidWorkflow) -> list[tuple[str, int]]:
+    return [(found.path, found.span.line) for found in told.findings if found.span]
+
+
 def extended(own: str, **bases: Source):
     known = {"base": BASE, **bases}
     return lambda: parse_workflow(own, "own.yaml", known.get)
@@ -249,13 +265,11 @@ def test_errors_point_into_the_file_that_holds_them():
     own = "workflow: own\nextend: base\nvalues: {worse: stat.y}\n"
     with pytest.raises(InvalidWorkflow) as told:
         extended(own, base=base)()
-    assert [(one.path, one.span.line) for one in told.value.findings] == [
-        ("base.yaml", base.text.count("\n") - 1)
-    ]
+    assert _lines(told.value) == [("base.yaml", base.text.count("\n") - 1)]
     base = base._replace(text=base.text.replace("nots: {}\n", ""))
     with pytest.raises(InvalidWorkflow) as told:
         extended(own, base=base)()
-    assert [(one.path, one.span.line) for one in told.value.findings] == [
+    assert _lines(told.value) == [
         ("base.yaml", base.text.count("\n") - 1),
         ("own.yaml", 2),
     ]
@@ -272,7 +286,7 @@ def test_a_bad_name_from_the_extended_file_is_told_there():
     base = Source("base.yaml", BASE.text + "values:\n  Bad: 'true'\n")
     with pytest.raises(InvalidWorkflow) as told:
         extended("workflow: own\nextend: base\nvalues: {good: 'true'}\n", base=base)()
-    assert [(one.path, one.span.column) for one in told.value.findings] == [("base.yaml", 2)]
+    assert _lines(told.value) == [("base.yaml", base.text.count("\n") - 1)]
 
 
 @pytest.mark.parametrize(
@@ -293,7 +307,7 @@ def test_an_extension_that_leads_nowhere_or_back_is_refused(own: str, said: str)
 
 
 def test_a_base_that_is_no_map_gives_nothing():
-    with pytest.raises(InvalidWorkflow, match="own.yaml:1:1: a definition needs"):
+    with pytest.raises(InvalidWorkflow, match=r"own.yaml:1:1: a definition needs"):
         extended("workflow: own\nextend: list\n", list=Source("list.yaml", "- a"))()
 
 
@@ -421,7 +435,7 @@ def test_every_part_of_a_definition_reaches_the_model():
         """\
         source: a test
         artifacts:
-          doc: {paths: [a.json, /b.json], kind: json, require: {ok | is.ok: bool, word: [x, y]}, optional: true}
+          doc: {paths: [a.json, /b.json], kind: json, require: {ok | is.ok: bool, word: [x, y]}}
           plan: {paths: [PLAN.md], kind: master-plan, tasks: "*.md"}
           named: {listed: plan.files, kind: files}
         reports:
@@ -442,7 +456,8 @@ def test_every_part_of_a_definition_reaches_the_model():
             "two: {terminal: complete}", "two: {terminal: complete, attested: 'true', agent: [a, b]}"
         ).replace(
             "effects: {",
-            'effects: {start: [{a: step}, {file: "x/{step}", create: string(now)}], ok: {file: t, append: "1"}, ',
+            'effects: {start: [{a: step}, {file: "x/{step}", create: string(now)}], '
+            'ok: {file: t, append: "1"}, ',
         ),
     )
     assert workflow.plan and workflow.plan.id == "plan"

@@ -53,6 +53,7 @@ def test_a_definition_must_have_the_name_of_its_file():
     with pytest.raises(InvalidWorkflow) as told:
         library(mine=OWN.format("other")).workflow("mine")
     (found,) = told.value.findings
+    assert found.span
     assert (found.path, found.span[:2]) == (f"{FOLDER}/mine.yaml", (0, 10))
     assert found.message == "the file's name asks for the workflow 'mine', it holds 'other'"
 

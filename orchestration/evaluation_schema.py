@@ -1,0 +1,151 @@
+"""The JSON Schema of an evaluation, made from the dataclasses that `evaluation.as_json` renders."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from .evaluation import CriterionState, Evaluation, GateState, PhaseState, Produced, QuestionState, Suggestion
+from .evaluation import _camel as camel  # the one rule of names in JSON
+from .findings import Evidence, Finding, Severity
+from .journal import Claim
+from .schedule import Board, StageState, TaskState
+
+# Words that a field may have and no others (design, section 5): a new one is a change of the interface.
+WORDS: dict[tuple[type, str], tuple[str, ...]] = {
+    (Evaluation, "status"): (
+        "active", "waiting", "waiting_human", "blocked", "complete", "failed", "exited", "invalid",
+    ),
+    (Suggestion, "kind"): ("advance", "regress", "stay", "act", "wait", "escalate", "stop", "none"),
+    (PhaseState, "state"): ("done", "current", "ahead", "skipped", "detour"),
+    (Produced, "state"): ("missing", "empty", "unreadable", "invalid", "valid", "stale"),
+    (GateState, "status"): ("passed", "failed", "open", "waived", "not-reached"),
+    (QuestionState, "kind"): ("approval", "escalation", "clarification"),
+    (TaskState, "state"): ("done", "ready", "blocked", "claimed", "reported", "skipped"),
+}  # fmt: skip
+
+Schema = dict[str, Any]
+_TEXT: Schema = {"type": "string"}
+_WHOLE: Schema = {"type": "integer"}
+# Lines and columns are one-based in JSON; a finding or evidence without a place has neither.
+_PLACE: Schema = {"type": ["integer", "null"], "minimum": 1}
+
+
+def evaluation_schema() -> Schema:
+    """The schema (JSON Schema 2020-12) of the JSON of one evaluation, whole."""
+    definitions = {_name(kind): _object(kind) for kind in _KINDS}
+    definitions |= {"finding": _finding(), "evidence": _evidence(), "claim": _claim()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Phasekeeper evaluation of one run",
+        "$ref": "#/$defs/evaluation",
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def _collect(kind: type, found: dict[type, None]) -> dict[type, None]:
+    """The dataclasses that a dataclass is made of, itself first; those with a JSON of their own left out."""
+    if kind not in found and hasattr(kind, "__dataclass_fields__") and kind not in _OWN:
+        found[kind] = None
+        for hint in get_type_hints(kind).values():
+            for part in (hint, *get_args(hint)):
+                if isinstance(part, type):
+                    _collect(part, found)
+    return found
+
+
+_OWN = (Finding, Evidence, Board)
+_KINDS = (*_collect(Evaluation, {}), StageState, TaskState)
+_NAMES = {CriterionState: "criterion"}
+
+
+def _name(kind: type) -> str:
+    plain = _NAMES.get(kind, kind.__name__.removesuffix("State").removesuffix("Text"))
+    return plain[0].lower() + plain[1:]
+
+
+def _object(kind: type) -> Schema:
+    hints = get_type_hints(kind)
+    properties = {}
+    for entry in fields(kind):
+        if (kind, entry.name) != (Evaluation, "reads"):
+            properties[camel(entry.name)] = _field(kind, entry.name, hints[entry.name])
+        if (kind, entry.name) == (Evaluation, "questions"):
+            properties["escalations"] = _of(hints["questions"])
+    return _closed(properties)
+
+
+def _field(kind: type, name: str, hint: Any) -> Schema:
+    words = WORDS.get((kind, name))
+    if words:
+        return {"enum": list(words)}
+    if name == "line":
+        return {"type": "integer", "minimum": 1}
+    return _of(hint)
+
+
+def _closed(properties: Schema) -> Schema:
+    """An object with exactly these keys."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _of(hint: Any) -> Schema:
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is tuple:
+        return _list(_of(parts[0]))
+    if origin in (Union, types.UnionType):
+        return {"anyOf": [_of(part) for part in parts]}
+    if origin is not None and issubclass(origin, Mapping):
+        return {"type": "object"}
+    if hint is Board:
+        # A board is rendered as its path and stages alone.
+        return _closed({"path": _TEXT, "stages": _list(_reference(StageState))})
+    plain: dict[Any, Schema] = {
+        str: _TEXT,
+        int: _WHOLE,
+        bool: {"type": "boolean"},
+        type(None): {"type": "null"},
+    }
+    return plain.get(hint) or _reference(hint)
+
+
+def _list(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def _reference(kind: type) -> Schema:
+    return {"$ref": f"#/$defs/{_name(kind)}"}
+
+
+def _evidence() -> Schema:
+    path = {"type": ["string", "null"]}
+    return _closed({"path": path, "line": _PLACE, "column": _PLACE, "expression": _TEXT, "value": {}})
+
+
+def _finding() -> Schema:
+    fix = _closed({"title": _TEXT, "command": _list(_TEXT)})
+    return _closed(
+        {
+            "code": {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$"},
+            "severity": {"enum": [str(severity) for severity in Severity]},
+            "path": _TEXT,
+            "line": _PLACE,
+            "column": _PLACE,
+            "endLine": _PLACE,
+            "endColumn": _PLACE,
+            "message": _TEXT,
+            "fixes": _list(fix),
+            "overridden": {"type": "boolean"},
+        }
+    )
+
+
+def _claim() -> Schema:
+    return _closed({name: _of(hint) for name, hint in get_type_hints(Claim).items()})

@@ -1,0 +1,34 @@
+"""Writes the JSON Schemas of a checkout: `python -m phasekeeper.server.generate_schemas`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ..orchestration.evaluation_schema import evaluation_schema
+from ..orchestration.shapes import json_schema
+
+FOLDER = Path(__file__).parents[1] / "orchestration" / "schemas"
+
+
+def schemas() -> dict[str, str]:
+    """File name to text of each schema."""
+    return {
+        "definition.schema.json": _text(json_schema()),
+        "evaluation.schema.json": _text(evaluation_schema()),
+    }
+
+
+def _text(schema: dict[str, Any]) -> str:
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def main(folder: Path = FOLDER) -> None:
+    """Write all schemas into a folder."""
+    for name, text in schemas().items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
