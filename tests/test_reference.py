@@ -1,0 +1,273 @@
+"""The reference of the workflow format names everything there is, nothing there is not, and its examples work."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from phasekeeper.orchestration import definition, lint, workflow
+from phasekeeper.orchestration.artifacts import KINDS
+from phasekeeper.orchestration.config import KEYS, read_config
+from phasekeeper.orchestration.discovery import Definition, discover
+from phasekeeper.orchestration.evaluate import evaluate
+from phasekeeper.orchestration.evaluation import Evaluation
+from phasekeeper.orchestration.files import MemoryFiles
+from phasekeeper.orchestration.findings import CODES
+from phasekeeper.orchestration.functions import FUNCTION_NAMES
+from phasekeeper.orchestration.journal import FIELDS
+from phasekeeper.orchestration.journal import KINDS as RECORD_KINDS
+from phasekeeper.orchestration.plans import dialects
+from phasekeeper.orchestration.shapes import STRUCTS, Shape
+from phasekeeper.orchestration.snapshot import read_run
+from phasekeeper.server.library import Library
+
+README = Path(workflow.__file__).parent / "workflows" / "README.md"
+TEXT = README.read_text(encoding="utf-8")
+SECOND = 1_000_000_000
+
+
+def rows(*titles: str) -> list[list[str]]:
+    """The cells of all rows of the tables whose first titles are these."""
+    found: list[list[str]] = []
+    inside = False
+    for line in TEXT.splitlines():
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] if line.startswith("| ") else []
+        if cells[: len(titles)] == list(titles):
+            inside = True
+        elif not line.startswith("|"):
+            inside = False
+        elif inside and cells:
+            found.append(cells)
+    assert found, titles
+    return found
+
+
+def names(cell: str) -> list[str]:
+    """What stands in backticks."""
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, flags=re.M | re.S)
+
+
+def section(title: str) -> str:
+    """The text below a heading, up to the next heading."""
+    return TEXT.split(f" {title}\n", 1)[1].split("\n#", 1)[0]
+
+
+# ---- what it names ----------------------------------------------------------------------------
+
+
+def test_every_key_of_a_definition_is_told_and_no_other() -> None:
+    told = [(row[0], name) for row in rows("in", "key") for name in names(row[1])]
+    # A marker test is a marker without `any`, and is told as one.
+    there = [(struct, key) for struct, keys in STRUCTS.items() if struct != "marker test" for key in keys]
+    assert sorted(told) == sorted(there)
+
+
+def test_the_keys_that_are_needed_are_told_so() -> None:
+    told = {(row[0], *names(row[1])): row[3] == "needed" for row in rows("in", "key")}
+    there = {
+        (struct, key): told[struct, key]
+        for struct, keys in STRUCTS.items()
+        if struct != "marker test"
+        for key, entry in keys.items()
+        if told[struct, key] != entry.required
+    }
+    assert there == {}
+
+
+def words_of(shape: Shape) -> tuple[str, ...]:
+    return shape.words if shape.kind == "word" else ()
+
+
+def test_the_words_of_a_key_are_all_told() -> None:
+    lines = {(row[0], *names(row[1])): " ".join(row[2:]) for row in rows("in", "key")}
+    for struct, keys in STRUCTS.items():
+        for key, entry in keys.items() if struct != "marker test" else ():
+            if (struct, key) != ("artifact", "kind"):
+                assert [word for word in words_of(entry.shape) if word not in lines[struct, key]] == []
+
+
+def test_every_function_is_told_and_no_other() -> None:
+    told = {re.search(r"(\w+)\(", name)[1] for row in rows("function") for name in names(row[0])}  # type: ignore[index]
+    assert told == set(FUNCTION_NAMES)
+
+
+def test_every_field_of_records_tasks_and_stages_is_told_and_no_other() -> None:
+    for title, fields in (
+        ("field of a record", FIELDS),
+        ("field of a task", lint.patterns._TASK_FIELDS),
+        ("field of a stage", lint.patterns._STAGE_FIELDS),
+    ):
+        told = [name for row in rows(title) for name in names(row[0])]
+        assert sorted(told) == sorted(fields)
+
+
+def test_every_kind_of_record_and_of_artifact_is_told() -> None:
+    (kinds,) = (row[1] for row in rows("field of a record") if row[0] == "`kind`")
+    assert re.findall(r"\w+", kinds.replace(" or ", " ")) == list(RECORD_KINDS)
+    paragraph = TEXT.split("Kinds: ", 1)[1].split("\n\n", 1)[0]
+    assert (
+        {*KINDS, *dialects(), "files"} == {*STRUCTS["artifact"]["kind"].shape.words} <= set(names(paragraph))
+    )
+
+
+def test_every_name_of_expressions_is_told_and_no_other(article: workflow.Workflow) -> None:
+    told = {name.split(".")[0] for row in rows("name") for name in names(row[0])}
+    there = {name.split(".")[0] for name in (*article.language.facts, *article.effects_language.variables)}
+    placeholders = {"ARTIFACT", "PLAN", "VALUE"}
+    assert told == (there - {*article.artifacts, *article.values}) | placeholders
+
+
+def test_every_finding_code_is_told_with_its_severity_and_no_other() -> None:
+    told = {names(row[0])[0]: row[1] for row in rows("code")}
+    assert told == {code: severity.value for code, (severity, _) in CODES.items()}
+    assert all(row[2] and row[3] for row in rows("code"))
+
+
+def test_every_event_of_effects_is_told() -> None:
+    assert set(lint.EVENTS) <= {name.split(".")[0] for name in names(section("Effects"))}
+
+
+def test_every_key_of_the_configuration_is_told_and_its_example_is_right() -> None:
+    (text,) = (block for block in blocks("yaml") if block.startswith("parameters:"))
+    config = read_config(text)
+    assert config.findings == ()
+    assert [key for key in KEYS if f"\n{key}:" not in f"\n{text}"] == []
+    assert config.of("article") == {"rounds": 5}
+
+
+# ---- its examples -----------------------------------------------------------------------------
+
+
+def example(name: str) -> str:
+    (text,) = (block for block in blocks("yaml") if block.startswith(f"workflow: {name}\n"))
+    return text
+
+
+def extended(name: str) -> definition.Source | None:
+    return Library().source(name)
+
+
+@pytest.fixture
+def article() -> workflow.Workflow:
+    return workflow.parse_workflow(example("article"), "article.yaml")
+
+
+def judged(
+    found: workflow.Workflow, texts: Mapping[str, str], times: Mapping[str, int] | None = None
+) -> Evaluation:
+    """The one run of a root, evaluated."""
+    files = MemoryFiles(texts, times or {})
+    known = Definition(found.name, found.at, False, lambda: found)
+    (match,), _ = discover([known], files, read_config(""))
+    return evaluate(found, read_run(found, files, match.run))
+
+
+def article_of(state: dict[str, Any], review: str = "", text: str = "# Tides\n") -> dict[str, str]:
+    texts = {"articles/tides/article.json": json.dumps(state)}
+    texts |= {"articles/tides/text.md": text} if text else {}
+    return texts | ({"articles/tides/review.json": json.dumps({"verdict": review})} if review else {})
+
+
+def next_step(evaluation: Evaluation) -> tuple[str, str | None, str]:
+    suggestion = evaluation.suggestion
+    return suggestion.kind, suggestion.suggested_next, suggestion.reason
+
+
+@pytest.mark.parametrize("name", ["article", "audit", "our-pipeline"])
+def test_an_example_has_nothing_that_a_check_finds(name: str) -> None:
+    found = workflow.build(*workflow.load_branch(definition.Source("x.yaml", example(name)), extended))
+    assert lint.check(found) == []
+
+
+def test_the_examples_are_all_definitions_that_are_tested() -> None:
+    started = re.findall(r"^workflow: (.*)$", "\n".join(blocks("yaml")), flags=re.M)
+    assert started == ["article", "audit", "our-pipeline"]
+
+
+@pytest.mark.parametrize(
+    ("state", "review", "text", "step"),
+    [
+        ({"phase": "draft"}, "", "", ("stay", "draft", "text is missing (articles/tides/text.md)")),
+        ({"phase": "draft"}, "", "# Tides\n", ("advance", "review", "the text is written")),
+        ({"phase": "draft", "round": 2}, "rework", "# Tides\n", ("stay", "draft", "Write the text is to be done")),
+        ({"phase": "review"}, "accept", "# Tides\n", ("advance", "published", "the review accepts the text")),
+        ({"phase": "review", "round": 2}, "rework", "# Tides\n", ("regress", "draft", "sent back in round 2 of 3")),
+        ({"phase": "review", "round": 3}, "rework", "# Tides\n", ("escalate", None, "sent back 3 times")),
+        ({"phase": "review"}, "good", "# Tides\n", ("stay", "review", "review is invalid (articles/tides/review.json)")),
+        ({"phase": "published"}, "accept", "# Tides\n", ("stop", None, "the run is complete")),
+    ],
+)  # fmt: skip
+def test_the_article_goes_where_its_definition_says(
+    article: workflow.Workflow,
+    state: dict[str, Any],
+    review: str,
+    text: str,
+    step: tuple[str, str | None, str],
+) -> None:
+    assert next_step(judged(article, article_of(state, review, text))) == step
+
+
+def test_the_text_says_of_the_article_what_the_engine_says(article: workflow.Workflow) -> None:
+    state, verdict = re.findall(r"`(\{\"[^`]*\})`", section("A whole example").replace("\n", " "))[:2]
+    step = next_step(judged(article, article_of(json.loads(state), json.loads(verdict)["verdict"])))
+    told = " ".join(section("A whole example").split())
+    assert f"go back to {step[1]}, {step[2]}." in told
+
+
+def test_a_review_of_an_older_text_has_to_be_made_again(article: workflow.Workflow) -> None:
+    texts = article_of({"phase": "review", "round": 2}, "rework")
+    times = {"articles/tides/review.json": 100 * SECOND, "articles/tides/text.md": 200 * SECOND}
+    evaluation = judged(article, texts, times)
+    assert next_step(evaluation) == ("stay", "review", "review is stale (articles/tides/review.json)")
+    draft = judged(article, article_of({"phase": "draft", "round": 2}, "rework"), times)
+    assert next_step(draft) == ("advance", "review", "the text is written")
+
+
+@pytest.mark.parametrize(
+    ("reports", "status", "phase"),
+    [
+        ({}, "active", "collect"),
+        ({"1": "# Evidence collected\n\nTwenty logs.\n"}, "active", "judge"),
+        ({"1": "# Evidence collected\n", "2": "# Judgement\n\n**Result**: PASS\n"}, "complete", "judge"),
+        ({"1": "# Evidence collected\n", "2": "# Judgement\n\nResult: fail (two gaps)\n"}, "failed", "judge"),
+        ({"1": "# Evidence collected\n", "2": "# Judgement\n\n**Result**: PASS | FAIL\n"}, "active", "judge"),
+        ({"1": "# Judgement\n\n**Result**: PASS\n"}, "active", "collect"),
+    ],
+)
+def test_the_audit_goes_by_its_reports(reports: dict[str, str], status: str, phase: str) -> None:
+    found = workflow.parse_workflow(example("audit"), "audit.yaml")
+    texts = {"audits/a/AUDIT.md": "x"} | {
+        f"audits/a/reports/{name}.md": text for name, text in reports.items()
+    }
+    times = {f"audits/a/reports/{name}.md": int(name) * 60 * SECOND for name in reports}
+    evaluation = judged(found, texts, times)
+    assert (evaluation.status, evaluation.current_phase) == (status, phase)
+
+
+def test_the_extended_pipeline_has_its_own_place_and_coder_and_lacks_the_gate() -> None:
+    found = workflow.parse_workflow(example("our-pipeline"), "our-pipeline.yaml", extended)
+    original = Library().workflow("artifact-pipeline")
+    assert found.at == ("work/*",)
+    assert found.phases["codegen"].agents == ("our-coder",)
+    assert {gate.id for gate in original.gates} - {gate.id for gate in found.gates} == {"scope"}
+    assert [rule.where for rule in found.phases["codegen"].rules] == [
+        rule.where for rule in original.phases["codegen"].rules
+    ]
+
+
+def expressions() -> Iterator[str]:
+    for block in blocks("cel"):
+        yield from block.splitlines()
+
+
+@pytest.mark.parametrize("expression", expressions())
+def test_an_expression_of_the_text_compiles(article: workflow.Workflow, expression: str) -> None:
+    assert article.language.compile(expression).type in ("bool", "string")
