@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from . import markdown
-from .artifacts import Looked
 from .config import Config
 from .documents import clean, fold_dotted, lay_under, read_json
 from .files import File, Files, fits, glob, join, natural
 from .findings import Finding, Problem, finding
 from .guards import Context, Unknown, dig
 from .journal import read_journal
+from .looked import Looked
 from .plans import dialects
 from .snapshot import JOURNAL
 from .tables import tables

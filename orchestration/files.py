@@ -59,7 +59,7 @@ class Files(Protocol):
     def unlisted(self) -> Mapping[str, Problem]: ...
 
     def read(self, path: str) -> File:
-        """The file at `path`; `exists` is False for a missing one, a folder, or a path that leaves the root."""
+        """The file at `path`; it does not exist if it is missing, a folder, or out of the root."""
         ...
 
     def list(self, folder: str) -> Mapping[str, Entry]:
@@ -162,6 +162,17 @@ def _fits(parts: list[str], names: list[str]) -> bool:
     if parts[0] == "**":
         return any(_fits(parts[1:] or ["*"], names[i:]) for i in range(len(names) + 1))
     return bool(names) and _segment(parts[0]).match(names[0]) is not None and _fits(parts[1:], names[1:])
+
+
+def leads_to(folder: str, pattern: str) -> bool:
+    """Whether paths that fit a glob pattern may lie below a folder."""
+    parts = [part for part in pattern.split("/") if part][:-1]
+    names = folder.split("/") if folder else []
+    if "**" in parts:
+        # What `**` stands for has any depth, so only what precedes it must fit.
+        parts = parts[: parts.index("**")]
+        names = names[: len(parts)]
+    return len(names) <= len(parts) and _fits(parts[: len(names)], names)
 
 
 _DIGITS = re.compile(r"(\d+)")

@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from .artifacts import Held
 from .files import digest_of, join
 from .findings import Finding, Fix, Problem, Severity, Span, finding
 from .guards import MOST_ITEMS, Context, Expression, Index, Outcome, Template, Unknown
 from .journal import EMPTY_RECORD, Record
+from .looked import Held
 from .plans import Plan
 from .snapshot import Snapshot
 from .workflow import Artifact, Parameter, Question, Workflow

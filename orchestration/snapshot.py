@@ -11,14 +11,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from .artifacts import Held, Looked, aged, read_artifact, read_state
+from .artifacts import aged, read_artifact
 from .config import Config
 from .files import File, Files, digest_of, join
 from .findings import Finding, Problem, Span
 from .guards import Index, Tasks
 from .journal import Claim, Journal, Record, Verify, read_journal
+from .looked import Held, Looked
 from .plans import Plan, Task, TaskFile, dialects
 from .reports import ReportFile, read_report
+from .state_file import read_state
 from .workflow import Workflow
 
 JOURNAL = ".phasekeeper/journal.jsonl"

@@ -1,0 +1,132 @@
+"""What reading a run looks at: files and folders for its revision, what they hold, what is wrong in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from .documents import locate_json
+from .files import Entry, File, Files, digest_of, glob, join, leads_to
+from .findings import Finding, Problem, Span, finding
+from .yaml_documents import locate_yaml
+
+# A file larger than this many bytes holds more than blanks.
+SMALL = 64
+
+
+class Held(NamedTuple):
+    """An artifact of a run. `data` is what guards see (valid only); `raw` what the file says."""
+
+    id: str
+    state: str
+    path: str
+    data: Any = None
+    raw: Any = None
+    kind: str = ""
+    text: str = ""
+    paths: tuple[str, ...] = ()
+    mtime_ns: int = 0
+
+    @property
+    def valid(self) -> bool:
+        return self.state == "valid"
+
+    @property
+    def exists(self) -> bool:
+        return self.state not in ("missing", "empty")
+
+    def span(self, path: Sequence[str | int], key: bool = False) -> Span | None:
+        """Where a value of the file stands, by its path in the data; None where it cannot be told."""
+        if self.kind == "json" or (self.kind == "patch" and self.path.endswith(".json")):
+            return locate_json(self.text, tuple(path), key)
+        return locate_yaml(self.text, tuple(path), key) if self.kind == "yaml" else None
+
+
+@dataclass
+class Looked:
+    """What reading a run looked at, for its revision, and what it found wrong.
+
+    `parsed` may be shared between runs and times: it is keyed by kind and digest. Like the rest it is an
+    unguarded dict, for one thread at a time; threads that evaluate side by side need one each.
+    """
+
+    files: Files
+    parsed: dict[tuple[str, str], Any] = field(default_factory=dict)
+    reads: dict[str, str] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    _filled: dict[str, frozenset[str]] = field(default_factory=dict)
+    _lacking: dict[tuple[str, str, frozenset[str]], frozenset[str]] = field(default_factory=dict)
+
+    def read(self, path: str) -> File:
+        file = self.files.read(path)
+        self.reads[path] = file.digest or ("unreadable" if file.exists else "missing")
+        return file
+
+    def glob(self, pattern: str) -> list[tuple[str, Entry]]:
+        """The files that fit; their names, and which are empty, are part of the revision.
+
+        A folder on the way that cannot be listed makes the pattern "unreadable" in `reads`, and a finding.
+        """
+        found = [(path, entry) for path, entry in glob(self.files, pattern) if entry.kind == "file"]
+        closed = [folder for folder in self.files.unlisted if leads_to(folder, pattern)]
+        for folder in closed:
+            self.tell_all(folder, [self.files.unlisted[folder]])
+        names = "\n".join(f"{path}\0{self.filled(path, entry)}" for path, entry in found)
+        self.reads[pattern] = "unreadable" if closed else digest_of(names)
+        return found
+
+    def lacking(self, run: str, names: frozenset[str], what: str) -> frozenset[str]:
+        """Those of the run's named files that are missing or blank; which they are is part of the revision.
+
+        One listing a folder answers for all names in it.
+        """
+        memory = (run, what, names)
+        if memory in self._lacking:
+            return self._lacking[memory]
+        if run not in self._filled:
+            entries = self.files.list(run).items()
+            prefix = f"{run}/" if run else ""
+            self._filled[run] = frozenset(
+                name for name, entry in entries if self.filled(prefix + name, entry)
+            )
+        doubtful = names - self._filled[run]
+        missing = frozenset(name for name in doubtful if not self._present(run, name))
+        self.reads[f"{run}: {what}"] = digest_of("\n".join(sorted(missing)))
+        self._lacking[memory] = missing
+        return missing
+
+    def filled(self, path: str, entry: Entry) -> bool:
+        """Whether a name is a file that holds more than blanks."""
+        if entry.kind != "file" or entry.size > SMALL:
+            return entry.kind == "file"
+        # Only a file this small can be nothing but blanks; it is worth a look.
+        file = self.files.read(path)
+        return bool(file.size) and (file.text is None or bool(file.text.strip()))
+
+    def _present(self, run: str, name: str) -> bool:
+        path = join(run, name)
+        folder, _, last = (path or "").rpartition("/")
+        entry = self.files.list(folder).get(last) if path else None
+        return entry is not None and self.filled(path or "", entry)
+
+    def once(self, kind: str, file: File, parse: Callable[[str], Any]) -> Any:
+        """`parse(text)` of a file, done once for each content."""
+        key = (kind, file.digest)
+        if key not in self.parsed:
+            self.parsed[key] = parse(file.text or "")
+        return self.parsed[key]
+
+    def span(self, held: Held, path: Sequence[str]) -> Span | None:
+        """Where a value of a file stands; looked for once for each content."""
+        key = (f"span of {held.kind}", "\0".join((self.reads.get(held.path, ""), *path)))
+        if key not in self.parsed:
+            self.parsed[key] = held.span(path)
+        return self.parsed[key]
+
+    def tell(self, path: str, code: str, message: str, span: Span | None = None, **more: Any) -> None:
+        found = finding(Problem(code, message, span), path)
+        self.findings.append(replace(found, **more) if more else found)
+
+    def tell_all(self, path: str, problems: Sequence[Problem]) -> None:
+        self.findings += [finding(problem, path) for problem in problems]

@@ -1,0 +1,128 @@
+"""What must be in an artifact: the values its definition requires, and a JSON Schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from .documents import read_json
+from .files import File, join
+from .findings import Problem, Span
+from .guards import dig
+from .looked import Held, Looked
+from .workflow import Artifact
+
+# Nobody reads more errors of one file, and of a long one they are not even made.
+MOST_ERRORS = 20
+MOST_FOR_ALL_ERRORS = 64 * 1024
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "bool": (bool,),
+    "int": (int,),
+    "number": (int, float),
+    "string": (str,),
+    "list": (list,),
+    "map": (dict,),
+}
+
+
+def unmet(artifact: Artifact, data: object, held: Held, looked: Looked) -> list[Problem]:
+    """What the artifact lacks of its `require` and its `schema`, each at its place."""
+    return [*_not_there(artifact, data, held), *_schema_problems(artifact, held, looked)]
+
+
+def _not_there(artifact: Artifact, data: object, held: Held) -> list[Problem]:
+    """A problem for each `require` entry none of whose alternatives is there with the right type."""
+    problems = []
+    for alternatives, want in artifact.require:
+        values = [(path, dig(data, path)) for path in alternatives]
+        if not any(_fits(value, want) for _, value in values):
+            problems.append(_missing(artifact, values, want, held))
+    return problems
+
+
+def _fits(value: object, want: str | tuple[str, ...]) -> bool:
+    if value is None:
+        return False
+    if isinstance(want, tuple):
+        return value in want
+    if want == "any":
+        return True
+    return isinstance(value, _TYPES[want]) and (want == "bool" or not isinstance(value, bool))
+
+
+def _missing(
+    artifact: Artifact, values: list[tuple[str, object]], want: str | tuple[str, ...], held: Held
+) -> Problem:
+    names = " or ".join(path for path, _ in values)
+    wanted = f"one of {', '.join(want)}" if isinstance(want, tuple) else want
+    for path, value in values:
+        if value is not None:
+            message = f"{artifact.id}: {path} must be {wanted}, it is {json.dumps(value)[:40]}"
+            return _invalid(message, held.span(path.split(".")))
+    wanted = "" if want == "any" else f" ({wanted})"
+    return _invalid(f"{artifact.id}: {names}{wanted} is missing", None)
+
+
+def _schema_problems(artifact: Artifact, held: Held, looked: Looked) -> Sequence[Problem]:
+    """What a JSON Schema says of the artifact; one that cannot be used proves nothing, so it is a problem."""
+    if not artifact.schema:
+        return ()
+    path = join("", artifact.schema.lstrip("/"))
+    file = looked.read(path) if path else File("")
+    schema = looked.once("json", file, read_json).data if file.text is not None else None
+    if not isinstance(schema, (dict, bool)):
+        return [_of_schema(artifact, "could not be read")]
+    # Compiling a schema takes longer than all the rest of an evaluation.
+    memory = (f"schema {file.digest} of {artifact.id}", looked.reads[held.path])
+    if memory not in looked.parsed:
+        looked.parsed[memory] = _judged(artifact, schema, held)
+    return looked.parsed[memory]
+
+
+def _judged(artifact: Artifact, schema: object, held: Held) -> list[Problem]:
+    import jsonschema_rs
+
+    try:
+        # Nothing is fetched, and patterns run on the engine without backtracking: a schema is only data.
+        options = jsonschema_rs.RegexOptions()
+        validator = jsonschema_rs.validator_for(schema, retriever=_no_retrieval, pattern_options=options)
+    except ValueError as error:
+        return [_of_schema(artifact, f"is broken: {_brief(str(error))}")]
+    return [
+        _invalid(f"{artifact.id}: {_brief(error.message)}", held.span(error.instance_path))
+        for error in _errors(validator, held)
+    ]
+
+
+def _errors(validator: Any, held: Held) -> list[Any]:
+    """The first errors of the artifact; of a long one just one, for all are made before any can be had."""
+    import jsonschema_rs
+
+    if len(held.text) <= MOST_FOR_ALL_ERRORS:
+        return list(islice(validator.iter_errors(held.raw), MOST_ERRORS))
+    try:
+        validator.validate(held.raw)
+    except jsonschema_rs.ValidationError as error:
+        return [error]
+    return []
+
+
+def _no_retrieval(uri: str) -> object:
+    raise ValueError(f"{uri} is not fetched")
+
+
+def _of_schema(artifact: Artifact, what: str) -> Problem:
+    return _invalid(f"{artifact.id}: its schema {artifact.schema} {what}", None)
+
+
+def _brief(message: str) -> str:
+    """The first line of a message; it may quote a whole file."""
+    line = message.split("\n", 1)[0]
+    return line if len(line) <= 200 else f"{line[:200]}…"
+
+
+def _invalid(message: str, span: Span | None) -> Problem:
+    return Problem("artifact-invalid", message, span or Span(0, 0, 0, 1))

@@ -1,0 +1,109 @@
+"""A run's own state file: null is absent, dotted keys are folded, lists of ids become the files they name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .artifacts import read_file
+from .documents import clean, fold_dotted, lay_under, locate_json, read_json
+from .files import File, join
+from .findings import Problem, Span
+from .looked import Held, Looked
+from .workflow import Artifact, StateFile
+
+# Guards take quadratic time on what they filter; more members than this in one list or map are not judged.
+MOST_MEMBERS = 1000
+
+
+def read_state(state: StateFile, run: str, looked: Looked) -> Held:
+    """The run's own state file as an artifact "state": null is absent, dotted keys folded, defaults under."""
+    path = join(run, state.file) or run
+    file = looked.read(path)
+    held = Held("state", "missing", path)
+    if not file.exists:
+        looked.tell(path, "artifact-missing", f"{state.file} does not exist")
+        return held
+    held = read_file(Artifact("state", "json"), file, looked)
+    if held.state == "empty":
+        looked.tell(path, "artifact-unreadable", f"{state.file} is empty")
+    if not held.valid:
+        return held
+    data: dict[str, Any] = held.data
+    if state.fold_dotted:
+        # Before null is dropped: {"diagnosis.context": null} empties what stands at that path.
+        data = _folded(held.raw, held, looked)
+    # Both before files are included, for each costs a read, and after: they hold lists too.
+    if _judged(data, held, looked):
+        data = _with_included(data, state, run, looked)
+        if _judged(data, held, looked):
+            return held._replace(data=lay_under(data, dict(state.defaults)))
+    return held._replace(state="invalid", data=None)
+
+
+def _judged(data: dict[str, Any], held: Held, looked: Looked) -> bool:
+    """Whether guards can look through the data in bounded time; if not, that is told."""
+    long = _too_long(data)
+    if long is None:
+        return True
+    path, count = long
+    said = f"{'.'.join(map(str, path))} holds {count} items, at most {MOST_MEMBERS} can be judged"
+    looked.tell(held.path, "artifact-invalid", said, held.span(path) or Span(0, 0, 0, 1))
+    return False
+
+
+def _too_long(data: object) -> tuple[tuple[str | int, ...], int] | None:
+    """The path and length of a list or map that guards could not look through in bounded time."""
+    waiting: list[tuple[tuple[str | int, ...], object]] = [((), data)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, (dict, list)):
+            if len(value) > MOST_MEMBERS:
+                return path, len(value)
+            members = value.items() if isinstance(value, dict) else enumerate(value)
+            waiting += [((*path, key), item) for key, item in members]
+    return None
+
+
+def _folded(data: dict[str, Any], held: Held, looked: Looked) -> dict[str, Any]:
+    folded, keys = fold_dotted(data)
+    for key in keys:
+        place = locate_json(held.text, (key,), key=True)
+        looked.tell(held.path, "dotted-key", f"{key!r} is read as a path", place)
+    cleaned = clean(folded)
+    assert isinstance(cleaned, dict)
+    return cleaned
+
+
+def _with_included(data: dict[str, Any], state: StateFile, run: str, looked: Looked) -> dict[str, Any]:
+    for name, pattern in state.include.items():
+        if isinstance(data.get(name), list):
+            data = data | {name: [_included(item, pattern, run, looked) for item in data[name]]}
+    return data
+
+
+def _included(item: object, pattern: str, run: str, looked: Looked) -> object:
+    """A list element that is an id (text, or a number in old files): its file, or {id, status: missing}."""
+    if isinstance(item, bool) or not isinstance(item, (str, int)):
+        return item
+    name = str(item)
+    lost = {"id": name, "status": "missing"}
+    path = join(run, pattern.replace("{id}", name)) if name.strip(".") and "/" not in name else None
+    if path is None:
+        return lost
+    file = looked.read(path)
+    data = _object_in(file, looked)
+    return lost if data is None else {"id": name, **data}
+
+
+def _object_in(file: File, looked: Looked) -> dict[str, Any] | None:
+    """The JSON object a file holds, null left out; None, and a finding, where it holds none."""
+    if file.text is None or not file.text.strip():
+        empty = Problem("artifact-unreadable", f"{file.path.rsplit('/', 1)[-1]} is empty", Span(0, 0, 0, 0))
+        looked.tell_all(file.path, [file.problem or empty] if file.exists or file.problem else [])
+        return None
+    document = looked.once("json", file, read_json)
+    looked.tell_all(file.path, document.problems)
+    if document.readable and not isinstance(document.data, dict):
+        looked.tell(file.path, "artifact-invalid", "must be an object", Span(0, 0, 0, 1))
+    data = clean(document.data)
+    return data if isinstance(data, dict) else None
