@@ -40,17 +40,21 @@ class Place(NamedTuple):
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(NamedTuple):
     """A node of a definition with its source, so that merged definitions still know every place.
 
-    `keys` are those of a map; in a merged map each of them, and of the children, may be of another file.
+    `children` are those of a map or list. `merged` has the keys of a map that two files made, with the file
+    and place of each.
     """
 
     node: Node
     source: Source
     children: Mapping[str, Branch] | tuple[Branch, ...] = ()
-    keys: Mapping[str, Place] = field(default_factory=dict)
+    merged: Mapping[str, Place] | None = None
+
+    def key(self, name: str) -> Place:
+        """Where a key of a map stands."""
+        return self.merged[name] if self.merged else Place(self.source, self.node.keys[name])
 
     @property
     def kind(self) -> str:
@@ -152,8 +156,7 @@ _HINTS = {
 
 def _branch(node: Node, source: Source) -> Branch:
     if isinstance(node.value, dict):
-        children = {key: _branch(child, source) for key, child in node.value.items()}
-        return Branch(node, source, children, {key: Place(source, span) for key, span in node.keys.items()})
+        return Branch(node, source, {key: _branch(child, source) for key, child in node.value.items()})
     if isinstance(node.value, list):
         return Branch(node, source, tuple(_branch(child, source) for child in node.value))
     return Branch(node, source)
@@ -169,7 +172,8 @@ def merge(under: Branch, over: Branch) -> Branch:
             children.pop(key, None)
         else:
             children[key] = merge(children[key], child) if key in children else child
-    return Branch(over.node, over.source, children, {**under.keys, **over.keys})
+    keys = {key: (over if key in over.children else under).key(key) for key in children}
+    return Branch(over.node, over.source, children, keys)
 
 
 def read(branch: Branch, shape: Shape, reading: Reading) -> object:
@@ -257,7 +261,7 @@ def _map(branch: Branch, shape: Shape, reading: Reading) -> object:
 def _key(branch: Branch, key: str) -> Text:
     """A key as Text: its place is the key's own."""
     text = Text(key)
-    source, span = branch.keys[key]
+    source, span = branch.key(key)
     text.branch = Branch(Node("scalar", key, span, {}, "", -1), source)
     return text
 
@@ -277,7 +281,7 @@ def _struct(branch: Branch, shape: Shape, reading: Reading) -> object:
     for name, child in branch.children.items():
         if name not in keys:
             known = did_you_mean(name, list(keys))
-            reading.wrong_at(branch.keys[name], f"unknown key {name!r} in a {shape.name}{known}")
+            reading.wrong_at(branch.key(name), f"unknown key {name!r} in a {shape.name}{known}")
         else:
             told = len(reading.findings)
             out[name] = read(child, keys[name].shape, reading)

@@ -6,7 +6,7 @@ A Workflow is immutable; what the keys of a definition mean is told in `shapes.S
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -272,7 +272,7 @@ def load_branch(source: Source, extend: Extend = lambda name: None) -> tuple[Bra
 def _extended(branch: Branch, under: Branch) -> Branch:
     assert isinstance(branch.children, Mapping)
     own = {key: child for key, child in branch.children.items() if key != "extend"}
-    return merge(under, replace(branch, children=own))
+    return merge(under, branch._replace(children=own))
 
 
 def _child(branch: Branch, key: str) -> Branch | None:

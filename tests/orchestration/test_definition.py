@@ -101,7 +101,7 @@ def test_a_merged_map_knows_the_file_of_each_key():
     parts: Any = merged.children
     assert list(parts) == ["a", "b"]
     a = parts["a"]
-    assert {name: (a.children[name].text, a.keys[name].source.path) for name in a.children} == {
+    assert {name: (a.children[name].text, a.key(name).source.path) for name in a.children} == {
         "x": ("1", "under.yaml"),
         "y": ("3", "over.yaml"),
         "z": ("4", "over.yaml"),
