@@ -1,0 +1,63 @@
+"""Folders of ten other conventions: none of them is claimed, and none of them stops the program."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .places import CORPUS
+
+pytestmark = pytest.mark.corpus
+
+Status = Callable[[Path], list[dict[str, Any]]]
+FOLDERS = sorted(CORPUS.glob("conventions/*/*")) if CORPUS else []
+MARKDOWN = (".orchestrator/tasks/{}/MASTER_PLAN.md",)
+STATES = (".ai-tools-chain/tasks/{}/state.json", ".workflow/.scratchpad/skill-tuning-{}/state.json")
+SESSION = (".phasekeeper/sessions/{}/session.json",)
+
+
+def below(corpus: Path, suffix: str) -> list[Path]:
+    found = sorted(file for file in corpus.glob(f"conventions/*/*/**/*{suffix}") if file.is_file())
+    assert len(found) > 50
+    return found
+
+
+def copied(files: list[Path], places: tuple[str, ...], root: Path) -> Path:
+    """Every file where a run is looked for, under the name that such a run's file has."""
+    for number, file in enumerate(files):
+        for place in places:
+            there = root / place.format(number)
+            there.parent.mkdir(parents=True)
+            shutil.copyfile(file, there)
+    return root
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: f"{folder.parent.name}/{folder.name}")
+def test_a_folder_of_another_convention_holds_no_run(status: Status, folder: Path) -> None:
+    assert status(folder) == []
+
+
+def test_no_other_document_is_taken_for_a_master_plan(corpus: Path, tmp_path: Path, status: Status) -> None:
+    assert status(copied(below(corpus, ".md"), MARKDOWN, tmp_path)) == []
+
+
+def test_a_state_with_another_s_phase_is_never_given_a_phase(
+    corpus: Path, tmp_path: Path, status: Status
+) -> None:
+    files = below(corpus, ".json")
+    runs = status(copied(files, STATES + SESSION, tmp_path))
+    with_phase = {number for number, file in enumerate(files) if has_phase(file)}
+    # In the pipeline's own folder a file with a phase is its state file, with a phase that it does not know.
+    assert {run["run"] for run in runs} == {f".ai-tools-chain/tasks/{number}" for number in with_phase}
+    assert {(run["currentPhase"], run["status"]) for run in runs} == {(None, "invalid")}
+    assert all("unknown-phase" in [found["code"] for found in run["findings"]] for run in runs)
+
+
+def has_phase(file: Path) -> bool:
+    data = json.loads(file.read_text(encoding="utf-8-sig"))
+    return isinstance(data, dict) and "phase" in data
