@@ -2,9 +2,10 @@
 
 pyromark says which lines are document structure and which are only quoted (fences, HTML comments,
 block quotes); what stands on a line is read here, from the line itself. pyromark is given a skeleton of
-the text, line for line: the marks that open blocks stay, the words become one letter. So its byte
-offsets are character offsets, its work does not grow with prose or with the cells of a table, and
-nothing a person wrote inside a line can shift a block.
+the text (skeleton.py), in which words are one letter and lines of words one line. So
+its byte offsets are character offsets, its work does not grow with prose or with tables, and nothing a
+person wrote inside a line can shift a block. A text that no line of which can change another is read
+without it.
 
 Lines end in LF, CRLF or CR; a byte order mark is dropped. Everything takes time linear in the text.
 """
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 import pyromark
 
 from .findings import Span
+from .skeleton import conflict_in, front_matter, is_flat, skeleton_of, split_lines
 from .wording import name_of
 
 
@@ -107,13 +109,6 @@ _HTML_ENDS = {
     "<textarea": ("</pre>", "</script>", "</style>", "</textarea>"),
 }
 _CONTAINERS = " \t>*+-0123456789.)"
-# A merge's marks would open a block quote or underline a heading.
-_CONFLICT = re.compile(r"<{7} |={7}$|>{7} ")
-_WORDS = re.compile(r"([ \t>*+\-#=_0-9.)~]*+)[^<>`]++")
-# Words with code spans among them, but no definition of a link, which is a block to CommonMark.
-_CODE_WORDS = re.compile(r"([ \t>*+\-#=_0-9.)~]*+)(?!\[[^\]]*+\]:)(?:[^<>`\\]++|`[^<>`\\]++`)++")
-# A line that begins no code span or tag which could go on in the next.
-_CLOSED = re.compile(r"(?:[^<`\\]++|`[^<`\\]++`)*+")
 BULLET = re.compile(r"[ \t]*+(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _BOX = re.compile(
     r"[ \t]*+(?=[-*+0-9])(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+(?:[-*+]|\d{1,9}[.)])?+"
@@ -125,14 +120,6 @@ FIELD = re.compile(
 )
 _LIST_MARK = re.compile(r"[ \t]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?+")
 _KEY_LENGTH = 160
-_FRONT_KEY = re.compile(r"[A-Za-z_][\w-]*[ \t]*:")
-# A text of nothing but words, items of lists and headings, as many are: no line can quote, hide or
-# underline another. Its words may have code spans, but no escapes, and define no link.
-_FLAT_LINE = (
-    r"(?:#{1,6} [^\n]*+| {0,3}(?:(?:[-*+]|\d{1,9}[.)]) {1,4})?[*_]*+(?=[^\s*+\-#=_0-9.)~])(?!\[[^\]\n]*+\]:)"
-    r"(?:[^<>`\\\n]++|`[^<>`\\\n]++`)*+| *+)"
-)
-_FLAT = re.compile(rf"(?:{_FLAT_LINE}\n)*+{_FLAT_LINE}")
 
 
 def read(text: str, *, rescue: bool = False) -> Document:
@@ -142,10 +129,10 @@ def read(text: str, *, rescue: bool = False) -> Document:
     below it; without, everything below it stays quoted, so that nothing quoted counts as said.
     """
     lines = split_lines(text)
-    if _FLAT.fullmatch("\n".join(lines)):
+    if is_flat(lines):
         return _flat(lines)
-    conflict = _conflict(lines)
-    skeleton = _skeleton(lines, conflict is not None)
+    conflict = conflict_in(lines)
+    skeleton = skeleton_of(lines, conflict is not None)
     scan = _Scan(lines, skeleton)
     unclosed = scan.unclosed
     # Each round passes over every opening like the one found. Eight rounds bound what a text that opens
@@ -160,72 +147,21 @@ def read(text: str, *, rescue: bool = False) -> Document:
 
 
 def _flat(lines: list[str]) -> Document:
-    """The structure of a text of flat lines, which is that of its headings, without a parser."""
+    """The structure of a flat text, which is in its headings and fences alone."""
     headings = []
+    fences = []
     kinds = bytearray(len(lines))
+    opened = -1
     for number, line in enumerate(lines):
-        if line[:1] == "#":
+        if line[:3] == "```":
+            if opened >= 0:
+                kinds[opened : number + 1] = bytes([CODE]) * (number + 1 - opened)
+                fences.append(Fence(lines[opened][3:].strip(), opened + 1, number))
+            opened = -1 if opened >= 0 else number
+        elif line[:1] == "#" and opened < 0:
             headings.append((line.index(" "), _heading_span(number, line, 0), number + 1))
             kinds[number] = HEADING
-    return Document(tuple(lines), bytes(kinds), _with_ends(headings, lines), ())
-
-
-def split_lines(text: str) -> list[str]:
-    """The lines without their ends. A form feed or U+2028 is no end, as in editors."""
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return text.removeprefix("\ufeff").split("\n")
-
-
-def _skeleton(lines: list[str], merging: bool) -> list[str]:
-    front = _front_matter(lines)
-    outlines = [""] * front + list(_outlines(lines[front:]))
-    if merging:
-        outlines = [
-            "x" if _CONFLICT.match(line) else outline for line, outline in zip(lines, outlines, strict=True)
-        ]
-    return outlines
-
-
-def _outlines(lines: list[str]) -> Iterator[str]:
-    # Code spans that end in their line are words too, unless something begun above in their paragraph may
-    # reach into the line.
-    reached = False
-    for line in lines:
-        if words := (not reached and _CODE_WORDS.fullmatch(line)) or _WORDS.fullmatch(line):
-            # The delimiter row of a table can look like a list item or the underline of a heading.
-            yield "x" if not words[1] or is_delimiter(line) else f"{words[1]}x"
-        else:
-            reached = bool(line.strip(" \t")) and (reached or not _CLOSED.fullmatch(line))
-            yield line.encode("ascii", "replace").decode("ascii")
-
-
-def is_delimiter(line: str) -> bool:
-    """Whether a line could be the row that makes a table of the row above it."""
-    return not line.strip("|:- \t") and "|" in line and "-" in line
-
-
-def _conflict(lines: list[str]) -> Span | None:
-    begun = next((number for number, line in enumerate(lines) if line.startswith("<<<<<<< ")), None)
-    if begun is None or not any(line.startswith(">>>>>>> ") for line in lines[begun:]):
-        return None
-    return Span(begun, 0, begun, len(lines[begun]))
-
-
-def _front_matter(lines: list[str]) -> int:
-    """How many lines at the start are YAML front matter.
-
-    A plan may begin with a rule `---` and have others below it; only `key:` after the first makes it
-    front matter, and a table row within makes it none.
-    """
-    if lines[0].rstrip() != "---" or len(lines) < 2 or not _FRONT_KEY.match(lines[1]):
-        return 0
-    for number, line in enumerate(lines[1:], 1):
-        if line.rstrip() in ("---", "..."):
-            return number + 1
-        if line.startswith("|"):
-            break
-    return 0
+    return Document(tuple(lines), bytes(kinds), _with_ends(headings, lines), tuple(fences))
 
 
 def _pass_over(lines: list[str], skeleton: list[str], opened: Span) -> None:
@@ -250,7 +186,7 @@ class _Scan:
         self.starts = [0, *accumulate(len(line) + 1 for line in self.skeleton)]
         self.numbers.append(len(lines))
         self.kinds = bytearray(len(lines))
-        self._mark(0, _front_matter(lines), FRONT)
+        self._mark(0, front_matter(lines), FRONT)
         self.last = next((number for number in range(len(lines) - 1, 0, -1) if lines[number].strip()), 0)
         self.headings: list[tuple[int, Span, int]] = []
         self.fences: list[Fence] = []

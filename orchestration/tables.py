@@ -12,7 +12,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from .findings import Span
-from .markdown import BULLET, FIELD, HIDDEN, INDENTED, LAZY, TEXT, Document, is_delimiter, within
+from .markdown import BULLET, FIELD, HIDDEN, INDENTED, LAZY, TEXT, Document, within
+from .skeleton import is_delimiter
 
 # What can stand before the first letter of a row.
 _FRAME = "|: \t\v\f\x1c\x1d\x1e\x1f"

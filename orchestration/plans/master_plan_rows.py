@@ -17,9 +17,9 @@ _TRAILING_DIGITS = re.compile(r"(?<!\d)\d+$")
 
 
 class Columns(NamedTuple):
-    """Where the cells of a task stand among the `count` of a row; -1 where a table has no such column."""
+    """Where the cells of a task stand among the `width` of a row; -1 where a table has no such column."""
 
-    count: int
+    width: int
     id: int
     file: int
     status: int
@@ -52,8 +52,8 @@ def task_table(titled: Titled) -> TaskTable | None:
 
 
 # An ordinary row has all cells of its header, an id of one word that ends in digits and has no markup, a
-# `.md` file in backticks and a known mark. Most rows of real plans are so, and one match reads all there is to know of them; any
-# other row is read cell by cell, with the same result where both can read it.
+# `.md` file in backticks and a known mark. Most rows of real plans are so, and one match reads all there
+# is to know of them; any other row is read cell by cell, with the same result where both can read it.
 _ANY = r"[^|\\]*+"
 _ID = r"[ \t]*+(?P<id>(?:[^\s\d|*_~\\`\[<]++|\d++(?=[^\s|]))*+(?P<number>\d++))[ \t]*+"
 _FILE = r"[ \t]*+`(?P<file>(?!\./)[^\s|\\`\[<]+\.md)`[ \t]*+"
@@ -67,11 +67,11 @@ _WIDEST = 20
 def ordinary_rows(owned: Sequence[TaskTable]) -> Ordinary:
     """The ordinary rows of the largest table; a plan's tables nearly always have the same columns."""
     columns = max(owned, key=lambda owned: len(owned.table.rows)).columns
-    if columns.count > _WIDEST:
+    if columns.width > _WIDEST:
         return Ordinary(columns, None)
     known = {columns.title: _TITLE, columns.type: _TYPE}
     known |= {columns.id: _ID, columns.file: _FILE, columns.status: _STATUS}
-    cells = r"\|".join(known.get(index, _ANY) for index in range(columns.count))
+    cells = r"\|".join(known.get(index, _ANY) for index in range(columns.width))
     absent = ("(?P<title>)" if columns.title < 0 else "") + ("(?P<type>)" if columns.type < 0 else "")
     return Ordinary(columns, re.compile(rf"[ \t]*+\|{cells}\|[ \t]*+{absent}"))
 

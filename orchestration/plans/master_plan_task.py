@@ -68,7 +68,8 @@ def _meta(document: Document) -> dict[str, list[Field]]:
     end = section.end if section else first
     meta: dict[str, list[Field]] = {}
     for field in markdown.fields(document, _KEYS, front=True):
-        key = _KEYS.get(name_of(field.key))
+        # Most keys are spelled as they are here.
+        key = _KEYS.get(field.key.lower()) or _KEYS.get(name_of(field.key))
         line = field.line
         inside = start <= line < (len(document.lines) if end is None else end)
         if key and (inside or key == "review" or document.kinds[line] == markdown.FRONT):

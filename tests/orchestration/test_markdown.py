@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phasekeeper.orchestration import markdown
+from phasekeeper.orchestration import markdown, skeleton
 from phasekeeper.orchestration.findings import Span
 from phasekeeper.orchestration.tables import tables
 from phasekeeper.orchestration.wording import name_of, plain, split_remark, without_comments, word_of
@@ -383,6 +385,101 @@ def test_any_text_is_read_and_every_span_holds_what_it_should(text: str, rescue:
     assert isinstance(plain(text) + name_of(text) + word_of(split_remark(text)[0]), str)
 
 
+# --- shortcuts
+#
+# A flat text is read without a parser, and lines of words are read as one. Neither may be seen.
+
+NEVER = re.compile(r"(?!)")
+FLAT_LINES = st.sampled_from(
+    [
+        *("# A", "## `B` ##", "#C", "# ", "words", "more `code` > words < 3", "`code", "``", "a\\`", "a\\b"),
+        *(
+            "- item",
+            "- [ ] `box`",
+            "* **K**: v",
+            "1. one",
+            "12) `a`",
+            "- 1. a",
+            "-     a",
+            "  - a",
+            "    - a",
+        ),
+        *(
+            "| a | `b` |",
+            "|---|---|",
+            "---|---",
+            "a -> b",
+            "List<T>",
+            "`List<T>`",
+            "<b>",
+            "**a",
+            "_ a",
+            "10 x",
+        ),
+        *(
+            "```",
+            "```py",
+            "````",
+            "  ```",
+            "~~~",
+            "---",
+            "===",
+            "--",
+            "> a",
+            "",
+            " ",
+            "\t",
+            "[a]: `b`",
+            "x",
+            "  x",
+        ),
+        *("1. ", "-", "***", "<!--", "-->", "<<<<<<< a", ">>>>>>> b", "key: v", "\x0c", "\xa0a", "任務"),
+    ]
+)
+
+
+@given(st.lists(FLAT_LINES, max_size=14).map("\n".join), st.booleans())
+def test_a_flat_text_is_read_as_the_parser_reads_it(text: str, rescue: bool) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(skeleton, "_FLAT", NEVER)
+        parsed = markdown.read(text, rescue=rescue)
+    assert markdown.read(text, rescue=rescue) == parsed
+
+
+@given(st.lists(FLAT_LINES, max_size=14).map("\n".join))
+def test_code_spans_that_end_in_their_line_change_nothing(text: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(skeleton, "_FLAT", NEVER)
+        read = markdown.read(text)
+        patch.setattr(skeleton, "_CODE_WORDS", NEVER)
+        assert markdown.read(text) == read
+
+
+@given(st.lists(FLAT_LINES, max_size=10), st.lists(FLAT_LINES, max_size=10))
+def test_a_line_of_words_is_part_of_what_the_line_of_words_above_it_is(
+    above: list[str], below: list[str]
+) -> None:
+    one = markdown.read("\n".join(["<", *above, "words", *below]))
+    two = markdown.read("\n".join(["<", *above, "words", "words", *below]))
+    at = len(above) + 1
+    if one.kinds[at] != markdown.HEADING:
+        assert two.kinds == one.kinds[:at] + one.kinds[at : at + 1] + one.kinds[at:]
+        assert [heading.text for heading in two.headings] == [heading.text for heading in one.headings]
+
+
+def test_a_merge_is_seen_in_a_fence_too() -> None:
+    document = markdown.read("# A\n```\n<<<<<<< a\n=======\n>>>>>>> b\n```\n")
+    assert document.conflict == Span(2, 0, 2, 9)
+
+
+def test_the_kinds_of_a_flat_text_are_those_of_its_lines() -> None:
+    document = markdown.read("# A\nwords\n```py\n# no\n```\n- item\n\n---\n## B\n")
+    assert skeleton.is_flat(list(document.lines))
+    heading, code, text = markdown.HEADING, markdown.CODE, markdown.TEXT
+    assert list(document.kinds) == [heading, text, code, code, code, text, text, text, heading, text]
+    assert document.fences == (markdown.Fence("py", 3, 4),)
+
+
 @given(
     st.lists(
         st.sampled_from(["# A", "- [ ] a", "| A |", "|---|", "```", "**K**: v", "<!--", "-->", "> q", ""])
@@ -405,6 +502,8 @@ HOSTILE = {
     "comments": "<!-- a\n" * 20_000,
     "brackets": "[" * 100_000 + "](" * 20_000,
     "emphasis": "**" + "_" * 100_000 + "* " * 20_000,
+    "code spans": "`a`" * 50_000 + "<\n" + "\\`a`" * 50_000,
+    "open code": "a\n" * 20_000 + "```\n" + "a\n" * 20_000,
     "blanks": "| A |\n|---|\n" + "\n" * 20_000 + " " * 100_000 + "|",
 }
 

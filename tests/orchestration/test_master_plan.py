@@ -7,10 +7,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from phasekeeper.orchestration import markdown
 from phasekeeper.orchestration.findings import CODES, Span
 from phasekeeper.orchestration.markdown import split_lines
-from phasekeeper.orchestration.plans import MARKS, Plan, dialects
+from phasekeeper.orchestration.plans import MARKS, Plan, dialects, master_plan_rows
 from phasekeeper.orchestration.plans.master_plan import read, read_task
+from phasekeeper.orchestration.plans.master_plan_cells import Titled, columns_of
+from phasekeeper.orchestration.plans.master_plan_rows import ordinary_rows, task_table
+from phasekeeper.orchestration.tables import tables
 
 PLAN = """\
 # Shop - Master Plan
@@ -606,6 +610,100 @@ def test_no_text_is_refused_and_every_problem_has_its_place(text: str) -> None:
         assert problem.code in CODES
         if problem.span:
             assert 0 <= problem.span.column <= problem.span.end_column <= len(lines[problem.span.line])
+
+
+# --- shortcuts
+
+CELLS = st.sampled_from(
+    [
+        *("", " ", "1", "t-1", "t-02", "T_3", "`t-4`", "a1b", "t 5", "**t-6**", "٣", "t-٣", "-", "n/a"),
+        *(
+            "`01-a.md`",
+            "`./01-a.md`",
+            "`a/b_c.md`",
+            "01-a.md",
+            "[a](01-a.md)",
+            "`01-a.txt`",
+            "`01 a.md`",
+            "`.md`",
+        ),
+        *(
+            "test",
+            "**test**",
+            "*",
+            " * ",
+            "a \\| b",
+            "`a | b`",
+            "a `b` *c*",
+            "\xa0",
+            "\x0b",
+            "[link](x)",
+            "<!-- c -->",
+        ),
+        *("[ ]", "[x]", "[X]", "[~]", "[-]", "[!]", "[?]", "`[x]`", "[x] done", "[]", "[|]"),
+    ]
+)
+HEADERS = st.sampled_from(
+    [
+        ["Order", "Task ID", "File", "Description", "Type", "Status"],
+        ["Task ID", "File", "Status"],
+        ["Status", "Type", "File", "Task ID", "Note"],
+        ["Description", "Status", "Task ID", "File"],
+        ["Task ID", "File", "Status", *(f"More {number}" for number in range(30))],
+    ]
+)
+
+
+@given(
+    HEADERS,
+    st.lists(st.lists(CELLS, min_size=2, max_size=7), max_size=6),
+    st.lists(st.sampled_from(" \t"), max_size=2),
+)
+def test_an_ordinary_row_is_read_as_it_is_cell_by_cell(
+    header: list[str], rows: list[list[str]], blanks: list[str]
+) -> None:
+    blank = "".join(blanks)
+    good = {"Task ID": "t-7", "File": "`07-a.md`", "Status": "[x]"}
+    # Each odd row beside one that fits the header, with an odd cell of its own.
+    fitting = [[good.get(title, row[index % len(row)]) for index, title in enumerate(header)] for row in rows]
+    mixed = [
+        [row[0] if index == len(row) else cell for index, cell in enumerate(one)]
+        for row, one in zip(rows, fitting, strict=True)
+    ]
+    lines = [
+        f"|{blank}{f'{blank}|{blank}'.join(cells)}{blank}|{blank}" for cells in (*rows, *fitting, *mixed)
+    ]
+    text = "\n".join(["# P", "|".join(header), "|".join("-" * len(header)), *lines])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(master_plan_rows, "_WIDEST", 0)
+        by_cells = read(text)
+    assert by_cells is not None
+    assert vars(plan_of(text)) == vars(by_cells)
+
+
+@pytest.mark.parametrize(
+    "row", ["1 | x-01 | `01-x.md` | A *title* with a `mark` | **test** | [~]", "|x-01|`a_b/01-x.md`|||[ ]"]
+)
+def test_the_rows_of_real_plans_are_ordinary(row: str) -> None:
+    (found,) = tables(markdown.read(HEADER + f"| {row} |\n"))
+    owned = task_table(Titled(found, columns_of(found)))
+    assert owned is not None
+    pattern = ordinary_rows([owned]).pattern
+    assert pattern is not None
+    assert pattern.fullmatch(found.rows[0].text)
+
+
+def test_a_repeated_header_is_no_task_however_it_is_spaced() -> None:
+    for repeated in (
+        "|Order|Task ID|File|Description|Type|Status|",
+        "|\torder | task id|\xa0File|Description |Type|STATUS|",
+    ):
+        assert [
+            task.id for task in plan_of(table(task_row(1)) + repeated + "\n" + f"| {task_row(2)} |\n").tasks
+        ] == [
+            "x-01",
+            "x-02",
+        ]
 
 
 # --- real plans
