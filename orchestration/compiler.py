@@ -9,10 +9,10 @@ from .definition import Branch, Place, Reading, Text, read
 from .expressions import template_parts
 from .guards import BadExpression, Expression, Language
 from .names import check_names, check_references, known
-from .plans import dialects
 from .reports import ReportForm
 from .shapes import struct
 from .spelling import did_you_mean
+from .vocabulary import facts, variables
 from .workflow import (
     DEFAULT_OUTCOMES,
     Action,
@@ -119,7 +119,7 @@ class Compiler:
 
     def workflow(self, raw: dict, branch: Branch, digest: str) -> Workflow:
         check_names(raw, self.reading)
-        self.language = Language(self._variables(raw), self._facts(raw), trusted=self.trusted)
+        self.language = Language(variables(raw), facts(raw), trusted=self.trusted)
         values = self._values(raw.get("values", {}))
         self.effects = self.language.with_edits({"step": "string", "now": "timestamp"})
         artifacts = {name: self._artifact(name, entry) for name, entry in raw.get("artifacts", {}).items()}
@@ -164,40 +164,6 @@ class Compiler:
             places=self.places,
             keys=dict(_keys(raw)),
         )
-
-    # -- names
-
-    def _variables(self, raw: dict) -> dict[str, str]:
-        names = {"state": "map"}
-        plans = dialects()
-        for name, entry in raw.get("artifacts", {}).items():
-            if entry.get("kind") in plans:
-                kinds = {
-                    "stages": "list",
-                    "files": "strings",
-                    "done": "int",
-                    "total": "int",
-                    "status": "string",
-                }
-                names |= {f"{name}.{key}": kind for key, kind in kinds.items()}
-            elif "listed" not in entry:
-                names[str(name)] = "map"
-        return names
-
-    def _facts(self, raw: dict) -> dict[str, str]:
-        facts = {"phase": "string", "report": "map", "next_step": "string"}
-        for name in raw.get("artifacts", {}):
-            facts |= {f"valid.{name}": "bool", f"exists.{name}": "bool"}
-        for name, entry in raw.get("parameters", {}).items():
-            facts[f"parameters.{name}"] = _type_of(entry.get("default"))
-        for name in raw.get("limits", {}):
-            facts |= {
-                f"limits.{name}.count": "int",
-                f"limits.{name}.max": "int",
-                f"limits.{name}.reached": "bool",
-            }
-        facts |= {f"answers.{name}": "string" for name in raw.get("questions", {})}
-        return facts
 
     def _values(self, raw: Mapping[Text, Text]) -> dict[str, Expression]:
         for text in raw.values():
@@ -436,11 +402,6 @@ def _keys(raw: dict) -> Iterator[tuple[str, Place]]:
 
 def _texts(raw: Mapping) -> dict[str, str]:
     return {str(key): str(value) for key, value in raw.items()}
-
-
-def _type_of(default: object) -> str:
-    kinds: list[tuple[type, str]] = [(bool, "bool"), (int, "int"), (float, "double")]
-    return next((kind for python, kind in kinds if isinstance(default, python)), "string")
 
 
 def _bad_parameter(parameter: Parameter) -> str:
