@@ -11,11 +11,12 @@ from collections.abc import Sequence
 
 from .findings import Finding, Problem, finding
 from .files import natural
+from .gates import granted
 from .guards import did_you_mean
 from .journal import Record, record
 from .sight import Sight
 from .snapshot import Pending, Snapshot, stamped
-from .verdict import Verdict, decide, granted
+from .verdict import Verdict, decide
 from .workflow import Workflow
 
 # Files saved within this time of each other have no certain order: a clone writes them in any.

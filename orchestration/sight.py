@@ -12,6 +12,7 @@ from .findings import Finding, Fix, Problem, Severity, Span, finding
 from .guards import MOST_ITEMS, Context, Expression, Index, Outcome, Template, Unknown
 from .journal import EMPTY_RECORD, Record
 from .looked import Held
+from .override import Override, newest_override
 from .plans import Plan
 from .snapshot import Snapshot
 from .workflow import Artifact, Parameter, Question, Workflow
@@ -40,7 +41,6 @@ class Sight:
         self.trace: list[Seen] = []
         self.phase: str | None = None
         self.next_step: str | None = None
-        self.override: object = None
         self._listed: dict[str, Held] = {}
         self.context = Context(
             workflow.language, self._variables(), self._resolve, self._index(), snapshot.tasks
@@ -247,6 +247,11 @@ class Sight:
         if isinstance(held.data, Plan):
             return held.data.substance
         return ",".join(self.snapshot.looked.read(path).digest for path in held.paths) if held.exists else held.state
+
+    @cached_property
+    def override(self) -> Override:
+        """What a person's newest override leaves in force."""
+        return newest_override(self.records)
 
     @cached_property
     def stage(self) -> str:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from ..orchestration.display import plain
-from ..orchestration.evaluate import may
 from ..orchestration.evaluation import Evaluation, as_json, finding_json
 from ..orchestration.findings import Severity
+from ..orchestration.permission import may
 from ..tools import checks
 from ..tools.runs import awaits_person, below, moved_evidence
 from . import showing, views

@@ -1,0 +1,98 @@
+"""Gates: criteria that must hold after a phase, and what is then allowed and forbidden (format, A.13)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .evaluation import CriterionState, Forbidden, GateState
+from .sight import Sight
+from .workflow import Gate, Phase, Workflow
+
+
+def gates_of(sight: Sight, phase: Phase) -> tuple[GateState, ...]:
+    """How every gate of the workflow stands while the run is in a phase."""
+    return tuple(_gate(sight, gate, phase) for gate in sight.workflow.gates)
+
+
+def _gate(sight: Sight, gate: Gate, phase: Phase) -> GateState:
+    # What is still ahead is not judged: its evidence is not there yet, and nobody asks for it.
+    reached = phase.order >= sight.workflow.order(gate.after)
+    live = reached and sight.holds(f"gates.{gate.id}.when", gate.when)
+    criteria = _criteria(sight, gate, live)
+    status = _status(sight, gate, [criterion.met for criterion in criteria]) if live else "not-reached"
+    in_force = live and phase.id == gate.after
+    allowed, forbidden = _allowed(sight, gate) if in_force else ((), ())
+    return GateState(gate.id, gate.after, gate.title, status, in_force, allowed, forbidden, criteria)
+
+
+def _criteria(sight: Sight, gate: Gate, live: bool) -> tuple[CriterionState, ...]:
+    out = []
+    for place, criterion in enumerate(gate.criteria):
+        where = f"gates.{gate.id}.criteria[{place}]"
+        met = sight.value(where, criterion.when, criterion.text) if live else None
+        out.append(CriterionState(criterion.text, met if isinstance(met, bool) else None))
+    return tuple(out)
+
+
+def _status(sight: Sight, gate: Gate, met: Sequence[bool | None]) -> str:
+    if all(value is True for value in met):
+        # Rules that changed under the run judge it only when a person says that they may.
+        return "open" if sight.snapshot.definition_changed else "passed"
+    if gate.id in sight.override.gates and sight.override.waives(sight.stage):
+        return "waived"
+    return "failed" if False in met and _judged(sight, gate) else "open"
+
+
+def _judged(sight: Sight, gate: Gate) -> bool:
+    """Whether an unmet criterion is a failure already: until its work is done, a gate is only open."""
+    if gate.judged is not None:
+        return sight.holds(f"gates.{gate.id}.judged", gate.judged)
+    produces = sight.workflow.phases[gate.after].produces
+    if produces:
+        return all(sight.held(name).valid for name in produces)
+    return bool(sight.context.records.pick({"kind": "report", "phase": gate.after}))
+
+
+def _allowed(sight: Sight, gate: Gate) -> tuple[tuple[str, ...], tuple[Forbidden, ...]]:
+    said = [sight.context.text(template) for template in gate.allowed]
+    pairs = [(sight.context.text(what), sight.text(why)) for what, why in gate.forbidden]
+    allowed = tuple(dict.fromkeys(name for name in said if name))
+    return allowed, tuple(Forbidden(what, why) for what, why in pairs if what)
+
+
+def shut_gate(gates: Sequence[GateState], phase: Phase) -> GateState | None:
+    """The first gate that keeps a run from leaving the phase forwards."""
+    return next((gate for gate in gates if gate.after == phase.id and gate.shut), None)
+
+
+def unproven_gate(sight: Sight, gates: Sequence[GateState], phase: Phase) -> GateState | None:
+    """The first gate of an earlier phase that contradicts being here.
+
+    It is failed, or its evidence is missing, or it is no longer judged by the rules the run began under.
+    """
+    changed = sight.snapshot.definition_changed
+    for gate in gates:
+        unknown = changed or any(criterion.met is None for criterion in gate.criteria)
+        unproven = gate.status == "failed" or (gate.status == "open" and unknown)
+        if unproven and sight.workflow.order(gate.after) < phase.order:
+            return gate
+    return None
+
+
+def unmet(gate: GateState) -> str:
+    """The criteria of a gate that are not met, in words; "" when all are."""
+    return ", ".join(criterion.text for criterion in gate.criteria if criterion.met is not True)
+
+
+def granted(gate: GateState, workflow: Workflow) -> tuple[str, ...]:
+    """What a gate lets be done now: all it allows once it passed, remedies only while it is failed.
+
+    A remedy is anything but a later phase of the ordinary order (seed 004, gates 3, 6 and 7).
+    """
+    if not gate.in_force or gate.status == "open":
+        return ()
+    if gate.status != "failed":
+        return gate.allowed
+    after = workflow.order(gate.after)
+    phases = workflow.phases
+    return tuple(n for n in gate.allowed if n not in phases or phases[n].detour or phases[n].order <= after)
