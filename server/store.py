@@ -1,0 +1,420 @@
+"""The one writer: every change of a run, by whichever front end, goes through `committed`.
+
+Under the run's lock: finish or clear what an earlier writer left, look at the journal's end, ask the
+caller's pure function for records and edits, refuse if a file is not the one an edit was computed on,
+flush the new texts to temporary files beside their targets, add the records to the journal and flush
+that: the commit point. Then rename, flush the folders, let go of the lock (design, section 6).
+
+A crash before the commit point leaves everything as it was, one after it is finished by whoever comes
+next. Reading needs no recovery to be right: `pending` says which committed texts are not in their places
+yet, and a reader lays them over the disk like unsaved text of an editor.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import filelock
+
+from ..orchestration.files import digest_of, join
+from ..orchestration.findings import Edit
+from ..orchestration.journal import DECISIONS, EMPTY_RECORD, KINDS, Record
+from .files import refusal
+from .store_folder import Folder, StoreError, opened, told
+from .store_lines import Tail, Unknown, Written, append, line_of, tail_of
+from .store_recovery import Mended, Pending, pending_of, recover, settle, tag_of, temporary_name, why_not
+
+FOLDER = ".phasekeeper"
+JOURNAL = "journal.jsonl"
+CLAIMS = "claims.jsonl"
+LOCK = "lock"
+HOLDER = "lock.holder"
+"""Who has the lock, for the message of those who wait for it in vain."""
+LOCK_TIMEOUT_S = 10.0
+_POLL_S = 0.005
+_STAMPED = ("seq", "at", "prev", "mac", "files", "more")
+
+Clock = Callable[[], datetime]
+Sign = Callable[[Record], str]
+
+
+class Conflict(StoreError):  # noqa: N818 - said to people as it is
+    """A file is not the one an edit was computed on. Nothing was written; look again and repeat."""
+
+
+class Held(NamedTuple):
+    """What the writer sees once it has the lock. `seq` and `at` are what the first record will get;
+    `mended` is what was left over from an earlier writer and is in order now."""
+
+    root: Path
+    run: str
+    head: str
+    seq: int
+    at: str
+    mended: tuple[Mended, ...] = ()
+
+
+class Proposal(NamedTuple):
+    """What to record and to write, computed by a pure function from what it read under the lock.
+
+    The store stamps `seq`, `at`, `prev` and a decision's `mac`, and names the written files in the last
+    record. A record's own `files` (path and digest of what was seen) stay.
+    """
+
+    records: Sequence[Record] = ()
+    edits: Sequence[Edit] = ()
+
+
+class Unfinished(NamedTuple):
+    """A file that is recorded but not in its place yet, and why; the next write finishes it."""
+
+    path: str
+    why: str
+
+
+class Committed(NamedTuple):
+    """What was recorded, as it stands in the journal; `head` is the digest of its last line.
+
+    It is recorded for good. `mended` has what an earlier writer left, and conflicts: files that somebody
+    else saved in the last moment, which were left alone.
+    """
+
+    records: tuple[Record, ...]
+    head: str
+    mended: tuple[Mended, ...] = ()
+    unfinished: tuple[Unfinished, ...] = ()
+
+
+class _Write(NamedTuple):
+    """A file about to be written. `raw` is None when it has its new content already."""
+
+    path: str
+    raw: bytes | None
+    mode: int | None
+    was: str
+    digest: str
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def stamp(at: datetime) -> str:
+    """ISO 8601 in UTC to the millisecond; such texts sort like the moments they name."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds")
+
+
+def folder_of(run: str) -> str:
+    """Where the journal, the claims and the lock of a run lie, from the root."""
+    return f"{run}/{FOLDER}" if run else FOLDER
+
+
+@contextmanager
+def run_lock(
+    root: Path, run: str, *, clock: Clock = utc_now, timeout_s: float = LOCK_TIMEOUT_S, create: bool = False
+) -> Iterator[None]:
+    """Nobody else writes this run meanwhile, in any process of this machine.
+
+    Raises StoreError when the run is no folder (`create` makes it), cannot be written, or stays locked for
+    `timeout_s`; the text then says who has the lock.
+    """
+    lock = filelock.FileLock(_lock_path(root, run, create), timeout=timeout_s, poll_interval=_POLL_S)
+    try:
+        with told(f"{folder_of(run)}/{LOCK}"):
+            lock.acquire()
+    except filelock.Timeout as error:
+        raise StoreError(_waited(root, run, timeout_s)) from error
+    try:
+        _sign_in(root, run, clock)
+        yield
+    finally:
+        lock.release()
+
+
+def _lock_path(root: Path, run: str, create: bool) -> Path:
+    place = folder_of(run)
+    if run and (reason := refusal(run)):
+        raise StoreError(f"{run!r}: {reason}")
+    with told(place):
+        if not create and not (root / run).is_dir():
+            raise StoreError(f"there is no folder {run or '.'} to write in")
+        try:
+            with opened(root, place) as folder:
+                return folder.full / LOCK
+        except FileNotFoundError:
+            with opened(root, place, create=True) as folder:
+                return folder.full / LOCK
+
+
+def _sign_in(root: Path, run: str, clock: Clock) -> None:
+    said = f"process {os.getpid()} on {socket.gethostname()} since {stamp(clock())}"
+    # Only a message depends on it.
+    with suppress(OSError, StoreError), opened(root, folder_of(run)) as folder:
+        descriptor = folder.open(HOLDER, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        try:
+            os.write(descriptor, said.encode("utf-8", "replace"))
+        finally:
+            os.close(descriptor)
+
+
+def _waited(root: Path, run: str, timeout_s: float) -> str:
+    who = ""
+    with suppress(OSError, StoreError), opened(root, folder_of(run)) as folder:
+        who = (folder.read(HOLDER, 400) or b"").decode("utf-8", "replace")
+    who = "".join(c for c in who if c.isprintable()) or "another process"
+    return f"{run or '.'} is being written by {who}; after {timeout_s:g} s nothing was changed. Run it again"
+
+
+def committed(
+    root: Path,
+    run: str,
+    propose: Callable[[Held], Proposal],
+    *,
+    clock: Clock = utc_now,
+    sign: Sign | None = None,
+    timeout_s: float = LOCK_TIMEOUT_S,
+    create: bool = False,
+) -> Committed:
+    """Records and writes what `propose` answers, all or nothing; on return it survives a power loss.
+
+    `propose` is called once, under the lock, and reads what it needs afresh. `sign` gives the `mac` of a
+    decision from its record; without it decisions are not accepted. A proposal without records changes
+    nothing. Raises Conflict, other StoreErrors, what `propose` raises, and ValueError or TypeError for a
+    record that no journal can hold; in all these cases nothing was recorded, except for Unknown.
+    """
+    with run_lock(root, run, clock=clock, timeout_s=timeout_s, create=create):
+        tail, mended = _recovered(root, run)
+        held = Held(root, run, tail.head, tail.seq + 1, stamp(clock()), mended)
+        proposal = propose(held)
+        if not proposal.records:
+            if proposal.edits:
+                raise ValueError("edits without a record that names them could not be recovered")
+            return Committed((), tail.head, mended)
+        writes = [_write(root, edit) for edit in _distinct(proposal.edits)]
+        records = _stamped(proposal.records, held, writes, sign)
+        return _commit(held, tail, records, writes)
+
+
+def pending(root: Path, run: str) -> Pending:
+    """What an interrupted writer left in a run; nothing is locked or changed.
+
+    `texts` laid over the disk is what a reader has to judge.
+    """
+    with suppress(OSError, StoreError), opened(root, folder_of(run)) as folder:
+        raw = folder.read(JOURNAL)
+        return pending_of(root, run, tail_of(raw or b"", folder.below(JOURNAL)))
+    return Pending({}, (), ())
+
+
+def _recovered(root: Path, run: str) -> tuple[Tail, tuple[Mended, ...]]:
+    with told(folder_of(run)), opened(root, folder_of(run)) as folder:
+        tail = tail_of(folder.read(JOURNAL) or b"", folder.below(JOURNAL))
+        mended = recover(root, run, tail, lambda: _flush(folder))
+        cut = (Mended(folder.below(JOURNAL), "cut"),) if tail.torn else ()
+        return tail, mended + cut
+
+
+def _flush(folder: Folder) -> None:
+    descriptor = folder.open(JOURNAL, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _distinct(edits: Sequence[Edit]) -> Sequence[Edit]:
+    if len({edit.path for edit in edits}) != len(edits):
+        raise ValueError("two edits of one file")
+    return edits
+
+
+def _write(root: Path, edit: Edit) -> _Write:
+    """What an edit comes to. Raises Conflict when the file is not the one it was computed on."""
+    if reason := _protected(edit.path):
+        raise StoreError(f"{edit.path} is not written: {reason}")
+    now, mode = _now(root, edit.path)
+    text = edit.text.encode("utf-8")
+    # A byte order mark is no part of the text; a file that has one keeps it.
+    raw = b"\xef\xbb\xbf" + text if now is not None and now.startswith(b"\xef\xbb\xbf") else text
+    if mode is not None and not mode & 0o222:
+        raise StoreError(f"{edit.path} is marked read-only; `chmod u+w` it if it is to be changed")
+    was = "" if now is None else digest_of(now)
+    if was != (edit.digest or "") and not (edit.digest is None and now == raw):
+        raise Conflict(_conflict(edit, now))
+    return _Write(edit.path, None if now == raw else raw, mode, was, digest_of(raw))
+
+
+def _protected(path: str) -> str | None:
+    parts = path.lower().split("/")
+    if ".git" in parts:
+        return "git's own files are not for workflows"
+    if FOLDER in parts and parts[-1] in (JOURNAL, CLAIMS, LOCK, HOLDER):
+        return "it is kept by the store itself"
+    return refusal(path)
+
+
+def _now(root: Path, path: str) -> tuple[bytes | None, int | None]:
+    folder_path, _, name = path.rpartition("/")
+    with told(path):
+        try:
+            with opened(root, folder_path) as folder:
+                raw, status = folder.read(name), folder.status(name)
+                return raw, status.st_mode & 0o777 if status else None
+        except FileNotFoundError:
+            return None, None
+
+
+def _conflict(edit: Edit, now: bytes | None) -> str:
+    if edit.digest is None:
+        what = "exists already with other content"
+    elif now is None:
+        what = "was removed after it had been read"
+    else:
+        what = "was changed by somebody else after it had been read"
+    return f"{edit.path} {what}; nothing was written. Look with `phasekeeper status` and run it again"
+
+
+def _stamped(
+    records: Sequence[Record], held: Held, writes: Sequence[_Write], sign: Sign | None
+) -> list[Record]:
+    prev, stamped = held.head, list[Record]()
+    for n, given in enumerate(records):
+        _check(given)
+        left = len(records) - 1 - n
+        entry: Record = {"seq": held.seq + n, "at": held.at}
+        entry |= {k: v for k, v in given.items() if k not in _STAMPED and v != EMPTY_RECORD.get(k)}
+        files = [*_list(given.get("files"))]
+        files += [] if left else [{"path": w.path, "digest": w.digest, "was": w.was} for w in writes]
+        entry |= ({"files": files} if files else {}) | ({"more": left} if left else {})
+        entry |= {"prev": prev} if prev else {}
+        if entry["kind"] in DECISIONS:
+            if sign is None:
+                raise ValueError("a decision is only written where a person makes it, and signed")
+            entry["mac"] = sign(entry)
+        stamped.append(entry)
+        prev = digest_of(line_of(entry))
+    return stamped
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _check(given: Record) -> None:
+    """A line that a reader would refuse must not get into a journal: it could not be taken out again."""
+    if given.get("kind") not in KINDS:
+        raise ValueError(f"unknown kind of record {given.get('kind')!r}")
+    for name, empty in EMPTY_RECORD.items():
+        if name in given and type(given[name]) is not type(empty):
+            raise TypeError(f"{name} of a record must be a {type(empty).__name__}")
+
+
+def _items(records: Sequence[Record], writes: Sequence[_Write]) -> list[Written]:
+    """What the last record says was written, in the order of `writes`."""
+    last = records[-1]
+    first = len(_list(last.get("files"))) - len(writes)
+    seq = last["seq"]
+    assert isinstance(seq, int)
+    return [Written(seq, first + n, w.path, w.digest, w.was) for n, w in enumerate(writes)]
+
+
+def _commit(held: Held, tail: Tail, records: list[Record], writes: Sequence[_Write]) -> Committed:
+    tag = tag_of(held.root, held.run)
+    work = [
+        (item, temporary_name(tag, item), write)
+        for item, write in zip(_items(records, writes), writes, strict=True)
+        if write.raw is not None
+    ]
+    lines = [line_of(entry) for entry in records]
+    undo = True
+    try:
+        _prepare(held.root, work)
+        for _, _, write in work:
+            _check_again(held.root, write)
+        # From here on the journal alone says whether this was committed, whatever interrupts us.
+        undo = False
+        _record(held, tail, lines)
+    except Unknown:
+        raise
+    except StoreError:
+        undo = True
+        raise
+    finally:
+        if undo:
+            _discard(held.root, work)
+    mended, unfinished = _place(held.root, work)
+    return Committed(tuple(records), digest_of(lines[-1]), held.mended + mended, unfinished)
+
+
+_Work = Sequence[tuple[Written, str, _Write]]
+
+
+def _by_folder(work: _Work) -> dict[str, list[tuple[Written, str, _Write]]]:
+    folders: dict[str, list[tuple[Written, str, _Write]]] = {}
+    for each in work:
+        folders.setdefault(each[0].path.rpartition("/")[0], []).append(each)
+    return folders
+
+
+def _prepare(root: Path, work: _Work) -> None:
+    """Flushes every new text, and its temporary name, to the disk."""
+    for path, each in _by_folder(work).items():
+        is_new = any(not item.was for item, _, _ in each)
+        with told(path or "."), opened(root, path, create=is_new) as folder:
+            for item, temporary, write in each:
+                with told(item.path):
+                    folder.write(temporary, write.raw or b"", write.mode)
+            # A record must not be on the disk while the name of what it names is not.
+            folder.sync()
+
+
+def _check_again(root: Path, write: _Write) -> None:
+    now, _ = _now(root, write.path)
+    if write.was != ("" if now is None else digest_of(now)):
+        raise Conflict(_conflict(Edit(write.path, write.was or None, ""), now))
+
+
+def _record(held: Held, tail: Tail, lines: Sequence[str]) -> None:
+    place = folder_of(held.run)
+    with told(f"{place}/{JOURNAL}"), opened(held.root, place, create=not tail.size) as folder:
+        append(folder, JOURNAL, tail, lines)
+
+
+def _discard(root: Path, work: _Work) -> None:
+    for path, each in _by_folder(work).items():
+        # The next writer removes what cannot be removed now.
+        with suppress(OSError, StoreError), opened(root, path) as folder:
+            for _, temporary, _ in each:
+                folder.remove(temporary)
+
+
+def _place(root: Path, work: _Work) -> tuple[tuple[Mended, ...], tuple[Unfinished, ...]]:
+    """Renames what was recorded. A refusal is told and not raised: the record stands."""
+    conflicts: list[Mended] = []
+    unfinished: list[Unfinished] = []
+    for path, each in _by_folder(work).items():
+        at = path
+        try:
+            with opened(root, path) as folder:
+                for item, temporary, _ in each:
+                    at = item.path
+                    done = settle(folder, temporary, item)
+                    conflicts += [done] if done and done.did == "conflict" else []
+                folder.sync()
+        except (OSError, StoreError) as error:
+            unfinished.append(Unfinished(at, why_not(at, error)))
+    return tuple(conflicts), tuple(unfinished)
+
+
+def path_in(run: str, path: str) -> str:
+    """The root-relative path of a run's file. Raises StoreError when it leaves the root."""
+    joined = join(run, path)
+    if not joined:
+        raise StoreError(f"{path!r} does not lead to a file below the root")
+    return joined

@@ -1,0 +1,197 @@
+"""The folders that the store writes in, opened name by name so that no link is ever followed.
+
+Everything is done relative to a folder's descriptor where the system can do that. Windows cannot; there
+the path is resolved first and refused when it leads elsewhere, and folders need no flush of their own.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from .files import MAX_BYTES, refusal
+
+_CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0)
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_PLAIN = _CLOEXEC | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_FOLDER = os.O_RDONLY | _CLOEXEC | _NOFOLLOW | getattr(os, "O_DIRECTORY", 0)
+_HAS_DESCRIPTORS = bool(_NOFOLLOW) and {os.open, os.mkdir, os.stat, os.unlink} <= os.supports_dir_fd
+_LINKED = (errno.ELOOP, errno.EMLINK, errno.ENOTDIR)
+_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+
+
+class StoreError(Exception):
+    """A write that was not done; the text says what stood in the way and what to do."""
+
+
+@contextmanager
+def told(path: str) -> Iterator[None]:
+    """Turns what the system refuses for `path` into a StoreError with a sentence for people."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(sentence(path, error)) from error
+
+
+def sentence(path: str, error: OSError) -> str:
+    """What the system refused, and what a person can do about it."""
+    if error.errno in _FULL:
+        return f"{path} cannot be written: the disk is full; free some space and run it again"
+    if error.errno == errno.EROFS:
+        return f"{path} cannot be written: the file system is read-only"
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return f"{path} cannot be written: permission denied; look at the owner and mode of it and its folder"
+    return f"{path} cannot be written: {(error.strerror or 'the system refused').lower()}"
+
+
+@dataclass(frozen=True)
+class Folder:
+    """One open folder: `path` from the root, and its descriptor (None on Windows)."""
+
+    path: str
+    full: Path
+    descriptor: int | None
+
+    def below(self, name: str) -> str:
+        """The root-relative path of a name in this folder."""
+        return f"{self.path}/{name}" if self.path else name
+
+    def _name(self, name: str) -> str | Path:
+        return name if self.descriptor is not None else self.full / name
+
+    def open(self, name: str, flags: int, mode: int = 0o666) -> int:
+        """A descriptor of a regular file; links, pipes and devices are refused with a StoreError."""
+        try:
+            descriptor = os.open(self._name(name), flags | _PLAIN, mode, dir_fd=self.descriptor)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.EMLINK):
+                raise StoreError(f"{self.below(name)} is a link; nothing is written through links") from error
+            raise
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise StoreError(f"{self.below(name)} is not a regular file")
+        return descriptor
+
+    def status(self, name: str) -> os.stat_result | None:
+        """The status of a name, a link's own; None when there is nothing."""
+        try:
+            return os.stat(self._name(name), dir_fd=self.descriptor, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def read(self, name: str, limit: int = MAX_BYTES) -> bytes | None:
+        """The bytes of a regular file, None when it is missing. Raises StoreError past `limit`."""
+        status = self.status(name)
+        if status is None:
+            return None
+        if stat.S_ISLNK(status.st_mode):
+            raise StoreError(f"{self.below(name)} is a link; nothing is written through links")
+        if not stat.S_ISREG(status.st_mode):
+            raise StoreError(f"{self.below(name)} is not a regular file")
+        with os.fdopen(self.open(name, os.O_RDONLY), "rb") as file:
+            raw = file.read(limit + 1)
+        if len(raw) > limit:
+            raise StoreError(f"{self.below(name)} is larger than {limit} bytes; that is not read")
+        return raw
+
+    def write(self, name: str, raw: bytes, mode: int | None = None) -> None:
+        """A new file with these bytes, flushed to the disk. A file of that name is removed first."""
+        self.remove(name)
+        descriptor = self.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        try:
+            if mode is not None and hasattr(os, "fchmod"):
+                os.fchmod(descriptor, mode)
+            write_all(descriptor, raw)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def replace(self, name: str, target: str) -> None:
+        os.replace(
+            self._name(name), self._name(target), src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor
+        )
+
+    def remove(self, name: str) -> None:
+        """Removes a file; a missing one is no error."""
+        try:
+            os.unlink(self._name(name), dir_fd=self.descriptor)
+        except FileNotFoundError:
+            return
+
+    def names(self) -> list[str]:
+        return sorted(os.listdir(self.full if self.descriptor is None else self.descriptor))  # noqa: PTH208
+
+    def sync(self) -> None:
+        """Flushes the names in this folder to the disk."""
+        if self.descriptor is not None:
+            os.fsync(self.descriptor)
+
+
+def write_all(descriptor: int, raw: bytes) -> None:
+    """Writes with one call, and goes on only where the system took less."""
+    left = memoryview(raw)
+    while left:
+        left = left[os.write(descriptor, left) :]
+
+
+@contextmanager
+def opened(root: Path | str, path: str, create: bool = False) -> Iterator[Folder]:
+    """The folder at `path` ("" is the root). With `create` it is made, mode 0755, where it is missing, and
+    its name and those of the folders above it are flushed to the disk.
+
+    Raises StoreError for a link or a file on the way and for a path that leaves the root, and
+    FileNotFoundError when it is missing.
+    """
+    if path and (reason := refusal(path)):
+        raise StoreError(f"{path!r}: {reason}")
+    real = Path(root).resolve()
+    if not _HAS_DESCRIPTORS:
+        yield _opened_by_name(real, path, create)
+        return
+    descriptor = _enter(real, path, create)
+    try:
+        yield Folder(path, real / path, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _opened_by_name(root: Path, path: str, create: bool) -> Folder:
+    full = root / path
+    if create:
+        full.mkdir(mode=0o755, parents=True, exist_ok=True)
+    if full.resolve(strict=True) != full:
+        raise StoreError(f"{path} leads through a link; nothing is written through links")
+    return Folder(path, full, None)
+
+
+def _enter(root: Path, path: str, create: bool) -> int:
+    descriptor = os.open(root, _FOLDER & ~_NOFOLLOW)
+    for name in path.split("/") if path else []:
+        above = descriptor
+        try:
+            descriptor = _step(above, name, path, create)
+        finally:
+            os.close(above)
+    return descriptor
+
+
+def _step(above: int, name: str, path: str, create: bool) -> int:
+    if create:
+        with suppress(FileExistsError):
+            os.mkdir(name, 0o755, dir_fd=above)
+        # Without this a power loss could take the folder away with all that is flushed in it. Also for one
+        # that was there: whoever made it may have died before this line.
+        os.fsync(above)
+    try:
+        return os.open(name, _FOLDER, dir_fd=above)
+    except OSError as error:
+        if error.errno in _LINKED:
+            raise StoreError(
+                f"{path}: {name} is a link or no folder; nothing is written through links"
+            ) from error
+        raise
