@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from .expressions import prefixes
 from .functions import EVALUATION, MOST_ITEMS, few, said
 from .indexes import Index, Tasks, dig
-from .language import BadExpression, Expression, Language, Outcome, Template
+from .language import BadExpression, Expression, Language, Outcome, Plain, Template
 from .spelling import did_you_mean
 
 __all__ = [
@@ -79,15 +79,27 @@ class Context:
         seen = self._seen.get(id(expression))
         if seen is None:
             outer, self._touching = self._touching, []
-            token = EVALUATION.set(self)
-            try:
-                outcome = expression.run(self._activation)
-            finally:
-                EVALUATION.reset(token)
+            outcome = self._plain(expression.plain) if expression.plain else self._run(expression)
             seen = self._seen[id(expression)] = (expression, outcome, self._touching)
             self._touching = outer
         self._touching += seen[2]
         return seen[1]
+
+    def _run(self, expression: Expression) -> Outcome:
+        token = EVALUATION.set(self)
+        try:
+            return expression.run(self._activation)
+        finally:
+            EVALUATION.reset(token)
+
+    def _plain(self, plain: Plain) -> Outcome:
+        """The value of a fact, its denial, or whether it is a word: what CEL would give, without asking it."""
+        outcome = self.known(plain.name)
+        if outcome.error is not None:
+            return Outcome(None, f"{plain.name}: {outcome.error}")
+        if plain.word is not None:
+            return Outcome((outcome.value == plain.word) is not plain.negated)
+        return Outcome(not outcome.value) if plain.negated else outcome
 
     def holds(self, guard: Expression | None) -> bool:
         """Whether a guard is exactly true; no guard at all holds."""

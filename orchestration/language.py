@@ -58,6 +58,17 @@ class Compiled(NamedTuple):
     is_set: bool = False
 
 
+class Plain(NamedTuple):
+    """An expression that is one fact (`negated`: its denial), or compares one with a word."""
+
+    name: str
+    negated: bool
+    word: str | None = None
+
+
+_PLAIN = re.compile(r"\s*(!?)([a-z]\w*(?:\.\w+){0,2})\s*(?:([!=])=\s*'([^'\\]*)')?\s*\Z")
+
+
 @dataclass(frozen=True)
 class Expression:
     """An expression as it was written, compiled when first needed or before (`Language.compile`)."""
@@ -75,6 +86,17 @@ class Expression:
     @property
     def type(self) -> str:
         return self.compiled.type
+
+    @cached_property
+    def plain(self) -> Plain | None:
+        """What the expression is, where it is so plain that its value needs no CEL; half of all guards are."""
+        match = _PLAIN.match(self.source)
+        kind = self.language.facts.get(match[2], "") if match else ""
+        if not match or not kind or self.language.is_set(match[2]):
+            return None
+        if match[3]:
+            return Plain(match[2], match[3] == "!", match[4]) if kind == "string" and not match[1] else None
+        return Plain(match[2], bool(match[1])) if kind == "bool" or not match[1] else None
 
     @cached_property
     def reads(self) -> tuple[Read, ...]:

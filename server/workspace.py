@@ -17,6 +17,7 @@ from ..orchestration.evaluate import Steps, look
 from ..orchestration.evaluation import Evaluation
 from ..orchestration.files import join
 from ..orchestration.findings import Finding
+from ..orchestration.guards import did_you_mean
 from ..orchestration.journal import Claim, read_claims
 from ..orchestration.snapshot import Snapshot, read_run
 from . import decide
@@ -65,7 +66,14 @@ class Workspace:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What is wrong with the root itself: its configuration and its own definitions."""
-        return (*self.config.findings, *self.library.shadowing())
+        return (*self.config.findings, *self.library.shadowing(), *self._assigned_to_none())
+
+    def _assigned_to_none(self) -> list[Finding]:
+        """Names under `workflows:` of the configuration that no definition has."""
+        names = self.library.names
+        unknown = [name for name in self.config.workflows.values() if name not in names]
+        said = (f"workflows: no workflow is called {name!r}{did_you_mean(name, names)}" for name in unknown)
+        return [Finding("parameter-invalid", CONFIG_PATH, message) for message in said]
 
     def snapshot(self, match: Match) -> Snapshot:
         journal = join(match.run, ".phasekeeper/journal.jsonl") or ""

@@ -487,3 +487,55 @@ def test_the_records_behind_a_fact_are_kept_apart_from_those_of_the_guard():
     own = made.touching(spoken.compile("failed && newest({'outcome': 'pass'}).seq == 2"))
     assert [entry["seq"] for entry in own] == [2]
     assert [entry["seq"] for entry in made.touched["failed"]] == [1]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "yes",
+        "!yes",
+        "no",
+        "!no",
+        "word == 'pass'",
+        "word != 'pass'",
+        "word=='other'",
+        " word != '' ",
+        "lost",
+        "!lost",
+        "lost == 'x'",
+        "number",
+    ],
+)
+def test_a_plain_guard_gives_what_cel_gives(source: str) -> None:
+    kinds = {
+        "yes": "bool",
+        "no": "bool",
+        "word": "string",
+        "number": "int",
+        "lost": "string" if "==" in source else "bool",
+    }
+    made = context(spoken=language(kinds), facts={"yes": True, "no": False, "word": "pass", "number": 3})
+    guard = made.language.compile(source)
+    assert guard.plain is not None
+    assert made.value(guard) == made._run(guard)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "yes && no",
+        "word == other",
+        'word == "pass"',
+        "number == '3'",
+        "!word",
+        "state.a == 'x'",
+        "word == 'it\\\\'s'",
+    ],
+)
+def test_a_guard_that_is_not_plain_is_left_to_cel(source: str) -> None:
+    kinds = {"yes": "bool", "no": "bool", "word": "string", "other": "string", "number": "any"}
+    spoken = language(kinds)
+    try:
+        assert spoken.compile(source).plain is None
+    except BadExpression:
+        assert source == "!word"
