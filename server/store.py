@@ -13,34 +13,34 @@ yet, and a reader lays them over the disk like unsaved text of an editor.
 from __future__ import annotations
 
 import os
-import socket
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-import filelock
-
-from ..orchestration.files import digest_of, join
+from ..orchestration.files import digest_of
 from ..orchestration.findings import Edit
-from ..orchestration.journal import DECISIONS, EMPTY_RECORD, KINDS, Record
+from ..orchestration.journal import DECISIONS, EMPTY_RECORD, Record
 from .files import refusal
 from .store_folder import Folder, StoreError, opened, told
-from .store_lines import Tail, Unknown, Written, append, line_of, tail_of
+from .store_lines import Tail, Unknown, Written, append, check_record, line_of, tail_of
+from .store_lock import (
+    CLAIMS,
+    FOLDER,
+    HOLDER,
+    JOURNAL,
+    LOCK,
+    LOCK_TIMEOUT_S,
+    Clock,
+    folder_of,
+    run_lock,
+    stamp,
+    utc_now,
+)
 from .store_recovery import Mended, Pending, pending_of, recover, settle, tag_of, temporary_name, why_not
 
-FOLDER = ".phasekeeper"
-JOURNAL = "journal.jsonl"
-CLAIMS = "claims.jsonl"
-LOCK = "lock"
-HOLDER = "lock.holder"
-"""Who has the lock, for the message of those who wait for it in vain."""
-LOCK_TIMEOUT_S = 10.0
-_POLL_S = 0.005
 _STAMPED = ("seq", "at", "prev", "mac", "files", "more")
 
-Clock = Callable[[], datetime]
 Sign = Callable[[Record], str]
 
 
@@ -101,76 +101,6 @@ class _Write(NamedTuple):
     digest: str
 
 
-def utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
-def stamp(at: datetime) -> str:
-    """ISO 8601 in UTC to the millisecond; such texts sort like the moments they name."""
-    return at.astimezone(UTC).isoformat(timespec="milliseconds")
-
-
-def folder_of(run: str) -> str:
-    """Where the journal, the claims and the lock of a run lie, from the root."""
-    return f"{run}/{FOLDER}" if run else FOLDER
-
-
-@contextmanager
-def run_lock(
-    root: Path, run: str, *, clock: Clock = utc_now, timeout_s: float = LOCK_TIMEOUT_S, create: bool = False
-) -> Iterator[None]:
-    """Nobody else writes this run meanwhile, in any process of this machine.
-
-    Raises StoreError when the run is no folder (`create` makes it), cannot be written, or stays locked for
-    `timeout_s`; the text then says who has the lock.
-    """
-    lock = filelock.FileLock(_lock_path(root, run, create), timeout=timeout_s, poll_interval=_POLL_S)
-    try:
-        with told(f"{folder_of(run)}/{LOCK}"):
-            lock.acquire()
-    except filelock.Timeout as error:
-        raise StoreError(_waited(root, run, timeout_s)) from error
-    try:
-        _sign_in(root, run, clock)
-        yield
-    finally:
-        lock.release()
-
-
-def _lock_path(root: Path, run: str, create: bool) -> Path:
-    place = folder_of(run)
-    if run and (reason := refusal(run)):
-        raise StoreError(f"{run!r}: {reason}")
-    with told(place):
-        if not create and not (root / run).is_dir():
-            raise StoreError(f"there is no folder {run or '.'} to write in")
-        try:
-            with opened(root, place) as folder:
-                return folder.full / LOCK
-        except FileNotFoundError:
-            with opened(root, place, create=True) as folder:
-                return folder.full / LOCK
-
-
-def _sign_in(root: Path, run: str, clock: Clock) -> None:
-    said = f"process {os.getpid()} on {socket.gethostname()} since {stamp(clock())}"
-    # Only a message depends on it.
-    with suppress(OSError, StoreError), opened(root, folder_of(run)) as folder:
-        descriptor = folder.open(HOLDER, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        try:
-            os.write(descriptor, said.encode("utf-8", "replace"))
-        finally:
-            os.close(descriptor)
-
-
-def _waited(root: Path, run: str, timeout_s: float) -> str:
-    who = ""
-    with suppress(OSError, StoreError), opened(root, folder_of(run)) as folder:
-        who = (folder.read(HOLDER, 400) or b"").decode("utf-8", "replace")
-    who = "".join(c for c in who if c.isprintable()) or "another process"
-    return f"{run or '.'} is being written by {who}; after {timeout_s:g} s nothing was changed. Run it again"
-
-
 def committed(
     root: Path,
     run: str,
@@ -189,7 +119,7 @@ def committed(
     record that no journal can hold; in all these cases nothing was recorded, except for Unknown.
     """
     with run_lock(root, run, clock=clock, timeout_s=timeout_s, create=create):
-        tail, mended = _recovered(root, run)
+        tail, mended = recovered(root, run)
         held = Held(root, run, tail.head, tail.seq + 1, stamp(clock()), mended)
         proposal = propose(held)
         if not proposal.records:
@@ -212,10 +142,11 @@ def pending(root: Path, run: str) -> Pending:
     return Pending({}, (), ())
 
 
-def _recovered(root: Path, run: str) -> tuple[Tail, tuple[Mended, ...]]:
+def recovered(root: Path, run: str, also: Iterable[str] = ()) -> tuple[Tail, tuple[Mended, ...]]:
+    """Finishes or clears what an earlier writer left, for one who has the lock."""
     with told(folder_of(run)), opened(root, folder_of(run)) as folder:
         tail = tail_of(folder.read(JOURNAL) or b"", folder.below(JOURNAL))
-        mended = recover(root, run, tail, lambda: _flush(folder))
+        mended = recover(root, run, tail, lambda: _flush(folder), also)
         cut = (Mended(folder.below(JOURNAL), "cut"),) if tail.torn else ()
         return tail, mended + cut
 
@@ -285,10 +216,12 @@ def _stamped(
 ) -> list[Record]:
     prev, stamped = held.head, list[Record]()
     for n, given in enumerate(records):
-        _check(given)
+        check_record(given)
         left = len(records) - 1 - n
         entry: Record = {"seq": held.seq + n, "at": held.at}
-        entry |= {k: v for k, v in given.items() if k not in _STAMPED and v != EMPTY_RECORD.get(k)}
+        entry |= {
+            k: v for k, v in given.items() if k not in _STAMPED and v not in (None, EMPTY_RECORD.get(k))
+        }
         files = [*_list(given.get("files"))]
         files += [] if left else [{"path": w.path, "digest": w.digest, "was": w.was} for w in writes]
         entry |= ({"files": files} if files else {}) | ({"more": left} if left else {})
@@ -304,15 +237,6 @@ def _stamped(
 
 def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
-
-
-def _check(given: Record) -> None:
-    """A line that a reader would refuse must not get into a journal: it could not be taken out again."""
-    if given.get("kind") not in KINDS:
-        raise ValueError(f"unknown kind of record {given.get('kind')!r}")
-    for name, empty in EMPTY_RECORD.items():
-        if name in given and type(given[name]) is not type(empty):
-            raise TypeError(f"{name} of a record must be a {type(empty).__name__}")
 
 
 def _items(records: Sequence[Record], writes: Sequence[_Write]) -> list[Written]:
@@ -410,11 +334,3 @@ def _place(root: Path, work: _Work) -> tuple[tuple[Mended, ...], tuple[Unfinishe
         except (OSError, StoreError) as error:
             unfinished.append(Unfinished(at, why_not(at, error)))
     return tuple(conflicts), tuple(unfinished)
-
-
-def path_in(run: str, path: str) -> str:
-    """The root-relative path of a run's file. Raises StoreError when it leaves the root."""
-    joined = join(run, path)
-    if not joined:
-        raise StoreError(f"{path!r} does not lead to a file below the root")
-    return joined

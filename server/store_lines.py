@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..orchestration.files import digest_of
-from ..orchestration.journal import KINDS, read_journal
+from ..orchestration.journal import EMPTY_RECORD, KINDS, read_journal
 from .files import MAX_BYTES
 from .store_folder import Folder, StoreError, write_all
 
@@ -126,19 +126,42 @@ def _is_linear(lines: Sequence[_Line]) -> bool:
     return True
 
 
-def _written(lines: Sequence[_Line]) -> list[Written]:
-    found: list[Written] = []
+def _written(lines: Sequence[_Line]) -> Iterator[Written]:
     for line in lines:
-        files, seq = (line.entry or {}).get("files"), (line.entry or {}).get("seq")
+        # Most records write nothing, and a journal has thousands.
+        if b'"was"' not in line.raw or line.entry is None:
+            continue
+        files = line.entry.get("files")
         for n, item in enumerate(files if isinstance(files, list) else ()):
             values = [item.get(name) for name in ("path", "digest", "was")] if isinstance(item, dict) else []
-            if values and isinstance(seq, int) and all(isinstance(value, str) for value in values):
-                found.append(Written(seq, n, *map(str, values)))
-    return found
+            if values and all(isinstance(value, str) for value in values):
+                yield Written(_whole(line, "seq"), n, *map(str, values))
 
 
 def _broken(path: str, why: str) -> str:
     return f"{path}: {why}; nothing is added to it until `phasekeeper repair` was run"
+
+
+def check_record(given: Mapping[str, object]) -> None:
+    """Raises ValueError or TypeError for what a reader of journals would refuse.
+
+    Such a line must not get into a journal: it could not be taken out again.
+    """
+    if given.get("kind") not in KINDS:
+        raise ValueError(f"unknown kind of record {given.get('kind')!r}")
+    for name, empty in EMPTY_RECORD.items():
+        if given.get(name) is not None and type(given[name]) is not type(empty):
+            raise TypeError(f"{name} of a record must be a {type(empty).__name__}")
+
+
+def record_in(line: bytes) -> dict[str, object] | None:
+    """The record in a line, None when a reader of journals would refuse it."""
+    entry = _entry(line)
+    try:
+        check_record(entry or {})
+    except (ValueError, TypeError):
+        return None
+    return entry
 
 
 def line_of(entry: Mapping[str, object]) -> str:

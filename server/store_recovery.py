@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -136,15 +136,19 @@ def _conflict_name(folder: Folder, name: str, text: bytes) -> str:
     return plain if there in ("", digest_of(text)) else f"{plain}-{digest_of(text)}"
 
 
-def recover(root: Path, run: str, tail: Tail, flush: Callable[[], None]) -> tuple[Mended, ...]:
+def recover(
+    root: Path, run: str, tail: Tail, flush: Callable[[], None], also: Iterable[str] = ()
+) -> tuple[Mended, ...]:
     """Finishes what was committed and removes what was not. The run is locked.
+
+    Looked at are the run's folder, those that its records wrote in, and `also`.
 
     `flush` puts the journal on the disk; it is called before anything is finished, because whoever wrote
     the record may have died before doing so. Raises StoreError when a committed text cannot be put in its
     place; nothing may be written before that.
     """
     mended: list[Mended] = []
-    for path in folders_of(run, tail):
+    for path in dict.fromkeys((*folders_of(run, tail), *also)):
         with told(path or "."), suppress(FileNotFoundError), opened(root, path) as folder:
             mended += _recover(folder, tail, tag_of(root, run), flush)
     return tuple(mended)

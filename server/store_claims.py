@@ -1,0 +1,110 @@
+"""Claims: who works on which task until when, in a log beside the journal, behind the same lock.
+
+The number of a claim's line is its fencing token. It is asked again when its holder writes, so that one
+who slept past the end of a claim cannot write over who took the task since. Numbers only grow, whatever
+the clock does; a clock that is set back makes claims last longer and never makes two of them live.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from ..orchestration.files import digest_of
+from ..orchestration.journal import Claim, read_claims
+from .store import Conflict
+from .store_folder import Folder, opened, told
+from .store_lines import Tail, append, line_of, tail_of
+from .store_lock import CLAIMS, Clock, folder_of, run_lock, stamp, utc_now
+
+MAX_LOG_BYTES = 1 << 20
+"""A longer log is begun anew with the claims that are alive."""
+MAX_TTL_S = 7 * 24 * 3600
+"""No claim outlives a week: the file is not meant for ownership."""
+
+
+def claim(root: Path, run: str, task: str, actor: str, ttl_s: float, *, clock: Clock = utc_now) -> Claim:
+    """Claims a task for `ttl_s` seconds; the answer's `seq` is the token. An actor may claim again, which
+    gives a new token and ends the old one. Raises Conflict while somebody else has it."""
+    if not (task and actor and 0 < ttl_s <= MAX_TTL_S):
+        raise ValueError(f"a claim needs a task, an actor and a time of at most {MAX_TTL_S} seconds")
+    with run_lock(root, run, clock=clock), told(_path(run)), opened(root, folder_of(run)) as folder:
+        now = clock()
+        raw = _read(folder)
+        holder = _live(raw, now).get(task)
+        if holder is not None and holder.actor != actor:
+            raise Conflict(_taken(holder))
+        until = stamp(now + timedelta(seconds=ttl_s))
+        entry = {"kind": "claim", "task": task, "actor": actor, "until": until}
+        return Claim(task, actor, until, _add(folder, raw, now, entry))
+
+
+def release(root: Path, run: str, task: str, actor: str, *, clock: Clock = utc_now) -> bool:
+    """Ends an actor's claim; False when there is none. Raises Conflict when somebody else has the task."""
+    with run_lock(root, run, clock=clock), told(_path(run)), opened(root, folder_of(run)) as folder:
+        now = clock()
+        raw = _read(folder)
+        holder = _live(raw, now).get(task)
+        if holder is None:
+            return False
+        if holder.actor != actor:
+            raise Conflict(_taken(holder))
+        _add(folder, raw, now, {"kind": "release", "task": task, "actor": actor})
+        return True
+
+
+def check_token(root: Path, run: str, task: str, actor: str, token: int, at: str) -> None:
+    """Raises Conflict unless `token` is the live claim of `actor` on `task` at `at` (see `Held.at`).
+
+    Meant for the function that proposes a write, which runs under the lock.
+    """
+    with told(_path(run)), opened(root, folder_of(run)) as folder:
+        holder = _live(_read(folder), datetime.fromisoformat(at)).get(task)
+    if holder is None:
+        raise Conflict(f"the claim on {task} has ended; claim it again with `phasekeeper claim`")
+    if (holder.actor, holder.seq) != (actor, token):
+        raise Conflict(_taken(holder))
+
+
+def _path(run: str) -> str:
+    return f"{folder_of(run)}/{CLAIMS}"
+
+
+def _read(folder: Folder) -> bytes:
+    return folder.read(CLAIMS) or b""
+
+
+def _live(raw: bytes, now: datetime) -> dict[str, Claim]:
+    claims = read_claims(raw.decode("utf-8", "replace"), stamp(now))
+    return {each.task: each for each in claims}
+
+
+def _taken(holder: Claim) -> str:
+    return f"{holder.task} is claimed by {holder.actor} until {holder.until}; take another task, or wait"
+
+
+def _add(folder: Folder, raw: bytes, now: datetime, entry: Mapping[str, object]) -> int:
+    """Appends a line and gives its number."""
+    tail = tail_of(raw, folder.below(CLAIMS), chained=False)
+    if tail.size > MAX_LOG_BYTES:
+        tail = _begun_anew(folder, raw, tail, now)
+    seq = tail.seq + 1
+    line = line_of({"seq": seq, "at": stamp(now), **entry, "prev": tail.head})
+    append(folder, CLAIMS, tail, [line])
+    return seq
+
+
+def _begun_anew(folder: Folder, raw: bytes, tail: Tail, now: datetime) -> Tail:
+    """The log with only what is alive. The number of the last line is kept: tokens are never given twice."""
+    live = [
+        {"seq": each.seq, "kind": "claim", "task": each.task, "actor": each.actor, "until": each.until}
+        for each in _live(raw, now).values()
+    ]
+    lines = [line_of(entry) for entry in (*live, {"seq": tail.seq, "kind": "release", "task": ""})]
+    text = "".join(line + "\n" for line in lines).encode("ascii")
+    temporary = f".{CLAIMS}.new"
+    folder.write(temporary, text)
+    folder.replace(temporary, CLAIMS)
+    folder.sync()
+    return Tail(digest_of(lines[-1]), tail.seq, len(text))

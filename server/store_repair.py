@@ -1,0 +1,186 @@
+"""Mending what a merge, an editor or a bad disk did to a run: only when a person asks, and nothing is lost.
+
+Kept lines are never touched, not even to link them anew: decisions are signed with the line they follow.
+A `relink` record says instead which branches belong to the journal: its `about` has the digests of their
+last lines, separated by commas. What is taken out or replaced is copied aside before.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ..orchestration.files import digest_of
+from ..orchestration.findings import Edit
+from ..orchestration.journal import Record, read_journal
+from .store import Held, Proposal, committed, recovered
+from .store_folder import Folder, opened, told
+from .store_lines import Broken, line_of, record_in, tail_of
+from .store_lock import JOURNAL, Clock, folder_of, run_lock, stamp, utc_now
+from .store_recovery import Mended
+
+
+class _Line(NamedTuple):
+    text: str
+    digest: str
+    prev: str
+    entry: Mapping[str, object]
+
+
+def repair(
+    root: Path,
+    run: str,
+    *,
+    drop_bad_lines: bool = False,
+    restore: Mapping[str, str] | None = None,
+    clock: Clock = utc_now,
+) -> tuple[Mended, ...]:
+    """Finishes interrupted writes, removes what they left anywhere below the run, links the branches of a
+    forked journal together, and puts `restore` (root-relative path -> good text) in the place of broken
+    files, each copied to NAME.corrupt-DIGEST before.
+
+    Lines that cannot be read are only taken out with `drop_bad_lines`, after the whole journal was copied
+    to journal.jsonl.corrupt-DIGEST; without it they raise Broken. What comes back says what was done:
+    also `dropped`, `relinked`, `restored`. Doing it again changes nothing.
+    """
+    with run_lock(root, run, clock=clock):
+        dropped = _drop_bad_lines(root, run, drop_bad_lines, clock)
+        _, cleared = recovered(root, run, _folders(root, run))
+    edits, restored = _restored(root, restore or {})
+    done = committed(root, run, lambda held: _proposal(held, edits), clock=clock)
+    relinked = [Mended(f"{folder_of(run)}/{JOURNAL}", "relinked") for r in done.records if r.get("about")]
+    return (*dropped, *cleared, *done.mended, *relinked, *restored)
+
+
+def _folders(root: Path, run: str) -> list[str]:
+    top = root.resolve()
+    return [
+        Path(folder).relative_to(top).as_posix() for folder, _, _ in os.walk(top / run) if folder != str(top)
+    ]
+
+
+def _proposal(held: Held, edits: tuple[Edit, ...]) -> Proposal:
+    heads = _other_heads(_read(held.root, held.run), held.head)
+    records: list[Record] = []
+    if heads:
+        records.append({"kind": "relink", "about": ",".join(heads), "message": "branches linked together"})
+    if edits:
+        records.append(
+            {"kind": "relink", "message": "files restored", "why": ", ".join(e.path for e in edits)}
+        )
+    return Proposal(records, edits)
+
+
+def _read(root: Path, run: str) -> str:
+    with told(folder_of(run)), opened(root, folder_of(run)) as folder:
+        raw = folder.read(JOURNAL) or b""
+        return raw[: tail_of(raw, folder.below(JOURNAL)).size].decode("utf-8-sig", "replace")
+
+
+def _lines(text: str) -> tuple[list[_Line], list[int]]:
+    """(the records, each once, in the order of the file; the numbers of lines that are none)."""
+    found: dict[str, _Line] = {}
+    bad: list[int] = []
+    for number, raw in enumerate(text.split("\n")):
+        line = raw.removesuffix("\r")
+        entry = record_in(line.encode("utf-8", "replace"))
+        if entry is not None:
+            digest = digest_of(line)
+            found.setdefault(digest, _Line(line, digest, str(entry.get("prev") or ""), entry))
+        elif line.strip():
+            bad.append(number)
+    return list(found.values()), bad
+
+
+def _other_heads(text: str, head: str) -> list[str]:
+    """The last lines of branches that neither end in `head` nor were linked to it before."""
+    lines, _ = _lines(text)
+    linked = {
+        digest
+        for line in lines
+        for digest in str(line.entry.get("about") or "").split(",")
+        if _is_relink(line)
+    }
+    return [digest for digest in _ends(lines) if digest != head and digest not in linked]
+
+
+def _is_relink(line: _Line) -> bool:
+    return line.entry.get("kind") == "relink"
+
+
+def _ends(lines: Sequence[_Line]) -> list[str]:
+    followed = {line.prev for line in lines}
+    return [line.digest for line in lines if line.digest not in followed]
+
+
+def _restored(root: Path, restore: Mapping[str, str]) -> tuple[tuple[Edit, ...], list[Mended]]:
+    edits: list[Edit] = []
+    mended: list[Mended] = []
+    for path, text in restore.items():
+        folder_path, _, name = path.rpartition("/")
+        with told(path), opened(root, folder_path) as folder:
+            raw = folder.read(name)
+            if raw is not None and raw == text.encode():
+                continue
+            kept = None if raw is None else _copied_aside(folder, name, raw)
+        edits.append(Edit(path, None if raw is None else digest_of(raw), text))
+        mended.append(Mended(path, "restored", kept))
+    return tuple(edits), mended
+
+
+def _copied_aside(folder: Folder, name: str, raw: bytes) -> str:
+    kept = f"{name}.corrupt-{digest_of(raw)}"
+    if folder.status(kept) is None:
+        folder.write(f".{kept}.new", raw)
+        folder.replace(f".{kept}.new", kept)
+        folder.sync()
+    return folder.below(kept)
+
+
+def _drop_bad_lines(root: Path, run: str, agreed: bool, clock: Clock) -> list[Mended]:
+    with told(folder_of(run)), opened(root, folder_of(run)) as folder:
+        raw = folder.read(JOURNAL) or b""
+        try:
+            tail_of(raw, folder.below(JOURNAL))
+        except Broken:
+            if not agreed:
+                raise
+        else:
+            return []
+        kept = _copied_aside(folder, JOURNAL, raw)
+        text = _relinked(raw.decode("utf-8-sig", "replace"), stamp(clock()))
+        folder.write(f".{JOURNAL}.new", text.encode("utf-8"))
+        folder.replace(f".{JOURNAL}.new", JOURNAL)
+        folder.sync()
+        return [Mended(folder.below(JOURNAL), "dropped", kept)]
+
+
+def _relinked(text: str, at: str) -> str:
+    """The records of a broken journal, untouched, and one that links those which lost what they followed."""
+    lines, _ = _lines(text)
+    reached = _reached(lines)
+    rest = [line for line in lines if line.digest not in reached]
+    whole = "".join(line.text + "\n" for line in lines)
+    if not rest:
+        return whole
+    head = read_journal("".join(line.text + "\n" for line in lines if line.digest in reached)).head
+    seq = max((int(str(line.entry.get("seq") or 0)) for line in lines), default=0)
+    entry: Record = {"seq": seq + 1, "at": at, "kind": "relink", "about": ",".join(_ends(rest))}
+    entry |= {"message": "lines that could not be read were taken out"} | ({"prev": head} if head else {})
+    return whole + line_of(entry) + "\n"
+
+
+def _reached(lines: Sequence[_Line]) -> set[str]:
+    """The lines that follow, over any number of others, a first line."""
+    after: dict[str, list[str]] = {}
+    for line in lines:
+        after.setdefault(line.prev, []).append(line.digest)
+    reached: set[str] = set()
+    waiting = list(after.get("", ()))
+    while waiting:
+        digest = waiting.pop()
+        reached.add(digest)
+        waiting += after.get(digest, ())
+    return reached
