@@ -137,7 +137,7 @@ class Compiler:
             language=self.language,
             effects_language=self.effects,
             at=tuple(map(str, runs["at"])),
-            marker=tuple(map(self._marker_test, runs["marker"].get("any") or [runs["marker"]])),
+            marker=self._marker(runs["marker"]),
             phases=phases,
             phase=self._phase_source(raw["phase"]),
             state=self._state(raw.get("state")),
@@ -352,7 +352,17 @@ class Compiler:
         when = self.expression(entry.get("when"), "bool")
         return Note(name, str(entry.get("title", name)), self.template(entry.get("text")), when)
 
+    def _marker(self, entry: dict) -> tuple[MarkerTest, ...]:
+        beside = [key for key in entry if key not in ("any", "at")]
+        if "any" in entry and beside:
+            self.reading.wrong(
+                entry["at"], f"a marker with `any` has its tests in there, not {beside[0]!r} beside it"
+            )
+        return tuple(map(self._marker_test, entry.get("any") or [entry]))
+
     def _marker_test(self, entry: dict) -> MarkerTest:
+        if ("has" in entry or "where" in entry) and not str(entry.get("file", "")).endswith(".json"):
+            self.reading.wrong(entry["at"], "has and where look into JSON; the file of this marker is none")
         if not entry.get("file") and not entry.get("journal"):
             self.reading.wrong(entry["at"], "a marker needs a file or a journal")
         return MarkerTest(

@@ -12,7 +12,7 @@ from . import patterns, ways
 from .definition import Place
 from .expression_tree import walk
 from .faults import Fault, behind, constant, expressions
-from .findings import CODES, Finding, Problem, Span, finding
+from .findings import CODES, Finding, Problem, Severity, Span, finding
 from .guards import Expression
 from .plans import dialects
 from .spelling import did_you_mean
@@ -21,7 +21,7 @@ from .workflow import Rule, Workflow
 Check = Callable[[Workflow], Iterator[Fault]]
 
 # Events of effects that are no outcome of a report.
-EVENTS = ("start", "override", "answer", "redo", "skip", "stop", "always", "warning")
+EVENTS = ("start", "override", "answer", "redo", "skip", "stop", "always")
 
 
 def check(workflow: Workflow) -> list[Finding]:
@@ -65,6 +65,28 @@ def _hidden_rules(workflow: Workflow) -> Iterator[Fault]:
         for rule in rules[always + 1 :]:
             said = f"{rule.where} is never tried: {rules[always].where} has no `when` and always fits"
             yield Fault(rule.place, said)
+
+
+def _fallen_through(workflow: Workflow) -> Iterator[Fault]:
+    """A way forward without a guard, behind guarded ones: a guard whose evidence is missing falls through to it."""
+    for phase in workflow.phases.values():
+        guarded = False
+        for rule in phase.rules:
+            target = constant(rule.to)
+            forward = target in workflow.phases and workflow.order(target) > phase.order
+            if guarded and rule.when is None and (forward or rule.stop == "complete"):
+                said = "leads forward also when the guards before it could not be told: give it a `when`"
+                yield Fault(rule.place, f"{rule.where} {said}", Severity.WARNING)
+            guarded = guarded or rule.when is not None
+
+
+def _marker_reads(workflow: Workflow) -> Iterator[Fault]:
+    """Where runs are found only the state file is known."""
+    for test in workflow.marker:
+        for read in test.where.reads if test.where else ():
+            if test.where and read.path[0] != "state":
+                said = f"a marker knows `state` only, not {'.'.join(read.path)!r}"
+                yield Fault(test.where, said, offset=read.offset)
 
 
 def _always_decides(rule: Rule) -> bool:
@@ -175,6 +197,8 @@ CHECKS: tuple[Check, ...] = (
     ways.denials,
     _too_early,
     _hidden_rules,
+    _fallen_through,
+    _marker_reads,
     _targets,
     _gate_names,
     _unread_options,

@@ -240,7 +240,7 @@ def next_step(e: Evaluation) -> Iterator[Line]:
     yield from _evidence(suggestion.evidence, "    ")
     if suggestion.agents:
         yield [Part(f"  who: {listed(suggestion.agents)}")]
-    if suggestion.waiting_for:
+    if suggestion.waiting_for and not suggestion.waiting_for.endswith(suggestion.reason):
         yield [Part("  waiting for "), Part(plain(suggestion.waiting_for, 300), "wait")]
     for produce in suggestion.produce:
         schema = f" (schema {path(produce.schema)})" if produce.schema else ""

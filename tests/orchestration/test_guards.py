@@ -529,7 +529,7 @@ def test_a_plain_guard_gives_what_cel_gives(source: str) -> None:
         "number == '3'",
         "!word",
         "state.a == 'x'",
-        "word == 'it\\\\'s'",
+        "word == 'it\\'s'",
     ],
 )
 def test_a_guard_that_is_not_plain_is_left_to_cel(source: str) -> None:

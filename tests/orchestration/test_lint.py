@@ -356,9 +356,7 @@ def test_an_effect_of_nothing_is_an_error(event: str, message: str):
     assert said("", body) == [f"error {message}"]
 
 
-@pytest.mark.parametrize(
-    "event", ["start", "ok", "one.error", "do-this.ok", "stop", "always", "warning", "answer.help"]
-)
+@pytest.mark.parametrize("event", ["start", "ok", "one.error", "do-this.ok", "stop", "always", "answer.help"])
 def test_an_effect_of_a_known_event_is_right(event: str):
     body = BODY.replace("effects: {", f"effects: {{{event}: {{x: '1'}}, ")
     assert said("actions: {do-*: {}}\n", body) == []
@@ -481,3 +479,40 @@ def test_a_finding_in_a_template_stands_at_its_expression():
         where(definition, "== null"),
         where(definition, ".seqq"),
     ]
+
+
+# ---- markers and rules that fall through ------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", ["to: two", "stop: complete"])
+def test_a_way_forward_without_a_guard_behind_a_guarded_rule_is_warned_about(rule: str):
+    body = BODY.replace('{when: "state.ok == false", ask: help}', f"{{{rule}}}")
+    assert said("", body.replace("questions:", "otherwise: [{ask: help}]\nquestions:")) == [
+        "warning phases.one.rules[1] leads forward also when the guards before it could not be told: "
+        "give it a `when`",
+    ]
+
+
+def test_a_last_rule_without_a_guard_may_stay_or_go_back():
+    body = BODY.replace('{when: "state.ok == false", ask: help}', "{to: one, ask: help}")
+    assert not [line for line in said("", body) if "leads forward" in line]
+
+
+def test_a_marker_that_looks_at_more_than_the_state_is_an_error():
+    marked = text().replace("{file: state.json}}", "{file: state.json, where: \"phase == 'one'\"}}", 1)
+    assert faults(marked) == ["error 2:58 a marker knows `state` only, not 'phase'"]
+    assert (
+        faults(text().replace("{file: state.json}}", '{file: state.json, where: "state.ok == true"}}', 1))
+        == []
+    )
+
+
+def test_a_marker_with_tests_beside_any_is_an_error():
+    marked = text().replace("{file: state.json}}", "{any: [{file: state.json}], has: [x]}}", 1)
+    assert any("has its tests in there, not 'has' beside it" in line for line in errors(marked))
+
+
+@pytest.mark.parametrize("test", ["has: [phase]", "where: 'state.ok == true'"])
+def test_a_marker_that_looks_into_a_file_that_is_no_json_is_an_error(test: str):
+    marked = text().replace("{file: state.json}}", f"{{file: PLAN.md, {test}}}}}", 1)
+    assert any("look into JSON" in line for line in errors(marked))
