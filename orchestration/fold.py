@@ -1,4 +1,4 @@
-"""Report files that no record holds yet, folded in one at a time, each judged in its turn (design, section 6).
+"""Report files that no record holds yet, folded in one by one, each judged in its turn (design, section 6).
 
 A report counts when it is of the current phase, of the suggested next phase or action, or of one that
 a gate in force allows. Reports of a stage that is finished, or of a phase that the run is past, are
@@ -8,12 +8,15 @@ history. Everything else is out of turn: an error that counts for nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
+from typing import NamedTuple
 
-from .findings import Finding, Problem, finding
 from .files import natural
+from .findings import Finding, Problem, finding
 from .gates import granted
 from .guards import did_you_mean
 from .journal import Record, record
+from .reports import ReportFile
 from .sight import Sight
 from .snapshot import Pending, Snapshot, stamped
 from .verdict import Verdict, decide
@@ -37,7 +40,7 @@ def _fold(snapshot: Snapshot) -> tuple[tuple[Record, ...], tuple[Finding, ...]]:
     folding = _Folding(snapshot)
     for group in groups(snapshot.pending):
         folding.add(group)
-    return tuple(folding.records), tuple(folding.findings)
+    return folding.sight.records, tuple(folding.findings)
 
 
 def groups(pending: Sequence[Pending]) -> list[list[Pending]]:
@@ -53,26 +56,25 @@ def groups(pending: Sequence[Pending]) -> list[list[Pending]]:
 
 
 class _Folding:
+    """The records so far, how the run stands on them, and what was found. Time grows with the square of the
+    reports of one moment, and each accepted report costs one decision.
+    """
+
     def __init__(self, snapshot: Snapshot):
         self.snapshot = snapshot
-        self.records: list[Record] = list(snapshot.records)
         self.findings: list[Finding] = []
-        self._look()
+        self.stages = {entry.path: _stage(entry, snapshot) for entry in snapshot.pending}
+        self._look(snapshot.records)
 
-    def _look(self) -> None:
-        self.sight = Sight(self.snapshot.workflow, self.snapshot, tuple(self.records))
+    def _look(self, records: tuple[Record, ...]) -> None:
+        self.sight = Sight(self.snapshot.workflow, self.snapshot, records)
         self.verdict = decide(self.sight)
+        self.due = turns(self.verdict, self.snapshot.workflow)
 
     def add(self, group: list[Pending]) -> None:
         """Take the reports of one moment, each when its turn comes; what finds no turn is late."""
         waiting, taken = list(group), []
-        while waiting:
-            due = [e for e in waiting if self._first(e, waiting) and self._turn(e)]
-            # A repetition waits until everything new is in: the fix of a task looks like its first report.
-            entry = next((e for e in due if not any(self._same(e, t) for t in taken)), None) or next(iter(due), None)
-            entry = entry or next((e for e in waiting if self._first(e, waiting) and self._past(e)), None)
-            if entry is None:
-                break
+        while entry := self._choice(waiting, taken):
             waiting.remove(entry)
             taken.append(entry)
             self._tell_uncertain(entry, group)
@@ -80,66 +82,68 @@ class _Folding:
         for entry in waiting:
             self._late(entry, group)
 
+    def _choice(self, waiting: list[Pending], taken: list[Pending]) -> Pending | None:
+        """The report to take next: one whose turn it is, else one that is history."""
+        first = self._first(waiting)
+        due = [entry for entry in first if self._turn(entry)]
+        # A repetition waits until everything new is in: the fix of a task looks like its first report.
+        known = {self._subject(entry) for entry in taken}
+        new = (entry for entry in due if self._subject(entry) not in known)
+        return next(chain(new, due, (entry for entry in first if self._past(entry))), None)
+
+    def _first(self, waiting: list[Pending]) -> list[Pending]:
+        """Those before which no other of the same subject must come: an earlier iteration, or a pass."""
+        subjects: dict[object, list[ReportFile]] = {}
+        for entry in waiting:
+            subjects.setdefault(self._subject(entry), []).append(entry.report)
+        bounds = {subject: _bounds(reports) for subject, reports in subjects.items()}
+        return [entry for entry in waiting if bounds[self._subject(entry)].lets(entry.report)]
+
+    def _subject(self, entry: Pending) -> object:
+        """What a report is of: its phase and stage, and its task where tasks are handed out."""
+        report = entry.report
+        phase = self.snapshot.workflow.phases[report.phases[0]]
+        tasks = report.tasks_named if phase.tasks is not None else ()
+        return report.phases, tasks, self.stages[entry.path] or self.sight.stage
+
     def _late(self, entry: Pending, group: list[Pending]) -> None:
-        """A report that no turn came for: a failure saved together with a pass still stands, the rest counts for nothing."""
+        """A report that no turn came for counts for nothing, but a failure saved with a pass still stands."""
         if self._tell_uncertain(entry, group):
             self._accept(entry, entry.report.phases[0])
             return
-        turn = ", ".join(turns(self.verdict, self.snapshot.workflow)) or "nothing"
+        turn = ", ".join(self.due) or "nothing"
         phases = " or ".join(entry.report.phases)
         self._tell(entry, "report-out-of-turn", f"a report of {phases}, but it is the turn of {turn}")
 
     def _tell_uncertain(self, entry: Pending, group: list[Pending]) -> bool:
-        """Say that a failure was saved together with another verdict on the same, where no numbers order them."""
-        others = [e for e in group if self._same(e, entry) and e.report.outcome != entry.report.outcome]
-        uncertain = [e for e in others if not (e.report.iteration and entry.report.iteration)]
-        if not uncertain or entry.report.outcome != "fail":
+        """Say that a failure was saved together with another verdict on the same, with no numbers to tell."""
+        if entry.report.outcome != "fail":
             return False
-        self._tell(entry, "order-uncertain", f"saved together with {uncertain[0].path}; the failure stands")
-        return True
-
-    def _first(self, entry: Pending, waiting: list[Pending]) -> bool:
-        """Whether no other waiting report of the same subject must come before: an earlier iteration, or a pass."""
-        for other in waiting:
-            if not self._same(other, entry):
-                continue
-            numbered = other.report.iteration and entry.report.iteration
-            if numbered and other.report.iteration < entry.report.iteration:
-                return False
-            if not numbered and entry.report.outcome == "fail" and other.report.outcome != "fail":
-                return False
-        return True
-
-    def _same(self, one: Pending, other: Pending) -> bool:
-        """Whether two reports are of the same phase and stage, and of the same task where tasks are handed out."""
-        if one is other or one.report.phases != other.report.phases:
+        others = (other for other in group if other.report.outcome != "fail")
+        unordered = (other for other in others if not (other.report.iteration and entry.report.iteration))
+        subject = self._subject(entry)
+        other = next((other for other in unordered if self._subject(other) == subject), None)
+        if other is None:
             return False
-        phase = self.snapshot.workflow.phases[one.report.phases[0]]
-        same_task = phase.tasks is None or one.report.tasks_named == other.report.tasks_named
-        return same_task and (self._stage(one) or self.sight.stage) == (self._stage(other) or self.sight.stage)
+        self._tell(entry, "order-uncertain", f"saved together with {other.path}; the failure stands")
+        return True
 
     def _turn(self, entry: Pending) -> str:
         """The phase the report counts for now, "" when it is not its turn."""
-        if not self._of_this_stage(entry):
+        stage = self.stages[entry.path]
+        if stage and self.sight.stage and stage != self.sight.stage:
             return ""
-        due = turns(self.verdict, self.snapshot.workflow)
-        return next((phase for phase in entry.report.phases if phase in due), "")
-
-    def _of_this_stage(self, entry: Pending) -> bool:
-        stage = self._stage(entry)
-        return not stage or not self.sight.stage or stage == self.sight.stage
-
-    def _stage(self, entry: Pending) -> str:
-        if entry.report.stage:
-            return entry.report.stage
-        named = stamped(record(tasks=list(entry.report.tasks_named)), self.snapshot.plan)
-        return str(named["stage"])
+        return next((phase for phase in entry.report.phases if phase in self.due), "")
 
     def _past(self, entry: Pending) -> str:
         """The phase of a report that is history: of a finished stage, or of a phase the run is past."""
         phase = entry.report.phases[0]
-        plan, stage = self.snapshot.plan, self._stage(entry)
-        if plan and stage != self.sight.stage and any(s.id == stage and s.done == s.total for s in plan.stages):
+        plan, stage = self.snapshot.plan, self.stages[entry.path]
+        if (
+            plan
+            and stage != self.sight.stage
+            and any(s.id == stage and s.done == s.total for s in plan.stages)
+        ):
             return phase
         return phase if not stage and self._overtaken(phase) else ""
 
@@ -147,11 +151,10 @@ class _Folding:
         """Whether a later phase has delivered already, and the run is past that one too."""
         workflow = self.snapshot.workflow
         current = workflow.phases.get(self.verdict.phase or "")
-        order = workflow.order(phase)
-        return current is not None and any(
-            order <= other.order < current.order and other.produces and all(self.sight.held(n).valid for n in other.produces)
-            for other in workflow.phases.values()
-        )
+        if current is None:
+            return False
+        between = (p for p in workflow.phases.values() if workflow.order(phase) <= p.order < current.order)
+        return any(p.produces and all(self.sight.held(n).valid for n in p.produces) for p in between)
 
     def _accept(self, entry: Pending, phase: str) -> None:
         report = entry.report
@@ -168,11 +171,14 @@ class _Folding:
             return
         if not made["stage"]:
             made["stage"] = self.sight.stage
-        self.records.append(made)
         places = self.snapshot.places
         assert isinstance(places, dict)
         places[id(made)] = (entry.path, report.span)
-        self._look()
+        # The index of the records grows with them; to make it anew for each would take quadratic time.
+        memory, records = self.snapshot.memory, (*self.sight.records, made)
+        memory["index"].add(made)
+        memory["indexed"] = records
+        self._look(records)
 
     def _strange(self, made: Record, phase: str) -> str:
         """Why a report of handed-out work says nothing: the task it names is not in the plan."""
@@ -187,8 +193,34 @@ class _Folding:
         self.findings.append(finding(Problem(code, message, entry.report.span), entry.path))
 
 
+class _Bounds(NamedTuple):
+    """Of the reports of one subject: the earliest numbered iteration, and whether one is no failure."""
+
+    iteration: int
+    passed: bool
+    passed_unnumbered: bool
+
+    def lets(self, report: ReportFile) -> bool:
+        """Whether a report of the subject may come before all others of it."""
+        if report.iteration and report.iteration > self.iteration:
+            return False
+        return report.outcome != "fail" or not (self.passed_unnumbered if report.iteration else self.passed)
+
+
+def _bounds(reports: Sequence[ReportFile]) -> _Bounds:
+    passed = [report for report in reports if report.outcome != "fail"]
+    earliest = min((report.iteration for report in reports if report.iteration), default=0)
+    return _Bounds(earliest, bool(passed), any(not report.iteration for report in passed))
+
+
+def _stage(entry: Pending, snapshot: Snapshot) -> str:
+    """The stage that a report names, itself or by its tasks."""
+    named = record(tasks=list(entry.report.tasks_named))
+    return entry.report.stage or str(stamped(named, snapshot.plan)["stage"])
+
+
 def turns(verdict: Verdict, workflow: Workflow) -> tuple[str, ...]:
-    """The phases and actions a report may be of now: the current, the suggested, and what gates in force allow.
+    """The phases and actions a report may be of now: the current, the suggested, and what gates allow.
 
     A run that is complete takes reports of its follow-up phases only.
     """

@@ -66,8 +66,14 @@ class Index:
         if table is None:
             table = self._tables[names] = {}
             for position, item in enumerate(self.items):
-                table.setdefault(tuple(key_of(item.get(name)) for name in names), []).append(position)
+                table.setdefault(_keys(item, names), []).append(position)
         return table
+
+    def add(self, item: Mapping[str, object]) -> None:
+        """One more item behind the others; the tables made so far grow with it."""
+        for names, table in self._tables.items():
+            table.setdefault(_keys(item, names), []).append(len(self.items))
+        self.items = [*self.items, item]
 
     def pick(self, pattern: Pattern) -> list:
         """The items that match, in order."""
@@ -78,6 +84,10 @@ class Index:
         marks = self.positions(mark)
         last = marks[-1] if marks else -1
         return [self.items[position] for position in self.positions(pattern) if position > last]
+
+
+def _keys(item: Mapping[str, object], names: tuple[str, ...]) -> tuple:
+    return tuple(key_of(item.get(name)) for name in names)
 
 
 def _fitting(table: Mapping[tuple, list[int]], wanted: Sequence[dict[object, None]]) -> Iterable[tuple]:

@@ -259,13 +259,11 @@ def stamped(entry: Record, plan: Plan | None) -> Record:
 
 def _pending(workflow: Workflow, run: str, looked: Looked, records: Sequence[Record]) -> tuple[Pending, ...]:
     known = {(entry["path"], entry["about"]) for entry in records if entry["kind"] == "report" and entry["path"]}
-    found = []
-    for pattern in workflow.report_files:
-        for path, _ in looked.glob(join(run, pattern) or pattern):
-            pending = _report(workflow, path, looked)
-            if pending and (path, pending.report.digest) not in known:
-                found.append(pending)
-    return tuple(found)
+    patterns = (join(run, pattern) or pattern for pattern in workflow.report_files)
+    # A file that fits two patterns is one report.
+    paths = dict.fromkeys(path for pattern in patterns for path, _ in looked.glob(pattern))
+    found = (_report(workflow, path, looked) for path in paths)
+    return tuple(report for report in found if report and (report.path, report.report.digest) not in known)
 
 
 def _report(workflow: Workflow, path: str, looked: Looked) -> Pending | None:

@@ -152,7 +152,7 @@ class _Decision:
         return Verdict("active", "regress", reason, to=back, asked=open_questions)
 
     def ruled(self, because: str) -> Verdict:
-        """What the first rule that holds comes to; with none, the phase goes on, and `because` may say why."""
+        """What the first rule that holds comes to; with none the phase goes on, and `because` may say why."""
         if self.lost:
             self._tell_lost(self.lost)
         stopped = self._stopped()
