@@ -1,0 +1,391 @@
+"""Values of a JSON text changed in place: all that is not changed keeps its bytes.
+
+State files belong to other programs and to people, who read their diffs; so a change of one value may not
+lay the file out anew. What is added looks like what stands beside it: indentation, line ends, the space
+behind a colon, objects on one line. A byte order mark is no part of the text here.
+
+A change costs time linear in the text for each level of its path, however many changes there are.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from json.decoder import scanstring  # pyright: ignore[reportAttributeAccessIssue]
+from math import isfinite
+from typing import Any, NamedTuple
+
+from .documents import MAX_JSON_DEPTH, half_character, read_json
+
+Path = tuple[str | int, ...]
+_Change = tuple[Path, object]
+
+_SPACE = re.compile(r"[ \t\r\n]*+")
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_INDENTED = re.compile(r"[\r\n]([ \t]++)[^\s]")
+# An escape of a character beyond ASCII, which a writer that keeps such characters would not make.
+_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*+\\u(?!00[0-7])[0-9a-fA-F]{4}")
+_DECODER = json.JSONDecoder()
+
+
+def set_values(text: str, changes: Sequence[_Change]) -> str:
+    """The text with each path's value set, one change after the other.
+
+    A text step names a key, a number the item of a list. A key that is there keeps its place (of two equal
+    keys the last one counts and is changed), another one comes last in its object; objects on the way are
+    made. A value on the way that cannot hold the next step (null, a number, a text, a list without that
+    item or asked for a key) is replaced by an object, in which a number is the key of its digits. An empty
+    path replaces the whole value.
+
+    A value that is the same already keeps its bytes, and so do the items of a list that are still there
+    after items were added or dropped at its ends. NaN and the infinities are written as null.
+
+    Raises ValueError when the text is no JSON object, or when the result could not be read again (nested
+    too deep, half a surrogate pair, a number of more than 4300 digits).
+    """
+    return _changed(text, _object(text), changes)
+
+
+def merge_values(text: str, updates: Mapping[str, object]) -> str:
+    """The text with `updates` merged in at every depth: objects into objects, all else is set.
+
+    null is set, lists are replaced. Layout and errors are those of `set_values`.
+    """
+    data = _object(text)
+    return _changed(text, data, list(_leaves(updates, data, ())))
+
+
+def create(value: object) -> str:
+    """A new document: two blanks a level, a line end at the end. Raises ValueError as `set_values` does."""
+    return _written(_plain(value, 0), _Style("\n", "  ", ": ", False), "") + "\n"
+
+
+def _object(text: str) -> dict[str, Any]:
+    document = read_json(text)
+    if isinstance(document.data, dict):
+        return document.data
+    unread = () if document.readable else document.problems
+    raise ValueError(unread[0].message if unread else "the text is no JSON object")
+
+
+def _leaves(updates: Mapping[str, object], data: Mapping[str, Any], path: Path) -> Iterator[_Change]:
+    """What is to be set so that the updates are merged into the data."""
+    for name, value in updates.items():
+        below = data.get(name)
+        if isinstance(value, Mapping) and isinstance(below, dict):
+            yield from _leaves(value, below, (*path, name))
+        else:
+            yield (*path, name), value
+
+
+# --- what the changes make of the data
+
+# What was changed below a value, by key or index; None where the value itself was set.
+_Touched = dict[Any, Any]
+
+
+def _changed(text: str, data: dict[str, Any], changes: Sequence[_Change]) -> str:
+    # The value stands in a container of its own, so that the empty path is like any other.
+    made: dict[str, Any] = {"": _DECODER.decode(text)}
+    touched: _Touched = {}
+    for path, value in changes:
+        _set(made, touched, ("", *path), _plain(value, len(path)))
+    if not touched:
+        return text
+    style = _style_of(text)
+    at = _skipped(text, 0)
+    edits = sorted(_edits(_Place(text, style, at, ""), data, made[""], touched[""]))
+    return _with_edits(text, edits)
+
+
+def _set(container: Any, touched: _Touched | None, path: Path, value: object) -> None:
+    key: Any = path[0]
+    for step in path[1:]:
+        below = container[key] if isinstance(container, list) else container.get(key)
+        if not _holds(below, step):
+            below = container[key] = {}
+        # Below a value that was set as a whole nothing has a place in the text yet.
+        touched = touched.setdefault(key, {}) if touched is not None else None
+        container = below
+        key = step if isinstance(below, list) else str(step)
+    container[key] = value
+    if touched is not None:
+        touched[key] = None
+
+
+def _holds(value: object, step: str | int) -> bool:
+    if isinstance(value, list):
+        return isinstance(step, int) and 0 <= step < len(value)
+    return isinstance(value, dict)
+
+
+def _plain(value: object, depth: int) -> object:
+    """A copy of nothing but what JSON has, to be put `depth` levels deep."""
+    nested = isinstance(value, (Mapping, list, tuple))
+    if depth + nested > MAX_JSON_DEPTH:
+        raise ValueError(f"nested more than {MAX_JSON_DEPTH} levels deep")
+    if isinstance(value, Mapping):
+        return {_whole(str(name)): _plain(item, depth + 1) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, depth + 1) for item in value]
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    return _whole(value) if isinstance(value, str) else value
+
+
+def _whole(text: str) -> str:
+    problem = half_character(text)
+    if problem:
+        raise ValueError(problem.message)
+    return text
+
+
+# --- the text
+
+
+class _Style(NamedTuple):
+    """How a document is written. `unit` is one level of indentation."""
+
+    line_end: str
+    unit: str
+    colon: str
+    escaped: bool
+
+    @property
+    def comma(self) -> str:
+        """What stands between values of one line."""
+        return "," if self.colon.endswith(":") else ", "
+
+
+class _Place(NamedTuple):
+    """Where a value begins. `indent` is that of the line it begins in, None in a container of one line."""
+
+    text: str
+    style: _Style
+    start: int
+    indent: str | None
+
+    @property
+    def end(self) -> int:
+        return _end(self.text, self.start)
+
+
+class _Member(NamedTuple):
+    """Offsets of one member of a container; `start` is its key's, in a list its value's."""
+
+    key: str | None
+    start: int
+    key_end: int
+    value: int
+    end: int
+
+
+class _Edit(NamedTuple):
+    start: int
+    end: int
+    text: str
+
+
+class _Layout(NamedTuple):
+    """How the members of a container stand: what is between two of them, and the indent of each line."""
+
+    gap: str
+    indent: str | None
+
+
+def _with_edits(text: str, edits: Sequence[_Edit]) -> str:
+    parts = []
+    done = 0
+    for edit in edits:
+        parts += text[done : edit.start], edit.text
+        done = edit.end
+    return "".join((*parts, text[done:]))
+
+
+def _skipped(text: str, at: int) -> int:
+    return _SPACE.match(text, at).end()  # pyright: ignore[reportOptionalMemberAccess]
+
+
+def _end(text: str, at: int) -> int:
+    return _DECODER.raw_decode(text, at)[1]
+
+
+def _members(text: str, at: int) -> Iterator[_Member]:
+    """The members of the container at `at`; their values are skipped at C speed."""
+    has_keys = text[at] == "{"
+    at = _skipped(text, at + 1)
+    while text[at] not in "}]":
+        key, start, key_end = None, at, at
+        if has_keys:
+            key, key_end = scanstring(text, at + 1)
+            at = _skipped(text, _skipped(text, key_end) + 1)
+        end = _end(text, at)
+        yield _Member(key, start, key_end, at, end)
+        at = _skipped(text, end)
+        if text[at] == ",":
+            at = _skipped(text, at + 1)
+
+
+def _style_of(text: str) -> _Style:
+    start = _skipped(text, 0) + 1
+    line_end = _LINE_END.search(text)
+    first = next(_members(text, start - 1), None)
+    colon = _colon(text, first, ": ") if first else ": "
+    unit = _indent_in(text[start : first.start]) if first else None
+    if unit is None:
+        deeper = _INDENTED.search(text)
+        unit = deeper[1] if deeper else "  "
+    escaped = text.isascii() and _ESCAPE.search(text) is not None
+    return _Style(line_end[0] if line_end else "\n", unit, colon, escaped)
+
+
+def _colon(text: str, member: _Member, other: str) -> str:
+    colon = text[member.key_end : member.value]
+    return other if _LINE_END.search(colon) else colon
+
+
+def _indent_in(space: str) -> str | None:
+    """The indentation behind the last line end in white space; None without a line end."""
+    last = _last_line(space)
+    return last.lstrip("\r\n") if _LINE_END.match(last) else None
+
+
+def _last_line(space: str) -> str:
+    """White space from its last line end on, so that an empty line between two members is not copied."""
+    breaks = [match.start() for match in _LINE_END.finditer(space)]
+    return space[breaks[-1] :] if breaks else space
+
+
+def _layout(place: _Place, first: _Member, before: _Member | None, last: _Member) -> _Layout:
+    text = place.text
+    left, right = "", text[place.start + 1 : first.start]
+    if before is not None:
+        left, right = text[before.end : last.start].split(",")
+    elif not right:
+        right = place.style.comma[1:]
+    left, right = _last_line(left), _last_line(right)
+    indents = (_indent_in(right), _indent_in(left))
+    return _Layout(f"{left},{right}", next((indent for indent in indents if indent is not None), None))
+
+
+# --- edits
+
+
+def _edits(place: _Place, old: Any, new: Any, touched: _Touched | None) -> Iterator[_Edit]:
+    """The edits that make the value `old` at a place the value `new`, which differ only where touched."""
+    if touched is None or type(old) is not type(new) or not old:
+        yield from _replacement(place, old, new)
+        return
+    first = before = last = None
+    found: dict[Any, _Member] = {}
+    for index, member in enumerate(_members(place.text, place.start)):
+        first, before, last = first or member, last, member
+        key = index if member.key is None else member.key
+        if key in touched:
+            found[key] = member
+    assert first is not None and last is not None
+    layout = _layout(place, first, before, last)
+    for key, member in found.items():
+        inner = place._replace(start=member.value, indent=layout.indent)
+        yield from _edits(inner, old[key], new[key], touched[key])
+    added = {name: new[name] for name in touched if name not in found}
+    yield _Edit(last.end, last.end, _further(place, layout, last, added))
+
+
+def _further(place: _Place, layout: _Layout, last: _Member, added: Mapping[str, Any]) -> str:
+    """Members to stand behind the last one of an object."""
+    style = place.style
+    colon = _colon(place.text, last, style.colon)
+    written = ((_string(name, style), _written(value, style, layout.indent)) for name, value in added.items())
+    return "".join(f"{layout.gap}{name}{colon}{value}" for name, value in written)
+
+
+def _replacement(place: _Place, old: Any, new: Any) -> Iterator[_Edit]:
+    if _exact(old) == _exact(new):
+        return
+    ahead, behind = _overlaps(old, new)
+    if ahead or behind:
+        yield from _window(place, new, len(old), ahead, behind)
+        return
+    end = place.end
+    indent = None if _on_one_line(place.text, place.start, end) else place.indent
+    yield _Edit(place.start, end, _written(new, place.style, indent))
+
+
+def _overlaps(old: Any, new: Any) -> tuple[int, int]:
+    """How many items at the end of an old list begin the new one, or at its start end it; one is 0."""
+    if not (isinstance(old, list) and isinstance(new, list)):
+        return 0, 0
+    numbers: dict[object, int] = {}
+    before = [numbers.setdefault(_exact(item), len(numbers)) for item in old]
+    after = [numbers.setdefault(_exact(item), len(numbers)) for item in new]
+    ahead, behind = _overlap(before, after), _overlap(after, before)
+    return (ahead, 0) if ahead >= behind else (0, behind)
+
+
+def _overlap(left: Sequence[int], right: Sequence[int]) -> int:
+    """How many items at the end of `left` are those at the start of `right`, the most there are.
+
+    By Knuth, Morris and Pratt, because a list may hold a million equal items.
+    """
+    joined = [*right, -1, *left]
+    lengths = [0]
+    for item in joined[1:]:
+        length = lengths[-1]
+        while length and item != joined[length]:
+            length = lengths[length - 1]
+        lengths.append(length + (item == joined[length]))
+    return lengths[-1]
+
+
+def _window(place: _Place, new: list[Any], count: int, ahead: int, behind: int) -> Iterator[_Edit]:
+    """The edits of a list of `count` items that keeps its last `ahead` or its first `behind`."""
+    outermost = count - ahead if ahead else behind - 1
+    first = before = last = kept = None
+    for index, member in enumerate(_members(place.text, place.start)):
+        first, before, last = first or member, last, member
+        kept = member if index == outermost else kept
+    assert first is not None and last is not None and kept is not None
+    layout = _layout(place, first, before, last)
+    indent = None if _on_one_line(place.text, last.value, last.end) else layout.indent
+    added = [_written(item, place.style, indent) for item in (new[ahead:] if ahead else new[:-behind])]
+    if ahead:
+        yield _Edit(first.start, kept.start, "")
+        yield _Edit(last.end, last.end, "".join(f"{layout.gap}{item}" for item in added))
+    else:
+        yield _Edit(first.start, first.start, "".join(f"{item}{layout.gap}" for item in added))
+        yield _Edit(kept.end, last.end, "")
+
+
+def _on_one_line(text: str, start: int, end: int) -> bool:
+    """Whether a value is a container with members, all in one line."""
+    is_container = text[start] in "{[" and text[_skipped(text, start + 1)] not in "]}"
+    return is_container and not _LINE_END.search(text, start, end)
+
+
+def _exact(value: Any) -> object:
+    """What is equal only for values that are one in JSON too, where true is not 1 and 1 is not 1.0."""
+    is_container = isinstance(value, (dict, list))
+    return json.dumps(value, sort_keys=True) if is_container else (type(value), value)
+
+
+def _string(value: object, style: _Style) -> str:
+    return json.dumps(value, ensure_ascii=style.escaped)
+
+
+def _written(value: Any, style: _Style, indent: str | None) -> str:
+    """A value in a document's style, on one line without an indent."""
+    if not isinstance(value, (dict, list)) or not value:
+        return _string(value, style)
+    inner = None if indent is None else indent + style.unit
+    if isinstance(value, dict):
+        brackets = "{}"
+        parts = [f"{_string(k, style)}{style.colon}{_written(v, style, inner)}" for k, v in value.items()]
+    else:
+        brackets = "[]"
+        parts = [_written(item, style, inner) for item in value]
+    if inner is None:
+        return f"{brackets[0]}{style.comma.join(parts)}{brackets[1]}"
+    lead = style.line_end + inner
+    return f"{brackets[0]}{lead}{f',{lead}'.join(parts)}{style.line_end}{indent}{brackets[1]}"
