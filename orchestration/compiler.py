@@ -21,6 +21,7 @@ from .workflow import (
     Gate,
     Limit,
     MarkerTest,
+    NewRun,
     Note,
     Parameter,
     Phase,
@@ -159,6 +160,7 @@ class Compiler:
             questions={str(n): self._question(str(n), e) for n, e in raw.get("questions", {}).items()},
             gates=tuple(self._gate(str(n), e) for n, e in raw.get("gates", {}).items()),
             progress=self._progress(raw.get("progress")),
+            new=_new(raw.get("new")),
             notes=tuple(self._note(str(n), e) for n, e in raw.get("notes", {}).items()),
             effects=self._effects(raw.get("effects", {})),
             places=self.places,
@@ -383,9 +385,9 @@ class Compiler:
     def _writes(self, group: Mapping[Text, Text]) -> Iterator[Write]:
         by_name = {str(key): value for key, value in group.items()}
         if "file" in by_name:
-            kind = next((verb for verb in ("create", "append") if by_name.keys() == {"file", verb}), None)
+            kind = next((verb for verb in ("create", "append", "replace") if by_name.keys() == {"file", verb}), None)
             if kind is None:
-                said = "a file is written by create or append, and by nothing beside it"
+                said = "a file is written by create, append or replace, and by nothing beside it"
                 self.reading.wrong(by_name["file"], said)
                 return
             path = self.template(by_name["file"], self.effects)
@@ -408,6 +410,10 @@ def _keys(raw: dict) -> Iterator[tuple[str, Place]]:
             yield f"{group}.{name}", name.branch.place
             for option in entry.get("options", {}) if group == "questions" else ():
                 yield f"{group}.{name}.{option}", option.branch.place
+
+
+def _new(entry: dict | None) -> NewRun | None:
+    return NewRun(str(entry["folder"]), _texts(entry.get("files") or {})) if entry else None
 
 
 def _texts(raw: Mapping) -> dict[str, str]:

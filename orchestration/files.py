@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fnmatch import translate
 from functools import cache
 from hashlib import sha256
 from typing import NamedTuple, Protocol
@@ -90,89 +91,103 @@ def is_glob(path: str) -> bool:
     return any(character in path for character in "*?[")
 
 
-@cache
-def _segment(pattern: str) -> re.Pattern[str]:
-    """One path segment as a regular expression: *, ? and [..] as in a shell, never across "/"."""
-    out = []
-    i = 0
-    while i < len(pattern):
-        character = pattern[i]
-        close = pattern.find("]", i + 2) if character == "[" else -1
-        if character == "*":
-            out.append("[^/]*")
-        elif character == "?":
-            out.append("[^/]")
-        elif close > 0:
-            body = pattern[i + 1 : close].replace("\\", "\\\\")
-            out.append("[" + ("^" + body[1:] if body[0] in "!^" else body) + "]")
-            i = close
-        else:
-            out.append(re.escape(character))
-        i += 1
-    return re.compile("".join(out) + r"\Z")
+# `**` goes no deeper below the root; a tree that deep is a mistake, and an endless one has no end.
+MOST_DEEP = 24
 
 
 def glob(files: Files, pattern: str) -> Iterator[tuple[str, Entry]]:
-    """(path, entry) of everything that fits, in natural order of names; `**` is any number of folders.
+    """(path, entry) of everything that fits, each once; those of a folder in natural order before what is below.
 
-    At most 24 folders deep; `**` does not go through links.
+    `*`, `?` and `[..]` stand for characters of one name, hidden names (with a dot in front) only for a
+    pattern with a dot in front. `**` is any number of folders, at most 24 deep and through no link.
     """
-    parts = [part for part in pattern.split("/") if part]
+    parts = _parts(pattern)
     if parts:
-        yield from _glob(files, "", parts, 0)
+        yield from _walk(files, "", _open({0}, parts), parts, 0)
 
 
-def _glob(files: Files, folder: str, parts: list[str], depth: int) -> Iterator[tuple[str, Entry]]:
-    head, rest = parts[0], parts[1:]
-    if depth > 24:
-        return
-    if head == "**":
-        yield from _glob(files, folder, rest or ["*"], depth)
-    for name, entry in _matches(files, folder, head):
+def _parts(pattern: str) -> tuple[str, ...]:
+    out: list[str] = []
+    for part in pattern.split("/"):
+        if part and not (part == "**" and out[-1:] == ["**"]):
+            out.append(part)
+    return (*out, "*") if out[-1:] == ["**"] else tuple(out)
+
+
+def _open(positions: Iterable[int], parts: tuple[str, ...]) -> frozenset[int]:
+    """The positions in a pattern, and those behind a `**` that may stand for no folder at all."""
+    found = set(positions)
+    return frozenset(found | {p + 1 for p in found if p < len(parts) and parts[p] == "**"})
+
+
+def _step(name: str, through: bool, positions: Iterable[int], parts: tuple[str, ...]) -> frozenset[int]:
+    """Where in the pattern one stands behind a name; all at once, so that many `**` cost no more than one."""
+    found = set()
+    for p in positions:
+        if p < len(parts) and parts[p] == "**":
+            found |= {p} if through else set()
+        elif p < len(parts) and _segment(parts[p])(name):
+            found.add(p + 1)
+    return _open(found, parts)
+
+
+@cache
+def _segment(pattern: str) -> Callable[[str], object]:
+    """Whether a name fits one segment of a pattern, in linear time; `[^a]` is `[!a]`."""
+    if not is_glob(pattern):
+        return pattern.__eq__
+    return re.compile(translate(pattern.replace("[^", "[!"))).match
+
+
+def _walk(
+    files: Files, folder: str, positions: frozenset[int], parts: tuple[str, ...], depth: int
+) -> Iterator[tuple[str, Entry]]:
+    below = []
+    for name, entry, following in _fitting(files.list(folder), positions, parts):
         path = f"{folder}/{name}" if folder else name
-        if head == "**":
-            if entry.kind == "folder" and not entry.link:
-                yield from _glob(files, path, parts, depth + 1)
-        elif not rest:
+        if len(parts) in following:
             yield path, entry
-        elif entry.kind == "folder":
-            yield from _glob(files, path, rest, depth + 1)
+        onward = following - {len(parts)}
+        if onward and entry.kind == "folder" and depth < MOST_DEEP:
+            below.append((path, onward))
+    for path, onward in below:
+        yield from _walk(files, path, onward, parts, depth + 1)
 
 
-def _matches(files: Files, folder: str, head: str) -> list[tuple[str, Entry]]:
-    names = files.list(folder)
-    if head == "**":
-        return sorted(names.items(), key=lambda item: natural(item[0]))
-    if not is_glob(head):
-        return [(head, names[head])] if head in names else []
-    fits = _segment(head).match
-    hidden = head.startswith(".")
-    found = [(name, entry) for name, entry in names.items() if fits(name) and (hidden or name[0] != ".")]
+def _fitting(
+    names: Mapping[str, Entry], positions: frozenset[int], parts: tuple[str, ...]
+) -> list[tuple[str, Entry, frozenset[int]]]:
+    """The names that lead on in the pattern, and where each leads to."""
+    wanted = [parts[p] for p in positions]
+    if not any(is_glob(part) for part in wanted):
+        names = {name: names[name] for name in wanted if name in names}
+    shown = {p for p in positions if parts[p].startswith((".", "**")) or not is_glob(parts[p])}
+    found = []
+    for name, entry in names.items():
+        through = entry.kind == "folder" and not entry.link
+        following = _step(name, through, shown if name.startswith(".") else positions, parts)
+        if following:
+            found.append((name, entry, following))
     return sorted(found, key=lambda item: natural(item[0]))
 
 
 def fits(pattern: str, path: str) -> bool:
-    """Whether a path fits a glob pattern; the same rules as `glob`, without looking at any folder."""
-    return _fits([p for p in pattern.split("/") if p], path.split("/"))
-
-
-def _fits(parts: list[str], names: list[str]) -> bool:
-    if not parts:
-        return not names
-    if parts[0] == "**":
-        return any(_fits(parts[1:] or ["*"], names[i:]) for i in range(len(names) + 1))
-    return bool(names) and _segment(parts[0]).match(names[0]) is not None and _fits(parts[1:], names[1:])
+    """Whether a path fits a glob pattern; as in `glob`, but hidden names fit too, and depth has no bound."""
+    parts = _parts(pattern)
+    return len(parts) in _after(path, parts)
 
 
 def leads_to(folder: str, pattern: str) -> bool:
     """Whether paths that fit a glob pattern may lie below a folder."""
-    parts = [part for part in pattern.split("/") if part][:-1]
-    names = folder.split("/") if folder else []
-    if "**" in parts:
-        # What `**` stands for has any depth, so only what precedes it must fit.
-        parts = parts[: parts.index("**")]
-        names = names[: len(parts)]
-    return len(names) <= len(parts) and _fits(parts[: len(names)], names)
+    parts = _parts(pattern)
+    return bool(_after(folder, parts) - {len(parts)})
+
+
+def _after(path: str, parts: tuple[str, ...]) -> frozenset[int]:
+    positions = _open({0}, parts)
+    for name in path.split("/") if path else ():
+        positions = _step(name, True, positions, parts)
+    return positions
 
 
 _DIGITS = re.compile(r"(\d+)")

@@ -9,13 +9,24 @@ approvals only of the longer one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from .documents import read_json
+from .documents import clean, read_json
 from .files import digest_of
 from .findings import Problem, Span
 
-KINDS = ("start", "report", "transition", "question", "answer", "override", "claim", "release", "violation", "relink")
+KINDS = (
+    "start",
+    "report",
+    "transition",
+    "question",
+    "answer",
+    "override",
+    "claim",
+    "release",
+    "violation",
+    "relink",
+)
 DECISIONS = ("answer", "override")
 # Outcomes that stand against a run in any workflow; they count even on the losing side of a fork.
 FAILURES = ("fail", "failed", "error", "blocked")
@@ -93,13 +104,25 @@ def read_journal(text: str, verify: Verify = lambda lines: frozenset()) -> Journ
         return Journal((), (), tuple(problems), broken=True)
     chain, lost, unlinked = _chain(lines)
     if unlinked:
-        wrong = [_at(line, "journal-invalid", "does not follow any line: one was changed or taken out") for line in unlinked]
+        wrong = [
+            _at(line, "journal-invalid", "does not follow any line: one was changed or taken out")
+            for line in unlinked
+        ]
         return Journal((), (), tuple(problems + wrong), broken=True)
     if lost:
-        problems.append(_at(lost[0], "journal-forked", f"a second line follows the same line; {len(lost)} records await repair"))
+        problems.append(
+            _at(
+                lost[0],
+                "journal-forked",
+                f"a second line follows the same line; {len(lost)} records await repair",
+            )
+        )
     kept = [*chain, *(line for line in lost if _counts_against(line.record))]
     refused = _unverified(kept, verify)
-    problems += [_at(line, "decision-unverified", "no proof that a person made this decision; it does not count") for line in refused]
+    problems += [
+        _at(line, "decision-unverified", "no proof that a person made this decision; it does not count")
+        for line in refused
+    ]
     numbers = {line.number for line in refused}
     counted = [line for line in kept if line.number not in numbers]
     records, numbered = tuple(line.record for line in counted), tuple(line.number for line in counted)
@@ -112,25 +135,32 @@ def _lines(text: str) -> tuple[list[_Line], list[Problem]]:
     found: dict[str, _Line] = {}
     problems: list[Problem] = []
     last = max((number for number, line in enumerate(raw) if line.strip()), default=-1)
-    for number, line in enumerate(raw):
+    for number, line in enumerate(raw[: last + 1]):
         if not line.strip():
             continue
         line = line.removesuffix("\r")
-        entry, why = _record(line)
+        data = _object(line)
+        entry, wrong = _record(data) if data is not None else (None, "is no JSON object")
         if entry is not None:
             digest = digest_of(line)
             found.setdefault(digest, _Line(number, line, entry, digest))
             continue
-        code, message = ("journal-torn", "cut off while it was written") if number == last else ("journal-invalid", why)
-        problems.append(Problem(code, message, Span(number, 0, number, len(line))))
+        # What was cut off is no whole object; a whole one with a wrong value was written that way.
+        torn = data is None and number == last
+        code, said = ("journal-torn", "cut off while it was written") if torn else ("journal-invalid", wrong)
+        problems.append(Problem(code, said, Span(number, 0, number, len(line))))
     return list(found.values()), problems
 
 
-def _record(line: str) -> tuple[Record | None, str]:
+def _object(line: str) -> dict[str, Any] | None:
+    """The JSON object of a line as guards may see it: null is absent, numbers fit; None if it holds none."""
     document = read_json(line)
-    if not document.readable or not isinstance(document.data, dict):
-        return None, "is no JSON object"
-    data = {key: value for key, value in document.data.items() if value is not None}
+    data = clean(document.data)
+    return data if document.readable and isinstance(data, dict) else None
+
+
+def _record(data: Mapping[str, Any]) -> tuple[Record | None, str]:
+    """(the record, "") or (None, what is wrong with it)."""
     for name, empty in _EMPTY.items():
         if name in data and type(data[name]) is not type(empty):
             return None, f"{name} must be a {_type_name(empty)}"
@@ -173,7 +203,9 @@ def _lengths(following: Mapping[object, list[_Line]]) -> dict[int, int]:
         waiting += following.get(line.digest, [])
     length: dict[int, int] = {}
     for line in reversed(order):
-        length[line.number] = 1 + max((length[after.number] for after in following.get(line.digest, [])), default=0)
+        length[line.number] = 1 + max(
+            (length[after.number] for after in following.get(line.digest, [])), default=0
+        )
     return length
 
 
@@ -201,15 +233,24 @@ class Claim(NamedTuple):
 
 
 def read_claims(text: str, now: str) -> tuple[Claim, ...]:
-    """The claims that are alive at `now` (ISO 8601 in UTC), newest per task, released ones dropped."""
-    live: dict[str, Claim] = {}
+    """The claims that are alive at `now` (ISO 8601 in UTC), the newest of each task; released ones dropped.
+
+    Lines that are no claim are passed over: claims only keep two from the same work, and each is asked for
+    again when something is written.
+    """
+    newest: dict[str, Claim] = {}
     for line in text.split("\n"):
         data = read_json(line).data
         if not isinstance(data, dict) or not isinstance(data.get("task"), str):
             continue
         if data.get("kind") == "release":
-            live.pop(data["task"], None)
-        elif data.get("kind") == "claim" and str(data.get("until", "")) > now:
-            seq = data.get("seq")
-            live[data["task"]] = Claim(data["task"], str(data.get("actor", "")), str(data["until"]), seq if isinstance(seq, int) else 0)
-    return tuple(live.values())
+            newest.pop(data["task"], None)
+        elif data.get("kind") == "claim":
+            newest[data["task"]] = _claim(data)
+    return tuple(claim for claim in newest.values() if claim.until > now)
+
+
+def _claim(data: Mapping[str, Any]) -> Claim:
+    seq = data.get("seq")
+    number = seq if type(seq) is int else 0
+    return Claim(data["task"], str(data.get("actor", "")), str(data.get("until", "")), number)

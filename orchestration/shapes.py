@@ -90,6 +90,7 @@ STRUCTS: dict[str, dict[str, Key]] = {
         "gates": Key(map_of(struct("gate")), "criteria that must hold after a phase"),
         "progress": Key(struct("progress"), "how much is done; without it the tasks of the plan"),
         "notes": Key(map_of(struct("note")), "text shown with the next step"),
+        "new": Key(struct("new"), "how a run begins: its folder and first files"),
         "effects": Key(
             map_of(Shape("some", WRITES)), "what an event writes: EVENT or PHASE.EVENT to path to value"
         ),
@@ -222,6 +223,10 @@ STRUCTS: dict[str, dict[str, Key]] = {
     "progress": {
         "done": Key(cel("int"), "how much is done", True),
         "total": Key(cel("int"), "of how much", True),
+    },
+    "new": {
+        "folder": Key(TEXT, "where it lies; {name} is the name somebody gives it", True),
+        "files": Key(map_of(TEXT), "path in it to text; {name}, {title} and {now} are filled in"),
     },
     "note": {
         "title": Key(TEXT, "its heading"),

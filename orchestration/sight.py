@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from .config import PATH as CONFIGURATION
 from .files import digest_of, join
 from .findings import Finding, Fix, Problem, Severity, Span, finding
 from .guards import MOST_ITEMS, Context, Expression, Index, Outcome, Template, Unknown
@@ -86,7 +87,9 @@ class Sight:
         said = self.context.text(template) if template else None
         return default if said is None else said
 
-    def tell(self, code: str, path: str, message: str, span: Span | None = None, fixes: Sequence[Fix] = ()) -> None:
+    def tell(
+        self, code: str, path: str, message: str, span: Span | None = None, fixes: Sequence[Fix] = ()
+    ) -> None:
         found = replace(finding(Problem(code, message, span), path), fixes=tuple(fixes))
         if found not in self.findings:
             self.findings.append(found)
@@ -143,7 +146,11 @@ class Sight:
             return Held(artifact.id, "missing", self.snapshot.run)
         names = [str(name) for name in outcome.value]
         if len(names) > MOST_ITEMS:
-            self.tell("artifact-invalid", self.snapshot.run, f"{artifact.id} names {len(names)} files, at most {MOST_ITEMS}")
+            self.tell(
+                "artifact-invalid",
+                self.snapshot.run,
+                f"{artifact.id} names {len(names)} files, at most {MOST_ITEMS}",
+            )
             return Held(artifact.id, "invalid", self.snapshot.run)
         paths = [join(self.snapshot.run, name) for name in names]
         pairs = list(zip(names, paths, strict=True))
@@ -168,13 +175,19 @@ class Sight:
         missing = snapshot.looked.lacking(snapshot.run, snapshot.parts.names, artifact.id)
         without = [task for task in plan.tasks if task.file in missing] if missing else []
         for task in without[:MOST_FINDINGS]:
-            message = f"{task.id}: {task.file} does not exist or is empty" if task.file else f"{task.id} names no file"
+            message = (
+                f"{task.id}: {task.file} does not exist or is empty"
+                if task.file
+                else f"{task.id} names no file"
+            )
             self.tell("artifact-missing", snapshot.plan_path, message, task.file_span or task.span)
         if len(without) > MOST_FINDINGS:
             more = len(without) - MOST_FINDINGS
             self.tell("artifact-missing", snapshot.plan_path, f"and {more} more task files do not exist")
         state = "valid" if names and not missing else "missing"
-        return Held(artifact.id, state, snapshot.plan_path, paths=tuple(names[:1]), kind="files")
+        prefix = f"{snapshot.run}/" if snapshot.run else ""
+        paths = tuple(prefix + name for name in names)
+        return Held(artifact.id, state, snapshot.plan_path, paths=paths, kind="files")
 
     def _named_in(self, name: str) -> tuple[str, Span | None]:
         """Where the state file names a file that is missing."""
@@ -192,7 +205,7 @@ class Sight:
             value, code = _checked(parameter, configured[name])
             if not code:
                 return value
-            self.tell(code, ".phasekeeper/config.yaml", f"{name}: {value}; {parameter.default} is used", span)
+            self.tell(code, CONFIGURATION, f"{name}: {value}; {parameter.default} is used", span)
         elif parameter.source is not None:
             return self._from_file(parameter, parameter.source)
         return parameter.default
@@ -204,7 +217,7 @@ class Sight:
         value, code = _checked(parameter, outcome.value)
         if not code:
             return value
-        path, span = self.place(source.reads[0].path)
+        path, span = self.place(source.reads[0].path) if source.reads else (None, None)
         message = f"{parameter.id}: {value}; {parameter.default} is used"
         self.tell("parameter-out-of-bounds", path or self.snapshot.run, message, span)
         return parameter.default
@@ -246,7 +259,11 @@ class Sight:
     def _substance(self, held: Held) -> str:
         if isinstance(held.data, Plan):
             return held.data.substance
-        return ",".join(self.snapshot.looked.read(path).digest for path in held.paths) if held.exists else held.state
+        return (
+            ",".join(self.snapshot.looked.read(path).digest for path in held.paths)
+            if held.exists
+            else held.state
+        )
 
     @cached_property
     def override(self) -> Override:

@@ -73,8 +73,7 @@ class Snapshot:
     @cached_property
     def definition(self) -> str:
         """16 hex digits that name the definition together with the parameters set for it."""
-        parameters = self.config.of(self.workflow.name)
-        return digest_of(f"{self.workflow.digest} {json.dumps(dict(parameters), sort_keys=True)}")
+        return definition_digest(self.workflow, self.config.of(self.workflow.name))
 
     @cached_property
     def definition_changed(self) -> bool:
@@ -192,6 +191,11 @@ def _parts(plan: Plan) -> Parts:
     ]
     files = [task.file for task in plan.tasks]
     return Parts(files, frozenset(files), Index(items), stages)
+
+
+def definition_digest(workflow: Workflow, parameters: Mapping[str, Any]) -> str:
+    """16 hex digits that name a definition together with the parameters set for it."""
+    return digest_of(f"{workflow.digest} {json.dumps(dict(parameters), sort_keys=True)}")
 
 
 def read_run(

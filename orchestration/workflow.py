@@ -169,10 +169,18 @@ class StateFile:
 
 
 @dataclass(frozen=True, slots=True)
+class NewRun:
+    """How a run begins: its folder and the texts of its first files, with {name}, {title} and {now} in them."""
+
+    folder: str
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Write:
     """One write of an effect: `path` in the state file (or "*", or a plan artifact), or a whole `file`.
 
-    `create` and `append` writes name a file; the others a path.
+    `create`, `append` and `replace` writes name a file; the others a path.
     """
 
     path: Template
@@ -221,6 +229,7 @@ class Workflow:
     questions: Mapping[str, Question] = field(default_factory=dict)
     gates: tuple[Gate, ...] = ()
     progress: tuple[Expression, Expression] | None = None
+    new: NewRun | None = None
     notes: tuple[Note, ...] = ()
     effects: Mapping[str, tuple[Write, ...]] = field(default_factory=dict)
     places: Mapping[int, Placed] = field(default_factory=dict, repr=False)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hmac
 import json
 import os
+import secrets
 import shutil
 import stat
 import subprocess
@@ -60,6 +61,26 @@ def load_key() -> Key:
     if not reason and not KEY_BYTES <= len(secret) <= _MAX_KEY_BYTES:
         reason = "has the wrong size"
     return Key(None, f"the key at {path} {reason}") if reason else Key(secret)
+
+
+def make_key() -> Key:
+    """The key, made when there is none: 32 random bytes in a file that only this user can read."""
+    key = load_key()
+    path = key_path()
+    if key.secret is not None or path.exists():
+        return key
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    secret = secrets.token_bytes(KEY_BYTES)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    except FileExistsError:
+        # Another process made it at the same moment.
+        return load_key()
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(secret)
+        file.flush()
+        os.fsync(file.fileno())
+    return load_key()
 
 
 def _distrust(status: os.stat_result) -> str | None:

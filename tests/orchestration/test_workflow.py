@@ -476,7 +476,7 @@ def test_every_part_of_a_definition_reaches_the_model():
 def test_a_file_is_written_by_one_verb_and_by_nothing_else():
     for effect in ("{file: a}", "{file: a, create: '1', append: '2'}", "{file: a, create: '1', more: '2'}"):
         found = errors(text().replace("effects: {", f"effects: {{ok: {effect}, "))
-        assert found[0].endswith("a file is written by create or append, and by nothing beside it")
+        assert found[0].endswith("a file is written by create, append or replace, and by nothing beside it")
 
 
 def test_what_a_rule_sets_may_use_the_names_of_effects():
