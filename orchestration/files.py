@@ -96,7 +96,7 @@ MOST_DEEP = 24
 
 
 def glob(files: Files, pattern: str) -> Iterator[tuple[str, Entry]]:
-    """(path, entry) of everything that fits, each once; those of a folder in natural order before what is below.
+    """(path, entry) of all that fits, each once; those of a folder in natural order, then what is below it.
 
     `*`, `?` and `[..]` stand for characters of one name, hidden names (with a dot in front) only for a
     pattern with a dot in front. `**` is any number of folders, at most 24 deep and through no link.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from .config import PATH as CONFIGURATION
 from .files import digest_of, join
-from .findings import Finding, Fix, Problem, Severity, Span, finding
+from .findings import Finding, Fix, Problem, Span, finding
 from .guards import MOST_ITEMS, Context, Expression, Index, Outcome, Template, Unknown
 from .journal import EMPTY_RECORD, Record
 from .looked import Held
@@ -103,6 +103,13 @@ class Sight:
             return reader(self, rest)
         return self.known(self.workflow.values[name])
 
+    def fact(self, name: str) -> object:
+        """A fact's value, for other contexts over the same run; raises Unknown when it has none."""
+        outcome = self.context.known(name)
+        if outcome.error is not None:
+            raise Unknown(outcome.error)
+        return outcome.value
+
     def known(self, expression: Expression) -> object:
         """The value of an expression; raises Unknown when it has none."""
         outcome = self.context.value(expression)
@@ -121,7 +128,7 @@ class Sight:
         return self.next_step
 
     def _report(self, _: str) -> Record | Mapping[str, object]:
-        """The newest record if it is a report of the current phase and nothing was started or reported since."""
+        """The newest record if it is a report of the current phase and nothing was started or said since."""
         newest = next((entry for entry in reversed(self.records) if entry["kind"] in STEPS), None)
         if newest and newest["kind"] == "report" and newest["phase"] == self._phase(""):
             self.context.touch([newest])
@@ -354,10 +361,3 @@ def short(value: object) -> object:
     if isinstance(value, Mapping):
         return f"{len(value)} key{'' if len(value) == 1 else 's'}"
     return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
-
-
-def worst(findings: Sequence[Finding]) -> Severity | None:
-    """The severest of some findings, overridden ones left out."""
-    order = list(Severity)
-    left = [found.severity for found in findings if not found.overridden]
-    return min(left, key=order.index) if left else None

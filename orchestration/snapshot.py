@@ -20,6 +20,7 @@ from .journal import Claim, Journal, Record, Verify, read_journal
 from .looked import Held, Looked
 from .plans import Plan, Task, TaskFile, dialects
 from .reports import ReportFile, read_report
+from .schedule import resolve
 from .state_file import read_state
 from .workflow import Workflow
 
@@ -52,6 +53,7 @@ class Snapshot:
     """One run at one moment. `records` are the journal's; `pending` report files are still to be judged.
 
     `unread` is a report file or folder that could not be read: it may hold a failure, so nothing is known.
+    `memory` holds what evaluations found out, and `looked` grows while they read: one thread at a time.
     """
 
     root: str
@@ -77,10 +79,14 @@ class Snapshot:
 
     @cached_property
     def definition_changed(self) -> bool:
-        """Whether the run began under another definition, and no person said that the new one may judge it."""
-        began = next((entry["definition"] for entry in reversed(self.records) if entry["kind"] == "start" and entry["definition"]), None)
+        """Whether the run began under another definition, and no person said that this one may judge it."""
+        # The first start: a later one, which anybody can write, accepts nothing.
+        starts = (entry["definition"] for entry in self.records if entry["kind"] == "start")
+        began = next((definition for definition in starts if definition), None)
         accepted = any(
-            entry["kind"] == "answer" and entry["question"] == DEFINITION and entry["about"] == self.definition
+            entry["kind"] == "answer"
+            and entry["question"] == DEFINITION
+            and entry["about"] == self.definition
             for entry in self.records
         )
         return began not in (None, self.definition) and not accepted
@@ -114,7 +120,10 @@ class Snapshot:
         plan = self.plan
         if plan is None:
             return Tasks()
-        return Tasks(self.parts.index, self.parts.stages, lambda item: _details(self.details(plan.by_id[item["id"]])))
+        details = self.details
+        return Tasks(
+            self.parts.index, self.parts.stages, lambda item: _details(details(plan.by_id[item["id"]]))
+        )
 
     def details(self, task: Task) -> TaskFile:
         """What the task's own file says; nothing, when the file cannot be read."""
@@ -249,8 +258,6 @@ def _stamped(records: Sequence[Record], held: Mapping[str, Held], workflow: Work
 
 def stamped(entry: Record, plan: Plan | None) -> Record:
     """The record as guards see it: task references resolved, the stage taken from them."""
-    from .schedule import resolve
-
     if plan is None or not (entry["task"] or entry["tasks"]):
         return entry
     task = resolve(plan, str(entry["task"])) or entry["task"]
@@ -262,7 +269,9 @@ def stamped(entry: Record, plan: Plan | None) -> Record:
 
 
 def _pending(workflow: Workflow, run: str, looked: Looked, records: Sequence[Record]) -> tuple[Pending, ...]:
-    known = {(entry["path"], entry["about"]) for entry in records if entry["kind"] == "report" and entry["path"]}
+    known = {
+        (entry["path"], entry["about"]) for entry in records if entry["kind"] == "report" and entry["path"]
+    }
     patterns = (join(run, pattern) or pattern for pattern in workflow.report_files)
     # A file that fits two patterns is one report.
     paths = dict.fromkeys(path for pattern in patterns for path, _ in looked.glob(pattern))
