@@ -12,7 +12,9 @@ def circles(edges: Mapping[str, Sequence[str]]) -> list[list[str]]:
     10,000 tasks in one chain.
     """
     order = {name: position for position, name in enumerate(edges)}
-    found = [sorted(group, key=order.__getitem__) for group in _components(edges) if _leads_back(group, edges)]
+    found = [
+        sorted(group, key=order.__getitem__) for group in _components(edges) if _leads_back(group, edges)
+    ]
     return sorted(found, key=lambda group: order[group[0]])
 
 

@@ -181,10 +181,6 @@ class Evaluation:
     def escalations(self) -> tuple[QuestionState, ...]:
         return tuple(question for question in self.questions if question.kind == "escalation")
 
-    @property
-    def complete(self) -> bool:
-        return self.status == "complete"
-
 
 def as_json(evaluation: Evaluation) -> dict[str, Any]:
     """The evaluation as JSON data, whole."""
@@ -212,7 +208,9 @@ def _json(value: Any) -> Any:
     if isinstance(value, Board):
         return {"path": value.path, "stages": _json(value.stages)}
     if isinstance(value, (StageState, TaskState)):
-        return {_camel(entry.name): _json(getattr(value, entry.name)) for entry in fields(value)} | {"line": value.line + 1}
+        return {_camel(entry.name): _json(getattr(value, entry.name)) for entry in fields(value)} | {
+            "line": value.line + 1
+        }
     if is_dataclass(value) and not isinstance(value, type):
         return {_camel(entry.name): _json(getattr(value, entry.name)) for entry in fields(value)}
     if isinstance(value, Mapping):
@@ -233,7 +231,9 @@ def evidence_json(evidence: Evidence) -> dict[str, Any]:
 
 def finding_json(found: Finding) -> dict[str, Any]:
     line, column = _start(found.span)
-    end_line, end_column = (found.span.end_line + 1, found.span.end_column + 1) if found.span else (None, None)
+    end_line, end_column = (
+        (found.span.end_line + 1, found.span.end_column + 1) if found.span else (None, None)
+    )
     return {
         "code": found.code,
         "severity": str(found.severity),

@@ -184,7 +184,9 @@ class Board:
     @cached_property
     def stages(self) -> tuple[StageState, ...]:
         return tuple(
-            StageState(s.id, s.title, s.done, s.total, s.span.line, tuple(self._task(task) for task in s.tasks))
+            StageState(
+                s.id, s.title, s.done, s.total, s.span.line, tuple(self._task(task) for task in s.tasks)
+            )
             for s in self.plan.stages
         )
 
@@ -195,7 +197,15 @@ class Board:
         # Files of tasks that are far off are not read for the board either: its revision does not cover them.
         files = self.details(task).files if task.id in self.known else ()
         return TaskState(
-            task.id, task.title, state, blocked_by, claim.actor if claim else None, path, task.span.line, files, self.agent
+            task.id,
+            task.title,
+            state,
+            blocked_by,
+            claim.actor if claim else None,
+            path,
+            task.span.line,
+            files,
+            self.agent,
         )
 
     def _state(self, task: Task) -> tuple[str, tuple[str, ...]]:
