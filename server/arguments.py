@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .writing_arguments import add_writing
+
 _ABOUT = """\
 Says, from the files alone, which phase each piece of work is in, what comes
 next and why, whether the gate is open, and whether a person is needed.
@@ -100,6 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     _can(commands)
     _check(commands)
     _workflow(commands)
+    add_writing(commands, _command)
     _demo(commands)
     return parser
 

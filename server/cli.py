@@ -48,7 +48,11 @@ def _run(arguments: Sequence[str] | None) -> int:
     from .selection import BrokenDefinitions
 
     try:
-        return COMMANDS[options.command](options)
+        if options.command in COMMANDS:
+            return COMMANDS[options.command](options)
+        from .writing import WRITING
+
+        return WRITING[options.command](options)
     except (UsageError, NoSuchRun, UnknownWorkflow) as error:
         sys.stderr.write(f"phasekeeper: {plain(str(error), 2000)}\n")
     except BrokenDefinitions as error:

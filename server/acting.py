@@ -1,0 +1,146 @@
+"""Acts on runs: each looks at the run afresh under its lock, asks the pure engine what to write, and commits it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..orchestration.discovery import Match
+from ..orchestration.effects import Act, Proposal, Refused, propose
+from ..orchestration.evaluate import Steps
+from ..orchestration.evaluation import Evaluation
+from ..orchestration.findings import Edit
+from ..orchestration.journal import Record, record
+from ..orchestration.workflow import Workflow
+from . import decide
+from .roots import UsageError
+from .store import Committed, Held, committed
+from .store import Proposal as Writes
+from .store_claims import check_token
+from .workspace import Workspace
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
+
+
+class Done(NamedTuple):
+    """What an act came to: what was recorded, and how the run stands now."""
+
+    committed: Committed
+    evaluation: Evaluation
+
+
+class Token(NamedTuple):
+    """A claim that a report is made under."""
+
+    actor: str
+    seq: int
+
+
+def act(
+    workspace: Workspace, run: str, wanted: Act, *, signed: bool = False, token: Token | None = None
+) -> Done:
+    """Carry out an act on a run. Raises Refused, StoreError (Conflict among them) or UsageError; then nothing was written.
+
+    `signed` is for decisions a person has just confirmed.
+    """
+    root = workspace.root
+    seen: list[Proposal] = []
+
+    def writes(held: Held) -> Writes:
+        fresh = Workspace(root, parsed=workspace.parsed)
+        steps = fresh.look(_match(fresh, run))
+        _check_claims(held, steps, wanted, token)
+        seen.append(propose(steps, wanted, datetime.fromisoformat(held.at)))
+        return Writes([_plain(entry) for entry in seen[0].records], seen[0].edits)
+
+    done = committed(root, run, writes, sign=_signer(root, run) if signed else None)
+    after = Workspace(root, parsed=workspace.parsed)
+    return Done(done, after.evaluate(_match(after, run)))
+
+
+def _plain(entry: Record) -> Record:
+    """A record without what the store stamps."""
+    return {key: value for key, value in entry.items() if key not in ("seq", "at", "prev", "mac")}
+
+
+def _match(workspace: Workspace, run: str) -> Match:
+    match = next((match for match in workspace.matches if match.run == run), None)
+    if match is None:
+        raise UsageError(f"{run} is no run any more")
+    return match
+
+
+def _check_claims(held: Held, steps: Steps, wanted: Act, token: Token | None) -> None:
+    """A report of a task that somebody claimed is that one's to make, with the claim's token."""
+    if wanted.kind != "report":
+        return
+    from ..orchestration.schedule import resolve
+
+    plan = steps.sight.snapshot.plan
+    ids = [found for name in wanted.tasks if plan and (found := resolve(plan, name))]
+    claims = {claim.task: claim for claim in steps.evaluation.claims}
+    for task in ids:
+        if token:
+            check_token(held.root, held.run, task, token.actor, token.seq, held.at)
+        elif task in claims and claims[task].actor != wanted.actor:
+            raise Refused(f"{task} is claimed by {claims[task].actor} until {claims[task].until}")
+
+
+def _signer(root: Path, run: str) -> Any:
+    key = decide.make_key()
+    if key.secret is None:
+        raise UsageError(f"the decision cannot be signed: {key.reason}")
+    secret, where = key.secret, decide.place(root, f"{run}/.phasekeeper/journal.jsonl")
+    return lambda entry: decide.sign(entry, secret, where)
+
+
+# ---- a new run --------------------------------------------------------------------------------
+
+
+def start(workspace: Workspace, workflow: Workflow, name: str, title: str, actor: str) -> tuple[str, Done]:
+    """Make a new run: its folder, its first files and the record of its start. (its path, how it stands)"""
+    if not _NAME.match(name):
+        raise UsageError(f"{name!r} is no name for a run: letters, digits, '.', '_' and '-', at most 100")
+    if workflow.new is None:
+        raise UsageError(f"{workflow.name} does not say how a run of it begins (`new:` in its definition)")
+    run = workflow.new.folder.replace("{name}", name)
+    if workspace.files.list(run):
+        raise UsageError(f"{run} exists already")
+    filled = {path: _filled(path, text, name, title) for path, text in workflow.new.files.items()}
+    edits = [Edit(f"{run}/{path}", None, text) for path, text in filled.items()]
+    began = _plain(
+        record(
+            kind="start",
+            workflow=workflow.name,
+            definition=_definition(workspace, workflow),
+            message=title,
+            actor=actor,
+        )
+    )
+    done = committed(workspace.root, run, lambda held: Writes([began], edits), create=True)
+    after = Workspace(workspace.root, parsed=workspace.parsed)
+    return run, Done(done, after.evaluate(_match(after, run)))
+
+
+def _filled(path: str, text: str, name: str, title: str) -> str:
+    """A first file: {name}, {title} and {now} are filled in, escaped where the file is JSON."""
+    import json
+
+    values = {
+        "{name}": name,
+        "{title}": title or name,
+        "{now}": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    for mark, value in values.items():
+        text = text.replace(mark, json.dumps(value)[1:-1] if path.endswith(".json") else value)
+    return text
+
+
+def _definition(workspace: Workspace, workflow: Workflow) -> str:
+    from ..orchestration.snapshot import definition_digest
+
+    parameters: Mapping[str, Any] = workspace.config.of(workflow.name)
+    return definition_digest(workflow, parameters)

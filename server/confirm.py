@@ -1,0 +1,60 @@
+"""A person's word on a terminal: what is decided is shown, and the run's name is typed.
+
+No flag and no environment variable gets round it. What is shown comes from the definition and the
+evaluation, never from an argument of the command.
+"""
+
+from __future__ import annotations
+
+import getpass
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO
+
+from ..orchestration.display import plain
+
+GIT_TIMEOUT_S = 5
+
+
+class NotConfirmed(Exception):
+    """No person confirmed; the text says what was missing."""
+
+
+def confirm(
+    said: Iterable[str], name: str, source: IO[str] | None = None, target: IO[str] | None = None
+) -> None:
+    """Show what is decided and have the run's name typed. Raises NotConfirmed without a terminal or on any other word."""
+    source, target = source or sys.stdin, target or sys.stderr
+    if not (source.isatty() and target.isatty()):
+        raise NotConfirmed("a decision is a person's: run this command on a terminal")
+    for line in said:
+        target.write(f"{plain(line, 400)}\n")
+    target.write(f"Type {plain(name, 200)} to confirm: ")
+    target.flush()
+    typed = source.readline()
+    if not typed.endswith("\n") or typed.strip() != name:
+        raise NotConfirmed("nothing was decided: the name typed was another")
+
+
+def actor(root: Path) -> str:
+    """Who decides: git's user name and address for the root, else the system's user."""
+    name, address = _git(root, "user.name"), _git(root, "user.email")
+    if name:
+        return f"{name} <{address}>" if address else name
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+def _git(root: Path, key: str) -> str:
+    try:
+        found = subprocess.run(
+            ["git", "-C", str(root), "config", "--get", key],
+            capture_output=True, text=True, timeout=GIT_TIMEOUT_S, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return found.stdout.strip()
