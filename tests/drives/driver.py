@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-
 from phasekeeper.server.cli import main
 
 _ASKED = re.compile(r"Type (.+) to confirm: ")
@@ -31,7 +30,7 @@ class Result(NamedTuple):
 
 
 class Drive:
-    """An empty repository, and the commands run in it, by Ada. The key that signs decisions is the test's own."""
+    """An empty repository and commands that Ada runs in it. The key that signs decisions is the test's own."""
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         self.root = tmp_path / "repository"
