@@ -30,7 +30,7 @@ class Result(NamedTuple):
 
 
 class Drive:
-    """An empty repository and commands that Ada runs in it. The key that signs decisions is the test's own."""
+    """An empty repository, and commands that Ada runs in it. She signs with a key of the test's own."""
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         self.root = tmp_path / "repository"
