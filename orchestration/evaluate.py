@@ -37,6 +37,10 @@ from .verdict import Verdict, decide
 from .workflow import Phase, Workflow
 
 
+# What is said of artifacts that are not as they have to be.
+LACKS = ("artifact-missing", "artifact-stale", "artifact-invalid", "artifact-unreadable")
+
+
 class Steps(NamedTuple):
     """How an answer came about: the evaluation, and everything that was looked at, in order."""
 
@@ -91,6 +95,8 @@ class _Dressing:
             self._progress(),
             self._notes(),
         )
+        # Before findings are put together: a wrong parameter is told even where nothing reads it.
+        parameters = self._parameters()
         remark(sight, self.phase, looked_at(sight))
         findings = self._ordered([*snapshot.findings, *report_findings, *sight.findings])
         return Evaluation(
@@ -115,7 +121,7 @@ class _Dressing:
             questions=questions,
             claims=snapshot.claims,
             notes=notes,
-            parameters=self._parameters(),
+            parameters=parameters,
             findings=findings,
             reads=dict(snapshot.looked.reads),
         )
@@ -273,26 +279,26 @@ class _Dressing:
 
     def _ordered(self, findings: Sequence[Finding]) -> tuple[Finding, ...]:
         waived = self._waived()
-        marked = [replace(f, overridden=True) if _is_of(f, waived) else f for f in findings]
+        marked = [replace(f, overridden=True) if (f.code, f.path) in waived else f for f in findings]
         order = list(Severity)
         unique = dict.fromkeys(marked)
         return tuple(
             sorted(unique, key=lambda f: (f.path, f.span or (0, 0, 0, 0), order.index(f.severity), f.code))
         )
 
-    def _waived(self) -> frozenset[str]:
-        """The files that a person's override goes without: those of the phases that it names."""
-        override = self.sight.override
+    def _waived(self) -> frozenset[tuple[str, str]]:
+        """(code, path) of what a person's override goes without: artifacts of the phases that it names."""
+        override, snapshot = self.sight.override, self.snapshot
         if self.verdict.lost or not override.waives(self.sight.stage):
             return frozenset()
         phases = [phase for phase in self.workflow.phases.values() if phase.id in override.phases]
-        held = [self.sight.held(name) for phase in phases for name in phase.produces]
-        return frozenset(path for one in held for path in (one.path, *one.paths))
-
-
-def _is_of(found: Finding, paths: frozenset[str]) -> bool:
-    codes = ("artifact-missing", "artifact-stale", "artifact-invalid", "artifact-unreadable")
-    return found.path in paths and found.code in codes
+        names = [name for phase in phases for name in phase.produces]
+        held = [self.sight.held(name) for name in names]
+        found = {(code, path) for one in held for path in (one.path, *one.paths) for code in LACKS}
+        if any(self.workflow.artifacts[name].listed for name in names):
+            # Files named by data are missed where they are named.
+            found.add((LACKS[0], snapshot.state.path if snapshot.state else snapshot.plan_path))
+        return frozenset(found)
 
 
 def completed(evaluation: Evaluation) -> bool:

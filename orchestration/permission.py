@@ -39,7 +39,8 @@ def may(steps: Steps, step: str) -> Permission | None:
 def _refused(evaluation: Evaluation, name: str) -> Permission | None:
     """Why nothing at all, or not this, may be done now."""
     if evaluation.status in ("invalid", "complete", "failed", "exited"):
-        return Permission(name, False, f"the run is {evaluation.status}: {evaluation.status_reason}")
+        why, said = evaluation.status_reason, f"the run is {evaluation.status}"
+        return Permission(name, False, why if why.startswith(said) else f"{said}: {why}")
     forbidden = _forbidding(evaluation, name)
     if forbidden:
         return forbidden

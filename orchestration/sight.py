@@ -315,13 +315,15 @@ def answers_to(question: Question, scope: str) -> dict[str, Any]:
     return {"kind": "answer", "question": question.id, "scope": scope, "option": list(question.options)}
 
 
+_KINDS = {bool: "truth value", int: "whole number", float: "number", str: "text"}
+
+
 def _checked(parameter: Parameter, value: object) -> tuple[object, str]:
     """(value, "") if it may be used, else (why not, code)."""
     if isinstance(parameter.default, float) and type(value) is int:
         value = float(value)
     if type(value) is not type(parameter.default):
-        kind = type(parameter.default).__name__
-        return f"{value!r} is no {kind}", "parameter-invalid"
+        return f"{value!r} is no {_KINDS[type(parameter.default)]}", "parameter-invalid"
     if parameter.one_of and value not in parameter.one_of:
         return f"{value!r} is none of {', '.join(map(str, parameter.one_of))}", "parameter-out-of-bounds"
     if parameter.least is not None and value < parameter.least:  # pyright: ignore[reportOperatorIssue]

@@ -1,0 +1,179 @@
+"""Which tasks can start, which run side by side, and what the others wait for."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from phasekeeper.orchestration.findings import Span
+from phasekeeper.orchestration.journal import Claim
+from phasekeeper.orchestration.plans import Plan, Stage, Task, TaskFile
+from phasekeeper.orchestration.schedule import Board, Schedule, arrange, dependency_problems, needs, resolve
+
+SPAN = Span(0, 0, 0, 1)
+
+
+def task(number: int, status: str = "todo", stage: str = "1") -> Task:
+    return Task(
+        f"t-{number:02}",
+        f"{number:02}",
+        f"Task {number}",
+        stage,
+        status,
+        f"{number:02}-step.md",
+        "impl",
+        SPAN,
+    )
+
+
+def plan(*tasks: Task) -> Plan:
+    stages = tuple(dict.fromkeys(one.stage for one in tasks))
+    grouped = [Stage(s, f"Stage {s}", SPAN, tuple(t for t in tasks if t.stage == s)) for s in stages]
+    return Plan("Plan", "", tuple(grouped), "digest")
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> tuple[Plan, dict[str, TaskFile]]:
+    """A plan of up to eight tasks with any dependencies, circles and lost ones among them, and shared files."""
+    count = draw(st.integers(1, 8))
+    status = st.sampled_from(["todo", "todo", "done", "in_progress"])
+    tasks = [task(n, draw(status)) for n in range(1, count + 1)]
+    ids = st.sampled_from([*(one.id for one in tasks), "t-99"])
+    details = {
+        one.id: TaskFile(
+            depends_on=tuple(draw(st.lists(ids, max_size=2))),
+            files=tuple(draw(st.lists(st.sampled_from("abc"), max_size=2))),
+        )
+        for one in tasks
+    }
+    return plan(*tasks), details
+
+
+@given(plans(), st.sets(st.integers(1, 8), max_size=2))
+def test_batches_respect_dependencies_and_files(
+    case: tuple[Plan, dict[str, TaskFile]], held: set[int]
+) -> None:
+    whole, details = case
+    claims = [Claim(f"t-{n:02}", "ann", "2099", 1) for n in held]
+    handed = [one for one in whole.tasks if not one.done]
+    schedule = arrange(whole, handed, lambda one: details[one.id], (), claims)
+    claimed = {claim.task for claim in claims}
+    taken = {f for name in claimed & details.keys() for f in details[name].files}
+    placed = [name for batch in schedule.batches for name in batch]
+    done = {one.id for one in whole.tasks if one.done}
+
+    assert len(placed) == len(set(placed))
+    for batch in schedule.batches:
+        used = [f for name in batch for f in set(details[name].files)]
+        assert len(used) == len(set(used))
+        assert all(set(details[name].depends_on) <= done for name in batch)
+        done |= set(batch)
+    for name in schedule.ready:
+        assert needs(whole, whole.by_id[name], details[name], ()) == ()
+        assert taken.isdisjoint(details[name].files)
+    open_ids = {one.id for one in handed} - claimed
+    assert set(schedule.ready) | schedule.blocked.keys() == open_ids
+    assert schedule.ready == tuple(one.id for one in handed if one.id in schedule.ready)
+    # What is in no batch waits, in the end, for something that never comes: a circle, a lost or a held task.
+    left = open_ids - set(placed)
+    for name in left:
+        assert any(need not in done for need in details[name].depends_on)
+
+
+def test_ten_thousand_tasks_in_one_chain_are_as_many_batches() -> None:
+    count = 10_000
+    whole = plan(*(task(n) for n in range(1, count + 1)))
+    before = {one.id: prior.id for prior, one in zip(whole.tasks, whole.tasks[1:], strict=False)}
+    details = {
+        one.id: TaskFile(depends_on=(before[one.id],) if one.id in before else ()) for one in whole.tasks
+    }
+    schedule = arrange(whole, whole.tasks, lambda one: details[one.id], (), ())
+    assert schedule.batches == tuple((one.id,) for one in whole.tasks)
+    assert schedule.ready == ("t-01",)
+    assert dependency_problems(whole, whole.tasks, lambda one: details[one.id]) == []
+
+
+def test_a_task_waits_for_the_files_of_one_that_somebody_works_on() -> None:
+    whole = plan(task(1), task(2))
+    files = lambda one: TaskFile(files=("src/a.py",))  # noqa: E731
+    schedule = arrange(
+        whole, whole.tasks, files, (), [Claim("t-01", "ann", "2099", 1), Claim("lost", "bo", "2099", 2)]
+    )
+    assert schedule.blocked == {"t-02": ("t-01",)}
+    assert schedule.ready == ()
+
+
+@pytest.mark.parametrize(
+    "reference", ["t-03", "03", "3", "T-03", "03-step.md", "03-STEP", "`t-03`", " tasks/03-step.md "]
+)
+def test_a_task_goes_by_many_names(reference: str) -> None:
+    assert resolve(plan(task(3), task(13)), reference) == "t-03"
+
+
+def test_a_name_that_two_tasks_share_is_neither() -> None:
+    other = Task("u-03", "03", "Other", "2", "todo", "other.md", "impl", SPAN)
+    whole = plan(task(3), other)
+    assert resolve(whole, "03") is None
+    assert resolve(whole, "u-03") == "u-03"
+
+
+def test_of_two_rows_with_one_id_the_open_one_counts() -> None:
+    assert not plan(task(1, "done"), task(1, "todo")).by_id["t-01"].done
+    assert not plan(task(1, "todo"), task(1, "done")).by_id["t-01"].done
+
+
+def test_lost_dependencies_and_circles_are_told_in_the_task_s_file() -> None:
+    whole = plan(task(1), task(2), task(3))
+    details = {
+        "t-01": TaskFile(depends_on=("t-02",), depends_span=Span(3, 0, 3, 4)),
+        "t-02": TaskFile(depends_on=("t-01", "t-33")),
+        "t-03": TaskFile(),
+    }
+    found = dependency_problems(whole, whole.tasks, lambda one: details[one.id])
+    assert [(one.id, problem.code, problem.span) for one, problem in found] == [
+        ("t-02", "dangling-dependency", None),
+        ("t-01", "plan-cycle", Span(3, 0, 3, 4)),
+    ]
+    assert "t-01 → t-02 → t-01" in found[1][1].message
+    schedule = arrange(whole, whole.tasks, lambda one: details[one.id], (), ())
+    assert schedule.blocked == {"t-01": ("t-02",), "t-02": ("t-01", "t-33")}
+    assert schedule.batches == (("t-03",),)
+
+
+def board(whole: Plan, **more: object) -> Board:
+    known: dict = {
+        "path": "p/MASTER_PLAN.md", "plan": whole, "folder": "p", "schedule": Schedule(), "stage": "1", "phase": "4a",
+        "agent": "coder", "reported": frozenset(), "skipped": frozenset(), "claims": {},
+        "details": lambda one: TaskFile(files=("a.py",)), "known": frozenset(),
+    }  # fmt: skip
+    return Board(**(known | more))
+
+
+def test_the_board_says_of_each_task_how_it_stands() -> None:
+    whole = plan(
+        task(1, "done"), task(2), task(3), task(4), task(5), task(6), task(7, stage="2"), task(8, stage="3")
+    )
+    shown = board(
+        whole,
+        schedule=Schedule(("t-03",), (("t-03",),), {"t-04": ("t-03",)}),
+        claims={"t-02": Claim("t-02", "ann", "2099", 1)},
+        reported=frozenset({"t-05"}),
+        skipped=frozenset({"3"}),
+        known=frozenset({"t-03"}),
+    )
+    states = {one.id: (one.state, *one.blocked_by) for stage in shown.stages for one in stage.tasks}
+    assert states == {
+        "t-01": ("done",),
+        "t-02": ("claimed",),
+        "t-03": ("ready",),
+        "t-04": ("blocked", "t-03"),
+        "t-05": ("reported",),
+        "t-06": ("blocked", "phase 4a"),
+        "t-07": ("blocked", "stage 1"),
+        "t-08": ("skipped",),
+    }
+    tasks = {one.id: one for stage in shown.stages for one in stage.tasks}
+    assert tasks["t-02"].claimed_by == "ann"
+    assert (tasks["t-03"].files, tasks["t-04"].files) == (("a.py",), ())
+    assert tasks["t-03"].path == "p/03-step.md"
+    assert board(whole, folder="").stages[0].tasks[0].path == "01-step.md"
