@@ -22,7 +22,7 @@ from ..orchestration.files import digest_of
 from ..orchestration.findings import Edit
 from ..orchestration.journal import DECISIONS, EMPTY_RECORD, Record
 from .files import refusal
-from .store_folder import Folder, StoreError, opened, told
+from .store_folder import Folder, StoreError, close, opened, told
 from .store_lines import Tail, Unknown, Written, append, check_record, line_of, tail_of
 from .store_lock import (
     CLAIMS,
@@ -33,7 +33,9 @@ from .store_lock import (
     LOCK_TIMEOUT_S,
     Clock,
     folder_of,
+    holder_of,
     run_lock,
+    sign_in,
     stamp,
     utc_now,
 )
@@ -128,7 +130,7 @@ def committed(
             return Committed((), tail.head, mended)
         writes = [_write(root, edit) for edit in _distinct(proposal.edits)]
         records = _stamped(proposal.records, held, writes, sign)
-        return _commit(held, tail, records, writes)
+        return _commit(held, tail, records, writes, clock)
 
 
 def pending(root: Path, run: str) -> Pending:
@@ -144,6 +146,7 @@ def pending(root: Path, run: str) -> Pending:
 
 def recovered(root: Path, run: str, also: Iterable[str] = ()) -> tuple[Tail, tuple[Mended, ...]]:
     """Finishes or clears what an earlier writer left, for one who has the lock."""
+    also = (*also, *holder_of(root, run).folders)
     with told(folder_of(run)), opened(root, folder_of(run)) as folder:
         tail = tail_of(folder.read(JOURNAL) or b"", folder.below(JOURNAL))
         mended = recover(root, run, tail, lambda: _flush(folder), also)
@@ -156,7 +159,7 @@ def _flush(folder: Folder) -> None:
     try:
         os.fsync(descriptor)
     finally:
-        os.close(descriptor)
+        close(descriptor)
 
 
 def _distinct(edits: Sequence[Edit]) -> Sequence[Edit]:
@@ -248,7 +251,9 @@ def _items(records: Sequence[Record], writes: Sequence[_Write]) -> list[Written]
     return [Written(seq, first + n, w.path, w.digest, w.was) for n, w in enumerate(writes)]
 
 
-def _commit(held: Held, tail: Tail, records: list[Record], writes: Sequence[_Write]) -> Committed:
+def _commit(
+    held: Held, tail: Tail, records: list[Record], writes: Sequence[_Write], clock: Clock
+) -> Committed:
     tag = tag_of(held.root, held.run)
     work = [
         (item, temporary_name(tag, item), write)
@@ -258,6 +263,8 @@ def _commit(held: Held, tail: Tail, records: list[Record], writes: Sequence[_Wri
     lines = [line_of(entry) for entry in records]
     undo = True
     try:
+        if work:
+            sign_in(held.root, held.run, clock, list(_by_folder(work)))
         _prepare(held.root, work)
         for _, _, write in work:
             _check_again(held.root, write)

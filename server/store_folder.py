@@ -73,7 +73,7 @@ class Folder:
                 raise StoreError(f"{self.below(name)} is a link; nothing is written through links") from error
             raise
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
+            close(descriptor)
             raise StoreError(f"{self.below(name)} is not a regular file")
         return descriptor
 
@@ -99,7 +99,7 @@ class Folder:
             raise StoreError(f"{self.below(name)} is larger than {limit} bytes; that is not read")
         return raw
 
-    def write(self, name: str, raw: bytes, mode: int | None = None) -> None:
+    def write(self, name: str, raw: bytes, mode: int | None = None, flush: bool = True) -> None:
         """A new file with these bytes, flushed to the disk. A file of that name is removed first."""
         self.remove(name)
         descriptor = self.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
@@ -107,9 +107,10 @@ class Folder:
             if mode is not None and hasattr(os, "fchmod"):
                 os.fchmod(descriptor, mode)
             write_all(descriptor, raw)
-            os.fsync(descriptor)
+            if flush:
+                os.fsync(descriptor)
         finally:
-            os.close(descriptor)
+            close(descriptor)
 
     def replace(self, name: str, target: str) -> None:
         os.replace(
@@ -130,6 +131,12 @@ class Folder:
         """Flushes the names in this folder to the disk."""
         if self.descriptor is not None:
             os.fsync(self.descriptor)
+
+
+def close(descriptor: int) -> None:
+    """Closes; an error then says nothing about what was flushed before, and must not undo it."""
+    with suppress(OSError):
+        os.close(descriptor)
 
 
 def write_all(descriptor: int, raw: bytes) -> None:
@@ -157,7 +164,7 @@ def opened(root: Path | str, path: str, create: bool = False) -> Iterator[Folder
     try:
         yield Folder(path, real / path, descriptor)
     finally:
-        os.close(descriptor)
+        close(descriptor)
 
 
 def _opened_by_name(root: Path, path: str, create: bool) -> Folder:
@@ -176,7 +183,7 @@ def _enter(root: Path, path: str, create: bool) -> int:
         try:
             descriptor = _step(above, name, path, create)
         finally:
-            os.close(above)
+            close(above)
     return descriptor
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..orchestration.files import digest_of
 from ..orchestration.journal import EMPTY_RECORD, KINDS, read_journal
 from .files import MAX_BYTES
-from .store_folder import Folder, StoreError, write_all
+from .store_folder import Folder, StoreError, close, write_all
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -188,7 +188,7 @@ def append(folder: Folder, name: str, tail: Tail, lines: Sequence[str]) -> None:
             os.ftruncate(descriptor, tail.size)
         _append(descriptor, raw, tail.size, folder.below(name))
     finally:
-        os.close(descriptor)
+        close(descriptor)
 
 
 class Unknown(StoreError):  # noqa: N818 - said to people as it is

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import filelock
 
@@ -19,9 +21,10 @@ JOURNAL = "journal.jsonl"
 CLAIMS = "claims.jsonl"
 LOCK = "lock"
 HOLDER = "lock.holder"
-"""Who has the lock, for the message of those who wait for it in vain."""
+"""Who has the lock, for those who wait in vain, and where it writes, for those who clear up after it."""
 LOCK_TIMEOUT_S = 10.0
 _POLL_S = 0.005
+_MAX_NOTE_BYTES = 1 << 20
 
 Clock = Callable[[], datetime]
 
@@ -56,7 +59,7 @@ def run_lock(
     except filelock.Timeout as error:
         raise StoreError(_waited(root, run, timeout_s)) from error
     try:
-        _sign_in(root, run, clock)
+        sign_in(root, run, clock)
         yield
     finally:
         lock.release()
@@ -77,20 +80,35 @@ def _lock_path(root: Path, run: str, create: bool) -> Path:
                 return folder.full / LOCK
 
 
-def _sign_in(root: Path, run: str, clock: Clock) -> None:
-    said = f"process {os.getpid()} on {socket.gethostname()} since {stamp(clock())}"
-    # Only a message depends on it.
+class Holder(NamedTuple):
+    """Who has the lock, or had it last, and the folders that this one or an earlier one began to write in."""
+
+    who: str = ""
+    folders: tuple[str, ...] = ()
+
+
+def holder_of(root: Path, run: str) -> Holder:
+    """What the note beside the lock says; empty when it cannot be read. It is never relied on."""
+    with suppress(OSError, StoreError, ValueError, RecursionError), opened(root, folder_of(run)) as folder:
+        note = json.loads(folder.read(HOLDER, _MAX_NOTE_BYTES) or b"{}")
+        if isinstance(note, dict) and isinstance(note.get("folders"), list):
+            return Holder(str(note.get("who")), tuple(map(str, note["folders"])))
+    return Holder()
+
+
+def sign_in(root: Path, run: str, clock: Clock, folders: Sequence[str] | None = None) -> None:
+    """Notes who has the lock, and `folders` about to be written in; without them the earlier ones stay.
+
+    It is not flushed: after a power loss a temporary file may stay behind until `repair` looks everywhere.
+    """
+    kept = holder_of(root, run).folders if folders is None else folders
+    who = f"process {os.getpid()} on {socket.gethostname()} since {stamp(clock())}"
+    note = json.dumps({"who": who, "folders": list(kept)}).encode("ascii")
     with suppress(OSError, StoreError), opened(root, folder_of(run)) as folder:
-        descriptor = folder.open(HOLDER, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        try:
-            os.write(descriptor, said.encode("utf-8", "replace"))
-        finally:
-            os.close(descriptor)
+        folder.write(f".{HOLDER}.new", note, flush=False)
+        folder.replace(f".{HOLDER}.new", HOLDER)
 
 
 def _waited(root: Path, run: str, timeout_s: float) -> str:
-    who = ""
-    with suppress(OSError, StoreError), opened(root, folder_of(run)) as folder:
-        who = (folder.read(HOLDER, 400) or b"").decode("utf-8", "replace")
-    who = "".join(c for c in who if c.isprintable()) or "another process"
+    who = "".join(c for c in holder_of(root, run).who if c.isprintable())[:200] or "another process"
     return f"{run or '.'} is being written by {who}; after {timeout_s:g} s nothing was changed. Run it again"

@@ -1,0 +1,119 @@
+"""One commit of a run in three situations, and what must hold of the run whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from phasekeeper.orchestration.files import digest_of
+from phasekeeper.orchestration.findings import Edit
+from phasekeeper.orchestration.journal import Record
+from phasekeeper.server.store import Held, Proposal, StoreError, committed, pending
+from phasekeeper.server.store_lines import tail_of
+
+RUN = "tasks/T1"
+STATE = f"{RUN}/state.json"
+NOTE = f"{RUN}/notes/n.md"
+JOURNAL = f"{RUN}/.phasekeeper/journal.jsonl"
+SITUATIONS = ("first", "torn", "interrupted")
+
+
+class Died(BaseException):
+    """Stands for the end of a process; nothing in the store may catch it."""
+
+
+def text(version: int) -> str:
+    # Longer than a page, so that it can be torn.
+    return json.dumps({"v": version, "pad": "ü" * 3000})
+
+
+def state(root: Path) -> int:
+    return json.loads((root / STATE).read_text(encoding="utf-8"))["v"]
+
+
+def read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise StoreError("the fault met this test and not the store") from error
+
+
+def change(root: Path, version: int, note: str | None = None) -> Callable[[Held], Proposal]:
+    """Two records that take the state to `version`; with `note` a file in a new folder is written too."""
+
+    def propose(_held: Held) -> Proposal:
+        records: list[Record] = [{"kind": "report", "message": f"v{version}"}, {"kind": "transition"}]
+        edits = [Edit(STATE, digest_of(read(root / STATE)), text(version))]
+        return Proposal(records, [*edits, Edit(NOTE, None, note)] if note else edits)
+
+    return propose
+
+
+def prepare(root: Path, situation: str) -> None:
+    """A run at version 1: without a journal, with one whose last line is torn, or interrupted before it
+    could rename what is recorded (so that version 1 is still to be put in its place)."""
+    (root / RUN).mkdir(parents=True)
+    (root / STATE).write_text(text(0 if situation == "interrupted" else 1), encoding="utf-8")
+    if situation == "first":
+        return
+    committed(root, RUN, lambda _held: Proposal([{"kind": "start"}]))
+    if situation == "torn":
+        with (root / JOURNAL).open("a") as file:
+            file.write('{"seq": 2, "kind": "rep')
+    else:
+        with mock.patch("phasekeeper.server.store.settle", side_effect=Died), suppress(Died):
+            committed(root, RUN, change(root, 1))
+
+
+def act(root: Path) -> None:
+    committed(root, RUN, change(root, 2, note="noted"))
+
+
+def broken_promises(root: Path, acknowledged: bool) -> list[str]:
+    """What does not hold, before and after the next writer came by; empty is right."""
+    found = [] if state(root) in (0, 1, 2) else ["the state is torn"]
+    seen = pending(root, RUN)
+    read = json.loads(seen.texts[STATE])["v"] if STATE in seen.texts else state(root)
+    recorded = is_recorded(root)
+    if (read == 2) != recorded:
+        found.append(f"a reader sees version {read}, recorded: {recorded}")
+    committed(root, RUN, lambda _held: Proposal())
+    note = (root / NOTE).read_text() if (root / NOTE).exists() else None
+    if acknowledged and not is_recorded(root):
+        found.append("an acknowledged commit is lost")
+    if (state(root), note) != ((2, "noted") if recorded else (1, None)):
+        found.append(f"recovered to version {state(root)} and note {note!r}, recorded: {recorded}")
+    found += [f"left: {path}" for path in (root / RUN).rglob("*phasekeeper-*")]
+    again = committed(root, RUN, lambda _held: Proposal())
+    found += [f"done twice: {each}" for each in again.mended if each.did != "cut"]
+    act_again(root, found)
+    return found
+
+
+def act_again(root: Path, found: list[str]) -> None:
+    """The next commit works, and its records follow those before."""
+    committed(root, RUN, change(root, 3))
+    records = lines(root)
+    if [record["seq"] for record in records] != list(range(1, len(records) + 1)) or state(root) != 3:
+        found.append("the next commit has not the next number")
+
+
+def is_recorded(root: Path) -> bool:
+    return any(record.get("message") == "v2" for record in lines(root))
+
+
+def lines(root: Path) -> list[dict[str, Any]]:
+    path = root / JOURNAL
+    raw = path.read_bytes() if path.exists() else b""
+    return [json.loads(line) for line in raw[: tail_of(raw, JOURNAL).size].splitlines() if line.strip()]
+
+
+def in_memory(fallback: Path) -> Path:
+    """A folder in memory, where flushing costs nothing; `fallback` where there is none."""
+    memory = Path("/dev/shm")
+    return memory if memory.is_dir() and os.access(memory, os.W_OK) else fallback
