@@ -393,6 +393,10 @@ class Compiler:
             path = self.template(by_name["file"], self.effects)
             yield Write(path, self.expression(by_name[kind], None, self.effects), kind)
             return
+        if by_name.keys() == {"include", "create"}:
+            path = self.template(by_name["include"], self.effects)
+            yield Write(path, self.expression(by_name["create"], None, self.effects), "include")
+            return
         for path, value in group.items():
             yield Write(self.template(path, self.effects), self.expression(value, None, self.effects))
 

@@ -87,12 +87,17 @@ def _included(item: object, pattern: str, run: str, looked: Looked) -> object:
         return item
     name = str(item)
     lost = {"id": name, "status": "missing"}
-    path = join(run, pattern.replace("{id}", name)) if name.strip(".") and "/" not in name else None
+    path = included_path(pattern, run, name)
     if path is None:
         return lost
     file = looked.read(path)
     data = _object_in(file, looked)
     return lost if data is None else {"id": name, **data}
+
+
+def included_path(pattern: str, run: str, name: str) -> str | None:
+    """The file of the list element with that id; None where the id is no name of a file or folder."""
+    return join(run, pattern.replace("{id}", name)) if name.strip(".") and "/" not in name else None
 
 
 def _object_in(file: File, looked: Looked) -> dict[str, Any] | None:

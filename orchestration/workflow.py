@@ -180,7 +180,8 @@ class NewRun:
 class Write:
     """One write of an effect: `path` in the state file (or "*", or a plan artifact), or a whole `file`.
 
-    `create`, `append` and `replace` writes name a file; the others a path.
+    `create`, `append` and `replace` writes name a file, `include` a list of the state whose elements are files;
+    the others a path.
     """
 
     path: Template
