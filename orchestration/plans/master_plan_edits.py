@@ -1,0 +1,241 @@
+"""Edits of a MASTER_PLAN.md, text to text (seed 004, step 4c and "Create fix tasks").
+
+A plan says the same thing in several places (reference: workflows, seed 004, "What real plans show"); an
+edit changes all of them at once, so that reading the plan afterwards finds no disagreement that was not
+there before. Every other byte stays. What a row or entry that is added looks like is taken from the last
+one there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from .. import markdown
+from ..findings import Span
+from ..markdown import Document, Field
+from ..tables import Row, tables
+from . import MARKS, Plan, Stage, Task
+from .line_edits import Replacement, edited, within_value
+from .master_plan import read
+from .master_plan_additions import NewTask, entries_added, one_line, planned, stage_added, summary_added
+from .master_plan_cells import columns_of
+
+_COUNT = re.compile(r"\d+([ \t]*/[ \t]*)\d+")
+_PERCENT = re.compile(r"(?<![\d.])\d{1,9}(?:\.(\d{1,9}))?(?=[ \t]*%)")
+_FIGURE = re.compile(r"\d+")
+_RADIO = re.compile(r"\[(.?)\]([^|\[\]]*)")
+_TODO, _DONE = "[ ]", "[x]"
+
+
+def check_tasks(text: str, stage_id: str) -> str:
+    """The plan with every task of a stage ticked: rows, Quick Reference, Progress Summary, Progress line.
+
+    Nothing but the marks changes, so the plan's `substance` stays what it was; what is ticked already stays
+    as it is. Only a row too short for a mark gets the cells it lacks.
+    Raises ValueError when the text is no plan or has no such stage.
+    """
+    plan = _plan(text)
+    stage = next((stage for stage in plan.stages if stage.id == stage_id), None)
+    if stage is None:
+        raise ValueError(f"the plan has no phase {stage_id}; it has {', '.join(s.id for s in plan.stages)}")
+    return _with_marks(text, plan, stage.tasks, _DONE)
+
+
+def set_status(text: str, task_id: str, mark: str) -> str:
+    """The plan with another mark (one of MARKS, with or without brackets) for one task.
+
+    It is set in the task's row, or all of them when rows share the id, and in the Quick Reference; the
+    places that add tasks up follow. `task_id` may be any name the plan knows the task by. Raises ValueError
+    for a text that is no plan, a task that is not in it, and an unknown mark.
+    """
+    plan = _plan(text)
+    name = task_id if task_id in plan.by_id else plan.names.get(task_id.lower())
+    chosen = [task for task in plan.tasks if task.id == name]
+    if not chosen:
+        raise ValueError(f"the plan has no task {task_id}")
+    character = mark[1:-1] if len(mark) == 3 and (mark[0], mark[-1]) == ("[", "]") else mark
+    if character not in MARKS:
+        raise ValueError(f"`{mark}` is none of {', '.join(f'[{known}]' for known in MARKS)}")
+    return _with_marks(text, plan, chosen, f"[{character}]")
+
+
+def append_stage(text: str, title: str, tasks: Sequence[Mapping[str, object]]) -> str:
+    """The plan with another phase behind its last one, holding `new_tasks(text, tasks)`, none of them done.
+
+    Its heading is `Phase N: title`; in a plan that has phases without a number, whose own ids such a heading
+    would shift, it is the title. A header that says complete says in progress then. Raises ValueError when
+    the text is no plan, a title is empty, or the new phase would not be read as one.
+    """
+    plan, document = _plan(text), markdown.read(text, rescue=True)
+    title, new = one_line(title, "the phase"), planned(plan, tasks)
+    stages = [*(stage.id for stage in plan.stages), new[0].stage]
+    rows = [(task.id, task.stage) for task in (*plan.tasks, *new)]
+    for heading in (f"Phase {new[0].stage}: {title}", title, f"Tasks: {title}"):
+        made = _with_stage(text, document, plan, heading, title, new)
+        after = read(made) or plan
+        if [stage.id for stage in after.stages] == stages and [
+            (task.id, task.stage) for task in after.tasks
+        ] == rows:
+            return made
+    raise ValueError("a further phase behind the last one would not be read as one; add it by hand")
+
+
+def new_tasks(text: str, tasks: Sequence[Mapping[str, object]]) -> list[dict[str, str]]:
+    """What `append_stage` creates: `{id, number, file, title, type, stage, description}` of each task.
+
+    A task is given as `{title, type?, description?}`, type "impl" unless said. The last one is a test task,
+    which is added when the last given is none (every phase ends with one, seed 004). `file` is in the
+    folder of the plan's last task. Raises ValueError when the text is no plan or a title is empty.
+    """
+    return [task._asdict() for task in planned(_plan(text), tasks)]
+
+
+def _plan(text: str) -> Plan:
+    plan = read(text)
+    if plan is None:
+        raise ValueError("the text is no master plan: it has no task table")
+    return plan
+
+
+# --- marks
+
+
+def _with_marks(text: str, plan: Plan, chosen: Sequence[Task], mark: str) -> str:
+    document = markdown.read(text, rescue=True)
+    status = MARKS[mark[1]]
+    spans = {task.span for task in chosen}
+    stages = [
+        replace(stage, tasks=tuple(replace(t, status=status) if t.span in spans else t for t in stage.tasks))
+        for stage in plan.stages
+    ]
+    touched = {task.stage for task in chosen}
+    replacements = [
+        *_row_marks(document, chosen, mark),
+        *(
+            Replacement(t.reference.span, mark)
+            for t in chosen
+            if t.reference and t.reference.status != status
+        ),
+        *_summary_marks(document, [stage for stage in stages if stage.id in touched]),
+        *_totals(document, plan, sum(stage.done for stage in stages), len(plan.tasks)),
+    ]
+    return edited(text, replacements)
+
+
+def _row_marks(document: Document, chosen: Sequence[Task], mark: str) -> Iterator[Replacement]:
+    status = MARKS[mark[1]]
+    yield from (Replacement(t.mark.span, mark) for t in chosen if t.mark and t.status != status)
+    short = {task.span.line for task in chosen if task.mark is None}
+    for table in tables(document) if short else ():
+        column = columns_of(table).get("status", -1)
+        for row in (row for row in table.rows if row.line in short):
+            yield _completed(row, column, mark)
+
+
+def _completed(row: Row, column: int, mark: str) -> Replacement:
+    """The cells that a short row lacks up to the one of its mark."""
+    bare = row.text.rstrip()
+    bar = "" if bare.endswith("|") and not bare.endswith("\\|") else " |"
+    empty = "  |" * (column - len(row.parts().texts))
+    return Replacement(Span(row.line, len(bare), row.line, len(bare)), f"{bar}{empty} {mark} |")
+
+
+def _summary_marks(document: Document, stages: Sequence[Stage]) -> Iterator[Replacement]:
+    """The marks of the Progress Summary that contradict the rows as they are after the edit."""
+    for stage in stages:
+        complete = 0 < stage.done == stage.total
+        if stage.summary and complete != (stage.summary.status == "done"):
+            begun = any(task.status != "todo" for task in stage.tasks)
+            yield Replacement(stage.summary.span, _DONE if complete else "[~]" if begun else _TODO)
+
+
+def _totals(document: Document, plan: Plan, done: int, total: int) -> Iterator[Replacement]:
+    """The Progress line, and the header's Status when it says that all is done and that is true no more."""
+    if plan.count is not None:
+        field = next(field for field in markdown.fields(document) if field.line == plan.count.span.line)
+        yield from _progress(
+            document, field, plan.count.span, (plan.count.done, plan.count.total), (done, total)
+        )
+    was_complete = all(task.done for task in plan.tasks) and plan.status.lower().startswith("complete")
+    if was_complete and done < total:
+        yield from _reopened(document)
+
+
+def _progress(
+    document: Document, field: Field, span: Span, old: tuple[int, int], new: tuple[int, int]
+) -> Iterator[Replacement]:
+    if old != new:
+        written = document.lines[span.line][span.column : span.end_column]
+        yield Replacement(span, _COUNT.sub(rf"{new[0]}\g<1>{new[1]}", written))
+    done, total = new
+    percent = _PERCENT.search(field.value)
+    # The figure of the same count may have been rounded up or down.
+    if percent and (old != new or abs(float(percent[0]) - 100 * done / max(total, 1)) >= 1):
+        yield Replacement(within_value(field, *percent.span()), _share(done, total, len(percent[1] or "")))
+
+
+def _share(done: int, total: int, places: int) -> str:
+    """A share in percent, which is 100 only when all is done."""
+    shown = f"{100 * done / max(total, 1):.{places}f}"
+    return f"{100 - 10**-places:.{places}f}" if done < total and float(shown) >= 100 else shown
+
+
+def _reopened(document: Document) -> Iterator[Replacement]:
+    header_end = next((h.span.line for h in document.headings if h.level > 1), len(document.lines))
+    found = (
+        field
+        for field in markdown.fields(document)
+        if field.line < header_end and field.key.lower() == "status" and "complete" in field.value.lower()
+    )
+    for field in islice(found, 1):
+        yield from _in_progress(field)
+
+
+def _in_progress(field: Field) -> Iterator[Replacement]:
+    """The tick moves to the box of "In Progress"; where there is none, the words change."""
+    boxes = list(_RADIO.finditer(field.value))
+    if not boxes:
+        yield Replacement(within_value(field, 0, len(field.value)), "In Progress")
+        return
+    ticked = [box for box in boxes if box[1].strip()]
+    speaks = ticked[0] if len(ticked) == 1 else boxes[0]
+    other = next((box for box in boxes if "progress" in box[2].lower()), None)
+    if other is None or not ticked:
+        words = len(speaks[2].rstrip())
+        yield Replacement(within_value(field, speaks.start(), speaks.start(2) + words), "[~] In Progress")
+        return
+    for box in ticked:
+        if box is not other:
+            yield Replacement(within_value(field, *box.span(1)), " ")
+    yield Replacement(within_value(field, *other.span(1)), "x")
+
+
+# --- a further stage
+
+
+def _with_stage(
+    text: str, document: Document, plan: Plan, heading: str, title: str, new: Sequence[NewTask]
+) -> str:
+    insertions = [
+        stage_added(document, plan, heading, new),
+        *summary_added(document, plan, title, new),
+        *entries_added(document, plan, new),
+    ]
+    total = len(plan.tasks) + len(new)
+    replacements = [
+        *_totals(document, plan, sum(stage.done for stage in plan.stages), total),
+        *_total_tasks(document, total),
+    ]
+    return edited(text, replacements, insertions)
+
+
+def _total_tasks(document: Document, total: int) -> Iterator[Replacement]:
+    """The figure of the first `**Total Tasks**` line."""
+    fields = (field for field in markdown.fields(document) if field.key.lower() == "total tasks")
+    field = next(fields, None)
+    figure = _FIGURE.search(field.value) if field else None
+    if field and figure:
+        yield Replacement(within_value(field, *figure.span()), str(total))
