@@ -36,7 +36,6 @@ from .snapshot import Snapshot
 from .verdict import Verdict, decide
 from .workflow import Phase, Workflow
 
-
 # What is said of artifacts that are not as they have to be.
 LACKS = ("artifact-missing", "artifact-stale", "artifact-invalid", "artifact-unreadable")
 
@@ -144,7 +143,7 @@ class _Dressing:
         return self.snapshot.run.rsplit("/", 1)[-1] or self.workflow.title
 
     def _status(self) -> tuple[str, str, str, str | None]:
-        """(status, kind, reason, what is waited for): the verdict's, unless no task of the phase can start."""
+        """(status, kind, reason, what is waited for): the verdict's, unless no task at hand can start."""
         verdict = self.verdict
         going = verdict.kind in ("advance", "stay") and verdict.status == "active"
         why = stuck(self.handed, self.snapshot) if going else ""

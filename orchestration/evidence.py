@@ -11,7 +11,7 @@ from .sight import Sight, short
 
 
 class Witness:
-    """The evidence of one evaluation. Gates and rules share most of their facts, so each is looked into once."""
+    """The evidence of one evaluation. Gates and rules share most facts, so each is looked into once."""
 
     def __init__(self, sight: Sight):
         self.sight = sight

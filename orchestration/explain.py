@@ -1,4 +1,4 @@
-"""Why a run stands where it stands: every rule and criterion that was looked at, in order, with the values seen."""
+"""Why a run stands where it stands: each rule and criterion looked at, in order, with the values seen."""
 
 from __future__ import annotations
 

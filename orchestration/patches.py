@@ -1,4 +1,4 @@
-"""Which files a change touches: unified diffs, git's diffs, and the patch.json of seed 002's tool (`items[].path`)."""
+"""Which files a change touches: unified diffs, git's diffs, and seed 002's patch.json (`items[].path`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from .documents import Document, locate_json, read_json
 from .findings import Problem, Span
 
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_HUNK = re.compile(r"@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@")
 _HEADER = re.compile(r"(?:---|\+\+\+) (.*)|(?:rename|copy) (?:from|to) (.*)|diff --git (.*)")
 _ESCAPE = re.compile(rb"\\(?:([0-7]{3})|(.))")
 _LETTERS = {b"t": b"\t", b"n": b"\n", b"r": b"\r", b'"': b'"', b"\\": b"\\"}
@@ -47,9 +47,13 @@ def _wrong(text: str, path: tuple[str | int, ...], message: str) -> Problem:
 
 
 def _headers(text: str) -> Iterator[str]:
-    """The names in header lines. Lines of a hunk are counted over, so that none of them looks like a header."""
-    old = new = 0
-    for line in text.splitlines():
+    """The names in header lines. Lines of a hunk are counted over, for any of them may look like one.
+
+    A last hunk that promises more lines than there are could hide headers, so it is searched as well.
+    """
+    lines = text.splitlines()
+    old = new = begun = 0
+    for number, line in enumerate(lines, 1):
         if old > 0 or new > 0:
             old -= line[:1] in ("-", " ", "")
             new -= line[:1] in ("+", " ", "")
@@ -57,18 +61,25 @@ def _headers(text: str) -> Iterator[str]:
         hunk = _HUNK.match(line)
         if hunk:
             old, new = (int(count) if count else 1 for count in hunk.groups())
-            continue
-        header = _HEADER.match(line)
-        if header:
-            yield from _names(*header.groups())
+            begun = number
+        else:
+            yield from _header(line)
+    if old > 0 or new > 0:
+        yield from (name for line in lines[begun:] for name in _header(line))
 
 
-def _names(marked: str | None, moved: str | None, git: str | None) -> Iterator[str]:
+def _header(line: str) -> Iterator[str]:
+    header = _HEADER.match(line)
+    if header:
+        yield from _names(*header.groups())
+
+
+def _names(marked: str | None, moved: str | None, git: str) -> Iterator[str]:
     if moved is not None:
         yield _unquoted(moved)
     elif marked is not None:
         yield _unprefixed(_unquoted(marked.split("\t")[0]))
-    elif git is not None:
+    else:
         # "a/NAME b/NAME" with equal names; a rename says more in lines of its own.
         half = len(git) // 2
         left, right = git[:half], git[half + 1 :]
@@ -81,7 +92,7 @@ def _unprefixed(name: str) -> str:
 
 
 def _unquoted(name: str) -> str:
-    """A name as git writes it: in quotes with C escapes, octal ones for the bytes of UTF-8, when it is unusual."""
+    """A name as git writes it: an unusual one in quotes with C escapes, octal ones for bytes of UTF-8."""
     name = name.strip()
     if len(name) < 2 or name[0] != '"' or name[-1] != '"':
         return name

@@ -23,7 +23,7 @@ Details = Callable[[Task], TaskFile]
 
 @dataclass(frozen=True, slots=True)
 class TaskState:
-    """A task as it stands. `state`: done, ready, blocked, claimed, reported (implemented, not checked) or skipped.
+    """A task as it stands. `state`: done, ready, blocked, claimed, skipped or reported (not checked yet).
 
     `blocked_by` holds task ids, "stage N" or "phase P". `line` is the row in the plan, zero-based.
     """
@@ -51,7 +51,7 @@ class StageState:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """`ready` can start now, in the order of the plan; `batches` follow each other; `blocked` maps the rest to why."""
+    """`ready` can start now, in plan order; `batches` follow each other; `blocked` maps the rest to why."""
 
     ready: tuple[str, ...] = ()
     batches: tuple[tuple[str, ...], ...] = ()
@@ -59,7 +59,7 @@ class Schedule:
 
 
 def resolve(plan: Plan, reference: str) -> str | None:
-    """The id of the task that a reference means: its id, its number ("03", "3"), its file, or the end of its id."""
+    """The id of the task that a reference means: its id, its number ("03", "3") or its file."""
     name = reference.strip().strip("`").rsplit("/", 1)[-1]
     return plan.by_id[name].id if name in plan.by_id else plan.names.get(name.lower())
 
@@ -148,7 +148,7 @@ def cycles(plan: Plan, tasks: Iterable[Task], details: Details) -> list[list[str
 
 
 def dependency_problems(plan: Plan, tasks: Sequence[Task], details: Details) -> list[tuple[Task, Problem]]:
-    """What is wrong with the dependencies of tasks: none such, or a circle. The place is in the task's file."""
+    """What is wrong with the dependencies of tasks: none such, or a circle; places are in the task's file."""
     found: list[tuple[Task, Problem]] = []
     for task in tasks:
         detail = details(task)

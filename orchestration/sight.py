@@ -182,11 +182,8 @@ class Sight:
         missing = snapshot.looked.lacking(snapshot.run, snapshot.parts.names, artifact.id)
         without = [task for task in plan.tasks if task.file in missing] if missing else []
         for task in without[:MOST_FINDINGS]:
-            message = (
-                f"{task.id}: {task.file} does not exist or is empty"
-                if task.file
-                else f"{task.id} names no file"
-            )
+            lost = f"{task.id}: {task.file} does not exist or is empty"
+            message = lost if task.file else f"{task.id} names no file"
             self.tell("artifact-missing", snapshot.plan_path, message, task.file_span or task.span)
         if len(without) > MOST_FINDINGS:
             more = len(without) - MOST_FINDINGS

@@ -242,7 +242,7 @@ def read_run(
 
 def _journal(path: str, looked: Looked, verify: Verify) -> Journal:
     file = looked.read(path)
-    if file.exists and file.text is None:
+    if file.text is None and (file.exists or file.problem):
         looked.tell_all(path, [file.problem] if file.problem else [])
         return Journal(broken=True)
     journal = read_journal(file.text or "", verify)

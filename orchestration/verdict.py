@@ -91,12 +91,8 @@ class _Decision:
         """The first earlier phase that has not delivered what it must."""
         override = self.sight.override
         waived = override.phases if override.waives(self.sight.stage) else frozenset()
-        for phase in self.workflow.phases.values():
-            if phase.order >= self.phase.order:
-                return None
-            if not phase.detour and phase.id not in waived and self._missing(phase):
-                return phase.id
-        return None
+        earlier = (p for p in self.workflow.phases.values() if p.order < self.phase.order and not p.detour)
+        return next((p.id for p in earlier if p.id not in waived and self._missing(p)), None)
 
     def _missing(self, phase: Phase) -> list[str]:
         return [name for name in phase.produces if not self.sight.held(name).valid]

@@ -111,7 +111,7 @@ class Plan:
 
     @cached_property
     def names(self) -> Mapping[str, str]:
-        """Every other name of each task (in small letters) to its id; one that two tasks share is left out."""
+        """Every name of each task (in small letters) to its id; one that two tasks share is left out."""
         found: dict[str, set[str]] = {}
         for task in self.tasks:
             file = task.file.rsplit("/", 1)[-1]

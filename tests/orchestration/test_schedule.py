@@ -34,7 +34,7 @@ def plan(*tasks: Task) -> Plan:
 
 @st.composite
 def plans(draw: st.DrawFn) -> tuple[Plan, dict[str, TaskFile]]:
-    """A plan of up to eight tasks with any dependencies, circles and lost ones among them, and shared files."""
+    """A plan of up to eight tasks with any dependencies, circles and lost ones too, and shared files."""
     count = draw(st.integers(1, 8))
     status = st.sampled_from(["todo", "todo", "done", "in_progress"])
     tasks = [task(n, draw(status)) for n in range(1, count + 1)]
@@ -142,8 +142,8 @@ def test_lost_dependencies_and_circles_are_told_in_the_task_s_file() -> None:
 
 def board(whole: Plan, **more: object) -> Board:
     known: dict = {
-        "path": "p/MASTER_PLAN.md", "plan": whole, "folder": "p", "schedule": Schedule(), "stage": "1", "phase": "4a",
-        "agent": "coder", "reported": frozenset(), "skipped": frozenset(), "claims": {},
+        "path": "p/MASTER_PLAN.md", "plan": whole, "folder": "p", "schedule": Schedule(), "stage": "1",
+        "phase": "4a", "agent": "coder", "reported": frozenset(), "skipped": frozenset(), "claims": {},
         "details": lambda one: TaskFile(files=("a.py",)), "known": frozenset(),
     }  # fmt: skip
     return Board(**(known | more))

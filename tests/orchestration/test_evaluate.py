@@ -1,0 +1,194 @@
+"""Evaluating a run: what is kept, what is explained, and what stays shut when files cannot be read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pytest
+from phasekeeper.orchestration.evaluate import Steps, completed, evaluate, look
+from phasekeeper.orchestration.explain import as_json, explain
+from phasekeeper.orchestration.files import Entry, File, MemoryFiles
+from phasekeeper.orchestration.findings import Problem
+from phasekeeper.orchestration.snapshot import Snapshot, read_run
+from phasekeeper.orchestration.workflow import Workflow, parse_workflow
+from phasekeeper.server.library import Library
+
+LOCKED = Problem("artifact-unreadable", "permission denied")
+
+
+@dataclass
+class Closed(MemoryFiles):
+    """A root in which some paths exist and cannot be read, and some folders cannot be listed."""
+
+    shut: frozenset[str] = frozenset()
+    unlisted: Mapping[str, Problem] = field(default_factory=dict)
+
+    def read(self, path: str) -> File:
+        return File(path, problem=LOCKED) if path in self.shut else super().read(path)
+
+    def list(self, folder: str) -> Mapping[str, Entry]:
+        return {} if folder in self.unlisted else super().list(folder)
+
+
+def workflow(more: str = "", rules: str = "[{when: state.ok == true, to: done}]") -> Workflow:
+    head = "workflow: small\nruns: {at: [t], marker: {file: state.json}}\nstate: {file: state.json}\n"
+    phases = f"phase: state.phase\nphases:\n  one: {{rules: {rules}}}\n  done: {{terminal: complete}}\n"
+    return parse_workflow(head + phases + more)
+
+
+def snapshot(files: MemoryFiles, used: Workflow | None = None) -> Snapshot:
+    return read_run(used or workflow(), files, "t", verify=lambda lines: frozenset(range(len(lines))))
+
+
+def looked(files: MemoryFiles, used: Workflow | None = None) -> Steps:
+    taken = snapshot(files, used)
+    return look(taken.workflow, taken)
+
+
+STATE = {"t/state.json": json.dumps({"phase": "one", "ok": True})}
+
+
+def test_a_snapshot_gives_the_same_answer_again() -> None:
+    used = workflow("reports: {files: [reports/*.md], read: {one: {heading: One}}}\n")
+    taken = snapshot(MemoryFiles({**STATE, "t/reports/1.md": "# One\n"}), used)
+    assert evaluate(used, taken) == evaluate(used, taken)
+    assert len(look(used, taken).sight.records) == 1
+
+
+def test_only_a_run_that_is_complete_is_completed() -> None:
+    used = workflow()
+    assert not completed(evaluate(used, snapshot(MemoryFiles(STATE))))
+    assert completed(evaluate(used, snapshot(MemoryFiles({"t/state.json": '{"phase": "done"}'}))))
+
+
+@pytest.mark.parametrize("path", ["t/state.json", "t/.phasekeeper/journal.jsonl"])
+def test_a_state_or_journal_that_cannot_be_read_makes_the_run_invalid(path: str) -> None:
+    found = looked(Closed(STATE, shut=frozenset({path}))).evaluation
+    assert (found.status, found.suggestion.kind) == ("invalid", "none")
+
+
+def test_a_journal_that_is_no_text_makes_the_run_invalid() -> None:
+    found = looked(MemoryFiles({**STATE, "t/.phasekeeper/journal.jsonl": b"\xff"})).evaluation
+    assert found.status == "invalid"
+    assert [f.path for f in found.findings] == ["t/.phasekeeper/journal.jsonl"]
+
+
+@pytest.mark.parametrize("broken", [{"t/reports/1.md": b"\xff"}, {}])
+def test_reports_that_cannot_be_read_may_hold_a_failure(broken: dict[str, bytes]) -> None:
+    used = workflow("reports: {files: ['reports/**/*.md'], read: {one: {heading: One}}}\n")
+    shut = {} if broken else {"t/reports/old": LOCKED}
+    root = Closed({**STATE, "t/reports/old/2.md": "# One\n", **broken}, unlisted=shut)
+    found = looked(root, used).evaluation
+    assert found.status == "invalid"
+    assert found.status_reason.endswith("cannot be read; it may hold a failure")
+
+
+def test_an_artifact_that_cannot_be_read_is_told_and_proves_nothing() -> None:
+    used = workflow(
+        "artifacts: {a: {paths: [a.json], kind: json}, b: {paths: [b.json], kind: json}}\n",
+        "[{when: exists.a && exists.b, to: done}]",
+    )
+    found = looked(Closed({**STATE, "t/b.json": b"\xff"}, shut=frozenset({"t/a.json"})), used).evaluation
+    assert found.suggestion.kind == "stay"
+    assert [f.path for f in found.findings] == ["t/a.json", "t/b.json"]
+
+
+def test_an_explanation_names_every_rule_once_and_the_one_that_decided() -> None:
+    used = workflow(
+        rules="[{when: state.no == 1, to: done}, {when: state.ok == true, to: done, because: it is}]"
+    )
+    shown = explain(looked(MemoryFiles(STATE), used))
+    assert [(one.where, one.result, one.decided) for one in shown] == [
+        ("phase", "one", False),
+        ("phases.one.rules[0]", None, False),
+        ("phases.one.rules[1]", True, True),
+    ]
+    assert "no" in (shown[1].error or "")
+    assert [(e.expression, e.value) for e in shown[2].evidence] == [("state.ok", True)]
+
+
+def test_a_rule_without_a_guard_decides_too() -> None:
+    steps = looked(MemoryFiles(STATE), workflow(rules="[{wait: job, because: it works}]"))
+    told = as_json(steps)
+    assert told["looked"][-1] == {
+        "where": "phases.one.rules[0]", "expression": "", "result": True, "error": None,
+        "about": "always fits", "decided": True, "evidence": [],
+    }  # fmt: skip
+    assert (told["status"], told["reason"], told["currentPhase"]) == ("waiting", "it works", "one")
+
+
+def test_what_was_looked_at_twice_is_told_once() -> None:
+    used = workflow("gates: {g: {after: one, criteria: [{text: ok, when: state.ok == true}]}}\n")
+    steps = looked(MemoryFiles(STATE), used)
+    places = [one.where for one in explain(steps._replace(trace=(*steps.trace, *steps.trace)))]
+    assert places == ["phase", "gates.g.criteria[0]", "phases.one.rules[0]"]
+
+
+PLAN = """# F
+
+## Phase 1: Only
+
+| Order | Task ID | File | Description | Type | Status |
+|-------|---------|------|-------------|------|--------|
+"""
+ADOPTED = '{"kind": "answer", "question": "adoption", "option": "adopt"}\n'
+
+
+def test_many_reports_of_one_moment_all_count() -> None:
+    names = [f"{n:02}-a.md" for n in range(1, 61)]
+    marks = ["x", *" " * 59]
+    rows = [
+        f"| 1 | f-{name[:2]} | `{name}` | T | impl | [{mark}] |\n"
+        for name, mark in zip(names, marks, strict=True)
+    ]
+    done = "## Task Complete\n**Status**: Complete\n**Task File**: "
+    files = {"t/MASTER_PLAN.md": PLAN + "".join(rows), "t/.phasekeeper/journal.jsonl": ADOPTED}
+    files |= {f"t/{name}": "# T\n" for name in names}
+    files |= {f"t/reports/{name}": f"{done}{name}\n" for name in names}
+    steps = looked(MemoryFiles(files), Library().workflow("master-plan"))
+    assert [str(entry["task"]) for entry in steps.sight.records[1:]] == [f"f-{n:02}" for n in range(1, 61)]
+    assert not [f for f in steps.evaluation.findings if f.code.startswith("report")]
+    assert steps.sight.context.records.items[-1]["task"] == "f-60"
+
+
+def test_what_looks_through_a_state_is_bounded() -> None:
+    used = parse_workflow(
+        "workflow: small\nruns: {at: [t], marker: {file: state.json}}\n"
+        "state: {file: state.json, include: {parts: {at: '/parts/{id}.json'}}}\nphase: state.phase\n"
+        "phases: {one: {terminal: complete}}\n"
+    )
+    long = {"phase": "one", "parts": ["x"] * 1001}
+    taken = snapshot(MemoryFiles({"t/state.json": json.dumps(long), "parts/x.json": "{}"}), used)
+    assert taken.state and taken.state.state == "invalid"
+    assert "parts/x.json" not in taken.looked.reads
+    assert [f.message for f in taken.findings] == ["parts holds 1001 items, at most 1000 can be judged"]
+
+    deep = {
+        "t/state.json": '{"phase": "one", "parts": ["x", 7]}',
+        "parts/x.json": json.dumps({"many": [0] * 1001}),
+    }
+    taken = snapshot(MemoryFiles(deep), used)
+    assert taken.state and taken.state.state == "invalid"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("", "artifact-unreadable"), ("[1]", "artifact-invalid"), ("{", "artifact-unreadable"), (None, None)],
+)
+def test_a_part_that_cannot_be_read_is_missing_and_told(text: str | None, code: str | None) -> None:
+    used = parse_workflow(
+        "workflow: small\nruns: {at: [t], marker: {file: state.json}}\n"
+        "state: {file: state.json, include: {parts: {at: '/parts/{id}.json'}}}\nphase: state.phase\n"
+        "phases: {one: {terminal: complete}}\n"
+    )
+    state = {"phase": "one", "parts": ["x", "..", "a/b", True, {"id": "here"}, 7]}
+    parts = {} if text is None else {"parts/x.json": text}
+    taken = snapshot(
+        MemoryFiles({"t/state.json": json.dumps(state), "parts/7.json": '{"ok": 1, "no": null}', **parts}),
+        used,
+    )
+    lost = [{"id": name, "status": "missing"} for name in ("x", "..", "a/b")]
+    assert taken.state and taken.state.data["parts"] == [*lost, True, {"id": "here"}, {"id": "7", "ok": 1}]
+    assert [f.code for f in taken.findings] == ([code] if code else [])

@@ -1,0 +1,67 @@
+"""What must be in an artifact: a long file, a schema at work, a schema once compiled."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from phasekeeper.orchestration.artifacts import read_artifact
+from phasekeeper.orchestration.files import MemoryFiles
+from phasekeeper.orchestration.looked import Held, Looked
+from phasekeeper.orchestration.requirements import MOST_ERRORS, MOST_FOR_ALL_ERRORS
+from phasekeeper.orchestration.workflow import Artifact
+
+SCHEMA = {"properties": {"lines": {"items": {"type": "string"}}}}
+
+
+def read(data: object, schema: object = SCHEMA, path: str = "s.json", **more: str) -> tuple[Held, Looked]:
+    looked = Looked(MemoryFiles({"t/a.json": json.dumps(data), "s.json": json.dumps(schema), **more}))
+    return read_artifact(Artifact("a", "json", ("a.json",), schema=path), "t", looked), looked
+
+
+def test_of_many_errors_the_first_are_told() -> None:
+    held, looked = read({"lines": list(range(100))})
+    assert held.state == "invalid"
+    assert len(looked.findings) == MOST_ERRORS
+    assert looked.findings[0].message == 'a: 0 is not of type "string"'
+
+
+def test_of_a_long_file_one_error_is_told() -> None:
+    long = ["x" * 100] * (MOST_FOR_ALL_ERRORS // 100)
+    assert read({"lines": long})[0].state == "valid"
+    held, looked = read({"lines": [*long, 1, 2]})
+    assert held.state == "invalid"
+    assert [found.message for found in looked.findings] == ['a: 1 is not of type "string"']
+
+
+def test_an_error_that_quotes_a_whole_file_is_cut_short() -> None:
+    _, looked = read({"lines": ["x" * 1000] * 5}, {"type": "string"})
+    assert [len(found.message) < 250 for found in looked.findings] == [True]
+    assert looked.findings[0].message.endswith("…")
+
+
+@pytest.mark.parametrize("path", ["/s.json", "./s.json", "x/../s.json"])
+def test_a_schema_is_looked_for_from_the_root(path: str) -> None:
+    assert read({"lines": []}, path=path)[0].state == "valid"
+
+
+def test_a_schema_outside_the_root_is_not_read() -> None:
+    held, looked = read({"lines": []}, path="../s.json")
+    assert held.state == "invalid"
+    assert looked.findings[0].message == "a: its schema ../s.json could not be read"
+
+
+def test_a_schema_is_compiled_once_for_each_pair_of_contents() -> None:
+    held, looked = read({"lines": [1]})
+    again = read_artifact(Artifact("a", "json", ("a.json",), schema="s.json"), "t", looked)
+    assert again == held
+    assert len([key for key in looked.parsed if key[0].startswith("schema")]) == 1
+
+
+def test_a_reference_of_a_schema_to_itself_is_followed() -> None:
+    tree = {
+        "$ref": "#/$defs/tree",
+        "$defs": {"tree": {"required": ["n"], "properties": {"sub": {"$ref": "#/$defs/tree"}}}},
+    }
+    assert read({"n": 1, "sub": {"n": 2}}, tree)[0].state == "valid"
+    assert read({"n": 1, "sub": {}}, tree)[0].state == "invalid"
