@@ -95,6 +95,7 @@ class _Line(NamedTuple):
     text: str
     record: Record
     digest: str
+    more: int
 
 
 def read_journal(text: str, verify: Verify = lambda lines: frozenset()) -> Journal:
@@ -102,7 +103,8 @@ def read_journal(text: str, verify: Verify = lambda lines: frozenset()) -> Journ
     lines, problems = _lines(text)
     if any(problem.code == "journal-invalid" for problem in problems):
         return Journal((), (), tuple(problems), broken=True)
-    chain, lost, unlinked = _chain(lines)
+    chain = _relinked(_chain(lines), lines)
+    lost, unlinked = _off(chain, lines)
     if unlinked:
         wrong = [
             _at(line, "journal-invalid", "does not follow any line: one was changed or taken out")
@@ -143,13 +145,22 @@ def _lines(text: str) -> tuple[list[_Line], list[Problem]]:
         entry, wrong = _record(data) if data is not None else (None, "is no JSON object")
         if entry is not None:
             digest = digest_of(line)
-            found.setdefault(digest, _Line(number, line, entry, digest))
+            found.setdefault(digest, _Line(number, line, entry, digest, _more(data)))
             continue
         # What was cut off is no whole object; a whole one with a wrong value was written that way.
         torn = data is None and number == last
         code, said = ("journal-torn", "cut off while it was written") if torn else ("journal-invalid", wrong)
         problems.append(Problem(code, said, Span(number, 0, number, len(line))))
-    return list(found.values()), problems
+    lines = list(found.values())
+    # Records of one commit say how many follow; a commit that ends before that was never made.
+    while lines and lines[-1].more > 0:
+        problems.append(_at(lines.pop(), "journal-torn", "its commit was cut off while it was written"))
+    return lines, problems
+
+
+def _more(data: Mapping[str, Any] | None) -> int:
+    more = data.get("more") if data else None
+    return more if type(more) is int else 0
 
 
 def _object(line: str) -> dict[str, Any] | None:
@@ -173,12 +184,8 @@ def _type_name(value: object) -> str:
     return {str: "text", int: "whole number", list: "list"}[type(value)]
 
 
-def _chain(lines: Sequence[_Line]) -> tuple[list[_Line], list[_Line], list[_Line]]:
-    """(the longest chain, lines off it, lines that follow nothing)."""
-    digests = {line.digest for line in lines}
-    unlinked = [line for line in lines if line.record["prev"] and line.record["prev"] not in digests]
-    if unlinked:
-        return [], [], unlinked
+def _chain(lines: Sequence[_Line]) -> list[_Line]:
+    """The longest chain from a line that follows none."""
     following: dict[object, list[_Line]] = {}
     for line in lines:
         following.setdefault(line.record["prev"], []).append(line)
@@ -189,8 +196,37 @@ def _chain(lines: Sequence[_Line]) -> tuple[list[_Line], list[_Line], list[_Line
         best = max(step, key=lambda line: (length[line.number], -line.number))
         chain.append(best)
         step = following.get(best.digest, [])
+    return chain
+
+
+def _relinked(chain: Sequence[_Line], lines: Sequence[_Line]) -> list[_Line]:
+    """The chain with the branches that the relink records on it name, each just before its record.
+
+    `about` has the digests of the branches' last lines, separated by commas. A branch goes back to where
+    it left the chain, or to a line whose predecessor was taken out by a repair.
+    """
+    known = {line.digest: line for line in lines}
+    placed = {line.digest for line in chain}
+    whole: list[_Line] = []
+    for line in chain:
+        for head in str(line.record["about"]).split(",") if line.record["kind"] == "relink" else ():
+            branch: list[_Line] = []
+            before = known.get(head)
+            while before is not None and before.digest not in placed:
+                branch.append(before)
+                placed.add(before.digest)
+                before = known.get(str(before.record["prev"]))
+            whole += reversed(branch)
+        whole.append(line)
+    return whole
+
+
+def _off(chain: Sequence[_Line], lines: Sequence[_Line]) -> tuple[list[_Line], list[_Line]]:
+    """(lines off the chain, those of them that follow nothing)."""
     on = {line.number for line in chain}
-    return chain, [line for line in lines if line.number not in on], []
+    digests = {line.digest for line in lines}
+    lost = [line for line in lines if line.number not in on]
+    return lost, [line for line in lost if line.record["prev"] and line.record["prev"] not in digests]
 
 
 def _lengths(following: Mapping[object, list[_Line]]) -> dict[int, int]:
