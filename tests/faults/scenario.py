@@ -33,7 +33,11 @@ def text(version: int) -> str:
 
 
 def state(root: Path) -> int:
-    return json.loads((root / STATE).read_text(encoding="utf-8"))["v"]
+    """The version of the state on the disk, -1 when it is torn."""
+    try:
+        return json.loads((root / STATE).read_text(encoding="utf-8"))["v"]
+    except ValueError:
+        return -1
 
 
 def read(path: Path) -> bytes:
@@ -74,7 +78,7 @@ def act(root: Path) -> None:
     committed(root, RUN, change(root, 2, note="noted"))
 
 
-def broken_promises(root: Path, acknowledged: bool) -> list[str]:
+def broken_promises(root: Path, acknowledged: bool, clear: Callable[[], object] = lambda: None) -> list[str]:
     """What does not hold, before and after the next writer came by; empty is right."""
     found = [] if state(root) in (0, 1, 2) else ["the state is torn"]
     seen = pending(root, RUN)
@@ -88,6 +92,7 @@ def broken_promises(root: Path, acknowledged: bool) -> list[str]:
         found.append("an acknowledged commit is lost")
     if (state(root), note) != ((2, "noted") if recorded else (1, None)):
         found.append(f"recovered to version {state(root)} and note {note!r}, recorded: {recorded}")
+    clear()
     found += [f"left: {path}" for path in (root / RUN).rglob("*phasekeeper-*")]
     again = committed(root, RUN, lambda _held: Proposal())
     found += [f"done twice: {each}" for each in again.mended if each.did != "cut"]

@@ -21,11 +21,12 @@ from phasekeeper.server.store_recovery import tag_of, temporary_name
 
 from ..roots import needs
 from .scenario import JOURNAL, NOTE, RUN, SITUATIONS, STATE, broken_promises, in_memory, prepare
-from .victim import DECOY, DONE, READY, STRIKE, TASKS
+from .victim import DECOY, DONE, READY, STRIKE, TASKS, each
 
 VICTIM = Path(__file__).with_name("victim.py")
 CALLS = ("openat", "write", "fsync", "close", "renameat", "ftruncate", "unlinkat")
 FAULTS = ("signal=KILL", "error=ENOSPC", "error=EIO", "error=EACCES")
+ONCE = FAULTS[::2]
 LIMIT_S = 120
 
 
@@ -50,7 +51,7 @@ def watched(root: Path) -> list[str]:
 def trace(root: Path, counts: Mapping[str, int], *options: str) -> list[dict[str, Any]]:
     """One commit under strace for each call that is counted; with the fault in `options` at that call."""
     strace = needs("strace")
-    for call, n in ((call, n) for call in counts for n in range(1, counts[call] + 1)):
+    for call, n in each(counts):
         shutil.copytree(root / "before", root / READY / f"{call}-{n}")
     victim = [sys.executable, "-I", str(VICTIM), str(root), json.dumps(counts)]
     done = subprocess.run(
@@ -90,10 +91,12 @@ def test_a_commit_survives_a_fault_at_each_of_its_system_calls(
     assert counts["fsync"] > 3 and counts["renameat"] > 1 and max(counts.values()) < STRIKE
     for fault in FAULTS:
         killed = fault.startswith("signal")
+        # The system gives one error when it closes a file; the store treats all alike.
+        struck = {call: n for call, n in counts.items() if call != "close" or fault in ONCE}
         # strace is quicker with the filter in the kernel, but then it sends no signals.
         quicker = () if killed else ("--seccomp-bpf",)
-        inject = ("-e", f"inject={','.join(counts)}:{fault}:when={STRIKE}", "-o", os.devnull)
-        for result in trace(root, counts, *quicker, *inject):
+        inject = ("-e", f"inject={','.join(struck)}:{fault}:when={STRIKE}", "-o", os.devnull)
+        for result in trace(root, struck, *quicker, *inject):
             assert (result["status"] == signal.SIGKILL) is killed, (fault, result)
             # One that ended by anything but a refusal said nothing.
             assert killed or result["said"], (fault, result)

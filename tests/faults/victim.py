@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from phasekeeper.server.store import StoreError
 
 from tests.faults.scenario import act
 
-STRIKE = 150
+STRIKE = 60
 DECOY, TASKS, READY, DONE = "decoy", "tasks", "ready", "done"
 
 
@@ -37,6 +37,10 @@ def idle(folder: int, file: int) -> dict[str, Callable[[], object]]:
         "ftruncate": lambda: os.ftruncate(file, 0),
         "unlinkat": lambda: os.unlink("nothing", dir_fd=folder),
     }
+
+
+def each(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return [(call, n) for call, count in counts.items() for n in range(1, count + 1)]
 
 
 def in_child(work: Callable[[], str]) -> tuple[int, str, int]:
@@ -69,7 +73,7 @@ def main() -> None:
     root, counts = Path(sys.argv[1]), json.loads(sys.argv[2])
     # Opened here, because a child's own opening would be counted.
     spare = idle(os.open(root / DECOY, os.O_RDONLY), os.open(root / DECOY / "file", os.O_RDWR))
-    for call, n in ((call, n) for call in counts for n in range(1, counts[call] + 1)):
+    for call, n in each(counts):
         at = f"{call}-{n}"
         (root / READY / at).rename(root / TASKS)
         status, said, child = in_child(lambda call=call, n=n: commit(root, spare[call], STRIKE - n))
