@@ -26,7 +26,7 @@ _RULE = re.compile(r" {0,3}(?:-[ \t]*){3,}")
 # How a cell may dress an id or a file's name, which stands for "\0"; no other dress is copied.
 _DRESSES = frozenset(("\0", "./\0", "`\0`", "**\0**", "[\0](\0)", "[\0](./\0)", "[`\0`](\0)", "[`\0`](./\0)"))
 _TITLES = frozenset(("description", "title", "task", "name"))
-_ORDERS = frozenset(("order", "#", "no", "no."))
+_ORDERS = ("order", "#", "no", "no.")
 
 
 class NewTask(NamedTuple):
@@ -160,10 +160,7 @@ def _task_rows(document: Document, table: Table, new: Sequence[NewTask]) -> list
     cells = model.row.cells()
     raws = {name: cell.text for name, cell in zip(names, cells, strict=True)}
     file = "" if model.is_header else file_in(cells[names.index("file")], model.row)[0]
-    tests = next(
-        (row.cells()[names.index("type")].text for row in reversed(table.rows) if _is_test_row(row, names)),
-        "**test**",
-    )
+    tests = _test_type(table, names.index("type") if "type" in names else -1)
     orders = [raws[name] for name in _ORDERS if name in raws]
     first = int(orders[0]) + 1 if orders and _LEADING.fullmatch(orders[0]) else int(new[0].number)
     rows = []
@@ -180,9 +177,10 @@ def _task_rows(document: Document, table: Table, new: Sequence[NewTask]) -> list
     return rows
 
 
-def _is_test_row(row: Row, names: Sequence[str]) -> bool:
-    cells = row.cells() if "type" in names else ()
-    return len(cells) == len(names) and "test" in cells[names.index("type")].text.lower()
+def _test_type(table: Table, column: int) -> str:
+    """How the last test task of a table is marked as one."""
+    types = (row.parts().cell(column) for row in reversed(table.rows))
+    return next((cell.text for cell in types if cell and "test" in cell.text.lower()), "**test**")
 
 
 # --- places
