@@ -1,0 +1,226 @@
+"""What somebody reports, decides or asks for, and the record it comes to, as far as it may be done now."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .documents import read_json
+from .evaluate import Steps
+from .fold import turns
+from .guards import did_you_mean
+from .journal import Record, record
+from .permission import may
+from .schedule import resolve
+from .snapshot import DEFINITION
+from .ways import edges, reached
+from .workflow import DEFAULT_OUTCOMES
+
+MOST_CHARACTERS = 100_000
+"""Of one record as JSON: a journal is read whole, again and again."""
+OVER = ("invalid", "failed", "exited")
+"""Statuses in which nothing is reported. A complete run still takes reports of its follow-up phases."""
+
+
+class Refused(Exception):  # noqa: N818 - said to people as it is
+    """What was asked for is not allowed or not possible now; the text says why."""
+
+
+class Act(NamedTuple):
+    """What somebody reports, decides or asks for. `kind`: start, report, answer, override or redo.
+
+    `step` is a phase or action, for an override or redo the phase to go to. `data` is what a report
+    carries; what it wants merged into the state file is in it under `stateUpdates`.
+    """
+
+    kind: str
+    step: str = ""
+    outcome: str = ""
+    stage: str = ""
+    tasks: tuple[str, ...] = ()
+    next: str = ""
+    message: str = ""
+    data: Mapping[str, Any] = {}
+    manual_criteria: tuple[str, ...] = ()
+    question: str = ""
+    option: str = ""
+    why: str = ""
+    actor: str = ""
+    channel: str = ""
+
+
+def record_of(steps: Steps, act: Act) -> Record:
+    """The record of an act. Raises Refused when it is not its turn, or names what is not there."""
+    if steps.sight.snapshot.journal.broken:
+        raise Refused(f"nothing can be recorded: {steps.evaluation.status_reason}")
+    made = _RECORDS[act.kind](steps, act)
+    text = json.dumps(made)
+    if len(text) > MOST_CHARACTERS:
+        raise Refused(f"the record has {len(text)} characters, at most {MOST_CHARACTERS} are kept")
+    document = read_json(text)
+    if not document.readable:
+        raise Refused(f"what is said cannot be kept as text: {document.problems[0].message}")
+    return made
+
+
+def events_of(act: Act, step: str) -> tuple[str, ...]:
+    """The names under which effects of an act on a step are declared, the general ones first (A.14)."""
+    if act.kind == "report":
+        return "always", act.outcome, f"{step}.{act.outcome}"
+    if act.kind == "answer":
+        name = act.question.partition(":")[0]
+        return "always", f"answer.{name}", f"answer.{name}.{act.option}"
+    return "always", act.kind, f"{step}.{act.kind}"
+
+
+def _made(steps: Steps, act: Act, **fields: object) -> Record:
+    """A record with what every act leaves: who, by which way, in which stage and iteration."""
+    given = {"stage": steps.sight.stage, "iteration": _iteration(steps), **fields}
+    return record(actor=act.actor, channel=act.channel, **given)
+
+
+def _iteration(steps: Steps) -> int:
+    """The state's own iteration, which seed 001 counts passes by."""
+    state = steps.sight.snapshot.state
+    value = state.data.get("iteration") if state and state.valid else None
+    return value if type(value) is int else 0
+
+
+# ---- work -------------------------------------------------------------------------------------
+
+
+def _reported(steps: Steps, act: Act) -> Record:
+    step = _in_turn(steps, act.step)
+    phase = steps.sight.workflow.phases.get(step)
+    known = phase.outcomes if phase else DEFAULT_OUTCOMES
+    if act.outcome not in known:
+        raise Refused(f"a report of {step} says one of {', '.join(known)}, not {act.outcome!r}")
+    if act.next:
+        _phase(steps, act.next)
+    tasks = tuple(_task(steps, name) for name in act.tasks)
+    return _made(
+        steps, act, kind="report", phase=step, outcome=act.outcome, stage=_stage(steps, act, tasks),
+        next=act.next, message=act.message, task=tasks[0] if len(tasks) == 1 else "", tasks=list(tasks),
+        manual_criteria=list(act.manual_criteria),
+    )  # fmt: skip
+
+
+def _started(steps: Steps, act: Act) -> Record:
+    return _made(steps, act, kind="start", phase=_in_turn(steps, act.step))
+
+
+def _in_turn(steps: Steps, step: str) -> str:
+    """The phase or action that `step` means. Raises Refused with the gate's reason if it is not its turn."""
+    workflow = steps.sight.workflow
+    permission = may(steps, step)
+    if permission is None:
+        names = [*workflow.phases, *workflow.actions]
+        raise Refused(f"{workflow.name} has no phase or action {step!r}{did_you_mean(step, names)}")
+    name = permission.step
+    due = () if steps.evaluation.status in OVER else turns(steps.verdict, workflow)
+    if name not in due:
+        why = "it is not its turn" if permission.allowed else permission.because
+        gate = f" (gate {permission.gate})" if permission.gate else ""
+        turn = f"; it is the turn of {', '.join(due)}" if due else ""
+        raise Refused(f"{name} may not be reported now: {why}{gate}{turn}")
+    return name
+
+
+def _phase(steps: Steps, name: str) -> str:
+    phases = steps.sight.workflow.phases
+    if name not in phases:
+        raise Refused(f"unknown phase {name!r}{did_you_mean(name, list(phases))}")
+    return name
+
+
+def _task(steps: Steps, name: str) -> str:
+    plan = steps.sight.snapshot.plan
+    if plan is None:
+        raise Refused(f"{name!r} is no task: the run has no plan that can be read")
+    found = resolve(plan, name)
+    if found is None:
+        raise Refused(f"{name!r} is no task of the plan{did_you_mean(name, list(plan.by_id))}")
+    return found
+
+
+def _stage(steps: Steps, act: Act, tasks: Sequence[str]) -> str:
+    """The stage that is reported on: as said, else that of the tasks, else the one under work."""
+    plan = steps.sight.snapshot.plan
+    stages = [stage.id for stage in plan.stages] if plan else []
+    if act.stage and stages and act.stage not in stages:
+        raise Refused(f"the plan has no stage {act.stage!r}; it has {', '.join(stages)}")
+    of_tasks = {plan.by_id[task].stage for task in tasks} if plan else set()
+    named = of_tasks | ({act.stage} if act.stage else set())
+    if len(named) > 1:
+        raise Refused(f"one report is of one stage, not of {', '.join(sorted(named))}")
+    return next(iter(named), "") or steps.sight.stage
+
+
+# ---- decisions --------------------------------------------------------------------------------
+
+
+def _answered(steps: Steps, act: Act) -> Record:
+    asked = {question.id: question for question in steps.evaluation.questions}
+    question = asked.get(act.question)
+    if question is None:
+        raise Refused(f"the question {act.question!r} is not open{did_you_mean(act.question, list(asked))}")
+    options = [option.id for option in question.options]
+    if act.option not in options and (options or act.option):
+        said = f"its options are {', '.join(options)}" if options else "it is answered in words"
+        raise Refused(f"{act.question} has no option {act.option!r}; {said}")
+    _need_reason(act)
+    name, scope, about = _bound(steps, act.question)
+    return _made(
+        steps, act, kind="answer", question=name, scope=scope, option=act.option, why=act.why, about=about
+    )
+
+
+def _bound(steps: Steps, question: str) -> tuple[str, str, str]:
+    """(name, scope, what the answer is bound to): an answer holds while what it is about stays the same."""
+    name, _, scope = question.partition(":")
+    declared = steps.sight.workflow.questions.get(name)
+    if declared is None:
+        return question, "", steps.sight.snapshot.definition if question == DEFINITION else ""
+    return name, scope, steps.sight.substance(declared.about) if declared.about else ""
+
+
+def _need_reason(act: Act) -> None:
+    if not act.why.strip():
+        raise Refused("a decision needs a reason")
+
+
+def _overridden(steps: Steps, act: Act) -> Record:
+    """It lists what was shut and missing before the phase, which it waives (design, section 6)."""
+    workflow, evaluation, current = steps.sight.workflow, steps.evaluation, steps.verdict.phase
+    if current is None:
+        raise Refused(f"nothing can be overridden: {evaluation.status_reason}")
+    order = workflow.order(_phase(steps, act.step))
+    _need_reason(act)
+    if act.step not in reached(edges(workflow), {current}):
+        raise Refused(f"no rule leads from {current} to {act.step}, not even by way of others")
+    gates = [gate.id for gate in evaluation.gates if gate.shut and workflow.order(gate.after) < order]
+    earlier = (phase for phase in evaluation.phases if phase.order < order)
+    phases = [phase.id for phase in earlier if any(one.state != "valid" for one in phase.produces)]
+    return _made(
+        steps, act, kind="override", phase=current, next=act.step, gates=gates, phases=phases, why=act.why
+    )
+
+
+def _redone(steps: Steps, act: Act) -> Record:
+    workflow, current = steps.sight.workflow, steps.verdict.phase
+    step = _phase(steps, act.step)
+    if "redo" not in workflow.effects and f"{step}.redo" not in workflow.effects:
+        raise Refused(f"{workflow.name} has no way to do a phase again by a command; its files decide")
+    if current is not None and workflow.order(step) > workflow.order(current):
+        raise Refused(f"{step} is ahead of {current}; what was not done cannot be done again")
+    return _made(steps, act, kind="transition", phase=current or "", next=step, why=act.why)
+
+
+_RECORDS = {
+    "report": _reported,
+    "start": _started,
+    "answer": _answered,
+    "override": _overridden,
+    "redo": _redone,
+}

@@ -1,0 +1,706 @@
+"""What acts write: the order of effects, the records, what is refused; and the preview tells the truth."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from phasekeeper.orchestration.effects import Act, Proposal, Refused, propose
+from phasekeeper.orchestration.evaluate import Steps, look
+from phasekeeper.orchestration.evaluation import as_json
+from phasekeeper.orchestration.files import MemoryFiles, digest_of
+from phasekeeper.orchestration.journal import EMPTY_RECORD, Claim
+from phasekeeper.orchestration.snapshot import read_run
+from phasekeeper.orchestration.workflow import Workflow, parse_workflow
+from phasekeeper.server.library import Library
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, 678000, UTC)
+AT = "2026-01-02T03:04:05.678+00:00"
+JOURNAL = "t/.phasekeeper/journal.jsonl"
+DEFINITION = """\
+workflow: small
+runs: {at: [t], marker: {file: state.json}}
+state: {file: state.json, defaults: {note: "", log: [], iteration: 0}}
+phase: state.phase
+artifacts:
+  paper: {paths: [paper.md], kind: markdown}
+reports:
+  files: [reports/*.md]
+  read:
+    one: {heading: One, outcome: [Result]}
+    two: {heading: Two, outcome: [Result]}
+phases:
+  one:
+    produces: [paper]
+    outcomes: [ok, error]
+    rules:
+      - {when: "report.outcome == 'ok' && valid.paper", to: two, set: {passed: report.phase, at: string(now)}}
+      - {when: "report.outcome == 'error'", ask: help}
+  two:
+    rules:
+      - {when: "report.outcome == 'ok'", stop: complete}
+      - {when: "state.?give_up.orValue(false)", stop: failed}
+      - {when: "report.outcome == 'error'", to: one}
+  three: {rules: [{when: "report.phase == 'three'", to: one}]}
+questions:
+  help: {ask: Help?, scope: string(state.iteration), about: [paper], options: {go: go on, stop: no}}
+gates:
+  g:
+    after: one
+    criteria: [{text: the note is empty, when: "state.note == ''"}]
+    forbidden: {three: the note comes first}
+effects:
+  always: {seen: "report.message + '/' + report.actor"}
+  start: {note: "'started'"}
+  ok: {log: "state.log + [step]", note: state.note + report.message}
+  one.ok: {copy: state.log}
+  error: {"*": report.stateUpdates}
+  redo: {phase: step}
+  override:
+    - {phase: report.next}
+    - {file: transcript.jsonl, append: "{'to': report.next, 'why': report.why, 'seq': report.seq}"}
+  answer.help: {asked: report.scope}
+  answer.help.go: {helped: report.why}
+  answer.help.stop: {}
+  stop: {status: "'over'", last: report.outcome}
+"""
+
+
+def workflow(text: str = DEFINITION, **parts: str) -> Workflow:
+    for old, new in parts.items():
+        text = text.replace(f"<{old}>", new)
+    return parse_workflow(text, "small.yaml")
+
+
+SMALL = workflow()
+STATE = {"phase": "one", "note": "n", "log": ["x"], "iteration": 3}
+
+
+def files(state: dict[str, Any] | str | None = None, **more: str) -> dict[str, str]:
+    text = state if isinstance(state, str) else json.dumps(STATE | (state or {}))
+    beside = {f"t/{name.replace('__', '/').replace('_', '.')}": text for name, text in more.items()}
+    return {"t/state.json": text, **beside}
+
+
+def everyone(lines: Any) -> frozenset[int]:
+    return frozenset(range(len(lines)))
+
+
+def steps_of(texts: dict[str, Any], of: Workflow = SMALL, run: str = "t", **options: Any) -> Steps:
+    return look(of, read_run(of, MemoryFiles(texts), run, root="r", **{"verify": everyone, **options}))
+
+
+def proposed(texts: dict[str, Any], act: Act, of: Workflow = SMALL, run: str = "t") -> Proposal:
+    return propose(steps_of(texts, of, run), act, NOW)
+
+
+def refused(texts: dict[str, Any], act: Act, of: Workflow = SMALL, run: str = "t") -> str:
+    with pytest.raises(Refused) as told:
+        proposed(texts, act, of, run)
+    return str(told.value)
+
+
+def report(step: str = "one", outcome: str = "ok", **more: Any) -> Act:
+    return Act("report", step, outcome, **{"actor": "me", "channel": "cli", **more})
+
+
+def written(proposal: Proposal, path: str = "t/state.json") -> Any:
+    text = next(edit.text for edit in proposal.edits if edit.path == path)
+    return json.loads(text)
+
+
+def after(texts: dict[str, Any], proposal: Proposal, run: str = "t") -> dict[str, Any]:
+    """The files once a proposal was written, its records stamped and chained by hand."""
+    path = f"{run}/.phasekeeper/journal.jsonl"
+    text = texts.get(path, "")
+    lines = [line for line in text.split("\n") if line.strip()]
+    seq = max((json.loads(line)["seq"] for line in lines), default=0)
+    for number, entry in enumerate(proposal.records):
+        said = {key: value for key, value in entry.items() if value != EMPTY_RECORD[key]}
+        last = number == len(proposal.records) - 1
+        named = [{"path": e.path, "digest": digest_of(e.text), "was": e.digest or ""} for e in proposal.edits]
+        prev = digest_of(lines[-1]) if lines else ""
+        made = {**said, "seq": seq + 1 + number, "at": AT, "prev": prev} | (
+            {"files": named} if last and named else {}
+        )
+        lines.append(json.dumps(made))
+    return {**texts, **{e.path: e.text for e in proposal.edits}, path: "".join(f"{line}\n" for line in lines)}
+
+
+def seen(steps: Steps) -> dict[str, Any]:
+    """An evaluation without the fingerprint of the files, which holds a line's very bytes."""
+    return {key: value for key, value in as_json(steps.evaluation).items() if key != "revision"}
+
+
+def told_truly(
+    texts: dict[str, Any], proposal: Proposal, of: Workflow = SMALL, run: str = "t", **options: Any
+) -> None:
+    cold = steps_of(after(texts, proposal, run), of, run, **options)
+    shown = {k: v for k, v in as_json(proposal.evaluation).items() if k != "revision"}
+    assert shown == seen(cold)
+
+
+# ---- the order of A.14 ------------------------------------------------------------------------
+
+
+def test_every_effect_sees_the_state_before_the_act() -> None:
+    state = written(proposed(files(), report(message="m")))
+    assert (state["log"], state["copy"]) == (["x", "one"], ["x"])
+    assert (state["note"], state["seen"]) == ("nm", "m/me")
+
+
+def test_a_rule_that_wins_after_the_effects_sets_its_values_and_moves_the_phase() -> None:
+    texts = files({"note": ""}, paper_md="# Paper\n")
+    proposal = proposed(texts, report())
+    state = written(proposal)
+    assert (state["phase"], state["passed"]) == ("two", "one")
+    assert state["at"] == "2026-01-02T03:04:05.678Z"
+    assert proposal.evaluation.current_phase == "two"
+    told_truly(texts, proposal)
+
+
+def test_a_gate_that_keeps_the_run_writes_neither_the_phase_nor_what_the_rule_sets() -> None:
+    texts = files(paper_md="# Paper\n")
+    proposal = proposed(texts, report())
+    assert written(proposal)["phase"] == "one" and "passed" not in written(proposal)
+    assert proposal.evaluation.suggestion.reason.startswith("gate g is failed")
+    told_truly(texts, proposal)
+
+
+def test_an_end_that_is_complete_has_effects_of_its_own() -> None:
+    proposal = proposed(files({"phase": "two", "note": ""}, paper_md="# P\n"), report("two"))
+    assert proposal.evaluation.status == "complete"
+    assert (written(proposal)["status"], written(proposal)["last"]) == ("over", "ok")
+
+
+def test_an_end_that_is_no_success_has_not() -> None:
+    texts = files({"phase": "two", "note": ""}, paper_md="# P\n")
+    proposal = proposed(texts, report("two", "error", data={"stateUpdates": {"give_up": True}}))
+    assert proposal.evaluation.status == "failed"
+    assert "status" not in written(proposal)
+    told_truly(texts, proposal)
+
+
+def test_a_way_back_moves_the_phase_too() -> None:
+    proposal = proposed(files({"phase": "two", "note": ""}, paper_md="# P\n"), report("two", "error"))
+    assert written(proposal)["phase"] == "one"
+
+
+def test_an_override_ends_in_the_phase_it_names_though_a_rule_would_lead_on() -> None:
+    texts = files({"phase": "two", "note": ""}, paper_md="# P\n")
+    proposal = proposed(texts, Act("override", "one", why="look again", actor="me", channel="terminal"))
+    assert written(proposal)["phase"] == proposal.evaluation.current_phase == "one"
+    told_truly(texts, proposal)
+
+
+def test_a_redo_ends_in_the_phase_it_names() -> None:
+    proposal = proposed(
+        files({"phase": "two", "note": ""}, paper_md="# P\n"), Act("redo", "one", why="again")
+    )
+    assert written(proposal)["phase"] == "one"
+    entry = proposal.records[-1]
+    assert [entry[key] for key in ("kind", "phase", "next", "why")] == ["transition", "two", "one", "again"]
+
+
+def test_a_start_leads_only_into_the_step_that_is_started() -> None:
+    texts = after(texts := files({"note": ""}), proposed(texts, report()))
+    texts["t/paper.md"] = "# P\n"
+    assert steps_of(texts).evaluation.suggestion.suggested_next == "two"
+    stays, goes = proposed(texts, Act("start", "one")), proposed(texts, Act("start", "two"))
+    assert (written(stays)["phase"], written(goes)["phase"]) == ("one", "two")
+    assert goes.records[-1]["kind"] == "start" and goes.records[-1]["phase"] == "two"
+
+
+# ---- records ----------------------------------------------------------------------------------
+
+
+def test_a_record_says_who_where_and_in_which_iteration() -> None:
+    entry = proposed(files(), report(message="m", next="two", manual_criteria=("looks right",))).records[-1]
+    assert {key: value for key, value in entry.items() if value != EMPTY_RECORD[key]} == {
+        "kind": "report", "phase": "one", "outcome": "ok", "next": "two", "message": "m", "iteration": 3,
+        "manual_criteria": ["looks right"], "actor": "me", "channel": "cli",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("iteration", [True, "3", 2.5])
+def test_an_iteration_that_is_no_whole_number_is_none(iteration: object) -> None:
+    assert proposed(files({"iteration": iteration}), report()).records[-1]["iteration"] == 0
+
+
+def test_the_override_lists_what_was_shut_and_what_was_missing() -> None:
+    act = Act("override", "two", why="no time", actor="me", channel="terminal")
+    texts = files()
+    proposal = proposed(texts, act)
+    entry = proposal.records[-1]
+    assert (entry["phase"], entry["next"], entry["gates"], entry["phases"]) == ("one", "two", ["g"], ["one"])
+    told_truly(texts, proposal)
+
+
+def test_an_answer_is_bound_to_its_scope_and_to_what_it_is_about() -> None:
+    texts = files(paper_md="# Paper\n")
+    texts = after(texts, proposed(texts, report(outcome="error")))
+    proposal = proposed(texts, Act("answer", question="help:3", option="go", why="because"))
+    entry = proposal.records[-1]
+    assert (entry["question"], entry["scope"], entry["option"], entry["why"]) == (
+        "help",
+        "3",
+        "go",
+        "because",
+    )
+    assert entry["about"] == steps_of(texts).sight.substance(("paper",)) != ""
+    assert (written(proposal)["asked"], written(proposal)["helped"]) == ("3", "because")
+    told_truly(texts, proposal)
+
+
+def test_accepting_a_changed_definition_names_the_one_accepted() -> None:
+    start = json.dumps({"seq": 1, "kind": "start", "workflow": "small", "definition": "another"})
+    texts = {**files(), JOURNAL: f"{start}\n"}
+    proposal = proposed(texts, Act("answer", question="definition", option="accept", why="I read it"))
+    assert proposal.records[-1]["about"] == steps_of(texts).sight.snapshot.definition
+    assert not any(question.id == "definition" for question in proposal.evaluation.questions)
+    told_truly(texts, proposal)
+
+
+def test_a_question_that_an_agent_raised_is_answered_by_its_number() -> None:
+    raised = json.dumps({"seq": 7, "kind": "question", "message": "Which?"})
+    proposal = proposed(
+        {**files(), JOURNAL: f"{raised}\n"}, Act("answer", question="raised:7", option="stop", why="no")
+    )
+    entry = proposal.records[-1]
+    assert (entry["question"], entry["scope"], entry["about"]) == ("raised:7", "", "")
+    assert proposal.evaluation.status == "blocked"
+
+
+def test_report_files_are_recorded_before_the_act() -> None:
+    texts = files({"note": ""}, paper_md="# P\n", reports__one_md="# One\n\n**Result**: error\n")
+    steps = steps_of(texts)
+    assert steps.evaluation.suggestion.kind == "escalate"
+    proposal = propose(steps, Act("answer", question="help:3", option="go", why="w"), NOW)
+    assert [(entry["kind"], entry["path"]) for entry in proposal.records] == [
+        ("report", "t/reports/one.md"), ("answer", ""),
+    ]  # fmt: skip
+    told_truly(texts, proposal)
+
+
+def test_effects_know_the_number_that_the_record_will_have() -> None:
+    old = [json.dumps({"seq": 41, "kind": "start"})]
+    old.append(json.dumps({"seq": 44, "kind": "transition", "prev": digest_of(old[0])}))
+    texts = {**files(), JOURNAL: "\n".join(old)}
+    proposal = proposed(texts, Act("override", "two", why="w"))
+    line = next(edit.text for edit in proposal.edits if edit.path == "t/transcript.jsonl")
+    assert json.loads(line) == {"to": "two", "why": "w", "seq": 45}
+
+
+# ---- refusals ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        (report("three"), "three may not be reported now: the note comes first (gate g); it is the turn"),
+        (report("two"), "two may not be reported now: phases are not skipped; it is the turn of one"),
+        (report("tow"), "small has no phase or action 'tow'; did you mean 'two'?"),
+        (report(outcome="fine"), "a report of one says one of ok, error, not 'fine'"),
+        (report(next="thre"), "unknown phase 'thre'; did you mean 'three'?"),
+        (report(tasks=("01",)), "'01' is no task: the run has no plan that can be read"),
+        (Act("answer", question="hlep", option="go", why="w"), "the question 'hlep' is not open"),
+        (Act("override", "thre", why="w"), "unknown phase 'thre'; did you mean 'three'?"),
+        (Act("override", "three", why="w"), "no rule leads from one to three, not even by way of others"),
+        (Act("override", "two", why=" \n"), "a decision needs a reason"),
+        (Act("redo", "nought"), "unknown phase 'nought'"),
+        (Act("redo", "three"), "three is ahead of one; what was not done cannot be done again"),
+        (report(message="\udc80"), "what is said cannot be kept as text: "),
+        (report(message="x" * 100_001), "the record has "),
+        (report(data={"a": float("nan")}), "the data of the report cannot be used: "),
+        (report(data={"a": object()}), "the data of the report cannot be used: "),
+        (report("one", "error", data={"stateUpdates": 1}), "t/state.json cannot be changed: what is merged in"),
+        (report(data={"a": [2**63]}), "the data of the report cannot be used: 9223372036854775808 is too large"),
+        (report(data={"a": "\udc80"}), "the data of the report cannot be used: "),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_with_its_reason(act: Act, said: str) -> None:
+    assert refused(files(), act).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("option", "why", "said"),
+    [
+        ("og", "w", "help:3 has no option 'og'; its options are go, stop"),
+        ("", "w", "help:3 has no option ''; its options are go, stop"),
+        ("go", "", "a decision needs a reason"),
+        ("go", " \t", "a decision needs a reason"),
+    ],
+)
+def test_an_answer_needs_an_option_and_a_reason(option: str, why: str, said: str) -> None:
+    texts = after(texts := files(), proposed(texts, report(outcome="error")))
+    assert refused(texts, Act("answer", question="help:3", option=option, why=why)) == said
+
+
+def test_while_a_person_decides_nothing_is_reported() -> None:
+    texts = after(texts := files(), proposed(texts, report(outcome="error")))
+    assert refused(texts, report()).startswith("one may not be reported now: a person decides first")
+
+
+def test_a_run_that_ended_badly_takes_no_report() -> None:
+    said = refused(files({"phase": "two", "give_up": True}, paper_md="# P\n"), report("two"))
+    assert said.startswith("two may not be reported now: the run is failed")
+
+
+@pytest.mark.parametrize("state", ["", "{", "[]", '{"phase": "nowhere"}'])
+def test_a_state_that_cannot_be_judged_takes_nothing(state: str) -> None:
+    assert "may not be reported now: the run is invalid" in refused(files(state), report())
+    assert refused(files(state), Act("override", "two", why="w")).startswith("nothing can be overridden: ")
+
+
+def test_a_redo_mends_a_phase_that_is_unknown_and_no_file_that_is_broken() -> None:
+    assert written(proposed(files({"phase": "nowhere"}), Act("redo", "one")))["phase"] == "one"
+    assert refused(files("{"), Act("redo", "one")) == "the run has no state file that could be changed"
+
+
+def test_a_broken_journal_takes_nothing() -> None:
+    said = refused({**files(), JOURNAL: '{"kind": "odd"}\n{}\n'}, Act("redo", "one"))
+    assert said.startswith("nothing can be recorded: the journal cannot be trusted")
+
+
+def test_a_question_without_options_is_answered_in_words() -> None:
+    of = workflow(
+        DEFINITION.replace(
+            "{when: \"report.outcome == 'error'\", ask: help}", "{wait: person, because: Which way?}"
+        )
+    )
+    asked = steps_of(files(), of).evaluation.questions[0]
+    act = Act("answer", question=asked.id, why="to the left")
+    assert proposed(files(), act, of).records[-1]["question"] == asked.id
+    assert refused(files(), act._replace(option="x"), of).endswith("it is answered in words")
+
+
+def test_a_workflow_without_redo_says_that_its_files_decide() -> None:
+    of = workflow(DEFINITION.replace("  redo: {phase: step}\n", ""))
+    assert "its files decide" in refused(files(), Act("redo", "one"), of)
+    own = workflow(DEFINITION.replace("  redo: {phase: step}\n", "  one.redo: {again: step}\n"))
+    assert written(proposed(files(), Act("redo", "one"), own))["again"] == "one"
+
+
+# ---- values -----------------------------------------------------------------------------------
+
+
+def with_ok(effect: str, **more: str) -> Workflow:
+    """The small workflow with another effect of `ok`."""
+    start = DEFINITION.index("  ok: {")
+    end = DEFINITION.index("  error:")
+    return workflow(DEFINITION[:start] + f"  ok: {effect}\n" + DEFINITION[end:])
+
+
+def test_updates_with_dotted_keys_land_at_their_paths() -> None:
+    """Seed 003: `stateUpdates` name places deep in the state by keys with dots."""
+    updates = {"diagnosis.context": {"status": "done", "gone": None}, "plain": {"kept": False}}
+    texts = files({"diagnosis": {"context": {"old": 1, "gone": 2}, "memory": 3}, "plain": {"other": 4}})
+    state = written(proposed(texts, report(outcome="error", data={"stateUpdates": updates})))
+    assert state["diagnosis"] == {"context": {"old": 1, "gone": None, "status": "done"}, "memory": 3}
+    assert state["plain"] == {"other": 4, "kept": False}
+
+
+def test_a_report_without_updates_changes_nothing_by_them() -> None:
+    state = written(proposed(files(), report(outcome="error")))
+    assert state == STATE | {"seen": "/me"}
+
+
+def test_maps_are_written_in_the_order_of_their_expression() -> None:
+    of = with_ok("""{entry: "{'z': 1, \\"b\\": {'q': 1, 'a': 2}, 'a': now, 'more': report.data}"}""")
+    entry = written(proposed(files(), report(data={"y": None, "c": [True, 1.5]}), of))["entry"]
+    assert list(entry) == ["z", "b", "a", "more"] and list(entry["b"]) == ["q", "a"]
+    assert (entry["a"], entry["more"]) == (AT.replace("678", "678000"), {"c": [True, 1.5], "y": None})
+
+
+def test_a_value_that_json_does_not_have_is_refused() -> None:
+    assert "which JSON does not have" in refused(files(), report(), with_ok("{kind: type(1)}"))
+
+
+def test_a_value_that_would_nest_too_deep_is_refused() -> None:
+    deep: Any = 1
+    for _ in range(190):
+        deep = {"a": deep}
+    said = refused(
+        files(), report(data={"d": deep}), with_ok("{" + ".".join("abcdefghijklmn") + ": report.data.d}")
+    )
+    assert said.startswith("t/state.json cannot be changed: nested more than")
+
+
+def test_an_effect_without_a_value_is_refused_and_names_it() -> None:
+    assert refused(files(), report(), with_ok("{x: state.nothing.at_all}")).startswith(
+        "the effect 'state.nothing.at_all' has no value: "
+    )
+
+
+def test_a_place_that_cannot_be_told_is_refused() -> None:
+    said = refused(files(), report(), with_ok("""{"a.{state.nothing}.b": "1"}"""))
+    assert said.startswith("the place 'a.{state.nothing}.b' of an effect cannot be told: ")
+
+
+def test_a_place_is_told_from_the_step() -> None:
+    assert written(proposed(files(), report(), with_ok("""{"actors.{step}.status": "'done'"}""")))[
+        "actors"
+    ] == {"one": {"status": "done"}}
+
+
+def test_the_bytes_around_a_change_stay_as_they_were() -> None:
+    text = '{ "phase":"one",\r\n\t"odd" : [1.0,  2],\r\n\t"note": "" }\r\n'
+    changed = proposed(files(text), report(), with_ok("{note: \"'new'\"}")).edits[0].text
+    assert changed.replace('"new"', '""').replace(',\r\n\t"seen": "/me"', "") == text
+
+
+# ---- files ------------------------------------------------------------------------------------
+
+
+def test_a_line_is_appended_behind_what_is_there() -> None:
+    of = with_ok("[{file: log.txt, append: report.message}, {file: log.txt, append: \"{'n': 1}\"}]")
+    for before, text in ((None, "m\n"), ("a\n", "a\nm\n"), ("a", "a\nm\n")):
+        texts = files() if before is None else files(log_txt=before)
+        edit = next(e for e in proposed(texts, report(message="m"), of).edits if e.path == "t/log.txt")
+        assert edit.text == f'{text}{{"n": 1}}\n'
+        assert edit.digest == (None if before is None else digest_of(before))
+
+
+def test_a_file_is_created_once() -> None:
+    of = with_ok('{file: "made/{step}.json", create: "{\'a\': 1}"}')
+    edit = next(e for e in proposed(files(), report(), of).edits if e.path == "t/made/one.json")
+    assert (edit.digest, edit.text) == (None, '{\n  "a": 1\n}\n')
+    for same in (edit.text, '{"a":1}'):
+        again = proposed(files(made__one_json=same), report(), of)
+        assert [e.path for e in again.edits] == ["t/state.json"]
+    assert refused(files(made__one_json='{"a": 2}'), report(), of) == (
+        "t/made/one.json exists with other content; it is not overwritten"
+    )
+    assert "exists with other content" in refused(files(made__one_json="{"), report(), of)
+
+
+def test_a_file_is_replaced_whatever_it_held() -> None:
+    of = with_ok("{file: out.md, replace: report.message}")
+    for before in ("old", b"\xff"):
+        edits = proposed({**files(), "t/out.md": before}, report(message="new"), of).edits
+        assert [(e.path, e.digest, e.text) for e in edits if e.path == "t/out.md"] == [
+            ("t/out.md", digest_of(before), "new")
+        ]
+
+
+@pytest.mark.parametrize("verb", ["append", "create"])
+def test_a_file_that_cannot_be_read_is_not_overwritten(verb: str) -> None:
+    said = refused(
+        {**files(), "t/out.md": b"\xff"}, report(), with_ok(f"{{file: out.md, {verb}: report.message}}")
+    )
+    assert said == "t/out.md exists and cannot be read; it is not overwritten"
+
+
+@pytest.mark.parametrize("path", ["../../x", "{report.message}", "/", ".", "a\\b"])
+def test_no_file_is_written_out_of_the_root_or_in_place_of_the_run(path: str) -> None:
+    said = refused(files(), report(message="../.."), with_ok(f"{{file: '{path}', append: step}}"))
+    assert said.endswith("is no file below the root and is not written")
+
+
+def test_a_number_that_json_does_not_have_is_not_appended() -> None:
+    assert "cannot be changed" in refused(files(), report(), with_ok("{file: a.txt, append: 1.0 / 0.0}"))
+
+
+# ---- plans ------------------------------------------------------------------------------------
+
+PLAN = """# Feature - Master Plan
+
+**Status**: [~] In Progress
+
+## Phase 1: First (1h)
+
+| Order | Task ID | File | Description | Type | Status |
+|---|---|---|---|---|---|
+| 1 | f-01 | `01-a.md` | Do it | impl | [ ] |
+| 2 | f-02 | `02-b.md` | Do more | impl | [ ] |
+
+## Phase 2: Second (1h)
+
+| Order | Task ID | File | Description | Type | Status |
+|---|---|---|---|---|---|
+| 3 | f-03 | `03-c.md` | Do the rest | impl | [ ] |
+"""
+PLANNED = """\
+workflow: planned
+runs: {at: [t], marker: {file: PLAN.md}}
+artifacts: {plan: {paths: [PLAN.md], kind: master-plan}}
+phase: [{is: work}]
+values: {todo: "tasks({'stage': '1', 'done': false})"}
+phases:
+  work:
+    tasks: todo
+    rules: [{when: plan.done == plan.total, stop: complete}, {when: "report.phase == 'work'", act: tidy}]
+actions: {tidy: {}}
+effects:
+  work.ok: {plan: "check_tasks('1')"}
+  work.error: {file: todo.json, create: "{'ids': todo.map(t, t.id)}"}
+  tidy.ok: {note: "1"}
+"""
+TASKS = {"t/PLAN.md": PLAN, "t/01-a.md": "# a\n", "t/02-b.md": "# b\n", "t/03-c.md": "# c\n"}
+
+
+def test_tasks_are_recorded_by_their_ids_and_with_their_stage() -> None:
+    of = workflow(PLANNED)
+    one = proposed(TASKS, report("work", "error", tasks=("01",)), of).records[-1]
+    assert (one["task"], one["tasks"], one["stage"]) == ("f-01", ["f-01"], "1")
+    both = proposed(TASKS, report("work", "error", tasks=("02", "f-01")), of).records[-1]
+    assert (both["task"], both["tasks"], both["stage"]) == ("", ["f-02", "f-01"], "1")
+    staged = proposed(TASKS, report("work", "error", stage="2"), of).records[-1]
+    assert (staged["tasks"], staged["stage"]) == ([], "2")
+
+
+def test_tasks_and_stages_that_are_not_in_the_plan_are_refused() -> None:
+    of = workflow(PLANNED)
+    assert refused(TASKS, report("work", tasks=("f-0l",)), of).startswith(
+        "'f-0l' is no task of the plan; did you mean"
+    )
+    assert refused(TASKS, report("work", stage="9"), of) == "the plan has no stage '9'; it has 1, 2"
+    mixed = "one report is of one stage, not of 1, 2"
+    assert refused(TASKS, report("work", tasks=("01", "03")), of) == mixed
+    assert refused(TASKS, report("work", tasks=("01",), stage="2"), of) == mixed
+
+
+def test_an_effect_changes_the_plan() -> None:
+    of = workflow(PLANNED)
+    proposal = proposed(TASKS, report("work"), of)
+    assert [edit.path for edit in proposal.edits] == ["t/PLAN.md"]
+    assert proposal.edits[0].text.count("[x]") == 2
+    told_truly(TASKS, proposal, of)
+
+
+def test_an_effect_reads_sets_of_tasks() -> None:
+    proposal = proposed(TASKS, report("work", "error"), workflow(PLANNED))
+    assert written(proposal, "t/todo.json") == {"ids": ["f-01", "f-02"]}
+
+
+def test_an_effect_on_a_plan_that_cannot_be_read_is_refused() -> None:
+    assert (
+        refused({"t/PLAN.md": "# None\n"}, report("work"), workflow(PLANNED))
+        == "t/PLAN.md is invalid; it cannot be changed"
+    )
+
+
+def test_an_action_is_reported_in_its_turn_and_needs_what_it_writes_to() -> None:
+    of = workflow(PLANNED)
+    texts = after(TASKS, proposed(TASKS, report("work", "error"), of))
+    assert refused(texts, report("tidy"), of) == "the run has no state file that could be changed"
+    assert proposed(texts, report("tidy", "error"), of).records[-1]["phase"] == "tidy"
+
+
+# ---- lists of files ---------------------------------------------------------------------------
+
+PARENT = DEFINITION.replace(
+    "state: {file: state.json,", "state: {file: state.json, include: {children: {at: '/c/{id}.json'}},"
+)
+
+
+def test_new_members_of_a_list_are_files_and_are_found_again() -> None:
+    of = workflow(
+        PARENT.replace(
+            "  ok: {", "  one.error: {include: children, create: \"[{'id': 'k', 'n': 1}]\"}\n  ok: {"
+        )
+    )
+    texts = files({"children": []})
+    proposal = proposed(texts, report(outcome="error"), of)
+    assert [edit.path for edit in proposal.edits] == ["t/state.json", "c/k.json"]
+    assert written(proposal)["children"] == ["k"] and written(proposal, "c/k.json") == {"id": "k", "n": 1}
+    told_truly(texts, proposal, of)
+    done = {**texts, **{edit.path: edit.text for edit in proposal.edits}}
+    again = proposed(done, report(outcome="error"), of)
+    assert again.edits == ()
+
+
+def test_no_new_members_make_no_list() -> None:
+    of = workflow(PARENT.replace("  ok: {", "  one.error: {include: children, create: '[]'}\n  ok: {"))
+    assert "children" not in written(proposed(files(), report(outcome="error"), of))
+
+
+# ---- the preview ------------------------------------------------------------------------------
+
+
+def test_a_decision_that_was_not_proven_stays_unproven() -> None:
+    start = json.dumps({"seq": 1, "kind": "start", "workflow": "small"})
+    forged = json.dumps(
+        {"seq": 2, "kind": "override", "phase": "one", "next": "two", "why": "w", "prev": digest_of(start)}
+    )
+    texts = {**files(), JOURNAL: f"{start}\n{forged}\n"}
+
+    def nobody(lines: Any) -> frozenset[int]:
+        return frozenset(i for i, line in enumerate(lines) if line != forged)
+
+    steps = steps_of(texts, verify=nobody)
+    proposal = propose(steps, report(), NOW)
+    assert [f.code for f in proposal.evaluation.findings if f.code == "decision-unverified"]
+    assert proposal.evaluation.current_phase == "one"
+    told_truly(texts, proposal, verify=nobody)
+
+
+def test_the_torn_end_of_a_journal_is_cut_before_more_is_added() -> None:
+    start = json.dumps({"seq": 1, "kind": "start", "workflow": "small"})
+    texts = {**files(), JOURNAL: f'{start}\n{{"seq": 2, "ki'}
+    proposal = proposed(texts, report())
+    assert not any(f.code.startswith("journal") for f in proposal.evaluation.findings)
+    assert proposal.evaluation.status == "active"
+
+
+def test_claims_stay_in_the_preview() -> None:
+    of, claim = workflow(PLANNED), Claim("f-01", "ann", "2999-01-01", 1)
+    proposal = propose(steps_of(TASKS, of, claims=(claim,)), report("work", "error"), NOW)
+    assert proposal.evaluation.claims == (claim,)
+
+
+BUILT_IN = {name: Library().workflow(name) for name in Library().names}
+# Plans are written by people; the other runs begin with the files of `new:`.
+BEGUN = {
+    "artifact-pipeline": None,
+    "phase-loop": None,
+    "skill-tuning": None,
+    "component-design": None,
+    "master-plan": {"MASTER_PLAN.md": PLAN, "01-a.md": "# a\n", "02-b.md": "# b\n", "03-c.md": "# c\n"},
+}
+
+
+def begun(name: str) -> dict[str, Any]:
+    new = BUILT_IN[name].new
+    return {f"t/{path}": text for path, text in (BEGUN[name] or (new.files if new else {})).items()}
+
+
+@pytest.mark.parametrize("name", BEGUN)
+@given(data=st.data())
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_the_preview_is_what_a_cold_look_at_the_written_files_says(name: str, data: st.DataObject) -> None:
+    of, run = BUILT_IN[name], "t"
+    texts = begun(name)
+    for _ in range(data.draw(st.integers(1, 6))):
+        steps = steps_of(texts, of, run)
+        act = data.draw(acts(steps))
+        try:
+            proposal = propose(steps, act, NOW)
+        except Refused:
+            continue
+        told_truly(texts, proposal, of, run)
+        texts = after(texts, proposal, run)
+        assert not any(f.code.startswith("journal") for f in proposal.evaluation.findings)
+
+
+@st.composite
+def acts(draw: st.DrawFn, steps: Steps) -> Act:
+    evaluation, of = steps.evaluation, steps.sight.workflow
+    suggestion = evaluation.suggestion
+    likely = [
+        name for name in (suggestion.suggested_next, suggestion.action, evaluation.current_phase) if name
+    ]
+    step = draw(st.sampled_from([*likely, *of.phases]))
+    phase = of.phases.get(step)
+    outcome = draw(st.sampled_from(phase.outcomes if phase else ("ok", "error")))
+    kind = draw(st.sampled_from(["report"] * 6 + ["answer"] * 3 + ["start", "override", "redo"]))
+    options = [(q.id, o.id) for q in evaluation.questions for o in q.options]
+    question, option = draw(st.sampled_from(options or [("none", "")]))
+    updates = draw(st.dictionaries(st.sampled_from(["a", "b.c", "b"]), st.integers(), max_size=2))
+    said = {"message": draw(st.text(max_size=5)), "why": "because", "actor": "me"}
+    data = {"stateUpdates": updates}
+    return Act(kind, step, outcome, question=question, option=option, data=data, **said)
