@@ -36,7 +36,7 @@ class Seen(NamedTuple):
 class Sight:
     """Facts of one run over some records. Facts are computed once; findings gather as they are."""
 
-    def __init__(self, workflow: Workflow, snapshot: Snapshot, records: Sequence[Record]):
+    def __init__(self, workflow: Workflow, snapshot: Snapshot, records: tuple[Record, ...]):
         self.workflow, self.snapshot, self.records = workflow, snapshot, records
         self.findings: list[Finding] = []
         self.trace: list[Seen] = []

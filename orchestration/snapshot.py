@@ -31,7 +31,8 @@ DEFINITION = "definition"
 WHOLE_PLAN = 500
 
 
-class Parts(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Parts:
     """What guards see of a plan; it lives as long as the parsed plan."""
 
     files: list[str]
@@ -122,7 +123,7 @@ class Snapshot:
             return Tasks()
         details = self.details
         return Tasks(
-            self.parts.index, self.parts.stages, lambda item: _details(details(plan.by_id[item["id"]]))
+            self.parts.index, self.parts.stages, lambda item: _details(details(plan.by_id[str(item["id"])]))
         )
 
     def details(self, task: Task) -> TaskFile:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -140,8 +142,8 @@ def test_lost_dependencies_and_circles_are_told_in_the_task_s_file() -> None:
     assert schedule.batches == (("t-03",),)
 
 
-def board(whole: Plan, **more: object) -> Board:
-    known: dict = {
+def board(whole: Plan, **more: Any) -> Board:
+    known: dict[str, Any] = {
         "path": "p/MASTER_PLAN.md", "plan": whole, "folder": "p", "schedule": Schedule(), "stage": "1",
         "phase": "4a", "agent": "coder", "reported": frozenset(), "skipped": frozenset(), "claims": {},
         "details": lambda one: TaskFile(files=("a.py",)), "known": frozenset(),
