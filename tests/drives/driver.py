@@ -117,6 +117,13 @@ class Drive:
         os.utime(target, ns=(self._newest_ns, self._newest_ns))
         return target
 
+    def time_passes(self, seconds: float = 3.0) -> None:
+        """Make every file older, so that what is written next is later beyond doubt."""
+        for path in self.root.rglob("*"):
+            if path.is_file():
+                moment = path.stat().st_mtime_ns - int(seconds * 1e9)
+                os.utime(path, ns=(moment, moment))
+
     def text(self, path: str) -> str:
         """A file's text, line ends and all."""
         return (self.root / path).read_bytes().decode()
@@ -126,8 +133,8 @@ class Drive:
         return json.loads((self.root / path).read_bytes().decode("utf-8-sig"))
 
     def files(self) -> dict[str, bytes]:
-        """Every file of the root with its bytes, locks aside."""
-        found = (path for path in sorted(self.root.rglob("*")) if path.is_file() and path.suffix != ".lock")
+        """Every file of the root with its bytes, but not the lock and the note of who held it last."""
+        found = (path for path in sorted(self.root.rglob("*")) if path.is_file() and path.stem != "lock")
         return {str(path.relative_to(self.root)): path.read_bytes() for path in found}
 
     # ---- how a run stands
