@@ -18,23 +18,29 @@ from ..orchestration.display import plain
 GIT_TIMEOUT_S = 5
 
 
-class NotConfirmed(Exception):
+class NotConfirmed(Exception):  # noqa: N818 - said to people as it is
     """No person confirmed; the text says what was missing."""
 
 
 def confirm(
     said: Iterable[str], name: str, source: IO[str] | None = None, target: IO[str] | None = None
 ) -> None:
-    """Show what is decided and have the run's name typed. Raises NotConfirmed without a terminal or on any other word."""
+    """Show what is decided and have the run's name typed.
+
+    Raises NotConfirmed without a terminal on both sides, at the end of the input, or on any other word.
+    """
     source, target = source or sys.stdin, target or sys.stderr
-    if not (source.isatty() and target.isatty()):
+    # A program without standard streams has None there.
+    if source is None or target is None or not (source.isatty() and target.isatty()):
         raise NotConfirmed("a decision is a person's: run this command on a terminal")
     for line in said:
         target.write(f"{plain(line, 400)}\n")
     target.write(f"Type {plain(name, 200)} to confirm: ")
     target.flush()
     typed = source.readline()
-    if not typed.endswith("\n") or typed.strip() != name:
+    if not typed.endswith("\n"):
+        raise NotConfirmed("nothing was decided: no name was typed")
+    if typed.strip() != name:
         raise NotConfirmed("nothing was decided: the name typed was another")
 
 

@@ -16,6 +16,7 @@ import shutil
 import stat
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -69,18 +70,28 @@ def make_key() -> Key:
     path = key_path()
     if key.secret is not None or path.exists():
         return key
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    secret = secrets.token_bytes(KEY_BYTES)
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-    except FileExistsError:
-        # Another process made it at the same moment.
-        return load_key()
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(secret)
-        file.flush()
-        os.fsync(file.fileno())
+        _make(path)
+    except OSError as error:
+        return Key(None, f"the key at {path} cannot be made: {(error.strerror or 'unknown error').lower()}")
     return load_key()
+
+
+def _make(path: Path) -> None:
+    """A new key. It gets its name once it is whole: of several made at one moment the first one stays, and
+    nobody sees half of it."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    made = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_bytes(KEY_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileExistsError):
+            os.link(made, path)
+    finally:
+        made.unlink()
 
 
 def _distrust(status: os.stat_result) -> str | None:

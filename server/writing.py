@@ -22,6 +22,7 @@ from .store_claims import release as release_task
 from .store_folder import StoreError
 from .terminal import Part, emit
 from .terminal import tell as complain
+from .upkeep import UPKEEP
 
 _CHANNEL = "terminal"
 
@@ -247,4 +248,5 @@ WRITING = {
     "redo": redo,
     "claim": claim,
     "release": release,
+    **UPKEEP,
 }

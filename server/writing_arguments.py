@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from .upkeep_arguments import add_upkeep
+
 Command = Callable[..., argparse.ArgumentParser]
 
 _DECISION = """\
@@ -36,6 +38,7 @@ def add_writing(commands: Any, command: Command) -> None:
     redo.add_argument("phase", metavar="PHASE", help="the phase, not a later one than the present")
     redo.add_argument("--reason", help="why")
     _claims(commands, command)
+    add_upkeep(commands, command)
 
 
 def _on_run(

@@ -1,0 +1,101 @@
+"""`phasekeeper repair`: mends a run's journal and interrupted writes, and says what it did."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+from ..orchestration.artifacts import Held
+from ..orchestration.display import plain
+from ..orchestration.documents import read_json
+from ..orchestration.files import File
+from ..orchestration.journal import Record
+from .commands import OK, REFUSED, print_json
+from .selection import PATH_LIMIT, Chosen, chosen
+from .store_folder import StoreError
+from .store_lines import Broken
+from .store_recovery import Mended
+from .store_repair import repair as repair_run
+from .terminal import Part, emit
+from .terminal import tell as complain
+
+_DID = {
+    "finished": "an interrupted write was finished",
+    "removed": "what a write that never counted had left was removed",
+    "cut": "a line that was cut off while it was written was cut away",
+    "conflict": "somebody else had changed it; the recorded text lies beside it",
+    "dropped": "lines that cannot be read were taken out; the whole journal was copied before",
+    "relinked": "its branches were linked together; all their records count",
+    "restored": "the last good text was put back; the broken one was copied before",
+}
+
+
+def repair(options: Namespace) -> int:
+    """`repair`: mend a run. Refused where lines would have to be taken out, or nothing good can be found."""
+    [run] = chosen(options).runs
+    try:
+        restore, missing = _restore(run) if options.restore else ({}, "")
+        mended = repair_run(
+            run.workspace.root, run.match.run, drop_bad_lines=options.drop_bad_lines, restore=restore
+        )
+    except StoreError as error:
+        hint = "; --drop-bad-lines takes such lines out and keeps a copy" if isinstance(error, Broken) else ""
+        complain([f"phasekeeper: {plain(str(error), 600)}{hint}"])
+        return REFUSED
+    if options.json:
+        print_json({"root": str(run.workspace.root), "run": run.match.run, "mended": _as_json(mended)})
+    else:
+        emit(_lines(mended))
+    complain([missing] if missing else [])
+    return REFUSED if missing else OK
+
+
+def _as_json(mended: tuple[Mended, ...]) -> list[dict[str, str | None]]:
+    return [{"path": each.path, "did": each.did, "kept": each.kept} for each in mended]
+
+
+def _lines(mended: tuple[Mended, ...]) -> Iterator[list[Part]]:
+    if not mended:
+        yield [Part("nothing is to be mended", "good")]
+    for each in mended:
+        kept = f" ({plain(each.kept, PATH_LIMIT)})" if each.kept else ""
+        yield [Part(plain(each.path, PATH_LIMIT), "run"), Part(f": {_DID.get(each.did, each.did)}{kept}")]
+
+
+def _restore(run: Chosen) -> tuple[dict[str, str], str]:
+    """({path: good text} for a broken state file, "") or ({}, why there is none)."""
+    snapshot = run.look().sight.snapshot
+    state = snapshot.state
+    if state is None or state.valid:
+        return {}, ""
+    recorded = _recorded(snapshot.records, state.path)
+    good = _good_copies(run, state)
+    ranked = [file for digest in recorded for file in good if file.digest == digest] or good
+    if ranked and ranked[0].text is not None:
+        return {state.path: ranked[0].text}, ""
+    where = plain(state.path, PATH_LIMIT)
+    return {}, f"phasekeeper: no good copy of {where} lies beside it; `git log -p` may know one"
+
+
+def _recorded(records: Sequence[Record], path: str) -> list[str]:
+    """The digests that the journal knows of a file, the newest first."""
+    files = [item for entry in reversed(records) for item in _items(entry["files"])]
+    return [str(item.get("digest")) for item in files if isinstance(item, dict) and item.get("path") == path]
+
+
+def _items(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _good_copies(run: Chosen, state: Held) -> list[File]:
+    """Files beside the state file whose names begin with its own and that hold a JSON object, newest first.
+
+    Those are backups, texts that a conflict left, and what an earlier repair copied aside.
+    """
+    files, place = run.workspace.files, PurePosixPath(state.path)
+    folder = "" if str(place.parent) == "." else str(place.parent)
+    names = [name for name in files.list(folder) if name != place.name and name.startswith(place.name)]
+    read = [files.read(str(place.parent / name)) for name in names]
+    good = [file for file in read if file.text and isinstance(read_json(file.text).data, dict)]
+    return sorted(good, key=lambda file: file.mtime_ns, reverse=True)

@@ -1,0 +1,88 @@
+"""A decision is confirmed by a person on a terminal who types the run's name, and by nothing else."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import pytest
+from phasekeeper.server.confirm import NotConfirmed, actor, confirm
+
+
+@contextmanager
+def terminal(typed: bytes) -> Iterator[tuple[IO[str], IO[str], int]]:
+    """(what a program reads from a terminal, what it writes to, the person's end); `typed` is typed first."""
+    person, device = pty.openpty()
+    os.write(person, typed)
+    with open(device, closefd=False) as source, open(device, "w", closefd=False) as target:
+        yield source, target, person
+    os.close(device)
+    os.close(person)
+
+
+def test_the_runs_name_typed_on_a_terminal_confirms() -> None:
+    with terminal(b"tasks/T1\n") as (source, target, person):
+        confirm(["move it to done", "reason: \x1b[31mred"], "tasks/T1", source, target)
+        shown = ""
+        while "to confirm: " not in shown:
+            shown += os.read(person, 4096).decode()
+    assert "move it to done" in shown and "Type tasks/T1 to confirm:" in shown
+    assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize("typed", [b"tasks/T2\n", b"\n", b"y\n", b"TASKS/T1\n"])
+def test_any_other_word_decides_nothing(typed: bytes) -> None:
+    with terminal(typed) as (source, target, _), pytest.raises(NotConfirmed, match="was another"):
+        confirm([], "tasks/T1", source, target)
+
+
+@pytest.mark.parametrize("typed", [b"\x04", b"tasks/T1\x04\x04"])
+def test_the_end_of_the_input_decides_nothing(typed: bytes) -> None:
+    with terminal(typed) as (source, target, _), pytest.raises(NotConfirmed, match="no name was typed"):
+        confirm([], "tasks/T1", source, target)
+
+
+def test_without_a_terminal_on_both_sides_nobody_is_asked() -> None:
+    with terminal(b"tasks/T1\n") as (source, target, _):
+        for reads, writes in ((source, io.StringIO()), (io.StringIO("tasks/T1\n"), target)):
+            with pytest.raises(NotConfirmed, match="run this command on a terminal"):
+                confirm([], "tasks/T1", reads, writes)
+
+
+def test_a_program_without_standard_streams_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(NotConfirmed, match="on a terminal"):
+        confirm([], "tasks/T1")
+
+
+def test_who_decides_is_gits_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = tmp_path / "gitconfig"
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_CONFIG_COUNT"):
+        monkeypatch.delenv(name, raising=False)
+    settings.write_text("[user]\nname = Ada\nemail = ada@example.org\n", encoding="utf-8")
+    assert actor(tmp_path) == "Ada <ada@example.org>"
+    settings.write_text("[user]\nname = Ada\n", encoding="utf-8")
+    assert actor(tmp_path) == "Ada"
+
+
+def test_without_git_it_is_the_systems_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("LOGNAME", "grace")
+    assert actor(tmp_path) == "grace"
+
+
+def test_a_user_without_a_name_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody() -> str:
+        raise KeyError("uid not found")
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("getpass.getuser", nobody)
+    assert actor(tmp_path) == "unknown"
