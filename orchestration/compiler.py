@@ -385,7 +385,8 @@ class Compiler:
     def _writes(self, group: Mapping[Text, Text]) -> Iterator[Write]:
         by_name = {str(key): value for key, value in group.items()}
         if "file" in by_name:
-            kind = next((verb for verb in ("create", "append", "replace") if by_name.keys() == {"file", verb}), None)
+            verbs = ("create", "append", "replace")
+            kind = next((verb for verb in verbs if by_name.keys() == {"file", verb}), None)
             if kind is None:
                 said = "a file is written by create, append or replace, and by nothing beside it"
                 self.reading.wrong(by_name["file"], said)

@@ -89,7 +89,7 @@ class Expression:
 
     @cached_property
     def plain(self) -> Plain | None:
-        """What the expression is, where it is so plain that its value needs no CEL; half of all guards are."""
+        """What the expression is, where it is so plain that its value needs no CEL: half of all guards."""
         match = _PLAIN.match(self.source)
         kind = self.language.facts.get(match[2], "") if match else ""
         if not match or not kind or self.language.is_set(match[2]):

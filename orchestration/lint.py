@@ -68,7 +68,7 @@ def _hidden_rules(workflow: Workflow) -> Iterator[Fault]:
 
 
 def _fallen_through(workflow: Workflow) -> Iterator[Fault]:
-    """A way forward without a guard, behind guarded ones: a guard whose evidence is missing falls through to it."""
+    """A way forward without a guard, behind guarded ones: a guard that cannot be told falls through to it."""
     for phase in workflow.phases.values():
         guarded = False
         for rule in phase.rules:

@@ -170,7 +170,7 @@ class StateFile:
 
 @dataclass(frozen=True, slots=True)
 class NewRun:
-    """How a run begins: its folder and the texts of its first files, with {name}, {title} and {now} in them."""
+    """How a run begins: its folder and its first files' texts, with {name}, {title} and {now} in them."""
 
     folder: str
     files: Mapping[str, str] = field(default_factory=dict)
@@ -180,7 +180,7 @@ class NewRun:
 class Write:
     """One write of an effect: `path` in the state file (or "*", or a plan artifact), or a whole `file`.
 
-    `create`, `append` and `replace` writes name a file, `include` a list of the state whose elements are files;
+    `create`, `append` and `replace` writes name a file, `include` a list of the state kept in files;
     the others a path.
     """
 

@@ -488,8 +488,10 @@ def test_a_finding_in_a_template_stands_at_its_expression():
 def test_a_way_forward_without_a_guard_behind_a_guarded_rule_is_warned_about(rule: str):
     body = BODY.replace('{when: "state.ok == false", ask: help}', f"{{{rule}}}")
     assert said("", body.replace("questions:", "otherwise: [{ask: help}]\nquestions:")) == [
-        "warning phases.one.rules[1] leads forward also when the guards before it could not be told: "
-        "give it a `when`",
+        (
+            "warning phases.one.rules[1] leads forward also when the guards before it could not be told: "
+            "give it a `when`"
+        ),
     ]
 
 

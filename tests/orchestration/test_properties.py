@@ -1,4 +1,4 @@
-"""What must hold for any files whatever: no exception, and no `complete` without every piece of its evidence."""
+"""What must hold for any files: no exception, and no `complete` without every piece of its evidence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
 from phasekeeper.orchestration.evaluate import look
 from phasekeeper.orchestration.evaluation import as_json
 from phasekeeper.orchestration.explain import explain
@@ -61,11 +60,25 @@ SESSION = {
     "type": "ContextComponentsDesignSessions",
     "status": "complete",
     "interactions": [
-        {"command": {"module": "Finalize", "timestamp": "2026-01-01T03:00:00Z"}, "result": {"status": "ok"}, "completed_at": "2026-01-01T03:00:00Z"}
+        {
+            "command": {"module": "Finalize", "timestamp": "2026-01-01T03:00:00Z"},
+            "result": {"status": "ok"},
+            "completed_at": "2026-01-01T03:00:00Z",
+        }
     ],
     "child_sessions": [
-        {"id": "a", "type": "ComponentDesignSessions", "status": "complete", "state": {"artifact_path": "docs/a.md"}},
-        {"id": "r", "type": "ComponentDesignReviewSessions", "status": "complete", "state": {"artifact_path": "docs/r.md"}},
+        {
+            "id": "a",
+            "type": "ComponentDesignSessions",
+            "status": "complete",
+            "state": {"artifact_path": "docs/a.md"},
+        },
+        {
+            "id": "r",
+            "type": "ComponentDesignReviewSessions",
+            "status": "complete",
+            "state": {"artifact_path": "docs/r.md"},
+        },
     ],
 }
 LOOP = {
@@ -97,7 +110,9 @@ COMPLETE: dict[str, tuple[str, dict[str, str], tuple[str, ...]]] = {
             "t/code/diff.patch": "--- a/x\n+++ b/x\n",
             "t/code/files/x": "x",
             "t/review/code-review.json": '{"ok": true}',
-            "t/eval/eval-report.json": '{"status": "completed", "overall_pass": true, "results": [{"step": "u", "status": "passed"}]}',
+            "t/eval/eval-report.json": (
+                '{"status": "completed", "overall_pass": true, "results": [{"step": "u", "status": "passed"}]}'
+            ),
             "t/accept/decision.json": '{"verdict": "accepted"}',
         },
         (
@@ -113,7 +128,12 @@ COMPLETE: dict[str, tuple[str, dict[str, str], tuple[str, ...]]] = {
     ),
     "skill-tuning": (
         "t",
-        {"t/state.json": '{"status": "completed", "quality_gate": "pass", "completed_actions": ["action-complete"], "target_skill": {}, "diagnosis": {}}'},
+        {
+            "t/state.json": (
+                '{"status": "completed", "quality_gate": "pass", "completed_actions": ["action-complete"], '
+                '"target_skill": {}, "diagnosis": {}}'
+            )
+        },
         ("t/state.json",),
     ),
     "master-plan": (
@@ -141,7 +161,9 @@ NAMES = sorted(COMPLETE)
 
 def looked(name: str, files: dict[str, str | bytes], run: str):
     """Evaluate a run, and everything that is made of its evaluation."""
-    snapshot = read_run(workflow(name), MemoryFiles(files), run, verify=lambda lines: frozenset(range(len(lines))))
+    snapshot = read_run(
+        workflow(name), MemoryFiles(files), run, verify=lambda lines: frozenset(range(len(lines)))
+    )
     steps = look(workflow(name), snapshot)
     json.dumps(as_json(steps.evaluation))
     explain(steps)
@@ -180,7 +202,9 @@ def _is_object(text: str) -> bool:
 @pytest.mark.parametrize("name", ["component-design", "phase-loop", "artifact-pipeline", "skill-tuning"])
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
-def test_no_run_is_complete_once_a_file_it_rests_on_is_missing_or_unreadable(name: str, data: st.DataObject) -> None:
+def test_no_run_is_complete_once_a_file_it_rests_on_is_missing_or_unreadable(
+    name: str, data: st.DataObject
+) -> None:
     run, files, essential = COMPLETE[name]
     changed: dict[str, str | bytes] = dict(files)
     path = data.draw(st.sampled_from(essential))
@@ -215,7 +239,9 @@ def test_no_plan_is_complete_once_a_task_or_a_record_is_gone(data: st.DataObject
         mark = data.draw(st.sampled_from(["[ ]", "[~]", "[-]", "[!]", "[?]", "done", ""]))
         changed["t/MASTER_PLAN.md"] = PLAN.replace("[x] |", f"{mark} |", 1)
     elif how == "plan":
-        changed["t/MASTER_PLAN.md"] = data.draw(st.sampled_from(["", "# Nothing\n", "| Task ID |\n|---|\n", b"\xff"]))
+        changed["t/MASTER_PLAN.md"] = data.draw(
+            st.sampled_from(["", "# Nothing\n", "| Task ID |\n|---|\n", b"\xff"])
+        )
     else:
         lines = files["t/.phasekeeper/journal.jsonl"].splitlines(keepends=True)
         gone = data.draw(st.integers(0, len(lines) - 1))
@@ -224,9 +250,18 @@ def test_no_plan_is_complete_once_a_task_or_a_record_is_gone(data: st.DataObject
 
 
 words = st.one_of(
-    st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(), st.text(max_size=8), st.sampled_from(["pass", "fail", "ok", "unknown", "complete", "done"])
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(),
+    st.text(max_size=8),
+    st.sampled_from(["pass", "fail", "ok", "unknown", "complete", "done"]),
 )
-values = st.recursive(words, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3), max_leaves=8)
+values = st.recursive(
+    words,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=8,
+)
 
 
 def _paths(value: Any, path: tuple = ()) -> list[tuple]:
@@ -264,7 +299,23 @@ def test_evaluation_never_raises_whatever_stands_in_a_value(name: str, data: st.
 
 
 record_values = st.fixed_dictionaries(
-    {"kind": st.sampled_from(["start", "report", "transition", "question", "answer", "override", "claim", "release", "violation", "relink", "odd"])},
+    {
+        "kind": st.sampled_from(
+            [
+                "start",
+                "report",
+                "transition",
+                "question",
+                "answer",
+                "override",
+                "claim",
+                "release",
+                "violation",
+                "relink",
+                "odd",
+            ]
+        )
+    },
     optional={
         "phase": st.sampled_from(["4a", "4b", "4c", "F1", "F2", "5a", "6", "test", "evaluate", ""]),
         "outcome": st.sampled_from(["ok", "pass", "fail", "error", "complete", "odd"]),
@@ -291,10 +342,23 @@ def test_evaluation_never_raises_on_any_journal(name: str, records: list[dict[st
     looked(name, {**files, f"{run}/.phasekeeper/journal.jsonl": chain(*records)}, run)
 
 
-@given(texts=st.dictionaries(st.sampled_from(["a.md", "b.md", "c.md"]), st.text(max_size=200) | st.sampled_from([
-    "## Phase Quality Gate: PASS\n**Phase**: 1\n", "**PHASE GATE STATUS**: FAIL\n", "## Failure Analysis\n**Phase**: 1\n",
-    "## Task Complete\n**Status**: Complete\n**Task File**: 01-a.md\n", "**PHASE GATE STATUS**: PASS | FAIL\n", "## Success Learnings\n",
-]), max_size=3))  # fmt: skip
+REPORTS = (
+    "## Phase Quality Gate: PASS\n**Phase**: 1\n",
+    "**PHASE GATE STATUS**: FAIL\n",
+    "## Failure Analysis\n**Phase**: 1\n",
+    "## Task Complete\n**Status**: Complete\n**Task File**: 01-a.md\n",
+    "**PHASE GATE STATUS**: PASS | FAIL\n",
+    "## Success Learnings\n",
+)
+
+
+@given(
+    texts=st.dictionaries(
+        st.sampled_from(["a.md", "b.md", "c.md"]),
+        st.text(max_size=200) | st.sampled_from(REPORTS),
+        max_size=3,
+    )
+)
 @settings(max_examples=60, deadline=None)
 def test_evaluation_never_raises_on_any_report_file(texts: dict[str, str]) -> None:
     run, files, _ = COMPLETE["master-plan"]
