@@ -148,6 +148,17 @@ def test_a_report_of_the_suggested_phase_moves_a_state_file_that_lags(drive: Dri
     assert _phase(drive) == "codegen"
 
 
+def test_another_spelling_of_a_phase_stays_until_the_phase_is_done(drive: Drive) -> None:
+    _started(drive)
+    for done in (_plan, _review_plan, _code):
+        done(drive)
+    drive.write(STATE, drive.text(STATE).replace('"phase": "review"', '"phase": "code_review"'))
+    drive.do("report", "T1", "review", "ok")
+    assert (_phase(drive), drive.phase("T1")) == ("code_review", "review")
+    _review_code(drive)
+    assert _phase(drive) == "test"
+
+
 # ---- back -------------------------------------------------------------------------------------
 
 
@@ -315,6 +326,7 @@ def test_an_override_goes_on_and_is_kept_in_transcript_and_history(drive: Drive)
     entry = drive.records(RUN)[-1]
     assert (entry["kind"], entry["gates"], entry["phases"]) == ("override", ["plan-review"], ["plan_review"])
     assert drive.evaluation("T1")["overridden"] is True
+    assert "the review is on paper" in drive.do("history", "T1").out
     # The work goes on from there; the review that is missing is not asked for again.
     _code(drive)
     assert _phase(drive) == "review"

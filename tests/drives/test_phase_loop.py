@@ -335,6 +335,7 @@ def test_an_override_moves_the_loop_and_stands_in_its_history(drive: Drive) -> N
     assert (entry["phase"], entry["action"], entry["result"], entry["details"]) == (
         "plan", "override", "verify", "done by hand",
     )  # fmt: skip
+    assert "done by hand" in drive.do("history", RUN).out
     _report(drive, "verify")
     assert _at(drive)[0] == "quality"
 
