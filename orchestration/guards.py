@@ -93,7 +93,7 @@ class Context:
             EVALUATION.reset(token)
 
     def _plain(self, plain: Plain) -> Outcome:
-        """The value of a fact, its denial, or whether it is a word: as CEL would give it, without asking CEL."""
+        """The value of a fact, its denial, or whether it is a word, without asking CEL."""
         outcome = self.known(plain.name)
         if outcome.error is not None:
             return Outcome(None, f"{plain.name}: {outcome.error}")

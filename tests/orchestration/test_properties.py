@@ -111,7 +111,7 @@ COMPLETE: dict[str, tuple[str, dict[str, str], tuple[str, ...]]] = {
             "t/code/files/x": "x",
             "t/review/code-review.json": '{"ok": true}',
             "t/eval/eval-report.json": (
-                '{"status": "completed", "overall_pass": true, "results": [{"step": "u", "status": "passed"}]}'
+                '{"status": "completed", "overall_pass": true, "results": [{"status": "passed"}]}'
             ),
             "t/accept/decision.json": '{"verdict": "accepted"}',
         },
