@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 import pytest
 from phasekeeper.orchestration.evaluate import Steps, completed, evaluate, look
+from phasekeeper.orchestration.evaluation import Progress
+from phasekeeper.orchestration.evaluation import as_json as as_data
 from phasekeeper.orchestration.explain import as_json, explain
 from phasekeeper.orchestration.files import Entry, File, MemoryFiles
 from phasekeeper.orchestration.findings import Problem
@@ -192,3 +194,64 @@ def test_a_part_that_cannot_be_read_is_missing_and_told(text: str | None, code: 
     lost = [{"id": name, "status": "missing"} for name in ("x", "..", "a/b")]
     assert taken.state and taken.state.data["parts"] == [*lost, True, {"id": "here"}, {"id": "7", "ok": 1}]
     assert [f.code for f in taken.findings] == ([code] if code else [])
+
+
+def test_without_a_phase_what_is_made_of_it_is_unknown() -> None:
+    used = workflow('progress: {done: "phase == \'one\' ? 1 : 0", total: "1"}\n')
+    assert looked(MemoryFiles(STATE), used).evaluation.progress == Progress(1, 1)
+    assert looked(MemoryFiles({"t/state.json": "{}"}), used).evaluation.progress is None
+
+
+def test_the_next_step_is_known_in_notes_only() -> None:
+    used = workflow(rules="[{when: next_step == 'done', to: done}]")
+    assert (
+        explain(looked(MemoryFiles(STATE), used))[-1].error
+        == "next_step: the next step is known in notes only"
+    )
+
+
+def test_many_files_that_are_missing_are_told_up_to_a_bound() -> None:
+    rows = "".join(f"| 1 | f-{n:02} | `{n:02}-a.md` | T | impl | [ ] |\n" for n in range(60))
+    used = Library().workflow("master-plan")
+    taken = snapshot(
+        MemoryFiles({"t/MASTER_PLAN.md": PLAN + rows + "| 1 | f-60 | | T | impl | [ ] |\n"}), used
+    )
+    first, again = evaluate(used, taken), evaluate(used, taken)
+    assert as_data(first) == as_data(again)
+    missing = [found.message for found in first.findings if found.code == "artifact-missing"]
+    assert len(missing) == 51
+    assert "and 11 more task files do not exist" in missing
+
+
+def test_files_named_without_a_state_file_are_missed_in_the_run() -> None:
+    used = parse_workflow(
+        "workflow: small\nruns: {at: [t], marker: {file: in.json}}\n"
+        "artifacts: {input: {paths: [in.json], kind: json}, out: {listed: input.files, kind: files}}\n"
+        "phase: [{is: one}]\nparameters: {speed: {default: 1.5, from: input.speed}}\n"
+        "phases: {one: {produces: [out], rules: [{when: valid.out, to: done}]}, done: {terminal: complete}}\n"
+    )
+    found = looked(MemoryFiles({"t/in.json": '{"files": ["a.md"], "speed": 2}'}), used).evaluation
+    assert [(f.path, f.message) for f in found.findings] == [("t", "out: a.md does not exist or is empty")]
+    assert found.parameters == {"speed": 2.0}
+
+
+def test_parsed_plans_and_folders_are_kept_between_snapshots() -> None:
+    used = Library().workflow("master-plan")
+    files = MemoryFiles(
+        {"t/MASTER_PLAN.md": PLAN + "| 1 | f-00 | `00-a.md` | T | impl | [ ] |\n", "t/00-a.md": "x"}
+    )
+    parsed: dict = {}
+    first = read_run(used, files, "t", parsed=parsed)
+    again = read_run(used, files, "t", parsed=parsed)
+    assert as_data(evaluate(used, first)) == as_data(evaluate(used, again))
+    assert first.parts is again.parts
+    assert first.looked.lacking("t", frozenset({"00-a.md"}), "some") == frozenset()
+    assert first.looked.lacking("t", frozenset({"01-a.md"}), "others") == frozenset({"01-a.md"})
+
+
+def test_the_same_warning_of_two_rules_is_told_once() -> None:
+    warning = "{when: state.ok == true, warn: odd, because: it is odd}"
+    found = looked(
+        MemoryFiles(STATE), workflow(rules=f"[{warning}, {warning}, {{wait: job, because: it works}}]")
+    )
+    assert [one.code for one in found.evaluation.findings] == ["odd"]

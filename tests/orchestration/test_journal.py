@@ -62,6 +62,11 @@ def test_lines_in_any_order_and_number_are_one_chain(order: list[int], again: li
     assert (journal.head, journal.forked, journal.problems) == (digest_of(chain[-1]), False, ())
 
 
+def test_blank_lines_are_passed_over_and_counted() -> None:
+    chain = lines(report("ok"), report("pass"))
+    assert read_journal(f"\n{chain[0]}\n\n \n{chain[1]}\n\n").lines == (1, 4)
+
+
 def test_line_ends_of_windows_do_not_break_the_chain() -> None:
     chain = lines(report("ok"), report("pass"))
     journal = read_journal("\r\n".join(chain) + "\r\n")
@@ -133,6 +138,32 @@ def test_of_two_heads_of_one_length_the_first_counts() -> None:
     one, other = lines(report("pass")), lines(report("ok"))
     assert said(read_journal(text(one, other))) == [("build", "pass")]
     assert said(read_journal(text(other, one))) == [("build", "ok")]
+
+
+def test_a_relink_takes_the_other_branch_in_just_before_itself() -> None:
+    shared = lines({"kind": "start"})
+    longer = lines(report("pass"), report("ok"), after=digest_of(shared[0]))
+    shorter = lines(report("pass", "check"), after=digest_of(shared[0]))
+    relink = {"kind": "relink", "about": f"{digest_of(shorter[0])},{digest_of(shorter[0])},0123456789abcdef"}
+    journal = read_journal(
+        text(shared, longer, shorter, lines(relink, report("fail"), after=digest_of(longer[1])))
+    )
+    assert said(journal)[1:] == [
+        ("build", "pass"),
+        ("build", "ok"),
+        ("check", "pass"),
+        ("", ""),
+        ("build", "fail"),
+    ]
+    assert (journal.forked, journal.problems) == (False, ())
+
+
+def test_a_commit_of_several_records_counts_whole_or_not_at_all() -> None:
+    chain = lines(report("ok"), {**report("pass"), "more": 1}, report("fail"))
+    assert len(read_journal(text(chain)).records) == 3
+    cut = read_journal(text(chain[:2]))
+    assert said(cut) == [("build", "ok")]
+    assert codes(cut) == [("journal-torn", 1)]
 
 
 def test_a_decision_without_proof_does_not_count() -> None:

@@ -119,6 +119,11 @@ def test_a_name_that_two_tasks_share_is_neither() -> None:
     assert resolve(whole, "u-03") == "u-03"
 
 
+def test_a_number_of_zeros_is_no_empty_name() -> None:
+    assert resolve(plan(task(0)), "00") == "t-00"
+    assert resolve(plan(task(0)), "") is None
+
+
 def test_of_two_rows_with_one_id_the_open_one_counts() -> None:
     assert not plan(task(1, "done"), task(1, "todo")).by_id["t-01"].done
     assert not plan(task(1, "todo"), task(1, "done")).by_id["t-01"].done
