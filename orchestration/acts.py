@@ -166,9 +166,8 @@ def _answered(steps: Steps, act: Act) -> Record:
     if question is None:
         raise Refused(f"the question {act.question!r} is not open{did_you_mean(act.question, list(asked))}")
     options = [option.id for option in question.options]
-    if act.option not in options and (options or act.option):
-        said = f"its options are {', '.join(options)}" if options else "it is answered in words"
-        raise Refused(f"{act.question} has no option {act.option!r}; {said}")
+    if options and act.option not in options:
+        raise Refused(f"{act.question} has no option {act.option!r}; its options are {', '.join(options)}")
     _need_reason(act)
     name, scope, about = _bound(steps, act.question)
     return _made(

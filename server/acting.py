@@ -1,7 +1,8 @@
-"""Acts on runs: each looks at the run afresh under its lock, asks the pure engine what to write, and commits it."""
+"""Acts on runs: each looks afresh under the run's lock, asks the engine what to write, and commits it."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -9,11 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..orchestration.discovery import Match
-from ..orchestration.effects import Act, Proposal, Refused, propose
+from ..orchestration.effects import Act, Refused, propose
 from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation
 from ..orchestration.findings import Edit
 from ..orchestration.journal import Record, record
+from ..orchestration.schedule import resolve
+from ..orchestration.snapshot import definition_digest
 from ..orchestration.workflow import Workflow
 from . import decide
 from .roots import UsageError
@@ -40,25 +43,43 @@ class Token(NamedTuple):
 
 
 def act(
-    workspace: Workspace, run: str, wanted: Act, *, signed: bool = False, token: Token | None = None
+    workspace: Workspace,
+    run: str,
+    wanted: Act,
+    *,
+    signed: bool = False,
+    token: Token | None = None,
+    revision: str | None = None,
 ) -> Done:
-    """Carry out an act on a run. Raises Refused, StoreError (Conflict among them) or UsageError; then nothing was written.
+    """Carry out an act on a run. Raises Refused, StoreError (Conflict among them) or UsageError; then nothing
+    was written.
 
-    `signed` is for decisions a person has just confirmed.
+    `signed` is for decisions a person has just confirmed; `revision` is that of what the person was shown, so
+    that nothing is decided about what was put in its place meanwhile.
     """
     root = workspace.root
-    seen: list[Proposal] = []
+    sign = _signer(root, run) if signed else None
 
     def writes(held: Held) -> Writes:
-        fresh = Workspace(root, parsed=workspace.parsed)
-        steps = fresh.look(_match(fresh, run))
+        steps = _fresh(workspace, run)
+        if revision is not None and steps.evaluation.revision != revision:
+            raise Refused(f"{run} was changed meanwhile; nothing was decided. Look again and repeat it")
         _check_claims(held, steps, wanted, token)
-        seen.append(propose(steps, wanted, datetime.fromisoformat(held.at)))
-        return Writes([_plain(entry) for entry in seen[0].records], seen[0].edits)
+        proposal = propose(steps, wanted, datetime.fromisoformat(held.at))
+        return Writes([_plain(entry) for entry in proposal.records], proposal.edits)
 
-    done = committed(root, run, writes, sign=_signer(root, run) if signed else None)
+    done = committed(root, run, writes, sign=sign)
     after = Workspace(root, parsed=workspace.parsed)
     return Done(done, after.evaluate(_match(after, run)))
+
+
+def _fresh(workspace: Workspace, run: str) -> Steps:
+    """The run as it is on disk now. Raises Refused where nobody can say by which workflow to judge it."""
+    fresh = Workspace(workspace.root, parsed=workspace.parsed)
+    match = _match(fresh, run)
+    if match.rivals:
+        raise Refused(f"nothing can be recorded: {match.findings()[0].message}")
+    return fresh.look(match)
 
 
 def _plain(entry: Record) -> Record:
@@ -75,14 +96,13 @@ def _match(workspace: Workspace, run: str) -> Match:
 
 def _check_claims(held: Held, steps: Steps, wanted: Act, token: Token | None) -> None:
     """A report of a task that somebody claimed is that one's to make, with the claim's token."""
-    if wanted.kind != "report":
-        return
-    from ..orchestration.schedule import resolve
-
     plan = steps.sight.snapshot.plan
-    ids = [found for name in wanted.tasks if plan and (found := resolve(plan, name))]
+    named = (resolve(plan, name) for name in wanted.tasks) if plan and wanted.kind == "report" else ()
+    tasks = [task for task in named if task]
+    if token and not tasks:
+        raise Refused("a token belongs to a claimed task, and the report names none")
     claims = {claim.task: claim for claim in steps.evaluation.claims}
-    for task in ids:
+    for task in tasks:
         if token:
             check_token(held.root, held.run, task, token.actor, token.seq, held.at)
         elif task in claims and claims[task].actor != wanted.actor:
@@ -127,8 +147,6 @@ def start(workspace: Workspace, workflow: Workflow, name: str, title: str, actor
 
 def _filled(path: str, text: str, name: str, title: str) -> str:
     """A first file: {name}, {title} and {now} are filled in, escaped where the file is JSON."""
-    import json
-
     values = {
         "{name}": name,
         "{title}": title or name,
@@ -140,7 +158,5 @@ def _filled(path: str, text: str, name: str, title: str) -> str:
 
 
 def _definition(workspace: Workspace, workflow: Workflow) -> str:
-    from ..orchestration.snapshot import definition_digest
-
     parameters: Mapping[str, Any] = workspace.config.of(workflow.name)
     return definition_digest(workflow, parameters)

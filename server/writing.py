@@ -67,11 +67,13 @@ def start(options: Namespace) -> int:
 def report(options: Namespace) -> int:
     """`report`: what one phase's work came to."""
     _, run = _run(options)
+    if options.token is not None and not options.who:
+        raise UsageError("--token is the one of a claim: say with --as whose")
     token = acting.Token(options.who, options.token) if options.token is not None else None
     wanted = Act(
         kind="report", step=options.step, outcome=options.outcome, stage=options.stage or "",
-        tasks=tuple(options.task or options.failed or ()), next=options.next or "", message=options.summary or "",
-        data=_data(options.data), manual_criteria=tuple(options.manual or ()),
+        tasks=tuple(options.task or options.failed or ()), next=options.next or "",
+        message=options.summary or "", data=_data(options.data), manual_criteria=tuple(options.manual or ()),
         actor=options.who or actor(run.workspace.root), channel="cli",
     )  # fmt: skip
     return _acted(options, run, wanted, f"recorded: {options.step} {options.outcome}", token)
@@ -83,14 +85,21 @@ def _acted(
     wanted: Act,
     said: str,
     token: acting.Token | None = None,
-    signed: bool = False,
+    confirmed: Evaluation | None = None,
 ) -> int:
+    """Carry out an act; `confirmed` is what a person saw who has just decided."""
+    revision = confirmed.revision if confirmed else None
     try:
-        done = acting.act(run.workspace, run.match.run, wanted, signed=signed, token=token)
+        done = acting.act(
+            run.workspace, run.match.run, wanted, signed=confirmed is not None, token=token, revision=revision
+        )
     except (Refused, StoreError) as error:
         return _refused(error)
     for mended in done.committed.mended:
-        complain([f"phasekeeper: {plain(mended.path)}: {mended.what}"])
+        kept = f", kept as {plain(mended.kept)}" if mended.kept else ""
+        complain([f"phasekeeper: {plain(mended.path)}: left by an interrupted write, {mended.did}{kept}"])
+    for unfinished in done.committed.unfinished:
+        complain([f"phasekeeper: {plain(unfinished.path)}: {plain(unfinished.why, 400)}"])
     return _shown(options, done.evaluation, said)
 
 
@@ -126,6 +135,8 @@ def approve(options: Namespace) -> int:
     if len(asked) != 1:
         names = ", ".join(question.id for question in asked or evaluation.questions) or "none is open"
         raise UsageError(f"name the question to approve: {names}")
+    if not asked[0].options:
+        raise UsageError(f"{asked[0].id} has no options: `phasekeeper answer` takes the answer in words")
     return _answered(options, run, asked[0].id, asked[0].options[0].id)
 
 
@@ -153,7 +164,7 @@ def _answered(options: Namespace, run: Chosen, question_id: str, option_id: str)
         )
     said = [f"{run.name}: {question.question}", f"answer: {option_id} ({option.text if option else ''})"]
     wanted = Act(kind="answer", question=question_id, option=option_id, why=_reason(options))
-    return _decided(options, run, wanted, said, f"answered: {question_id} {option_id}")
+    return _decided(options, run, evaluation, wanted, said, f"answered: {question_id} {option_id}")
 
 
 def override(options: Namespace) -> int:
@@ -163,7 +174,7 @@ def override(options: Namespace) -> int:
     shut = [f"gate {gate.id} is {gate.status}: {gate.title}" for gate in evaluation.gates if gate.shut]
     said = [f"{run.name} is in {evaluation.current_phase}; move it to {options.to}", *shut]
     wanted = Act(kind="override", step=options.to, why=_reason(options))
-    return _decided(options, run, wanted, said, f"overridden: now in {options.to}")
+    return _decided(options, run, evaluation, wanted, said, f"overridden: now in {options.to}")
 
 
 def redo(options: Namespace) -> int:
@@ -185,14 +196,16 @@ def _reason(options: Namespace) -> str:
     return options.reason.strip()
 
 
-def _decided(options: Namespace, run: Chosen, wanted: Act, said: list[str], done: str) -> int:
+def _decided(
+    options: Namespace, run: Chosen, shown: Evaluation, wanted: Act, said: list[str], done: str
+) -> int:
     """Have a person confirm, then sign and record."""
     try:
         confirm([*said, f"reason: {wanted.why}"], run.name)
     except NotConfirmed as error:
         return _refused(error)
     wanted = wanted._replace(actor=actor(run.workspace.root), channel=_CHANNEL)
-    return _acted(options, run, wanted, done, signed=True)
+    return _acted(options, run, wanted, done, confirmed=shown)
 
 
 # ---- claims, history, repair ------------------------------------------------------------------
@@ -215,6 +228,8 @@ def claim(options: Namespace) -> int:
         made = claim_task(run.workspace.root, run.match.run, task, options.who, options.ttl)
     except StoreError as error:
         return _refused(error)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     if options.json:
         print_json({"run": run.match.run, **made._asdict()})
     else:

@@ -1,0 +1,263 @@
+"""Acts on disk: looked at afresh under the lock, all or nothing, claims kept, decisions signed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from phasekeeper.orchestration.effects import Act, Refused
+from phasekeeper.orchestration.evaluation import as_json
+from phasekeeper.server import acting, decide
+from phasekeeper.server.acting import Token, act
+from phasekeeper.server.roots import UsageError
+from phasekeeper.server.store import Conflict
+from phasekeeper.server.store_claims import claim, release
+from phasekeeper.server.store_folder import StoreError
+from phasekeeper.server.workspace import Workspace
+
+PLAN = """# Feature - Master Plan
+
+**Status**: [~] In Progress
+
+## Phase 1: First (1h)
+
+| Order | Task ID | File | Description | Type | Status |
+|---|---|---|---|---|---|
+| 1 | f-01 | `01-a.md` | Do it | impl | [ ] |
+| 2 | f-02 | `02-b.md` | Do more | impl | [ ] |
+"""
+DEFINITION = """\
+workflow: planned
+runs: {at: [work/*], marker: {file: PLAN.md}}
+artifacts: {plan: {paths: [PLAN.md], kind: master-plan}}
+phase: [{when: "count({'kind': 'report', 'outcome': 'error'}) > 0", is: mend}, {is: do}]
+phases:
+  do:
+    tasks: "tasks({'done': false})"
+    outcomes: [ok, error]
+    rules: [{when: plan.done == plan.total, stop: complete}, {when: "report.outcome == 'none'", to: mend}]
+  mend: {rules: [{when: "answers.go_on != 'yes'", ask: go_on}]}
+questions: {go_on: {kind: approval, ask: Go on?, options: {"yes": go on}}}
+effects:
+  do.ok: {file: log.txt, append: report.message}
+"""
+RUN = "work/one"
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A root with two runs of one shape, and a key of its own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    root = tmp_path / "root"
+    (root / ".git").mkdir(parents=True)
+    definitions = root / ".phasekeeper/workflows"
+    definitions.mkdir(parents=True)
+    (definitions / "planned.yaml").write_text(DEFINITION, encoding="utf-8")
+    assigned = "workflows: {'work/*': planned}\n"
+    (root / ".phasekeeper/config.yaml").write_text(assigned, encoding="utf-8")
+    for name in ("one", "two"):
+        (root / "work" / name).mkdir(parents=True)
+        (root / "work" / name / "PLAN.md").write_text(PLAN, encoding="utf-8")
+        for task in ("01-a.md", "02-b.md"):
+            (root / "work" / name / task).write_text("# A task\n", encoding="utf-8")
+    return root
+
+
+def report(outcome: str = "ok", *tasks: str, actor: str = "ann", message: str = "m") -> Act:
+    return Act("report", "do", outcome, tasks=tasks, actor=actor, message=message)
+
+
+def lines(root: Path, run: str = RUN) -> list[dict[str, Any]]:
+    path = root / run / ".phasekeeper/journal.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    found = (path for path in root.rglob("*") if path.is_file() and path.stem != "lock")
+    return {str(path): path.read_bytes() for path in found}
+
+
+def evaluation(root: Path, run: str = RUN) -> Any:
+    workspace = Workspace(root)
+    return workspace.evaluate(next(match for match in workspace.matches if match.run == run))
+
+
+def test_a_report_is_recorded_with_what_it_writes(root: Path) -> None:
+    done = act(Workspace(root), RUN, report(message="first"))
+    assert (root / RUN / "log.txt").read_text() == "first\n"
+    assert [entry["kind"] for entry in lines(root)] == ["report"]
+    assert lines(root)[0]["files"][0]["path"] == f"{RUN}/log.txt"
+    assert as_json(done.evaluation) == as_json(evaluation(root))
+
+
+def test_the_run_is_looked_at_afresh_whatever_was_seen_before(root: Path) -> None:
+    stale = Workspace(root)
+    assert stale.files.read(f"{RUN}/log.txt").exists is False and stale.matches
+    act(Workspace(root), RUN, report(message="another"))
+    act(stale, RUN, report(message="mine"))
+    assert (root / RUN / "log.txt").read_text() == "another\nmine\n"
+    assert [entry["seq"] for entry in lines(root)] == [1, 2]
+
+
+def test_a_file_that_changes_under_the_writer_is_a_conflict_and_nothing_is_written(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    propose = acting.propose
+
+    def meanwhile(*arguments: Any) -> Any:
+        proposal = propose(*arguments)
+        (root / RUN / "log.txt").write_text("somebody else's\n")
+        return proposal
+
+    monkeypatch.setattr(acting, "propose", meanwhile)
+    with pytest.raises(Conflict, match="nothing was written"):
+        act(Workspace(root), RUN, report())
+    assert (root / RUN / "log.txt").read_text() == "somebody else's\n"
+    assert lines(root) == []
+
+
+def test_a_refusal_writes_nothing(root: Path) -> None:
+    before = contents(root)
+    with pytest.raises(Refused, match="no phase or action"):
+        act(Workspace(root), RUN, Act("report", "nought", "ok"))
+    assert contents(root) == before
+
+
+def test_a_run_that_is_gone_is_told(root: Path) -> None:
+    (root / RUN / "PLAN.md").unlink()
+    with pytest.raises(UsageError, match="is no run any more"):
+        act(Workspace(root), RUN, report())
+
+
+def test_a_run_that_two_definitions_claim_takes_nothing(root: Path) -> None:
+    rival = DEFINITION.replace("workflow: planned", "workflow: rival")
+    (root / ".phasekeeper/workflows/rival.yaml").write_text(rival)
+    (root / ".phasekeeper/config.yaml").unlink()
+    with pytest.raises(Refused, match="nothing can be recorded"):
+        act(Workspace(root), RUN, report())
+    assert lines(root) == []
+
+
+# ---- claims -----------------------------------------------------------------------------------
+
+
+def test_a_claimed_task_is_reported_by_nobody_else(root: Path) -> None:
+    claim(root, RUN, "f-01", "ann", 3600)
+    with pytest.raises(Refused, match="f-01 is claimed by ann until"):
+        act(Workspace(root), RUN, report("ok", "01", actor="bob"))
+    act(Workspace(root), RUN, report("ok", "02", actor="bob"))
+    act(Workspace(root), RUN, report("ok", "01", actor="ann"))
+    assert [entry["tasks"] for entry in lines(root)] == [["f-02"], ["f-01"]]
+
+
+def test_the_token_of_a_claim_is_asked_again_when_its_task_is_reported(root: Path) -> None:
+    first = claim(root, RUN, "f-01", "ann", 3600)
+    second = claim(root, RUN, "f-01", "ann", 3600)
+    with pytest.raises(StoreError, match="f-01 is claimed by ann"):
+        act(Workspace(root), RUN, report("ok", "01"), token=Token("ann", first.seq))
+    act(Workspace(root), RUN, report("ok", "01"), token=Token("ann", second.seq))
+    assert len(lines(root)) == 1
+
+
+def test_the_token_of_a_claim_that_ended_is_refused(root: Path) -> None:
+    mine = claim(root, RUN, "f-01", "ann", 3600)
+    release(root, RUN, "f-01", "ann")
+    with pytest.raises(StoreError, match="the claim on f-01 has ended"):
+        act(Workspace(root), RUN, report("ok", "01"), token=Token("ann", mine.seq))
+    expired = claim(root, RUN, "f-01", "ann", 1e-6)
+    with pytest.raises(StoreError, match="the claim on f-01 has ended"):
+        act(Workspace(root), RUN, report("ok", "01"), token=Token("ann", expired.seq))
+    assert lines(root) == []
+
+
+def test_a_token_without_a_task_is_refused(root: Path) -> None:
+    with pytest.raises(Refused, match="the report names none"):
+        act(Workspace(root), RUN, report(), token=Token("ann", 1))
+
+
+# ---- decisions --------------------------------------------------------------------------------
+
+ANSWER = Act("answer", question="go_on", option="yes", why="fine", actor="ann", channel="terminal")
+
+
+def asked(root: Path, run: str = RUN) -> None:
+    act(Workspace(root), run, report("error"))
+    assert [question.id for question in evaluation(root, run).questions] == ["go_on"]
+
+
+def test_a_signed_decision_counts_when_the_run_is_read_again(root: Path) -> None:
+    asked(root)
+    act(Workspace(root), RUN, ANSWER, signed=True)
+    made = lines(root)[-1]
+    assert made["mac"] and (made["actor"], made["channel"], made["why"]) == ("ann", "terminal", "fine")
+    assert evaluation(root).questions == ()
+    assert not any(found.code == "decision-unverified" for found in evaluation(root).findings)
+
+
+def test_a_decision_copied_to_another_run_does_not_count(root: Path) -> None:
+    asked(root)
+    act(Workspace(root), RUN, ANSWER, signed=True)
+    other = root / "work/two/.phasekeeper"
+    other.mkdir()
+    (other / "journal.jsonl").write_bytes((root / RUN / ".phasekeeper/journal.jsonl").read_bytes())
+    there = evaluation(root, "work/two")
+    assert [question.id for question in there.questions] == ["go_on"]
+    assert any(found.code == "decision-unverified" for found in there.findings)
+
+
+def test_a_decision_is_not_written_unsigned(root: Path) -> None:
+    asked(root)
+    with pytest.raises(ValueError, match="only written where a person makes it"):
+        act(Workspace(root), RUN, ANSWER)
+    assert len(lines(root)) == 1
+
+
+def test_a_decision_about_what_was_changed_meanwhile_is_refused(root: Path) -> None:
+    asked(root)
+    shown = evaluation(root).revision
+    (root / RUN / "PLAN.md").write_text(PLAN.replace("Do it", "Do something else"))
+    with pytest.raises(Refused, match="was changed meanwhile"):
+        act(Workspace(root), RUN, ANSWER, signed=True, revision=shown)
+    act(Workspace(root), RUN, ANSWER, signed=True, revision=evaluation(root).revision)
+    assert evaluation(root).questions == ()
+
+
+def test_a_key_that_cannot_be_trusted_signs_nothing(root: Path) -> None:
+    asked(root)
+    path = decide.key_path()
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"k" * 32)
+    path.chmod(0o640)
+    with pytest.raises(UsageError, match=r"cannot be signed: .* can be read or written by others"):
+        act(Workspace(root), RUN, ANSWER, signed=True)
+    assert len(lines(root)) == 1
+
+
+# ---- a new run --------------------------------------------------------------------------------
+
+
+def test_a_new_run_has_its_files_and_the_record_of_its_start(root: Path) -> None:
+    workspace = Workspace(root)
+    workflow = workspace.library.workflow("artifact-pipeline")
+    run, done = acting.start(workspace, workflow, "T1", 'A "quoted" title', "ann")
+    assert json.loads((root / run / "state.json").read_text())["title"] == 'A "quoted" title'
+    began = lines(root, run)[0]
+    assert (began["kind"], began["workflow"], began["actor"]) == ("start", "artifact-pipeline", "ann")
+    assert began["definition"] == done.evaluation.definition.digest
+    with pytest.raises(UsageError, match="exists already"):
+        acting.start(Workspace(root), workflow, "T1", "", "ann")
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a/b", ".hidden", "a\n", "x" * 101])
+def test_a_name_that_is_no_name_of_a_folder_is_refused(root: Path, name: str) -> None:
+    workspace = Workspace(root)
+    with pytest.raises(UsageError, match="is no name for a run"):
+        acting.start(workspace, workspace.library.workflow("artifact-pipeline"), name, "", "ann")
+
+
+def test_a_workflow_that_does_not_say_how_it_begins_starts_nothing(root: Path) -> None:
+    workspace = Workspace(root)
+    with pytest.raises(UsageError, match="does not say how a run of it begins"):
+        acting.start(workspace, workspace.library.workflow("planned"), "x", "", "ann")
