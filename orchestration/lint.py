@@ -176,6 +176,16 @@ def _effects(workflow: Workflow) -> Iterator[Fault]:
             )
 
 
+def _included_lists(workflow: Workflow) -> Iterator[Fault]:
+    """New members can be made only for lists that the state reads from files."""
+    known = list(workflow.state.include) if workflow.state else []
+    for event, writes in workflow.effects.items():
+        for name in (write.path.source for write in writes if write.kind == "include"):
+            if name not in known:
+                said = f"effect {event!r}: {name!r} is no list that `include` of the state reads from files"
+                yield Fault(workflow.keys[f"effects.{event}"], said + did_you_mean(name, known))
+
+
 def _is_answer(workflow: Workflow, event: str) -> bool:
     question, _, option = event.removeprefix("answer.").partition(".")
     asked = workflow.questions.get(question)
@@ -204,6 +214,7 @@ CHECKS: tuple[Check, ...] = (
     _unread_options,
     _report_words,
     _effects,
+    _included_lists,
     ways.unreachable,
     ways.dead_ends,
     ways.endless,

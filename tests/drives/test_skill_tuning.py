@@ -425,6 +425,17 @@ def test_a_state_that_cannot_be_parsed_is_never_overwritten(drive: Drive):
     drive.refused("report", NAME, "action-analyze-requirements", "ok")
 
 
+def test_a_state_that_cannot_be_parsed_is_restored_from_its_backup(drive: Drive):
+    ok(drive, "action-init")
+    good = drive.text(STATE)
+    drive.write(f"{STATE}.backup", good)
+    drive.write(STATE, good[:-40])
+    drive.do("repair", NAME, "--restore")
+    assert drive.text(STATE) == good
+    assert good[:-40].encode() in [drive.files()[path] for path in drive.files() if ".corrupt-" in path]
+    ok(drive, "action-analyze-requirements")
+
+
 def test_an_output_written_to_another_path_is_named_in_the_history(drive: Drive):
     diagnosed(drive)
     failed(drive, "action-generate-report", "tuning-report.md cannot be written")

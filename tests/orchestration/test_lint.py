@@ -362,6 +362,19 @@ def test_an_effect_of_a_known_event_is_right(event: str):
     assert said("actions: {do-*: {}}\n", body) == []
 
 
+def test_new_members_are_of_a_list_that_is_read_from_files():
+    body = BODY.replace("effects: {", "effects: {ok: {include: kids, create: '[]'}, ")
+    told = "error effect 'ok': 'kids' is no list that `include` of the state reads from files"
+    assert said("", body) == [told]
+    included = text("", body).replace(
+        "state.json}\nphase", 'state.json, include: {LIST: {at: "/p/{id}"}}}\nphase'
+    )
+    assert faults(included.replace("LIST", "kids")) == []
+    assert [fault.endswith("did you mean 'kid'?") for fault in faults(included.replace("LIST", "kid"))] == [
+        True
+    ]
+
+
 def test_there_is_one_plan_at_most_and_tasks_need_one():
     second = "artifacts: {a: {paths: [A.md], kind: master-plan}, b: {paths: [B.md], kind: master-plan}}\n"
     assert said(second) == ["error a workflow has one plan at most, this has a, b"]
