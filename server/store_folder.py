@@ -29,6 +29,10 @@ class StoreError(Exception):
     """A write that was not done; the text says what stood in the way and what to do."""
 
 
+class Unreachable(StoreError):  # noqa: N818 - said to people as it is
+    """A folder that a path cannot lead to: a link or a file stands on the way, or it leaves the root."""
+
+
 @contextmanager
 def told(path: str) -> Iterator[None]:
     """Turns what the system refuses for `path` into a StoreError with a sentence for people."""
@@ -151,11 +155,11 @@ def opened(root: Path | str, path: str, create: bool = False) -> Iterator[Folder
     """The folder at `path` ("" is the root). With `create` it is made, mode 0755, where it is missing, and
     its name and those of the folders above it are flushed to the disk.
 
-    Raises StoreError for a link or a file on the way and for a path that leaves the root, and
+    Raises Unreachable for a link or a file on the way and for a path that leaves the root, and
     FileNotFoundError when it is missing.
     """
     if path and (reason := refusal(path)):
-        raise StoreError(f"{path!r}: {reason}")
+        raise Unreachable(f"{path!r}: {reason}")
     real = Path(root).resolve()
     if not _HAS_DESCRIPTORS:
         yield _opened_by_name(real, path, create)
@@ -172,7 +176,7 @@ def _opened_by_name(root: Path, path: str, create: bool) -> Folder:
     if create:
         full.mkdir(mode=0o755, parents=True, exist_ok=True)
     if full.resolve(strict=True) != full:
-        raise StoreError(f"{path} leads through a link; nothing is written through links")
+        raise Unreachable(f"{path} leads through a link; nothing is written through links")
     return Folder(path, full, None)
 
 
@@ -198,7 +202,7 @@ def _step(above: int, name: str, path: str, create: bool) -> int:
         return os.open(name, _FOLDER, dir_fd=above)
     except OSError as error:
         if error.errno in _LINKED:
-            raise StoreError(
+            raise Unreachable(
                 f"{path}: {name} is a link or no folder; nothing is written through links"
             ) from error
         raise

@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from ..orchestration.documents import read_json
 from ..orchestration.files import digest_of
 from ..orchestration.journal import EMPTY_RECORD, KINDS, read_journal
 from .files import MAX_BYTES
 from .store_folder import Folder, StoreError, close, write_all
 
 _BOM = b"\xef\xbb\xbf"
+_WRITTEN = re.compile(rb'\{"path": "([^"\\\n]*(?:\\.[^"\\\n]*)*)", "digest": "[0-9a-f]*", "was"')
+_LINKED = re.compile(rb'"prev": "([0-9a-f]{16})"(?:, "mac": "[0-9a-f]*")?\}')
 
 
 class Written(NamedTuple):
@@ -35,7 +39,7 @@ class Tail(NamedTuple):
     """Where a log ends: `head` is the digest the next line follows, `seq` the highest number given so far.
 
     `size` is how many bytes stay; `torn` says that others follow them, which the next write cuts off.
-    `ended` says that the last line that stays has its line end.
+    `ended` says that the last line that stays has its line end. `raw` are the bytes that stay.
     """
 
     head: str = ""
@@ -43,7 +47,17 @@ class Tail(NamedTuple):
     size: int = 0
     torn: bool = False
     ended: bool = True
-    written: tuple[Written, ...] = ()
+    raw: bytes = b""
+
+    def folders(self) -> set[str]:
+        """The folders of the files that the records say were written."""
+        paths = (json.loads(b'"%s"' % quoted) for quoted in set(_WRITTEN.findall(self.raw)))
+        return {path.rpartition("/")[0] for path in paths}
+
+    def written(self, numbers: Container[int]) -> list[Written]:
+        """What the records with these numbers say was written."""
+        marked = (_entry(line) for line in self.raw.split(b"\n") if b'"was"' in line) if numbers else ()
+        return [each for entry in marked if entry for each in _written(entry) if each.seq in numbers]
 
 
 class Broken(StoreError):  # noqa: N818 - said to people as it is
@@ -60,18 +74,44 @@ class _Line(NamedTuple):
 def tail_of(raw: bytes, path: str, chained: bool = True) -> Tail:
     """Where the log in `raw` ends. Raises Broken when a line before its last cannot be read or, with
     `chained`, when lines do not follow each other. A fork is none of that: the longer branch goes on."""
-    lines = _lines(raw)
-    lines, size = _committed(lines, raw, path, chained)
-    good = [line for line in lines if line.entry is not None]
-    head = digest_of(good[-1].raw) if good else ""
+    return (chained and _undisturbed(raw)) or _read_through(raw, path, chained)
+
+
+def _undisturbed(raw: bytes) -> Tail | None:
+    """The tail of a journal as this store left it; None when that takes a closer look.
+
+    Nearly every journal is one, and reading each line of thousands for each commit would take longer than
+    all the flushing. A line whose digest stands in the next one is the line that was written.
+    """
+    lines = raw.split(b"\n")
+    first, last = _entry(lines[0]), _entry(lines[-2]) if len(lines) > 1 else None
+    if lines.pop() or first is None or last is None or first.get("prev") or not _is_last(last):
+        return None
+    digest = digest_of(lines[0])
+    for line in lines[1:]:
+        link = _LINKED.fullmatch(line, max(0, line.rfind(b'"prev": "')))
+        if link is None or link[1].decode() != digest:
+            return None
+        digest = digest_of(line)
+    return Tail(digest, _whole(last, "seq"), len(raw), raw=raw)
+
+
+def _is_last(entry: Mapping[str, object]) -> bool:
+    return entry.get("kind") in KINDS and _whole(entry, "more") == 0
+
+
+def _read_through(raw: bytes, path: str, chained: bool) -> Tail:
+    lines, size = _committed(_lines(raw), raw, path, chained)
+    good = [(line.raw, line.entry) for line in lines if line.entry is not None]
+    head = digest_of(good[-1][0]) if good else ""
     if chained and not _is_linear(good):
         journal = read_journal(raw[:size].decode("utf-8-sig", "replace"))
         if journal.broken:
             raise Broken(_broken(path, journal.problems[-1].message))
         head = journal.head
-    seq = max((_whole(line, "seq") for line in good), default=0)
+    seq = max((_whole(entry, "seq") for _, entry in good), default=0)
     ended = size == 0 or raw[size - 1 : size] == b"\n" or raw[:size] == _BOM
-    return Tail(head, seq, size, size < len(raw), ended, tuple(_written(good)))
+    return Tail(head, seq, size, size < len(raw), ended, raw[:size])
 
 
 def _lines(raw: bytes) -> list[_Line]:
@@ -98,7 +138,7 @@ def _committed(lines: list[_Line], raw: bytes, path: str, chained: bool) -> tupl
     kept, size = list(lines), len(raw)
     if kept and kept[-1].entry is None and _is_torn(kept[-1], raw):
         size = kept.pop().start
-    while kept and _whole(kept[-1], "more") > 0:
+    while kept and _whole(kept[-1].entry or {}, "more") > 0:
         size = kept.pop().start
     for line in kept if chained else []:
         if line.entry is None or line.entry.get("kind") not in KINDS:
@@ -112,30 +152,26 @@ def _is_torn(line: _Line, raw: bytes) -> bool:
     return not raw.endswith(b"\n") or b"\0" in line.raw
 
 
-def _whole(line: _Line, name: str) -> int:
-    value = line.entry.get(name) if line.entry is not None else 0
+def _whole(entry: Mapping[str, object], name: str) -> int:
+    value = entry.get(name)
     return value if type(value) is int else 0
 
 
-def _is_linear(lines: Sequence[_Line]) -> bool:
+def _is_linear(lines: Sequence[tuple[bytes, Mapping[str, object]]]) -> bool:
     previous = ""
-    for line in lines:
-        if line.entry is None or (line.entry.get("prev") or "") != previous:
+    for raw, entry in lines:
+        if (entry.get("prev") or "") != previous:
             return False
-        previous = digest_of(line.raw)
+        previous = digest_of(raw)
     return True
 
 
-def _written(lines: Sequence[_Line]) -> Iterator[Written]:
-    for line in lines:
-        # Most records write nothing, and a journal has thousands.
-        if b'"was"' not in line.raw or line.entry is None:
-            continue
-        files = line.entry.get("files")
-        for n, item in enumerate(files if isinstance(files, list) else ()):
-            values = [item.get(name) for name in ("path", "digest", "was")] if isinstance(item, dict) else []
-            if values and all(isinstance(value, str) for value in values):
-                yield Written(_whole(line, "seq"), n, *map(str, values))
+def _written(entry: Mapping[str, object]) -> Iterator[Written]:
+    files = entry.get("files")
+    for n, item in enumerate(files if isinstance(files, list) else ()):
+        values = [item.get(name) for name in ("path", "digest", "was")] if isinstance(item, dict) else []
+        if values and all(isinstance(value, str) for value in values):
+            yield Written(_whole(entry, "seq"), n, *map(str, values))
 
 
 def _broken(path: str, why: str) -> str:
@@ -165,8 +201,11 @@ def record_in(line: bytes) -> dict[str, object] | None:
 
 
 def line_of(entry: Mapping[str, object]) -> str:
-    """One line without its end. Raises ValueError or TypeError for what is no JSON."""
-    return json.dumps(entry, ensure_ascii=True, allow_nan=False)
+    """One line without its end. Raises ValueError or TypeError for what no reader would take."""
+    line = json.dumps(entry, ensure_ascii=True, allow_nan=False)
+    if not read_json(line).readable:
+        raise ValueError("a record holds half a surrogate pair, or is nested too deep")
+    return line
 
 
 def append(folder: Folder, name: str, tail: Tail, lines: Sequence[str]) -> None:

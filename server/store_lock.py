@@ -23,7 +23,7 @@ LOCK = "lock"
 HOLDER = "lock.holder"
 """Who has the lock, for those who wait in vain, and where it writes, for those who clear up after it."""
 LOCK_TIMEOUT_S = 10.0
-_POLL_S = 0.005
+_POLL_S = 0.01
 _MAX_NOTE_BYTES = 1 << 20
 
 Clock = Callable[[], datetime]
@@ -53,11 +53,11 @@ def run_lock(
     `timeout_s`; the text then says who has the lock.
     """
     lock = filelock.FileLock(_lock_path(root, run, create), timeout=timeout_s, poll_interval=_POLL_S)
-    try:
-        with told(f"{folder_of(run)}/{LOCK}"):
+    with told(f"{folder_of(run)}/{LOCK}"):
+        try:
             lock.acquire()
-    except filelock.Timeout as error:
-        raise StoreError(_waited(root, run, timeout_s)) from error
+        except filelock.Timeout as error:
+            raise StoreError(_waited(root, run, timeout_s)) from error
     try:
         sign_in(root, run, clock)
         yield

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..orchestration.files import decode, digest_of
-from .store_folder import Folder, StoreError, opened, sentence, told
+from .store_folder import Folder, StoreError, Unreachable, opened, sentence, told
 from .store_lines import Tail, Written
 
 _TEMPORARY = re.compile(
@@ -71,14 +71,15 @@ class _Found(NamedTuple):
 
 
 def _found(folder: Folder, tail: Tail, tag: str) -> list[_Found]:
-    named = {(item.seq, item.n, _short(item.path)): item for item in tail.written}
+    fitting = [each for each in map(_TEMPORARY.fullmatch, folder.names()) if each]
+    written = tail.written({int(each["seq"]) for each in fitting})
+    named = {(item.seq, item.n, _short(item.path)): item for item in written}
     found: list[_Found] = []
-    for name in folder.names():
-        fitting = _TEMPORARY.fullmatch(name)
-        if fitting:
-            item = named.get((int(fitting["seq"]), int(fitting["n"]), fitting["name"]))
-            ours = fitting["run"] == tag
-            found.append(_Found(name, ours, item if item and (ours or _fits(folder, name, item)) else None))
+    for each in fitting:
+        item = named.get((int(each["seq"]), int(each["n"]), each["name"]))
+        ours = each["run"] == tag
+        known = item is not None and (ours or _fits(folder, each[0], item))
+        found.append(_Found(each[0], ours, item if known else None))
     return found
 
 
@@ -96,8 +97,7 @@ def _target(item: Written) -> str:
 
 def folders_of(run: str, tail: Tail) -> list[str]:
     """The folders that a journal's writes went to, the run's own first."""
-    others = {item.path.rpartition("/")[0] for item in tail.written}
-    return [run, *sorted(others - {run})]
+    return [run, *sorted(tail.folders() - {run})]
 
 
 def settle(folder: Folder, temporary: str, item: Written) -> Mended | None:
@@ -149,7 +149,8 @@ def recover(
     """
     mended: list[Mended] = []
     for path in dict.fromkeys((*folders_of(run, tail), *also)):
-        with told(path or "."), suppress(FileNotFoundError), opened(root, path) as folder:
+        # A folder that was there when a record was written may be gone, or be a link now.
+        with told(path or "."), suppress(FileNotFoundError, Unreachable), opened(root, path) as folder:
             mended += _recover(folder, tail, tag_of(root, run), flush)
     return tuple(mended)
 

@@ -17,10 +17,10 @@ TASKS = ".ai-tools-chain/tasks"
 def needs(tool: str) -> str:
     """The path of a system tool. Without it the test is not run, which fails where all have to run."""
     found = shutil.which(tool)
-    return found if found else _not_run(tool)
+    return found if found else not_run(tool)
 
 
-def _not_run(tool: str) -> NoReturn:
+def not_run(tool: str) -> NoReturn:
     said = f"not run: needs {tool}"
     if os.environ.get("REQUIRE_ALL"):
         pytest.fail(said)
