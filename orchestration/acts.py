@@ -190,7 +190,7 @@ def _need_reason(act: Act) -> None:
 
 
 def _overridden(steps: Steps, act: Act) -> Record:
-    """It lists what was shut and missing before the phase, which it waives (design, section 6)."""
+    """It lists what has not passed and is missing before the phase, which it waives (design, section 6)."""
     workflow, evaluation, current = steps.sight.workflow, steps.evaluation, steps.verdict.phase
     if current is None:
         raise Refused(f"nothing can be overridden: {evaluation.status_reason}")
@@ -198,7 +198,8 @@ def _overridden(steps: Steps, act: Act) -> Record:
     _need_reason(act)
     if act.step not in reached(edges(workflow), {current}):
         raise Refused(f"no rule leads from {current} to {act.step}, not even by way of others")
-    gates = [gate.id for gate in evaluation.gates if gate.shut and workflow.order(gate.after) < order]
+    before = (gate for gate in evaluation.gates if workflow.order(gate.after) < order)
+    gates = [gate.id for gate in before if gate.status != "passed"]
     earlier = (phase for phase in evaluation.phases if phase.order < order)
     phases = [phase.id for phase in earlier if any(one.state != "valid" for one in phase.produces)]
     return _made(

@@ -105,6 +105,9 @@ class Changes:
             self._set(name, members.listed)
 
     def _plan(self, name: str, value: Any) -> None:
+        """The edit of a plan that an effect came to; an empty map is none."""
+        if not value:
+            return
         held = self.snapshot.artifacts[name]
         if not isinstance(held.data, Plan):
             raise Refused(f"{held.path} is {held.state}; it cannot be changed")

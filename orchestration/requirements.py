@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NoReturn
 
 from .documents import read_json
 from .files import File, join
@@ -82,7 +82,7 @@ def _schema_problems(artifact: Artifact, held: Held, looked: Looked) -> Sequence
     return looked.parsed[memory]
 
 
-def _judged(artifact: Artifact, schema: object, held: Held) -> list[Problem]:
+def _judged(artifact: Artifact, schema: Any, held: Held) -> list[Problem]:
     import jsonschema_rs
 
     try:
@@ -110,7 +110,7 @@ def _errors(validator: Any, held: Held) -> list[Any]:
     return []
 
 
-def _no_retrieval(uri: str) -> object:
+def _no_retrieval(uri: str) -> NoReturn:
     raise ValueError(f"{uri} is not fetched")
 
 

@@ -347,6 +347,16 @@ def test_failing_tests_can_be_overridden_to_acceptance(drive: Drive) -> None:
     assert (_phase(drive), drive.evaluation("T1")["status"]) == ("done", "complete")
 
 
+def test_an_override_waives_gates_that_were_not_reached(drive: Drive) -> None:
+    _started(drive)
+    _plan(drive)
+    drive.decide("override", "T1", "--to", "accept", "--reason", "done by hand")
+    gates = drive.records(RUN)[-1]["gates"]
+    assert gates == ["plan-review", "scope", "code-review", "tests"], gates
+    _answer(drive, "accepted")
+    assert drive.evaluation("T1")["status"] == "complete"
+
+
 # ---- refusals ---------------------------------------------------------------------------------
 
 

@@ -390,6 +390,18 @@ def test_after_an_escalation_the_stage_is_tried_as_many_times_again(drive: Drive
     assert drive.questions("late-fees") == ["fix_iterations:1"]
 
 
+def test_a_skipped_stage_keeps_its_marks_and_the_next_one_begins(drive: Drive) -> None:
+    _failed_thrice(drive)
+    _answer(drive, "fix_iterations:1", "skip")
+    assert drive.suggestion("late-fees") == ("advance", "4c")
+    _report(drive, "4c", "ok", "--summary", "known issue: one cent off")
+    assert drive.text(PLAN) == TEXT
+    assert drive.evaluation("late-fees")["suggestion"]["tasks"] == ["late-fees-03", "late-fees-04"]
+    _staged(drive, "2")
+    assert drive.text(PLAN) == _ticked("03", "04")
+    assert drive.phase("late-fees") == "5a"
+
+
 @pytest.mark.parametrize("option", ["go_on", "help"])
 def test_a_blocked_implementer_asks_and_the_gate_is_reached_all_the_same(drive: Drive, option: str) -> None:
     _approved(drive)

@@ -84,7 +84,6 @@ def journal(*workflows: str) -> str:
             "state.json is of another kind",
         ),
         ("{file: state.json, where: \"state.kind == 'a'\"}", "{}", "state.json is of another kind"),
-        ("{file: state.json, where: valid.x, has: [k]}", '{"k": 1}', "state.json is of another kind"),
         ("{file: state.json, where: \"state.kind == 'a'\"}", "{", ""),
         ("{any: [{file: other.json}, {file: state.json, has: [b]}]}", '{"b": 1}', ""),
         (

@@ -359,7 +359,8 @@ def test_every_scalar_of_a_definition_is_text_with_its_place() -> None:
     root = read_yaml(text)
     assert list(root.value) == ["on", "1", "\U0001f600", "last"]
     assert below(root, "on").value == "no"
-    assert [(n.value, n.style) for n in below(root, "1").value] == [("0b", ""), ("x", '"'), ("日本", "'")]
+    items = [below(root, "1", i) for i in range(3)]
+    assert [(item.value, item.style) for item in items] == [("0b", ""), ("x", '"'), ("日本", "'")]
     assert cut(text, below(root, "1").span) == "[0b, \"x\", '日本', ]"
     assert cut(text, below(root, "1", 2).span) == "'日本'"
     assert cut(text, root.keys["1"]) == "'1'"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -159,7 +160,7 @@ COMPLETE: dict[str, tuple[str, dict[str, str], tuple[str, ...]]] = {
 NAMES = sorted(COMPLETE)
 
 
-def looked(name: str, files: dict[str, str | bytes], run: str):
+def looked(name: str, files: Mapping[str, str | bytes], run: str):
     """Evaluate a run, and everything that is made of its evaluation."""
     snapshot = read_run(
         workflow(name), MemoryFiles(files), run, verify=lambda lines: frozenset(range(len(lines)))
