@@ -20,7 +20,7 @@ import pytest
 from phasekeeper.orchestration.files import digest_of
 from phasekeeper.orchestration.findings import Edit
 from phasekeeper.orchestration.journal import read_journal, record
-from phasekeeper.server import decide
+from phasekeeper.server import decide, store_folder
 from phasekeeper.server.store import Committed, Conflict, Held, Proposal, StoreError, committed, pending
 from phasekeeper.server.store_lines import Broken
 from phasekeeper.server.store_lock import run_lock
@@ -342,6 +342,20 @@ def test_a_full_disk_changes_nothing_and_is_said(small_disk: Path) -> None:
     with pytest.raises(StoreError, match="the disk is full"):
         write(small_disk, edit(small_disk, "y" * 40_000))
     assert (small_disk / STATE).read_text() == "old" and names(small_disk) == [".phasekeeper", "state.json"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need a right on Windows")
+def test_a_system_without_folder_descriptors_writes_and_refuses_the_same(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_folder, "_HAS_DESCRIPTORS", False)
+    write(root, edit(root, "new"), Edit(f"{RUN}/a/b.md", None, "b"))
+    assert ((root / STATE).read_text(), (root / RUN / "a/b.md").read_text()) == ("new", "b")
+    interrupted(root, monkeypatch, "newer")
+    assert write(root).mended == (Mended(STATE, "finished"),)
+    (root / "tasks/L").symlink_to(root / "tasks/T1")
+    with pytest.raises(StoreError, match="link"):
+        committed(root, "tasks/L", lambda _held: Proposal((REPORT,)))
 
 
 # --- crashes and recovery

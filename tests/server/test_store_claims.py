@@ -1,0 +1,112 @@
+"""Claims on tasks: one holder at a time, by tokens that only grow."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from phasekeeper.orchestration.journal import read_claims
+from phasekeeper.server.store import Conflict, Held, Proposal, committed
+from phasekeeper.server.store_claims import MAX_LOG_BYTES, check_token, claim, release
+from phasekeeper.server.store_lock import Clock, stamp
+
+RUN = "tasks/T1"
+LOG = f"{RUN}/.phasekeeper/claims.jsonl"
+NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / RUN).mkdir(parents=True)
+    return tmp_path.resolve()
+
+
+def at(minutes: float) -> Clock:
+    return lambda: NOON + timedelta(minutes=minutes)
+
+
+def test_a_claim_keeps_others_out_until_it_ends_and_the_next_has_a_higher_token(root: Path) -> None:
+    mine = claim(root, RUN, "03", "ann", 600, clock=at(0))
+    assert (mine.seq, mine.until) == (1, "2026-03-01T12:10:00.000+00:00")
+    with pytest.raises(Conflict, match="03 is claimed by ann until 2026-03-01T12:10"):
+        claim(root, RUN, "03", "bob", 600, clock=at(9.99))
+    assert claim(root, RUN, "04", "bob", 600, clock=at(1)).seq == 2
+    theirs = claim(root, RUN, "03", "bob", 600, clock=at(10))
+    assert theirs.seq == 3
+    assert read_claims((root / LOG).read_text(), stamp(at(10)())) == (theirs, *claims_of(root, "04", 10))
+
+
+def claims_of(root: Path, task: str, minutes: float) -> tuple[object, ...]:
+    live = read_claims((root / LOG).read_text(), stamp(at(minutes)()))
+    return tuple(each for each in live if each.task == task)
+
+
+def test_claiming_again_gives_a_new_token_and_ends_the_old_one(root: Path) -> None:
+    first = claim(root, RUN, "03", "ann", 600, clock=at(0))
+    second = claim(root, RUN, "03", "ann", 600, clock=at(5))
+    check_token(root, RUN, "03", "ann", second.seq, stamp(at(14)()))
+    with pytest.raises(Conflict, match="claimed by ann"):
+        check_token(root, RUN, "03", "ann", first.seq, stamp(at(6)()))
+
+
+def test_a_write_with_an_expired_or_a_foreign_token_is_refused(root: Path) -> None:
+    mine = claim(root, RUN, "03", "ann", 600, clock=at(0))
+
+    def report(held: Held) -> Proposal:
+        check_token(held.root, held.run, "03", "ann", mine.seq, held.at)
+        return Proposal(({"kind": "report", "task": "03"},))
+
+    assert committed(root, RUN, report, clock=at(9)).records
+    with pytest.raises(Conflict, match="has ended; claim it again"):
+        committed(root, RUN, report, clock=at(11))
+    claim(root, RUN, "03", "bob", 600, clock=at(12))
+    with pytest.raises(Conflict, match="claimed by bob"):
+        committed(root, RUN, report, clock=at(13))
+    with pytest.raises(Conflict, match="claimed by bob"):
+        check_token(root, RUN, "03", "ann", 2, stamp(at(13)()))
+
+
+def test_only_its_holder_releases_a_claim_and_twice_is_once(root: Path) -> None:
+    claim(root, RUN, "03", "ann", 600, clock=at(0))
+    with pytest.raises(Conflict, match="claimed by ann"):
+        release(root, RUN, "03", "bob", clock=at(1))
+    assert release(root, RUN, "03", "ann", clock=at(1)) is True
+    assert release(root, RUN, "03", "ann", clock=at(1)) is False
+    assert claim(root, RUN, "03", "bob", 600, clock=at(1)).seq == 3
+
+
+def test_a_clock_that_is_set_back_never_makes_two_claims_live(root: Path) -> None:
+    claim(root, RUN, "03", "ann", 600, clock=at(0))
+    theirs = claim(root, RUN, "03", "bob", 600, clock=at(10))
+    with pytest.raises(Conflict, match="claimed by bob"):
+        claim(root, RUN, "03", "ann", 600, clock=at(-60))
+    assert claims_of(root, "03", -60) == (theirs,)
+
+
+def test_a_torn_line_is_cut_and_its_number_may_be_given_again(root: Path) -> None:
+    claim(root, RUN, "03", "ann", 600, clock=at(0))
+    with (root / LOG).open("a") as file:
+        file.write('{"seq": 2, "kind": "cl')
+    assert claim(root, RUN, "04", "bob", 600, clock=at(1)).seq == 2
+    assert len([json.loads(line) for line in (root / LOG).read_text().splitlines()]) == 2
+
+
+def test_a_long_log_is_begun_anew_and_numbers_go_on(root: Path) -> None:
+    claim(root, RUN, "03", "ann", 600, clock=at(0))
+    long = json.dumps({"seq": 77, "kind": "release", "task": "x" * MAX_LOG_BYTES})
+    with (root / LOG).open("a") as file:
+        file.write(long + "\n")
+    assert claim(root, RUN, "04", "bob", 600, clock=at(1)).seq == 78
+    live = read_claims((root / LOG).read_text(), stamp(at(1)()))
+    assert [(each.task, each.seq) for each in live] == [("03", 1), ("04", 78)]
+    assert (root / LOG).stat().st_size < 1000
+
+
+@pytest.mark.parametrize(
+    ("task", "actor", "ttl_s"), [("", "ann", 60), ("03", "", 60), ("03", "ann", 0), ("03", "ann", 1e9)]
+)
+def test_a_claim_needs_a_task_an_actor_and_an_end(root: Path, task: str, actor: str, ttl_s: float) -> None:
+    with pytest.raises(ValueError, match="a claim needs"):
+        claim(root, RUN, task, actor, ttl_s)
