@@ -63,10 +63,10 @@ class Library:
     def of(cls, files: Files) -> Library:
         """The definitions of a root."""
         own, unread = {}, []
-        for path, entry in glob(files, f"{FOLDER}/*.yaml"):
+        for path, entry in [*glob(files, f"{FOLDER}/*.yml"), *glob(files, f"{FOLDER}/*.yaml")]:
             file = files.read(path) if entry.kind == "file" else None
             if file and file.text is not None:
-                own[path.rsplit("/", 1)[-1].removesuffix(".yaml")] = Source(path, file.text)
+                own[path.rsplit("/", 1)[-1].rpartition(".")[0]] = Source(path, file.text)
             elif file:
                 why = file.problem.message if file.problem else "it cannot be read"
                 unread.append(finding(Problem("workflow-invalid", why), path))

@@ -75,6 +75,13 @@ def test_a_definition_that_cannot_be_read_is_told():
     ]
 
 
+def test_a_definition_may_have_the_short_ending_of_yaml():
+    known = Library.of(
+        MemoryFiles({f"{FOLDER}/mine.yml": "workflow: mine\nphases: {one: {terminal: complete}}\n"})
+    )
+    assert known.own["mine"].path == f"{FOLDER}/mine.yml"
+
+
 def test_a_folder_with_the_name_of_a_definition_is_none():
     known = Library.of(MemoryFiles({f"{FOLDER}/odd.yaml/x": "a"}))
     assert (known.names, known.shadowing()) == (BUILT_IN, [])
