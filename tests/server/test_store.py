@@ -24,7 +24,7 @@ from phasekeeper.server import decide, store_folder
 from phasekeeper.server.store import Committed, Conflict, Held, Proposal, StoreError, committed, pending
 from phasekeeper.server.store_lines import Broken
 from phasekeeper.server.store_lock import run_lock
-from phasekeeper.server.store_recovery import Mended
+from phasekeeper.server.store_recovery import Mended, settle
 
 from ..faults.scenario import in_memory
 from ..roots import needs, not_run
@@ -450,6 +450,50 @@ def test_a_file_that_cannot_be_replaced_is_recorded_told_and_finished_later(
         with pytest.raises(StoreError, match="permission denied"):
             write(root)
     assert write(root).mended == (Mended(STATE, "finished"),)
+
+
+def temporary(root: Path) -> Path:
+    return next((root / RUN).glob(".state.json.phasekeeper-*.tmp"))
+
+
+def test_a_committed_text_that_is_not_what_was_recorded_is_put_aside_and_not_in_place(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted(root, monkeypatch)
+    temporary(root).write_text("bad disk")
+    assert pending(root, RUN) == ({}, (), (STATE,))
+    assert write(root).mended == (Mended(STATE, "conflict", f"{STATE}.phasekeeper-conflict"),)
+    assert (root / STATE).read_text() == "old"
+
+
+def test_a_target_that_became_a_folder_is_a_conflict(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted(root, monkeypatch)
+    (root / STATE).unlink()
+    (root / STATE).mkdir()
+    assert [each.did for each in write(root).mended] == ["conflict"]
+    assert (root / STATE).is_dir()
+
+
+def test_a_text_that_is_taken_away_before_it_is_in_place_is_told(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def taken(folder: Any, name: str, item: Any) -> Any:
+        temporary(root).unlink()
+        return settle(folder, name, item)
+
+    monkeypatch.setattr("phasekeeper.server.store.settle", taken)
+    done = write(root, edit(root, "new"))
+    assert "was taken away" in done.unfinished[0].why and lines(root)[0]["files"]
+
+
+def test_a_text_that_stands_in_place_already_only_loses_its_temporary_file(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted(root, monkeypatch)
+    (root / STATE).write_text("new")
+    assert pending(root, RUN) == ({}, (), ())
+    assert write(root).mended == ()
+    assert names(root) == [".phasekeeper", "state.json"]
 
 
 def test_a_torn_last_line_is_cut_and_said(root: Path) -> None:
