@@ -17,7 +17,7 @@ run: $(VENV)/installed
 	$(BIN)/phasekeeper status examples
 
 test: $(VENV)/tested
-	$(BIN)/python -m pytest -rs $(ARGS)
+	$(BIN)/python -m pytest -rs -n auto $(ARGS)
 
 check: $(VENV)/tested links
 	$(BIN)/ruff check .
