@@ -79,7 +79,7 @@ class Workspace:
         journal = join(match.run, ".phasekeeper/journal.jsonl") or ""
         return read_run(
             match.workflow,
-            self.files,
+            self._committed(match.run, journal),
             match.run,
             root=str(self.root),
             config=self.config,
@@ -87,6 +87,15 @@ class Workspace:
             verify=lambda lines: decide.verified_lines(self.root, journal, lines, decide.load_key().secret),
             parsed=self.parsed,
         )
+
+    def _committed(self, run: str, journal: str) -> DiskFiles:
+        """The files as the run's journal has them: what a crash kept from its place lies over the disk."""
+        if not (self.root / journal).exists():
+            return self.files
+        from .store import pending
+
+        left = pending(self.root, run).texts
+        return DiskFiles(self.root, {**left, **self.overlay}) if left else self.files
 
     def _claims(self, run: str) -> tuple[Claim, ...]:
         file = self.files.read(join(run, CLAIMS) or CLAIMS)

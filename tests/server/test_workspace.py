@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from phasekeeper.orchestration.files import digest_of
+from phasekeeper.orchestration.findings import Edit
 from phasekeeper.server.roots import UsageError
+from phasekeeper.server.store import Proposal, committed
 from phasekeeper.server.workspace import Workspace, open_path
 
 from ..roots import TASKS, put, task
@@ -121,3 +124,25 @@ def test_a_definition_with_the_name_of_a_built_in_one_is_told_and_not_used(root)
 
     assert [found.code for found in workspace.findings] == ["workflow-invalid"]
     assert runs(workspace) == [f"{TASKS}/T1"]
+
+
+def test_what_a_crash_kept_from_its_place_is_read_as_it_was_committed(root, monkeypatch):
+    folder = task(root, "T1")
+    run, review = f"{TASKS}/T1", f"{TASKS}/T1/review/plan-review.json"
+    edit = Edit(review, digest_of((folder / "review/plan-review.json").read_bytes()), '{"ok": false}')
+    record: dict[str, object] = {"kind": "report", "phase": "plan_review", "outcome": "ok"}
+    with monkeypatch.context() as patched:
+        patched.setattr("phasekeeper.server.store.settle", died)
+        with pytest.raises(KeyboardInterrupt):
+            committed(root, run, lambda _held: Proposal((record,), (edit,)))
+
+    assert (folder / "review/plan-review.json").read_text() != edit.text
+    workspace = open_path(folder).workspaces[0]
+    assert workspace.evaluate(workspace.matches[0]).suggestion.suggested_next == "planning"
+    Path(folder / "review/plan-review.json").write_text('{"ok": true}\n\n')
+    workspace = open_path(folder).workspaces[0]
+    assert workspace.evaluate(workspace.matches[0]).suggestion.suggested_next != "planning"
+
+
+def died(*_arguments: object) -> None:
+    raise KeyboardInterrupt
