@@ -11,8 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-import filelock
-
 from .files import refusal
 from .store_folder import StoreError, opened, told
 
@@ -52,6 +50,8 @@ def run_lock(
     Raises StoreError when the run is no folder (`create` makes it), cannot be written, or stays locked for
     `timeout_s`; the text then says who has the lock.
     """
+    import filelock  # late: those who only read need none
+
     lock = filelock.FileLock(_lock_path(root, run, create), timeout=timeout_s, poll_interval=_POLL_S)
     with told(f"{folder_of(run)}/{LOCK}"):
         try:

@@ -287,7 +287,7 @@ def test_a_folder_without_permission_is_said_in_a_sentence(root: Path) -> None:
 def unprivileged(root: Path, mode: int) -> str:
     """What a writer without special rights is told when the run's folder has this mode."""
     program = (
-        "import os, sys; from pathlib import Path\n"
+        "import filelock, os, sys; from pathlib import Path  # all that root alone may read\n"
         "from phasekeeper.server.store import *\n"
         "if os.geteuid() == 0: os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
         f"try: committed(Path(sys.argv[1]), {RUN!r}, lambda held: Proposal(({REPORT!r},)))\n"
