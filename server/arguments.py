@@ -18,7 +18,8 @@ _MORE = """\
 exit codes:
   check      0 clean, 1 an error finding (or a failed gate with --gates),
              3 a person is awaited
-  next, can  0 go on, 1 refused, 3 a person is awaited
+  next, can, and what writes
+             0 go on, 1 refused, 3 a person is awaited
   others     0
   all        2 wrong use, or a definition that is broken
 
