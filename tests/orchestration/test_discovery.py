@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.orchestration.config import Config, read_config
+from phasekeeper.orchestration.definition import Source
 from phasekeeper.orchestration.discovery import Definition, Passed, discover
 from phasekeeper.orchestration.files import MemoryFiles, digest_of
-from phasekeeper.orchestration.workflow import Workflow, parse_workflow
+from phasekeeper.orchestration.workflow import Workflow, build, load_branch, parse_workflow
 from phasekeeper.server.library import Library
 
 TABLE = "| Task ID | File | Status |\n|---|---|---|\n| a-01 | `01-a.md` | [ ] |\n"
@@ -285,3 +286,14 @@ if CORPUS.is_dir():
             ".phasekeeper/sessions/s/session.json",
         )
         assert found(dict.fromkeys(places, text), *built_ins()) == []
+
+
+def test_a_marker_that_no_check_has_seen_knows_the_state_only() -> None:
+    text = (
+        "workflow: mine\nruns: {at: [tasks/*], marker: {file: state.json, where: valid.x}}\n"
+        "state: {file: state.json}\nphase: state.phase\nphases: {one: {terminal: complete}}\n"
+        "artifacts: {x: {paths: [x.json], kind: json}}\n"
+    )
+    unchecked = build(*load_branch(Source("mine.yaml", text), lambda _name: None))
+    definition = Definition("mine", ("tasks/*",), False, lambda: unchecked)
+    assert found({"tasks/a/state.json": "{}", "tasks/a/x.json": "{}"}, definition) == []

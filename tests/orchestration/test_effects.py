@@ -704,3 +704,16 @@ def acts(draw: st.DrawFn, steps: Steps) -> Act:
     updates = draw(st.dictionaries(st.sampled_from(["a", "b.c", "b"]), st.integers(), max_size=2))
     act = Act(kind, step, outcome, question=question, option=option, data={"stateUpdates": updates})
     return act._replace(message=draw(st.text(max_size=5)), why="because", actor="me")
+
+
+def test_an_edit_of_a_plan_may_come_to_none() -> None:
+    of = workflow(PLANNED.replace("\"check_tasks('1')\"", "\"valid.plan ? {} : check_tasks('1')\""))
+    assert not [edit for edit in proposed(TASKS, report("work", "ok"), of).edits if edit.path == "t/PLAN.md"]
+
+
+def test_an_effect_of_what_cannot_be_told_is_refused() -> None:
+    of = workflow(
+        PLANNED.replace("todo.map(t, t.id)", "odd").replace("values: {", "values: {odd: \"int('x')\", ")
+    )
+    said = "the effect \"{'ids': odd}\" has no value: odd: cannot convert string to int"
+    assert refused(TASKS, report("work", "error", tasks=("01",)), of) == said
