@@ -25,7 +25,8 @@ Details = Callable[[Task], TaskFile]
 class TaskState:
     """A task as it stands. `state`: done, ready, blocked, claimed, skipped or reported (not checked yet).
 
-    `blocked_by` holds task ids, "stage N" or "phase P". `line` is the row in the plan, zero-based.
+    `blocked_by` holds task ids, "mark [-]", "stage N" or "phase P".
+    `line` is the row in the plan, zero-based.
     """
 
     id: str
@@ -86,8 +87,9 @@ def arrange(
 
 
 def needs(plan: Plan, task: Task, detail: TaskFile, finished: Collection[str]) -> tuple[str, ...]:
-    """What the task still waits for: ids of unfinished tasks, and references that no task answers to."""
-    waits = []
+    """What the task still waits for: its own mark (seed 004: `[-]` is blocked), ids of unfinished tasks,
+    and references that no task answers to."""
+    waits = ["mark [-]"] if task.status == "blocked" else []
     for reference in detail.depends_on:
         found = resolve(plan, reference)
         if found is None or (found not in finished and not plan.by_id[found].done):

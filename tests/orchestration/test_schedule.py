@@ -112,6 +112,13 @@ def test_a_task_goes_by_many_names(reference: str) -> None:
     assert resolve(plan(task(3), task(13)), reference) == "t-03"
 
 
+def test_a_task_that_is_marked_blocked_is_not_handed_out_nor_what_needs_it() -> None:
+    whole = plan(task(1, "blocked"), task(2), task(3, "attention"))
+    details = {"t-01": TaskFile(), "t-02": TaskFile(depends_on=("t-01",)), "t-03": TaskFile()}
+    found = arrange(whole, whole.tasks, lambda one: details[one.id], (), ())
+    assert found == Schedule(("t-03",), (("t-03",),), {"t-01": ("mark [-]",), "t-02": ("t-01",)})
+
+
 def test_a_name_that_two_tasks_share_is_neither() -> None:
     other = Task("u-03", "03", "Other", "2", "todo", "other.md", "impl", SPAN)
     whole = plan(task(3), other)
