@@ -22,13 +22,12 @@ PURE = frozenset(
 CLOCK = ("now", "utcnow", "today")
 # `sys` for the largest number that JSON readers take.
 MORE = {"orchestration/documents.py": frozenset({"sys"})}
-SCHEMA_GENERATOR = frozenset({"orchestration/definition.py"})
 
 
 def violations(path: str, text: str) -> list[str]:
     """What a file of the repository may not import, as `path imports name`."""
     layer = path.split("/", 1)[0]
-    allowed = PURE | MORE.get(path, frozenset()) | ({"pydantic"} if path in SCHEMA_GENERATOR else frozenset())
+    allowed = PURE | MORE.get(path, frozenset())
     wrong = []
     for name, relative in _imports(path, text):
         if relative:

@@ -5,31 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-from phasekeeper.server.cli import main
 from phasekeeper.server.store import Proposal, committed
 
-from ..roots import TASKS, loop, plan, put, task
+from ..roots import TASKS, loop, plan, put
 
 RUN = f"{TASKS}/T1"
 JOURNAL = f"{RUN}/.phasekeeper/journal.jsonl"
-
-
-@pytest.fixture
-def here(root, monkeypatch):
-    monkeypatch.chdir(root)
-    monkeypatch.setenv("XDG_STATE_HOME", str(root / "state"))
-    task(root, "T1")
-    return root
-
-
-@pytest.fixture
-def run(capsys):
-    def called(*words: object) -> tuple[int, str, str]:
-        code = main([str(word) for word in words])
-        return code, *capsys.readouterr()
-
-    return called
 
 
 def add(root: Path, run: str = RUN, **entry: object) -> None:

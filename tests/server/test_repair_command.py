@@ -9,32 +9,14 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.findings import Edit
 from phasekeeper.orchestration.journal import Record
-from phasekeeper.server.cli import main
 from phasekeeper.server.files import DiskFiles
 from phasekeeper.server.store import Proposal, committed
 
-from ..roots import TASKS, plan, put, task
+from ..roots import TASKS, plan, put
 
 RUN = f"{TASKS}/T1"
 STATE = f"{RUN}/state.json"
 JOURNAL = f"{RUN}/.phasekeeper/journal.jsonl"
-
-
-@pytest.fixture
-def here(root, monkeypatch):
-    monkeypatch.chdir(root)
-    monkeypatch.setenv("XDG_STATE_HOME", str(root / "state"))
-    task(root, "T1")
-    return root
-
-
-@pytest.fixture
-def run(capsys):
-    def called(*words: object) -> tuple[int, str, str]:
-        code = main([str(word) for word in words])
-        return code, *capsys.readouterr()
-
-    return called
 
 
 def add(root: Path, message: str, text: str | None = None) -> None:

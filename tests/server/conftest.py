@@ -1,0 +1,25 @@
+"""A root with one task, and the command line in this process."""
+
+from __future__ import annotations
+
+import pytest
+from phasekeeper.server.cli import main
+
+from ..roots import task
+
+
+@pytest.fixture
+def here(root, monkeypatch):
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("XDG_STATE_HOME", str(root / "state"))
+    task(root, "T1")
+    return root
+
+
+@pytest.fixture
+def run(capsys):
+    def called(*words: object) -> tuple[int, str, str]:
+        code = main([str(word) for word in words])
+        return code, *capsys.readouterr()
+
+    return called
