@@ -1,0 +1,139 @@
+"""The engine: roots on one thread, boards and changes on the loop, and acts that the board shows at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from phasekeeper.orchestration.effects import Act
+from phasekeeper.server.engine import Board, Engine
+from phasekeeper.server.live import Change
+from phasekeeper.server.roots import UsageError
+
+from ..roots import TASKS, put, task
+
+T1 = f"{TASKS}/T1"
+LIMIT_S = 30
+
+
+@asynccontextmanager
+async def engine(watch: bool = False) -> AsyncIterator[Engine]:
+    made = Engine(asyncio.get_running_loop(), watch=watch)
+    try:
+        yield made
+    finally:
+        await made.stop()
+
+
+def going(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """A coroutine as a test, ended when it takes too long."""
+
+    def run(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("XDG_STATE_HOME", str(root / "state"))
+        asyncio.run(asyncio.wait_for(test(root), LIMIT_S))
+
+    run.__name__ = test.__name__
+    run.__doc__ = test.__doc__
+    return run
+
+
+async def until(engine: Engine, root: Path, holds: Callable[[Board], bool]) -> Board:
+    while not holds(engine.board(root)):
+        await engine.wait(root, engine.board(root).version, LIMIT_S)
+    return engine.board(root)
+
+
+@going
+async def test_a_root_that_is_opened_has_a_board(root: Path) -> None:
+    task(root, "T1")
+    async with engine() as e:
+        assert await e.open(root / TASKS) == (root,)
+        assert list(e.board(root).runs) == [T1]
+        assert e.boards() == (e.board(root),)
+
+
+@going
+async def test_a_root_that_is_not_open_has_none(root: Path) -> None:
+    async with engine() as e:
+        with pytest.raises(UsageError):
+            e.board(root)
+        with pytest.raises(UsageError):
+            await e.open(root / "gone")
+        with pytest.raises(UsageError):
+            await e.touch(root, [root])
+
+
+@going
+async def test_projects_are_roots_of_their_own(root: Path) -> None:
+    put(root / ".phasekeeper/config.yaml", "projects: [packages/*]\n")
+    task(root / "packages/a", "T1")
+    async with engine() as e:
+        assert await e.open(root) == (root, root / "packages/a")
+        assert list(e.board(root / "packages/a").runs) == [T1]
+
+
+@going
+async def test_a_saved_file_changes_the_board_and_is_told(root: Path) -> None:
+    folder = task(root, "T1")
+    async with engine(watch=True) as e:
+        await e.open(root)
+        heard: list[Change] = []
+        e.subscribe(root, heard.append)
+        put(folder / "review/plan-review.json", {"ok": False})
+        await until(e, root, lambda board: board.runs[T1].suggestion.kind == "regress")
+        assert heard[-1].changed[T1].suggestion.kind == "regress"
+        assert [change.version for change in heard] == list(range(heard[0].version, heard[-1].version + 1))
+
+
+@going
+async def test_a_touch_is_on_the_board_when_it_returns(root: Path) -> None:
+    folder = task(root, "T1")
+    async with engine() as e:
+        await e.open(root)
+        path = put(folder / "review/plan-review.json", {"ok": False})
+        await e.touch(root, [path])
+        assert e.board(root).runs[T1].suggestion.kind == "regress"
+
+
+@going
+async def test_an_act_is_on_the_board_when_it_returns(root: Path) -> None:
+    task(root, "T1")
+    async with engine() as e:
+        await e.open(root)
+        done = await e.act(root, T1, Act("report", step="plan_review", outcome="ok", actor="somebody"))
+        assert e.board(root).runs[T1] == done.evaluation
+
+
+@going
+async def test_a_run_that_is_begun_is_on_the_board(root: Path) -> None:
+    async with engine() as e:
+        await e.open(root)
+        run, done = await e.start(root, "artifact-pipeline", "T2", "Second", "somebody")
+        assert e.board(root).runs[run] == done.evaluation
+
+
+@going
+async def test_unsaved_text_is_judged_and_not_kept(root: Path) -> None:
+    task(root, "T1")
+    task(root, "T2")
+    async with engine() as e:
+        await e.open(root)
+        before = e.board(root)
+        found = await e.unsaved(root, {f"{T1}/review/plan-review.json": '{"ok": false}'})
+        assert list(found) == [T1]
+        assert found[T1].suggestion.kind == "regress"
+        assert found[T1].revision.endswith("+unsaved")
+        assert e.board(root) is before
+
+
+@going
+async def test_waiting_ends_without_a_change(root: Path) -> None:
+    async with engine() as e:
+        await e.open(root)
+        version = e.board(root).version
+        assert await e.wait(root, version, 0.01) == version
+        assert await e.wait(root, version - 1, LIMIT_S) == version

@@ -1,0 +1,65 @@
+"""Events of the system as hints."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from phasekeeper.server.watcher import Watcher
+
+LIMIT_S = 30
+
+
+class Heard:
+    """A watcher and everything that it has said."""
+
+    def __init__(self) -> None:
+        self.paths: set[Path] = set()
+        self.lost = False
+        self.said = threading.Event()
+        self.watcher = Watcher(self.said.set)
+
+    def until(self, path: Path) -> None:
+        """Wait until a path was among the hints."""
+        while path not in self.paths:
+            assert self.said.wait(LIMIT_S), f"nothing was said of {path}"
+            self.said.clear()
+            hints = self.watcher.take()
+            self.paths |= hints.paths
+            self.lost |= hints.lost
+
+
+@contextmanager
+def watching(*folders: Path) -> Iterator[Heard]:
+    heard = Heard()
+    try:
+        heard.watcher.watch(folders)
+        yield heard
+    finally:
+        heard.watcher.stop()
+
+
+def test_a_saved_file_is_a_hint(tmp_path):
+    with watching(tmp_path) as heard:
+        (tmp_path / "a.md").write_text("a")
+        heard.until(tmp_path / "a.md")
+
+
+def test_both_ends_of_a_rename_are_hints(tmp_path):
+    (tmp_path / "a.md").write_text("a")
+    with watching(tmp_path) as heard:
+        (tmp_path / "a.md").rename(tmp_path / "b.md")
+        heard.until(tmp_path / "a.md")
+        heard.until(tmp_path / "b.md")
+
+
+def test_reading_is_no_hint(tmp_path):
+    (tmp_path / "a.md").write_text("a")
+    with watching(tmp_path) as heard:
+        (tmp_path / "a.md").read_text()
+        list(tmp_path.iterdir())
+        (tmp_path / "last").write_text("")
+        heard.until(tmp_path / "last")
+        assert tmp_path / "a.md" not in heard.paths
