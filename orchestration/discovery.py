@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from . import markdown
 from .config import Config
+from .definition import InvalidWorkflow
 from .documents import clean, fold_dotted, lay_under, read_json
 from .files import File, Files, fits, glob, join, natural
 from .findings import Finding, Problem, finding
@@ -21,7 +22,10 @@ from .workflow import MarkerTest, StateFile, Workflow
 
 
 class Definition(NamedTuple):
-    """A workflow that can be found in a root; `load` compiles it when a folder might be one of its runs."""
+    """A workflow that can be found in a root; `load` compiles it when a folder might be one of its runs.
+
+    `at` is empty where the definition cannot even say where its runs are; `load` then raises why.
+    """
 
     name: str
     at: tuple[str, ...]
@@ -52,27 +56,47 @@ class Passed(NamedTuple):
     because: str
 
 
+class Found(NamedTuple):
+    """The runs of a root in natural order of their paths, the folders that were passed over, and what is
+    wrong, by name, with definitions that cannot be used.
+    """
+
+    matches: list[Match]
+    passed: list[Passed]
+    broken: dict[str, tuple[Finding, ...]]
+
+
 def discover(
     definitions: Sequence[Definition],
     files: Files,
     config: Config,
     parsed: dict[tuple[str, str], Any] | None = None,
-) -> tuple[list[Match], list[Passed]]:
-    """(the runs of a root in natural order of their paths, folders that were passed over).
-
-    Raises InvalidWorkflow when a definition that has to be compiled is broken.
-    """
+) -> Found:
+    """What of a root is a run, and of which workflow. A broken definition hides the runs of no other one."""
     looked = Looked(files, {} if parsed is None else parsed)
     claims: dict[str, list[Definition]] = {}
-    passed: list[Passed] = []
+    found = Found([], [], {})
     for definition in definitions:
-        for run in _folders(definition.at, files):
-            why = _refused(definition.load(), run, looked)
+        folders = _folders(definition.at, files)
+        workflow = _loaded(definition, found.broken) if folders or not definition.at else None
+        for run in folders:
+            why = _refused(workflow, run, looked) if workflow else "its definition is broken"
             if why:
-                passed.append(Passed(run, definition.name, why))
+                found.passed.append(Passed(run, definition.name, why))
             else:
                 claims.setdefault(run, []).append(definition)
-    return [_match(run, claims[run], looked, config) for run in sorted(claims, key=natural)], passed
+    for run in sorted(claims, key=natural):
+        match = _match(run, claims[run], found.broken, looked, config)
+        found.matches.extend([match] if match else [])
+    return found
+
+
+def _loaded(definition: Definition, broken: dict[str, tuple[Finding, ...]]) -> Workflow | None:
+    try:
+        return definition.load()
+    except InvalidWorkflow as error:
+        broken[definition.name] = tuple(error.findings)
+        return None
 
 
 def _folders(at: Iterable[str], files: Files) -> list[str]:
@@ -80,11 +104,18 @@ def _folders(at: Iterable[str], files: Files) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _match(run: str, claims: Sequence[Definition], looked: Looked, config: Config) -> Match:
-    """Who has a folder: whom its journal names, else whom the configuration assigns, else a built-in."""
+def _match(
+    run: str, claims: Sequence[Definition], broken: Collection[str], looked: Looked, config: Config
+) -> Match | None:
+    """Who has a folder: whom its journal names, else whom the configuration assigns, else a built-in.
+
+    None where it is a broken definition that has it: no other may judge its run.
+    """
     by_name = {definition.name: definition for definition in claims}
     assigned = next((name for pattern, name in config.workflows.items() if fits(pattern, run)), None)
     for name in (_started(run, looked), assigned):
+        if name in broken:
+            return None
         if name in by_name:
             return Match(run, by_name[name].load())
     first, *others = sorted(claims, key=lambda definition: (not definition.built_in, definition.name))

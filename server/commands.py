@@ -20,7 +20,7 @@ from ..tools import checks
 from ..tools.runs import awaits_person, below, moved_evidence
 from . import showing, views
 from .roots import UsageError
-from .selection import PATH_LIMIT, Chosen, Selection, chosen, definitions_of, line_of, opened_at
+from .selection import PATH_LIMIT, Chosen, Selection, chosen, definitions_of, line_of, lines_of, opened_at
 from .terminal import Line, Part, emit
 from .terminal import tell as complain
 
@@ -53,6 +53,16 @@ def tell(selection: Selection) -> None:
         complain(_nothing(selection))
 
 
+def tell_broken(selection: Selection) -> None:
+    """Say on stderr, beside JSON, which definitions are broken: their runs are not in the answer."""
+    complain(f"phasekeeper: {line}" for line in lines_of(selection.broken(), selection.root))
+
+
+def answered(selection: Selection, code: int = OK) -> int:
+    """The exit code of an answer. One about all runs lacks those of broken definitions; one run's stands."""
+    return USAGE if selection.broken() and not selection.one else code
+
+
 def _nothing(selection: Selection) -> Iterable[str]:
     """There is no run: where runs are looked for, what was passed over, and what to do."""
     workspace = selection.opened.workspaces[0]
@@ -72,10 +82,11 @@ def status(options: Namespace) -> int:
     if options.json:
         runs = [as_json(run.evaluate()) for run in selection.runs]
         print_json({"root": str(selection.root), "runs": runs})
-        return OK
+        tell_broken(selection)
+        return answered(selection)
     tell(selection)
     views.status([run.shown() for run in selection.runs])
-    return OK
+    return answered(selection)
 
 
 def next_step(options: Namespace) -> int:
@@ -85,12 +96,13 @@ def next_step(options: Namespace) -> int:
     if options.json:
         whole = [as_json(e) for e in evaluations]
         print_json(whole[0] if selection.one else {"root": str(selection.root), "runs": whole})
+        tell_broken(selection)
     else:
         tell(selection)
         emit(views.paragraphs([views.next_step(e)] for e in evaluations))
     if any(e.status in ("invalid", "blocked") for e in evaluations):
-        return REFUSED
-    return WAITING if any(map(awaits_person, evaluations)) else OK
+        return answered(selection, REFUSED)
+    return answered(selection, WAITING if any(map(awaits_person, evaluations)) else OK)
 
 
 def _part(options: Namespace, key: str, lines: Callable[[Evaluation], Iterable[Line]]) -> int:
@@ -100,10 +112,11 @@ def _part(options: Namespace, key: str, lines: Callable[[Evaluation], Iterable[L
         whole = (as_json(run.evaluate()) for run in selection.runs)
         runs = [{name: data[name] for name in ("root", "run", "revision", key)} for data in whole]
         print_json({"root": str(selection.root), "runs": runs})
-        return OK
+        tell_broken(selection)
+        return answered(selection)
     tell(selection)
     emit(views.paragraphs([lines(run.shown())] for run in selection.runs))
-    return OK
+    return answered(selection)
 
 
 def gates(options: Namespace) -> int:
@@ -129,10 +142,11 @@ def explain(options: Namespace) -> int:
     if options.json:
         runs = [explain.as_json(run.look()) for run in selection.runs]
         print_json({"root": str(selection.root), "runs": runs})
-        return OK
+        tell_broken(selection)
+        return answered(selection)
     tell(selection)
     emit(views.paragraphs([_explained(run)] for run in selection.runs))
-    return OK
+    return answered(selection)
 
 
 def _explained(run: Chosen) -> Iterable[Line]:
@@ -172,14 +186,13 @@ def can(options: Namespace) -> int:
 def check(options: Namespace) -> int:
     """`check`: findings for people and builds. The root's own definitions are checked too."""
     selection = chosen(options)
-    for workspace in selection.opened.workspaces:
-        with definitions_of(workspace.root):
-            for name in workspace.library.own:
-                workspace.library.workflow(name)
+    faults = selection.faults()
     evaluations = [run.shown() for run in selection.runs]
-    checked = checks.check(evaluations, selection.findings())
+    checked = checks.check(evaluations, [*selection.findings(), *faults])
     _CHECK_FORMATS[options.format](checked, selection, options)
-    return checked.exit_code(options.gates, "waiting" in options.allow)
+    if options.format != "text":
+        complain(f"phasekeeper: {line}" for line in lines_of(faults, selection.root))
+    return USAGE if faults else checked.exit_code(options.gates, "waiting" in options.allow)
 
 
 def _check_text(checked: checks.Checked, selection: Selection, options: Namespace) -> None:
@@ -212,13 +225,15 @@ _CHECK_FORMATS = {"text": _check_text, "json": _check_json, "sarif": _check_sari
 def workflow_list(options: Namespace) -> int:
     """`workflow list`: the known workflows and where their runs are looked for."""
     workspace = opened_at(Path(), options.root).workspaces[0]
-    with definitions_of(workspace.root):
-        workflows = [workspace.library.workflow(name) for name in workspace.library.names]
+    library = workspace.library
+    faults = [found for name in library.names for found in library.faults(name)]
+    workflows = [library.workflow(name) for name in library.names if not library.faults(name)]
     if options.json:
-        print_json([showing.summary(workflow, workspace.library) for workflow in workflows])
+        print_json([showing.summary(workflow, library) for workflow in workflows])
     else:
-        emit(line for workflow in workflows for line in showing.summary_lines(workflow, workspace.library))
-    return OK
+        emit(line for workflow in workflows for line in showing.summary_lines(workflow, library))
+    complain(f"phasekeeper: {line}" for line in lines_of(faults, workspace.root))
+    return USAGE if faults else OK
 
 
 def workflow_show(options: Namespace) -> int:

@@ -100,14 +100,25 @@ class Library:
             raise InvalidWorkflow([finding(_misnamed(name, workflow), source.path)])
         return workflow
 
+    def faults(self, name: str) -> tuple[Finding, ...]:
+        """What keeps a known definition from being used; nothing, when it can be."""
+        try:
+            self.workflow(name)
+        except InvalidWorkflow as error:
+            return tuple(error.findings)
+        return ()
+
     def definitions(self) -> Iterator[Definition]:
-        """Every definition, to find runs with. Raises InvalidWorkflow for YAML that cannot be read."""
+        """Every definition, to find runs with. One whose YAML cannot be read has no place for its runs."""
         for name in self.names:
             at = _built_in_folders(name) if name in self.built_in else self._folders(name)
             yield Definition(name, at, name in self.built_in, lambda name=name: self.workflow(name))
 
     def _folders(self, name: str) -> tuple[str, ...]:
-        return folders_of(load_branch(self.own[name], self.source)[0])
+        try:
+            return folders_of(load_branch(self.own[name], self.source)[0])
+        except InvalidWorkflow:
+            return ()
 
     def shadowing(self) -> list[Finding]:
         """Users' definitions that are not used: they cannot be read, or have the name of a built-in one."""

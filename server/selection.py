@@ -16,7 +16,7 @@ from ..orchestration.display import plain
 from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation
 from ..orchestration.findings import Finding, finding
-from ..tools.runs import below, find_run, joined, moved
+from ..tools.runs import NoSuchRun, below, find_run, joined, moved
 from .roots import UsageError, select
 from .workspace import Opened, Workspace, open_path
 
@@ -72,6 +72,19 @@ class Selection:
             found += [moved(entry, _folder(self.root, workspace)) for entry in own]
         return found
 
+    def broken(self) -> list[Finding]:
+        """What keeps definitions from being used whose runs may therefore be missing here."""
+        return _broken(self.opened)
+
+    def faults(self) -> list[Finding]:
+        """Like `broken`, for every definition of the root and its projects, also those without runs."""
+        pairs = ((each, name) for each in self.opened.workspaces for name in each.library.own)
+        return [
+            moved(found, _folder(self.root, each))
+            for each, name in pairs
+            for found in each.library.faults(name)
+        ]
+
     def path(self, path: str) -> str:
         """A path from the root as it is seen from the current folder."""
         return from_here(self.root, path)
@@ -87,13 +100,35 @@ def chosen(options: Namespace) -> Selection:
     root = opened.workspaces[0].root
     found = sorted(_all(opened, root), key=lambda each: each.name)
     if options.run:
-        name = find_run([each.name for each in found], options.run)
+        name = _named([each.name for each in found], options.run, opened)
         return Selection(root, opened, tuple(each for each in found if each.name == name), True)
     path = select(root, options.path) if options.path != Path() or options.root is None else None
     around = [each for each in found if path is not None and _lies_in(path, each.name)]
     inside = [each for each in found if path is not None and _lies_in(each.name, path)]
     # Of runs in one another the innermost is meant.
     return Selection(root, opened, tuple(around[-1:] or inside or found), bool(around))
+
+
+def _named(names: Sequence[str], wanted: str, opened: Opened) -> str:
+    """The run that is named. One that is unknown may be a run of a broken definition, so that is told too."""
+    try:
+        return find_run(names, wanted)
+    except NoSuchRun as error:
+        broken = _broken(opened)
+        if not broken:
+            raise
+        said = plain(str(error), PATH_LIMIT)
+        raise BrokenDefinitions([*lines_of(broken, opened.workspaces[0].root), said]) from None
+
+
+def _broken(opened: Opened) -> list[Finding]:
+    root = opened.workspaces[0].root
+    return [
+        moved(found, _folder(root, workspace))
+        for workspace in opened.workspaces
+        for findings in workspace.broken.values()
+        for found in findings
+    ]
 
 
 def opened_at(path: Path, root: Path | None) -> Opened:
@@ -114,9 +149,7 @@ def opened_at(path: Path, root: Path | None) -> Opened:
 def _all(opened: Opened, root: Path) -> Iterator[Chosen]:
     for workspace in opened.workspaces:
         folder = _folder(root, workspace)
-        with definitions_of(workspace.root):
-            matches = workspace.matches
-        for match in matches:
+        for match in workspace.matches:
             yield Chosen(workspace, match, folder, joined(folder, match.run))
 
 
@@ -135,9 +168,14 @@ def definitions_of(root: Path) -> Iterator[None]:
     try:
         yield
     except InvalidWorkflow as error:
-        lines = [line_of(found, lambda path: from_here(root, path)) for found in error.findings]
-        more = len(lines) - _SHOWN_ERRORS
-        raise BrokenDefinitions(lines[:_SHOWN_ERRORS] + ([f"and {more} more"] if more > 0 else [])) from None
+        raise BrokenDefinitions(lines_of(error.findings, root)) from None
+
+
+def lines_of(findings: Sequence[Finding], root: Path) -> list[str]:
+    """What is wrong with definitions, a line each, ready to be printed; no more than can be read."""
+    lines = [line_of(found, lambda path: from_here(root, path)) for found in findings[:_SHOWN_ERRORS]]
+    more = len(findings) - _SHOWN_ERRORS
+    return [*lines, f"and {more} more"] if more > 0 else lines
 
 
 def line_of(found: Finding, shown: Callable[[str], str]) -> str:

@@ -11,8 +11,7 @@ from typing import Any
 
 from ..orchestration.config import PATH as CONFIG_PATH
 from ..orchestration.config import Config, read_config
-from ..orchestration.definition import InvalidWorkflow
-from ..orchestration.discovery import Match, Passed, discover
+from ..orchestration.discovery import Found, Match, Passed, discover
 from ..orchestration.evaluate import Steps, look
 from ..orchestration.evaluation import Evaluation
 from ..orchestration.files import join
@@ -50,23 +49,29 @@ class Workspace:
         return read_config(file.text or "")
 
     @cached_property
-    def _found(self) -> tuple[list[Match], list[Passed]]:
+    def _found(self) -> Found:
         return discover(list(self.library.definitions()), self.files, self.config, self.parsed)
 
     @property
     def matches(self) -> list[Match]:
-        """The runs of the root. Raises InvalidWorkflow when a definition is broken."""
-        return self._found[0]
+        """The runs of the root that definitions claim which can be used; `broken` has the others."""
+        return self._found.matches
+
+    @property
+    def broken(self) -> Mapping[str, tuple[Finding, ...]]:
+        """What is wrong with definitions that may have runs here and cannot be used, by their names."""
+        return self._found.broken
 
     @property
     def passed(self) -> list[Passed]:
         """Folders that look like runs by their place and are none."""
-        return self._found[1]
+        return self._found.passed
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What is wrong with the root itself: its configuration and its own definitions."""
-        return (*self.config.findings, *self.library.shadowing(), *self._assigned_to_none())
+        broken = (found for findings in self.broken.values() for found in findings)
+        return (*self.config.findings, *self.library.shadowing(), *self._assigned_to_none(), *broken)
 
     def _assigned_to_none(self) -> list[Finding]:
         """Names under `workflows:` of the configuration that no definition has."""
@@ -149,7 +154,4 @@ def open_path(path: Path, root: Path | None = None) -> Opened:
 def _has_runs(folder: Path) -> bool:
     """Whether a folder holds runs of any definition: what makes it a root."""
     workspace = Workspace(folder)
-    try:
-        return bool(workspace.matches)
-    except InvalidWorkflow:
-        return True
+    return bool(workspace.matches or workspace.broken)

@@ -166,7 +166,7 @@ def judged(
     """The one run of a root, evaluated."""
     files = MemoryFiles(texts, times or {})
     known = Definition(found.name, found.at, False, lambda: found)
-    (match,), _ = discover([known], files, read_config(""))
+    (match,) = discover([known], files, read_config("")).matches
     return evaluate(found, read_run(found, files, match.run))
 
 

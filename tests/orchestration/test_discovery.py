@@ -33,12 +33,12 @@ def found(
     files: Mapping[str, str | bytes], *definitions: Definition, config: Config | None = None
 ) -> list[str]:
     """ "RUN WORKFLOW" of every run."""
-    matches, _ = discover(definitions, MemoryFiles(files), config or Config())
+    matches = discover(definitions, MemoryFiles(files), config or Config()).matches
     return [f"{match.run} {match.workflow.name}" for match in matches]
 
 
 def passed(files: Mapping[str, str | bytes], *definitions: Definition) -> list[Passed]:
-    return discover(definitions, MemoryFiles(files), Config())[1]
+    return discover(definitions, MemoryFiles(files), Config()).passed
 
 
 def built_ins() -> list[Definition]:
@@ -209,8 +209,7 @@ def test_the_journal_goes_before_the_configuration_and_that_before_a_built_in():
 
 
 def test_two_definitions_of_users_that_claim_one_folder_are_told():
-    matches, _ = discover([YOURS, MINE], MemoryFiles(FILES), Config())
-    (match,) = matches
+    (match,) = discover([YOURS, MINE], MemoryFiles(FILES), Config()).matches
     assert (match.workflow.name, match.rivals) == ("mine", ("yours",))
     (told,) = match.findings()
     assert (told.code, told.path) == ("workflow-ambiguous", "tasks/a")
@@ -218,7 +217,7 @@ def test_two_definitions_of_users_that_claim_one_folder_are_told():
         "mine, yours all claim this folder; assign one in .phasekeeper/config.yaml under workflows"
     )
     config = read_config("workflows: {tasks/a: yours}\n")
-    (match,) = discover([YOURS, MINE], MemoryFiles(FILES), config)[0]
+    (match,) = discover([YOURS, MINE], MemoryFiles(FILES), config).matches
     assert (match.workflow.name, match.findings()) == ("yours", ())
 
 
@@ -297,3 +296,25 @@ def test_a_marker_that_no_check_has_seen_knows_the_state_only() -> None:
     unchecked = build(*load_branch(Source("mine.yaml", text), lambda _name: None))
     definition = Definition("mine", ("tasks/*",), False, lambda: unchecked)
     assert found({"tasks/a/state.json": "{}", "tasks/a/x.json": "{}"}, definition) == []
+
+
+BROKEN = definition("{file: state.json, has: [phase]}", "broken", more="rulez: 1\n")
+
+
+def test_a_broken_definition_is_told_and_hides_no_run_of_another():
+    seen = discover([BROKEN, MINE], MemoryFiles(FILES), Config())
+    assert [match.workflow.name for match in seen.matches] == ["mine"]
+    assert [entry.because for entry in seen.passed] == ["its definition is broken"]
+    assert "rulez" in seen.broken["broken"][0].message
+
+
+def test_a_definition_without_a_place_for_runs_is_told_too():
+    seen = discover([BROKEN._replace(at=())], MemoryFiles(FILES), Config())
+    assert (seen.matches, list(seen.broken)) == ([], ["broken"])
+
+
+@pytest.mark.parametrize("by", ["journal", "configuration"])
+def test_the_run_of_a_broken_definition_is_judged_by_no_other(by):
+    config = read_config("workflows: {tasks/*: broken}" if by == "configuration" else "")
+    files = FILES | ({"tasks/a/.phasekeeper/journal.jsonl": journal("broken")} if by == "journal" else {})
+    assert discover([BROKEN, MINE], MemoryFiles(files), config).matches == []

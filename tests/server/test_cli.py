@@ -44,6 +44,10 @@ state: {file: state.json}
 phase: state.phase
 phases: {a: {rulez: []}}
 """
+FINE = """\
+extend: artifact-pipeline
+workflow: fine
+"""
 OWN = """\
 extend: artifact-pipeline
 workflow: own
@@ -333,11 +337,52 @@ def test_a_broken_definition_is_told_at_its_line_and_column_from_here(here, run,
     put(here / ".phasekeeper/workflows/own.yaml", BROKEN)
     put(here / "own/T1/state.json", {"phase": "a"})
     monkeypatch.chdir(put(here / "src/x", "").parent)
-    for words in (["status"], ["next"], ["check"], ["workflow", "list"]):
-        code, out, err = run(*words)
-        assert (code, out) == (2, "")
+    for words in (["status"], ["next"], ["check", "--format", "json"], ["workflow", "list"]):
+        code, _, err = run(*words)
+        assert code == 2
         assert err.startswith("phasekeeper: ../.phasekeeper/workflows/own.yaml:5:")
         assert "rulez" in err
+    code, out, _ = run("check")
+    assert (code, "../.phasekeeper/workflows/own.yaml:5:" in out) == (2, True)
+
+
+def test_a_broken_definition_hides_the_runs_of_no_other(here, run):
+    put(here / ".phasekeeper/workflows/own.yaml", BROKEN)
+    put(here / ".phasekeeper/workflows/fine.yaml", FINE)
+    put(here / "own/T1/state.json", {"phase": "a"})
+    task(here, "T1")
+    for words in (["status"], ["next"], ["gates"], ["explain"]):
+        code, out, _ = run(*words)
+        assert (code, f"{TASKS}/T1" in out) == (2, True)
+    for words in (["status", "--json"], ["next", "--json"], ["gates", "--json"], ["explain", "--json"]):
+        code, out, err = run(*words)
+        assert (code, "rulez" in err) == (2, True)
+        assert [entry["run"] for entry in json.loads(out)["runs"]] == [f"{TASKS}/T1"]
+
+
+def test_the_answer_about_one_run_stands_whatever_other_definitions_are_broken(here, run):
+    put(here / ".phasekeeper/workflows/own.yaml", BROKEN)
+    put(here / "own/T1/state.json", {"phase": "a"})
+    task(here, "T2")
+    code, _, err = run("status", "--run", "T2")
+    assert (code, "rulez" in err) == (0, True)
+
+
+def test_a_run_that_may_be_of_a_broken_definition_is_not_just_unknown(here, run):
+    put(here / ".phasekeeper/workflows/own.yaml", BROKEN)
+    put(here / "own/T1/state.json", {"phase": "a"})
+    code, out, err = run("next", "--run", "own/T1")
+    assert (code, out) == (2, "")
+    assert "rulez" in err and "there is no run 'own/T1'" in err
+
+
+def test_the_list_of_workflows_has_all_that_can_be_used(here, run):
+    put(here / ".phasekeeper/workflows/own.yaml", BROKEN)
+    put(here / ".phasekeeper/workflows/fine.yaml", FINE)
+    code, out, err = run("workflow", "list", "--json")
+    assert (code, "rulez" in err) == (2, True)
+    assert [entry["name"] for entry in json.loads(out)][:2] == ["artifact-pipeline", "component-design"]
+    assert "fine" in [entry["name"] for entry in json.loads(out)]
 
 
 def test_check_looks_at_definitions_that_no_run_uses(here, run):

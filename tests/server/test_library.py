@@ -95,9 +95,17 @@ def test_definitions_are_compiled_when_a_folder_asks_for_them():
         mine.load()
 
 
-def test_a_definition_that_is_no_yaml_is_told_before_anything_is_found():
+def test_a_definition_that_is_no_yaml_has_no_place_for_runs_and_says_why_when_it_is_loaded():
+    mine = next(each for each in library(mine="a: b: c").definitions() if each.name == "mine")
+    assert mine.at == ()
     with pytest.raises(InvalidWorkflow, match=rf"{FOLDER}/mine.yaml:1:5: not valid YAML"):
-        list(library(mine="a: b: c").definitions())
+        mine.load()
+
+
+def test_what_keeps_a_definition_from_being_used_is_told_without_raising():
+    known = library(mine="a: b: c")
+    assert [found.path for found in known.faults("mine")] == [f"{FOLDER}/mine.yaml"]
+    assert known.faults("phase-loop") == ()
 
 
 def test_the_folders_of_built_in_workflows_are_those_of_their_whole_text():
