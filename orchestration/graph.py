@@ -46,20 +46,24 @@ def _label(workflow: Workflow, name: str) -> str:
 
 
 def _arrows(workflow: Workflow) -> list[str]:
-    """One arrow for each pair of phases that a phase leads between, with its first rule's reason."""
-    lines = []
+    return [
+        f"    {_id(start)} --> {_id(end)}" + (f": {mermaid(because, 60)}" if because else "")
+        for start, end, because in arrows(workflow)
+    ]
+
+
+def arrows(workflow: Workflow) -> list[tuple[str, str, str]]:
+    """(phase, phase, why) for each way from one phase to another, with its first rule's reason."""
+    found = []
     ways = edges(workflow)
     for name, phase in workflow.phases.items():
         rules = phase.rules + workflow.otherwise
         reasons = {target: _said(rule) for rule in reversed(phase.rules) for target in _exact(rule)}
         onward = {target for rule in rules if rule.to and rule.to.source == "next" for target in ways[name]}
         leads = reasons.keys() | _next_only(workflow, name, onward) | set(phase.leads_to)
-        for target in (target for target in workflow.phases if target in leads):
-            reason = reasons.get(target, "")
-            lines.append(
-                f"    {_id(name)} --> {_id(target)}" + (f": {mermaid(reason, 60)}" if reason else "")
-            )
-    return lines
+        targets = (target for target in workflow.phases if target in leads)
+        found += [(name, target, reasons.get(target, "")) for target in targets]
+    return found
 
 
 def _next_only(workflow: Workflow, name: str, onward: set[str]) -> set[str]:

@@ -1,0 +1,32 @@
+"""The editor's side: the Language Server Protocol over the engine's boards. It decides nothing.
+
+`serve_lsp` is one editor's connection. Beside the protocol's own messages (diagnostics, code actions, code
+lenses, hover, completion, definition, references, document symbols, commands) these are Phasekeeper's own.
+Lines and columns in their JSON are one-based and count code points, as everywhere but in the protocol.
+
+Requests:
+    phasekeeper/board    {}                            {version: 1, roots: [{root, version, runs: [SUMMARY]}]}
+    phasekeeper/run      {root, run}                   the whole evaluation, null without the run
+    phasekeeper/history  {root, run, limit}            {events: [record]}, the newest `limit` of the journal
+    phasekeeper/graph    {root, run}                   {mermaid, phases, edges, gates}, null without the run
+Requests that write; refused (-32803, with the reason) unless the connection is trusted:
+    phasekeeper/report   {root, run, step, outcome, tasks?, stage?, summary?, next?, failed?, manual?, data?}
+    phasekeeper/claim    {root, run, task, who}        phasekeeper/release likewise
+    phasekeeper/start    {root, workflow, name, title}
+    phasekeeper/redo     {root, run, phase, reason}
+    phasekeeper/decide   {root, run, kind: answer | override | adopt, question, option, to, reason, revision}
+They answer {recorded, evaluation: SUMMARY}.
+Notification to the client:
+    phasekeeper/changed  {root, version, changed: [SUMMARY], removed: [run]}
+
+`initializationOptions` are {trusted: bool, phasekeeper: {client: text, decides: bool}}. A connection is not
+trusted unless it says so; then nothing is written for it. `phasekeeper/decide` is only for a client that
+says `client: vscode, decides: true`, which shows the person a dialog of its own; everybody else decides
+through `window/showMessageRequest`, or on a terminal where a reason has to be typed.
+"""
+
+from __future__ import annotations
+
+from .connection import serve_lsp
+
+__all__ = ["serve_lsp"]

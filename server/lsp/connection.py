@@ -1,0 +1,353 @@
+"""One editor's connection: what it opened, what it sees of each root, and telling it what changes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Iterable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types as lsp
+
+from ...orchestration.display import plain
+from ...orchestration.evaluation import Evaluation
+from ...orchestration.files import digest_of
+from ...orchestration.workflow import Workflow
+from ..engine import Engine
+from ..live import Change
+from ..roots import UsageError
+from . import definitions, features
+from .documents import Document, Documents, path_of
+from .progress import Scanning
+from .protocol import Outlet, Protocol, Server, new_server, read_messages
+from .publishing import Publisher
+from .scene import Scene
+from .summaries import changed_json
+from .view import View
+
+_log = logging.getLogger(__name__)
+
+
+async def serve_lsp(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    engine: Engine,
+    *,
+    trusted_allowed: bool = True,
+) -> None:
+    """Serve one editor until it says `exit` or goes. Never ends the process, whatever the editor sends.
+
+    With `trusted_allowed` False nothing is written for it, whatever it says of itself.
+    """
+    outlet = Outlet(writer)
+    connection = Connection(engine, outlet, trusted_allowed)
+    try:
+        await read_messages(reader, connection.protocol)
+    finally:
+        await connection.end()
+        await outlet.drain()
+        outlet.close()
+
+
+class Connection:
+    """The state of one editor's connection. All of it belongs to the loop."""
+
+    def __init__(self, engine: Engine, outlet: Outlet, trusted_allowed: bool) -> None:
+        self.engine = engine
+        self.server: Server = new_server(version("phasekeeper"))
+        self.protocol.set_writer(outlet)
+        self.documents = Documents()
+        self.views: dict[Path, View] = {}
+        self.trusted = self.decides = False
+        self._trusted_allowed = trusted_allowed
+        self._outlet = outlet
+        self._folders: dict[str, tuple[Path, tuple[Path, ...]]] = {}
+        self._loose: dict[Path, tuple[Path, ...]] = {}
+        self._ends: dict[Path, Callable[[], None]] = {}
+        self._judging: dict[Path, asyncio.Task[None]] = {}
+        self._stale: set[Path] = set()
+        self._workflows: dict[tuple[str, str], Workflow] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._publisher = Publisher(
+            self.documents, self.uri_of, self.server.text_document_publish_diagnostics
+        )
+        self.spawn(self._publisher.run(outlet.drain))
+        self._register()
+
+    @property
+    def protocol(self) -> Protocol:
+        return self.server.protocol  # pyright: ignore[reportReturnType]
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Run something beside the messages; its errors are logged, and it ends with the connection."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("the editor's connection: %r", error, exc_info=error)
+
+    async def end(self) -> None:
+        """Let go of everything that the connection holds."""
+        tasks = tuple(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for end in self._ends.values():
+            end()
+        roots = [root for _, roots in self._folders.values() for root in roots]
+        for root in (*roots, *(root for roots in self._loose.values() for root in roots)):
+            await self.engine.close(root)
+
+    # ---- the protocol's own messages
+
+    def _register(self) -> None:
+        def on(method: str, options: Any = None) -> Callable[[Callable[[Any], None]], object]:
+            # pygls marks the function that it is given, which a bound method does not allow.
+            return lambda heard: self.server.feature(method, options)(lambda params: heard(params))
+
+        on(lsp.INITIALIZE)(self._initialize)
+        on(lsp.INITIALIZED)(self._initialized)
+        on(lsp.TEXT_DOCUMENT_DID_OPEN)(self._opened)
+        on(lsp.TEXT_DOCUMENT_DID_CHANGE)(self._edited)
+        on(lsp.TEXT_DOCUMENT_DID_SAVE, lsp.SaveOptions(include_text=False))(self._saved)
+        on(lsp.TEXT_DOCUMENT_DID_CLOSE)(self._closed)
+        on(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)(self._watched)
+        on(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)(self._folders_changed)
+        features.register(self)
+
+    def _initialize(self, params: lsp.InitializeParams) -> None:
+        options = params.initialization_options
+        options = options if isinstance(options, dict) else {}
+        own = options.get("phasekeeper")
+        own = own if isinstance(own, dict) else {}
+        self.trusted = self._trusted_allowed and options.get("trusted") is True
+        self.decides = self.trusted and own.get("client") == "vscode" and own.get("decides") is True
+        self._publisher.encoding = lsp.PositionEncodingKind(self.server.workspace.position_encoding)
+
+    @property
+    def encoding(self) -> lsp.PositionEncodingKind:
+        return self._publisher.encoding
+
+    def _initialized(self, _: lsp.InitializedParams) -> None:
+        for folder in self._given_folders():
+            self.spawn(self._add_folder(folder))
+
+    def _given_folders(self) -> list[str]:
+        """The URIs of the folders that the editor has open."""
+        workspace = self.server.workspace
+        named = [folder.uri for folder in workspace.folders.values()]
+        return named or ([workspace.root_uri] if workspace.root_uri else [])
+
+    def _folders_changed(self, params: lsp.DidChangeWorkspaceFoldersParams) -> None:
+        for folder in params.event.removed:
+            self.spawn(self._drop_folder(folder.uri))
+        for folder in params.event.added:
+            self.spawn(self._add_folder(folder.uri))
+
+    def _opened(self, params: lsp.DidOpenTextDocumentParams) -> None:
+        document = self.documents.opened(params.text_document, self.encoding)
+        found = self.located(document)
+        if found is None:
+            if document.path is not None:
+                self.spawn(self._add_loose(document.path))
+            return
+        view, path = found
+        if self._as_on_disk(view, path, document):
+            self.documents.unchanged(document.uri)
+        self._publisher.publish(view, [path], anew=True)
+        self.judge(view)
+
+    def _as_on_disk(self, view: View, path: str, document: Document) -> bool:
+        digest = digest_of(document.text.source)
+        return any(view.board.runs[run].reads[path] == digest for run in view.reading(path))
+
+    def _edited(self, params: lsp.DidChangeTextDocumentParams) -> None:
+        document = self.documents.edited(params.text_document, params.content_changes)
+        found = self.located(document) if document else None
+        if found:
+            view, path = found
+            # What is told already has moved with the text, and the version is another.
+            self._publisher.publish(view, [path])
+            self.judge(view)
+
+    def _saved(self, params: lsp.DidSaveTextDocumentParams) -> None:
+        document = self.documents.unchanged(params.text_document.uri)
+        found = self.located(document) if document else None
+        if document and document.path and found:
+            self.spawn(self._look_at(found[0], [document.path]))
+
+    def _closed(self, params: lsp.DidCloseTextDocumentParams) -> None:
+        document = self.documents.closed(params.text_document.uri)
+        found = self.located(document) if document else None
+        if found:
+            view, path = found
+            self._publisher.publish(view, [path])
+            self.judge(view)
+
+    def _watched(self, params: lsp.DidChangeWatchedFilesParams) -> None:
+        paths = [path for change in params.changes if (path := path_of(change.uri))]
+        for view in self.views.values():
+            here = [path for path in paths if path.is_relative_to(view.root)]
+            if here:
+                self.spawn(self._look_at(view, here))
+
+    async def _look_at(self, view: View, paths: Iterable[Path]) -> None:
+        await self.engine.touch(view.root, paths)
+        self.judge(view)
+
+    # ---- roots
+
+    async def _add_folder(self, uri: str) -> None:
+        path = path_of(uri)
+        if path is None or uri in self._folders:
+            return
+        self._folders[uri] = (path, await self._open(path))
+
+    async def _drop_folder(self, uri: str) -> None:
+        _, roots = self._folders.pop(uri, (None, ()))
+        await self._close(roots)
+
+    async def _add_loose(self, path: Path) -> None:
+        """Open the root of a document that lies in no folder the editor has open."""
+        if path.parent not in self._loose:
+            self._loose[path.parent] = ()
+            self._loose[path.parent] = await self._open(path if path.exists() else path.parent)
+
+    async def _open(self, path: Path) -> tuple[Path, ...]:
+        scanning = Scanning(self.server, str(path))
+        try:
+            roots = await self.engine.open(path, scanning.report)
+        except UsageError as error:
+            _log.warning("%s", error)
+            return ()
+        finally:
+            scanning.end()
+        for root in roots:
+            if root not in self.views:
+                await self._show(root)
+        return roots
+
+    async def _show(self, root: Path) -> None:
+        """Begin to tell the editor of a root."""
+        view = View(root, self.engine.board(root))
+        self.views[root] = view
+        self._ends[root] = self.engine.subscribe(root, self._changed)
+        view.refresh(view.board.runs)
+        for document in self.documents:
+            found = self.located(document)
+            if found and found[0] is view and self._as_on_disk(view, found[1], document):
+                self.documents.unchanged(document.uri)
+        self._publisher.publish(view, view.paths)
+        self.judge(view)
+
+    async def _close(self, roots: Iterable[Path]) -> None:
+        for root in roots:
+            await self.engine.close(root)
+            held = [*self._folders.values(), *((None, loose) for loose in self._loose.values())]
+            if not any(root in others for _, others in held) and root in self.views:
+                self._ends.pop(root)()
+                del self.views[root]
+                self._publisher.forget(root)
+
+    def _changed(self, change: Change) -> None:
+        view = self.views.get(change.root)
+        if view is None:
+            return
+        view.board = self.engine.board(change.root)
+        touched = view.refresh([*change.changed, *change.removed])
+        self._publisher.publish(view, touched | change.findings.keys())
+        self.protocol.notify("phasekeeper/changed", changed_json(change))
+        self.refresh_lenses()
+        self.judge(view)
+
+    def refresh_lenses(self) -> None:
+        """Have the editor ask for its lenses again, where it can be told."""
+        workspace = self.server.client_capabilities.workspace
+        if workspace and workspace.code_lens and workspace.code_lens.refresh_support:
+            self.server.workspace_code_lens_refresh(None)
+
+    # ---- unsaved texts
+
+    def judge(self, view: View) -> None:
+        """Have the root's runs judged on the texts that the editor holds; once more for what comes then."""
+        self._stale.add(view.root)
+        if view.root not in self._judging:
+            task = self._judging[view.root] = self.spawn(self._judge(view))
+            task.add_done_callback(lambda _: self._judging.pop(view.root, None))
+
+    async def _judge(self, view: View) -> None:
+        while view.root in self._stale:
+            self._stale.discard(view.root)
+            open_here = [(document, path) for document, path in self._documents_of(view) if document.changed]
+            overlay = {path: document.text.source for document, path in open_here}
+            judged = await self.engine.unsaved(view.root, overlay) if overlay else {}
+            linted = await definitions.lint_open(view.root, self._documents_of(view))
+            runs = {*view.unsaved, *judged}
+            touched = {*view.linted, *linted}
+            if not runs and not touched:
+                continue
+            view.unsaved, view.linted = judged, linted
+            touched |= view.refresh(runs)
+            self._publisher.publish(view, touched)
+            self.refresh_lenses()
+
+    def _documents_of(self, view: View) -> list[tuple[Document, str]]:
+        """The open documents of a root, with their paths in it."""
+        located = ((document, self.located(document)) for document in self.documents)
+        return [(document, found[1]) for document, found in located if found and found[0] is view]
+
+    def located(self, document: Document) -> tuple[View, str] | None:
+        """The innermost root that a document lies in, and its path there."""
+        if document.path is None:
+            return None
+        around = [root for root in self.views if document.path.is_relative_to(root)]
+        if not around:
+            return None
+        root = max(around, key=lambda root: len(root.parts))
+        return self.views[root], document.path.relative_to(root).as_posix()
+
+    # ---- for the functions that answer
+
+    async def scene(self, uri: str) -> Scene | None:
+        """All there is to know of an open document; None where it is not open or lies in no root."""
+        document = self.documents.get(uri)
+        found = self.located(document) if document else None
+        if document is None or found is None:
+            return None
+        view, path = found
+        evaluation = view.run_at(path)
+        workflow = await self.workflow(view, evaluation) if evaluation else None
+        return Scene(document, view, path, evaluation, workflow)
+
+    async def workflow(self, view: View, evaluation: Evaluation) -> Workflow | None:
+        """The workflow that a run is judged by; None when the run is gone meanwhile."""
+        key = (evaluation.workflow, evaluation.definition.digest)
+        if key not in self._workflows:
+            try:
+                steps = await self.engine.steps(view.root, evaluation.run)
+            except UsageError:
+                return None
+            self._workflows[key] = steps.sight.workflow
+        return self._workflows[key]
+
+    def uri_of(self, path: Path) -> str:
+        """The URI of a file, as the editor spells the folder that it lies in."""
+        for uri, (folder, _) in self._folders.items():
+            if path.is_relative_to(folder):
+                rest = path.relative_to(folder)
+                return (
+                    uri
+                    if rest == Path()
+                    else Path(f"/{rest.as_posix()}").as_uri().replace("file://", uri.rstrip("/"), 1)
+                )
+        return path.as_uri()
+
+    def tell(self, said: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:
+        """Show the person a sentence."""
+        self.server.window_show_message(lsp.ShowMessageParams(kind, plain(said, 600)))

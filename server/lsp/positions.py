@@ -1,0 +1,110 @@
+"""Places in a text, between the engine's (lines and code points from zero) and an editor's.
+
+An editor counts columns in UTF-8, UTF-16 or UTF-32 code units, whichever it agreed on when it connected
+(LSP 3.17, PositionEncodingKind). Nothing else in the project converts columns. Lines end with LF, CRLF or
+CR alone, as in the protocol; a form feed or U+2028 is no end, which is why `str.splitlines` is not used.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+from lsprotocol import types as lsp
+
+from ...orchestration.findings import Span
+
+UTF8 = lsp.PositionEncodingKind.Utf8
+UTF16 = lsp.PositionEncodingKind.Utf16
+UTF32 = lsp.PositionEncodingKind.Utf32
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_BEYOND_BASIC = re.compile("[\U00010000-\U0010ffff]")
+# A byte order mark is a column to the editor and none to the engine.
+_MARK = "\ufeff"
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text and the encoding in which its places are told."""
+
+    source: str
+    encoding: lsp.PositionEncodingKind = UTF16
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where each line begins."""
+        return [0, *(match.end() for match in _LINE_END.finditer(self.source))]
+
+    @property
+    def line_count(self) -> int:
+        return len(self._starts)
+
+    def line(self, number: int) -> str:
+        """A line without its end, "" behind the last one."""
+        if not 0 <= number < len(self._starts):
+            return ""
+        end = self._starts[number + 1] if number + 1 < len(self._starts) else len(self.source)
+        return self.source[self._starts[number] : end].rstrip("\r\n")
+
+    def range(self, span: Span | None) -> lsp.Range:
+        """The editor's range of a span; of the whole first line where there is none. It stays in the text."""
+        if span is None:
+            span = Span(0, 0, 0, max(len(self.line(0)), 1))
+        return lsp.Range(
+            self._position(span.line, span.column), self._position(span.end_line, span.end_column)
+        )
+
+    def _position(self, line: int, column: int) -> lsp.Position:
+        last = self.line_count - 1
+        if line > last:
+            line, column = last, len(self.line(last))
+        text = self.line(line)
+        shifted = column + (line == 0 and text.startswith(_MARK))
+        return lsp.Position(line, _units(text[: max(shifted, 0)], self.encoding))
+
+    def place(self, position: lsp.Position) -> tuple[int, int]:
+        """(line, column) as the engine counts them; a place behind a line's end is its end."""
+        line = min(max(position.line, 0), self.line_count - 1)
+        text = self.line(line)
+        column = _code_points(text, position.character, self.encoding)
+        return line, max(column - (line == 0 and text.startswith(_MARK)), 0)
+
+    def offset(self, position: lsp.Position) -> int:
+        """Where in the source a position is; behind the last line it is the end."""
+        if position.line >= self.line_count:
+            return len(self.source)
+        line = self.line(position.line)
+        return self._starts[position.line] + _code_points(line, position.character, self.encoding)
+
+    def position_at(self, offset: int) -> lsp.Position:
+        """The editor's position of an offset in the source."""
+        line = bisect_right(self._starts, offset) - 1
+        return lsp.Position(line, _units(self.source[self._starts[line] : offset], self.encoding))
+
+    def replaced(self, change: lsp.TextDocumentContentChangePartial) -> Text:
+        """The text with the editor's change made."""
+        start, end = sorted((self.offset(change.range.start), self.offset(change.range.end)))
+        return Text(f"{self.source[:start]}{change.text}{self.source[end:]}", self.encoding)
+
+
+def _units(text: str, encoding: lsp.PositionEncodingKind) -> int:
+    """How many code units a piece of a line has."""
+    if encoding == UTF32 or text.isascii():
+        return len(text)
+    if encoding == UTF8:
+        return len(text.encode("utf-8", "surrogatepass"))
+    return len(text) + len(_BEYOND_BASIC.findall(text))
+
+
+def _code_points(line: str, units: int, encoding: lsp.PositionEncodingKind) -> int:
+    """How many characters of a line so many code units are; one that is cut in the middle is left out."""
+    if encoding == UTF32 or line.isascii():
+        return min(max(units, 0), len(line))
+    seen = 0
+    for number, character in enumerate(line):
+        seen += _units(character, encoding)
+        if seen > units:
+            return number
+    return len(line)

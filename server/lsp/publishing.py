@@ -1,0 +1,121 @@
+"""Which diagnostics a connection was told, and telling it those that differ, empty lists included."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from lsprotocol import types as lsp
+
+from ..files import DiskFiles
+from .diagnostics import MOST_RELATED, diagnostics_of
+from .documents import Documents
+from .marks import Mark
+from .positions import Text
+from .view import View
+
+BATCH = 64
+"""So many files are published before the editor's other messages get their turn."""
+
+Send = Callable[[lsp.PublishDiagnosticsParams], None]
+
+
+class _Told(NamedTuple):
+    uri: str
+    diagnostics: list[lsp.Diagnostic]
+
+
+class Publisher:
+    """Tells one editor the diagnostics of its roots. One task publishes, so the newest comes last."""
+
+    def __init__(self, documents: Documents, uri_of: Callable[[Path], str], send: Send) -> None:
+        self._documents, self._uri_of, self._send = documents, uri_of, send
+        self.encoding = lsp.PositionEncodingKind.Utf16
+        self._waiting: dict[tuple[Path, str], View | None] = {}
+        self._told: dict[tuple[Path, str], _Told] = {}
+        self._anew: set[tuple[Path, str]] = set()
+        self._woken = asyncio.Event()
+
+    def publish(self, view: View, paths: Iterable[str], anew: bool = False) -> None:
+        """Have the diagnostics of some files told, where they differ; `anew`: also where they do not."""
+        keys = [(view.root, path) for path in paths]
+        self._waiting.update(dict.fromkeys(keys, view))
+        if anew:
+            self._anew.update(keys)
+        if keys:
+            self._woken.set()
+
+    def forget(self, root: Path) -> None:
+        """Take back all that was told of a root."""
+        gone = [key for key in self._told if key[0] == root]
+        self._waiting = {key: view for key, view in self._waiting.items() if key[0] != root}
+        self._waiting.update(dict.fromkeys(gone, None))
+        self._woken.set()
+
+    async def run(self, drained: Callable[[], Awaitable[None]]) -> None:
+        """Publish for as long as the connection lives."""
+        while True:
+            await self._woken.wait()
+            self._woken.clear()
+            while self._waiting:
+                keys = list(self._waiting)[:BATCH]
+                await self._publish({key: self._waiting.pop(key) for key in keys})
+                await drained()
+
+    async def _publish(self, batch: Mapping[tuple[Path, str], View | None]) -> None:
+        marks = {(root, path): view.at(path) if view else () for (root, path), view in batch.items()}
+        texts = await self._texts(marks)
+        for (root, path), found in marks.items():
+            self._tell(root, path, found, texts)
+
+    async def _texts(
+        self, marks: Mapping[tuple[Path, str], tuple[Mark, ...]]
+    ) -> dict[tuple[Path, str], Text]:
+        """The texts of all files that places are told of: as the editor holds them, else from disk."""
+        wanted = {
+            (root, path)
+            for (root, own), found in marks.items()
+            for path in (own, *(e.path for m in found for e in m.related[:MOST_RELATED]))
+            if found and path is not None
+        }
+        texts = {key: d.text for key in wanted if (d := self._documents.at(key[0] / key[1]))}
+        missing = [key for key in wanted if key not in texts]
+        # Only columns beyond ASCII need a text, but nobody knows that before it was read.
+        return texts | (await asyncio.to_thread(_read, missing, self.encoding) if missing else {})
+
+    def _tell(
+        self, root: Path, path: str, marks: tuple[Mark, ...], texts: Mapping[tuple[Path, str], Text]
+    ) -> None:
+        empty = Text("", self.encoding)
+
+        def locate(other: str) -> tuple[str, Text]:
+            return self._uri(root / other), texts.get((root, other), empty)
+
+        document = self._documents.at(root / path)
+        uri = document.uri if document else self._uri_of(root / path)
+        found = diagnostics_of(marks, texts.get((root, path), empty), locate)
+        before = self._told.get((root, path))
+        if before is not None and before.uri != uri and before.diagnostics:
+            self._send(lsp.PublishDiagnosticsParams(before.uri, []))
+            before = None
+        known = before.diagnostics if before else []
+        anew = (root, path) in self._anew
+        self._anew.discard((root, path))
+        if known != found or (anew and found):
+            self._send(lsp.PublishDiagnosticsParams(uri, found, document.version if document else None))
+        if found:
+            self._told[root, path] = _Told(uri, found)
+        else:
+            self._told.pop((root, path), None)
+
+    def _uri(self, path: Path) -> str:
+        document = self._documents.at(path)
+        return document.uri if document else self._uri_of(path)
+
+
+def _read(keys: list[tuple[Path, str]], encoding: lsp.PositionEncodingKind) -> dict[tuple[Path, str], Text]:
+    """The texts of files, "" for those that cannot be read."""
+    views = {root: DiskFiles(root) for root, _ in keys}
+    return {(root, path): Text(views[root].read(path).text or "", encoding) for root, path in keys}

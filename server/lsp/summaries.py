@@ -1,0 +1,68 @@
+"""The JSON of the messages that are Phasekeeper's own (`connection.py` lists them)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...orchestration.evaluation import Evaluation, as_json
+from ...orchestration.findings import Severity
+from ...orchestration.graph import arrows, graph
+from ...orchestration.workflow import Workflow
+from ..engine import Board
+from ..live import Change
+
+VERSION = 1
+_WHOLE = (
+    "root", "run", "title", "workflow", "definition", "revision", "currentPhase", "inferred", "overridden",
+    "status", "statusReason", "progress", "suggestion", "questions", "escalations", "limits",
+)  # fmt: skip
+_GATE = ("id", "after", "title", "status", "inForce")
+_COUNTED = {"error": Severity.ERROR, "warning": Severity.WARNING, "information": Severity.INFO}
+
+
+def summary(evaluation: Evaluation) -> dict[str, Any]:
+    """What a board shows of a run: part of its evaluation's JSON, gates in short, findings counted."""
+    whole = as_json(replace(evaluation, plan=None, phases=(), notes=()))
+    counts = Counter(found.severity for found in evaluation.findings if not found.overridden)
+    return {name: whole[name] for name in _WHOLE} | {
+        "gates": [{name: gate[name] for name in _GATE} for gate in whole["gates"]],
+        "findingCounts": {name: counts[severity] for name, severity in _COUNTED.items()},
+    }
+
+
+def board_json(boards: Sequence[Board]) -> dict[str, Any]:
+    """All roots of a connection with their runs."""
+    return {"version": VERSION, "roots": [_root(board) for board in boards]}
+
+
+def _root(board: Board) -> dict[str, Any]:
+    runs = [summary(evaluation) for evaluation in board.runs.values()]
+    return {"root": str(board.root), "version": board.version, "runs": runs}
+
+
+def changed_json(change: Change) -> dict[str, Any]:
+    """What is different at one version of a root."""
+    return {
+        "root": str(change.root),
+        "version": change.version,
+        "changed": [summary(evaluation) for evaluation in change.changed.values()],
+        "removed": list(change.removed),
+    }
+
+
+def graph_json(workflow: Workflow, evaluation: Evaluation) -> dict[str, Any]:
+    """A run as a graph: its phases and how they stand, the ways between them, its gates; and as Mermaid."""
+    whole = as_json(replace(evaluation, plan=None, notes=()))
+    outcomes = {phase.id: list(phase.outcomes) for phase in workflow.phases.values()}
+    return {
+        "mermaid": graph(workflow, evaluation),
+        "phases": [
+            {"id": p.id, "title": p.title, "state": p.state, "outcomes": outcomes[p.id]}
+            for p in evaluation.phases
+        ],
+        "edges": [{"from": start, "to": end, "because": because} for start, end, because in arrows(workflow)],
+        "gates": whole["gates"],
+    }

@@ -1,0 +1,112 @@
+"""What one connection sees of a root: the engine's board, and its own unsaved texts laid over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ...orchestration.evaluation import Evaluation
+from ...orchestration.findings import Finding, Span
+from ..engine import Board
+from .marks import Mark, main_file, marks_of
+
+Findings = Mapping[str, tuple[Finding, ...]]
+_TOP = Span(0, 0, 0, 1)
+
+
+@dataclass
+class View:
+    """One root as a connection sees it. `board` and `unsaved` are replaced as a whole.
+
+    `linted` are definitions that are open, judged as the editor holds them; they stand in for what the
+    board says of those files. Nothing here reaches another connection.
+    """
+
+    root: Path
+    board: Board
+    unsaved: Mapping[str, Evaluation] = field(default_factory=dict)
+    linted: Findings = field(default_factory=dict)
+    _marks: dict[str, tuple[Mark, ...]] = field(default_factory=dict)
+    _moved: dict[str, dict[str, tuple[Mark, ...]]] = field(default_factory=dict)
+
+    def run(self, run: str) -> Evaluation | None:
+        """A run as this editor's texts have it."""
+        return self.unsaved.get(run) or self.board.runs.get(run)
+
+    def run_at(self, path: str) -> Evaluation | None:
+        """The run that a file belongs to: the innermost folder that is one, else one that reads the file."""
+        folder = path
+        while folder:
+            folder = folder.rpartition("/")[0]
+            found = self.run(folder)
+            if found is not None:
+                return found
+        return next((self.run(run) for run in self.reading(path)), None)
+
+    def reading(self, path: str) -> Iterable[str]:
+        """The runs that looked at a path."""
+        return (run for run, evaluation in self.board.runs.items() if path in evaluation.reads)
+
+    def refresh(self, runs: Iterable[str]) -> set[str]:
+        """Make the marks of some runs again; the paths where they were or are."""
+        touched: set[str] = set()
+        for run in runs:
+            for path in self._paths(run):
+                self._moved.get(path, {}).pop(run, None)
+                touched.add(path)
+            evaluation = self.run(run)
+            self._marks[run] = self._all_marks(evaluation) if evaluation else ()
+            for mark in self._marks[run]:
+                here = self._moved.setdefault(mark.finding.path, {})
+                here[run] = (*here.get(run, ()), mark)
+                touched.add(mark.finding.path)
+            if evaluation is None:
+                del self._marks[run]
+        return touched
+
+    def _paths(self, run: str) -> set[str]:
+        return {mark.finding.path for mark in self._marks.get(run, ())}
+
+    def _all_marks(self, evaluation: Evaluation) -> tuple[Mark, ...]:
+        found = (_settled(found, evaluation) for found in evaluation.findings)
+        return (*(Mark(finding, evaluation.run) for finding in found), *marks_of(evaluation))
+
+    def at(self, path: str) -> tuple[Mark, ...]:
+        """What is said of a file: the root's own findings, then those of its runs, each once."""
+        of_runs = [mark for marks in self._moved.get(path, {}).values() for mark in marks]
+        own = self.linted.get(path)
+        if own is None:
+            own = self._own(path)
+        seen = {(m.finding.code, m.finding.span, m.finding.message) for m in of_runs}
+        return (*(Mark(f) for f in own if (f.code, f.span, f.message) not in seen), *of_runs)
+
+    def _own(self, path: str) -> tuple[Finding, ...]:
+        """What the board says of a path that is no finding of a run as it is on disk."""
+        found = self.board.findings.get(path, ())
+        of_runs = {f for run in self._owners(path) for f in self.board.runs[run].findings} if found else set()
+        return tuple(f for f in found if f not in of_runs)
+
+    def _owners(self, path: str) -> Iterable[str]:
+        """The runs that may have said something of a path."""
+        folder = path
+        while folder:
+            if folder in self.board.runs:
+                yield folder
+            folder = folder.rpartition("/")[0]
+        yield from self.reading(path)
+
+    @property
+    def paths(self) -> set[str]:
+        """Every path that something is said of."""
+        return {*self.board.findings, *self.linted, *(path for path, marks in self._moved.items() if marks)}
+
+
+def _settled(finding: Finding, evaluation: Evaluation) -> Finding:
+    """A finding where an editor can show it: one of a folder, or of a file that is not there, moves to the
+    file that stands for the run."""
+    missing = evaluation.reads.get(finding.path) == "missing"
+    if finding.path != evaluation.run and not missing:
+        return finding
+    said = f"{finding.path}: {finding.message}" if missing else finding.message
+    return replace(finding, path=main_file(evaluation), span=_TOP, message=said)
