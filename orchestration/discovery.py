@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from . import markdown
 from .config import Config
 from .definition import InvalidWorkflow
 from .documents import clean, fold_dotted, lay_under, read_json
-from .files import File, Files, fits, glob, join, natural
+from .files import File, Files, fits, glob, glob_at, join, natural
 from .findings import Finding, Problem, finding
 from .guards import Context, Unknown, dig
 from .journal import read_journal
@@ -66,37 +66,73 @@ class Found(NamedTuple):
     broken: dict[str, tuple[Finding, ...]]
 
 
+class Known:
+    """Definitions by name, each compiled when it is first needed; `broken` says why some cannot be used."""
+
+    def __init__(self, definitions: Iterable[Definition]) -> None:
+        self.definitions = {definition.name: definition for definition in definitions}
+        self.broken: dict[str, tuple[Finding, ...]] = {}
+        for definition in self.definitions.values():
+            if not definition.at:
+                self.workflow(definition.name)
+
+    def workflow(self, name: str) -> Workflow | None:
+        """The compiled definition of that name; None when it is broken."""
+        if name in self.broken:
+            return None
+        try:
+            return self.definitions[name].load()
+        except InvalidWorkflow as error:
+            self.broken[name] = tuple(error.findings)
+            return None
+
+
+class Judged(NamedTuple):
+    """What a folder is that may be a run by its place. `named` are the workflows that its journal and the
+    configuration name for it.
+    """
+
+    match: Match | None
+    passed: tuple[Passed, ...]
+    named: tuple[str | None, str | None]
+
+
 def discover(
-    definitions: Sequence[Definition],
-    files: Files,
-    config: Config,
-    parsed: dict[tuple[str, str], Any] | None = None,
+    known: Known, files: Files, config: Config, parsed: dict[tuple[str, str], Any] | None = None
 ) -> Found:
     """What of a root is a run, and of which workflow. A broken definition hides the runs of no other one."""
+    found = list(judged(known, files, config, parsed))
+    matches = [each.match for each in found if each.match]
+    return Found(matches, [passed for each in found for passed in each.passed], known.broken)
+
+
+def judged(
+    known: Known, files: Files, config: Config, parsed: dict[tuple[str, str], Any] | None = None
+) -> Iterator[Judged]:
+    """Every folder that may be a run by its place, in natural order of their paths."""
     looked = Looked(files, {} if parsed is None else parsed)
-    claims: dict[str, list[Definition]] = {}
-    found = Found([], [], {})
-    for definition in definitions:
-        folders = _folders(definition.at, files)
-        workflow = _loaded(definition, found.broken) if folders or not definition.at else None
-        for run in folders:
-            why = _refused(workflow, run, looked) if workflow else "its definition is broken"
-            if why:
-                found.passed.append(Passed(run, definition.name, why))
-            else:
-                claims.setdefault(run, []).append(definition)
-    for run in sorted(claims, key=natural):
-        match = _match(run, claims[run], found.broken, looked, config)
-        found.matches.extend([match] if match else [])
+    claims = candidates(known, files)
+    return (judge(run, claims[run], known, looked, config) for run in sorted(claims, key=natural))
+
+
+def candidates(known: Known, files: Files) -> dict[str, list[str]]:
+    """The folders that may be runs by their place, with the names of the definitions that say so."""
+    found: dict[str, list[str]] = {}
+    for definition in known.definitions.values():
+        for run in _folders(definition.at, files):
+            found.setdefault(run, []).append(definition.name)
     return found
 
 
-def _loaded(definition: Definition, broken: dict[str, tuple[Finding, ...]]) -> Workflow | None:
-    try:
-        return definition.load()
-    except InvalidWorkflow as error:
-        broken[definition.name] = tuple(error.findings)
-        return None
+def claims_of(run: str, known: Known, files: Files) -> list[str]:
+    """The names of the definitions by which one folder may be a run."""
+    definitions = known.definitions.values()
+    return [each.name for each in definitions if any(_is_at(run, pattern, files) for pattern in each.at)]
+
+
+def _is_at(run: str, pattern: str, files: Files) -> bool:
+    path, entry = next(glob_at(files, pattern, run), ("", None))
+    return entry is not None and path == run and entry.kind == "folder"
 
 
 def _folders(at: Iterable[str], files: Files) -> list[str]:
@@ -104,31 +140,52 @@ def _folders(at: Iterable[str], files: Files) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _match(
-    run: str, claims: Sequence[Definition], broken: Collection[str], looked: Looked, config: Config
-) -> Match | None:
-    """Who has a folder: whom its journal names, else whom the configuration assigns, else a built-in.
+def judge(run: str, claims: Iterable[str], known: Known, looked: Looked, config: Config) -> Judged:
+    """Whether a folder is a run, and of which workflow: of whom its journal names, else whom the
+    configuration assigns, else a built-in one.
 
-    None where it is a broken definition that has it: no other may judge its run.
+    If one of those is a broken definition the folder is no run: no other may judge it.
     """
-    by_name = {definition.name: definition for definition in claims}
-    assigned = next((name for pattern, name in config.workflows.items() if fits(pattern, run)), None)
-    for name in (_started(run, looked), assigned):
-        if name in broken:
-            return None
+    fitting, passed = [], []
+    for name in claims:
+        workflow = known.workflow(name)
+        why = _refused(workflow, run, looked) if workflow else "its definition is broken"
+        if why:
+            passed.append(Passed(run, name, why))
+        elif workflow:
+            fitting.append(workflow)
+    named = (_started(run, looked), assigned(run, config)) if fitting else (None, None)
+    return Judged(_match(run, fitting, named, known), tuple(passed), named)
+
+
+def assigned(run: str, config: Config) -> str | None:
+    """The workflow that the configuration assigns to a folder."""
+    return next((name for pattern, name in config.workflows.items() if fits(pattern, run)), None)
+
+
+def _match(run: str, fitting: Sequence[Workflow], named: Iterable[str | None], known: Known) -> Match | None:
+    by_name = {workflow.name: workflow for workflow in fitting}
+    for name in named:
         if name in by_name:
-            return Match(run, by_name[name].load())
-    first, *others = sorted(claims, key=lambda definition: (not definition.built_in, definition.name))
-    rivals = () if first.built_in else tuple(definition.name for definition in others)
-    return Match(run, first.load(), rivals)
+            return Match(run, by_name[name])
+        if name in known.definitions and known.workflow(name) is None:
+            return None
+    if not fitting:
+        return None
+    built_in = known.definitions
+    first, *others = sorted(fitting, key=lambda each: (not built_in[each.name].built_in, each.name))
+    rivals = () if built_in[first.name].built_in else tuple(each.name for each in others)
+    return Match(run, first, rivals)
 
 
 def _started(run: str, looked: Looked) -> str | None:
     """The workflow that the journal's start record names."""
     file = looked.read(join(run, JOURNAL) or JOURNAL)
-    if not file.text:
-        return None
-    records = read_journal(file.text).records
+    return looked.once("workflow that was started", file, _first_started) if file.text else None
+
+
+def _first_started(journal: str) -> str | None:
+    records = read_journal(journal).records
     return next((str(r["workflow"]) for r in records if r["kind"] == "start" and r["workflow"]), None)
 
 

@@ -67,6 +67,55 @@ class Files(Protocol):
         """The names in a folder, empty when there is none."""
         ...
 
+    def entry(self, path: str) -> Entry | None:
+        """One name as the listing of its folder has it; None when it is not there."""
+        ...
+
+
+class Noted:
+    """Files, and what of them was asked for: `used` has the paths that were read or looked up by name, and
+    the folders whose names were looked through, with "/" behind them. `unlisted` has folders asked for here.
+
+    Whatever else changes in the root, the answers given here stay the same.
+    """
+
+    def __init__(self, below: Files) -> None:
+        self.below = below
+        self.used: set[str] = set()
+        self.unlisted: dict[str, Problem] = {}
+
+    def read(self, path: str) -> File:
+        self.used.add(path)
+        return self.below.read(path)
+
+    def list(self, folder: str) -> Mapping[str, Entry]:
+        self.used.add(f"{folder}/")
+        names = self.below.list(folder)
+        if folder in self.below.unlisted:
+            self.unlisted[folder] = self.below.unlisted[folder]
+        return names
+
+    def entry(self, path: str) -> Entry | None:
+        self.used.add(path)
+        entry = self.below.entry(path)
+        folder = parent(path)
+        return self.list(folder).get(name_in(path)) if folder in self.below.unlisted else entry
+
+
+def parent(path: str) -> str:
+    """The folder that a path lies in."""
+    return path.rpartition("/")[0]
+
+
+def name_in(path: str) -> str:
+    """The last name of a path."""
+    return path.rpartition("/")[2]
+
+
+def below(folder: str, name: str) -> str:
+    """The path of a name in a folder."""
+    return f"{folder}/{name}" if folder else name
+
 
 def digest_of(data: bytes | str) -> str:
     """16 hex digits of SHA-256; text is taken as UTF-8."""
@@ -142,25 +191,57 @@ def _segment(pattern: str) -> Callable[[str], object]:
 def _walk(
     files: Files, folder: str, positions: frozenset[int], parts: tuple[str, ...], depth: int
 ) -> Iterator[tuple[str, Entry]]:
-    below = []
-    for name, entry, following in _fitting(files.list(folder), positions, parts):
-        path = f"{folder}/{name}" if folder else name
+    deeper = []
+    for name, entry, following in _fitting(_names(files, folder, positions, parts), positions, parts):
+        path = below(folder, name)
         if len(parts) in following:
             yield path, entry
-        onward = following - {len(parts)}
-        if onward and entry.kind == "folder" and depth < MOST_DEEP:
-            below.append((path, onward))
-    for path, onward in below:
+        onward = _onward(entry, following, parts, depth)
+        if onward:
+            deeper.append((path, onward))
+    for path, onward in deeper:
         yield from _walk(files, path, onward, parts, depth + 1)
+
+
+def glob_at(files: Files, pattern: str, path: str) -> Iterator[tuple[str, Entry]]:
+    """What `glob` finds at a path or below it, without a look at anything else."""
+    parts = _parts(pattern)
+    positions, folder = _open({0}, parts), ""
+    names = path.split("/")
+    for depth, name in enumerate(names):
+        folder = below(folder, name)
+        entry = files.entry(folder)
+        fitting = _fitting({name: entry}, positions, parts) if entry else []
+        if not entry or not fitting:
+            return
+        if depth == len(names) - 1 and len(parts) in fitting[0][2]:
+            yield path, entry
+        positions = _onward(entry, fitting[0][2], parts, depth)
+        if not positions:
+            return
+    yield from _walk(files, path, positions, parts, len(names))
+
+
+def _onward(entry: Entry, following: frozenset[int], parts: tuple[str, ...], depth: int) -> frozenset[int]:
+    """Where in the pattern one stands in the folder itself; nowhere, when it leads no further."""
+    return following - {len(parts)} if entry.kind == "folder" and depth < MOST_DEEP else frozenset()
+
+
+def _names(
+    files: Files, folder: str, positions: frozenset[int], parts: tuple[str, ...]
+) -> Mapping[str, Entry]:
+    """The names of a folder that can matter; a name that is known beforehand is looked up alone."""
+    wanted = {parts[p] for p in positions}
+    if any(is_glob(part) for part in wanted):
+        return files.list(folder)
+    found = {name: files.entry(below(folder, name)) for name in wanted}
+    return {name: entry for name, entry in found.items() if entry}
 
 
 def _fitting(
     names: Mapping[str, Entry], positions: frozenset[int], parts: tuple[str, ...]
 ) -> list[tuple[str, Entry, frozenset[int]]]:
     """The names that lead on in the pattern, and where each leads to."""
-    wanted = [parts[p] for p in positions]
-    if not any(is_glob(part) for part in wanted):
-        names = {name: names[name] for name in wanted if name in names}
     shown = {p for p in positions if parts[p].startswith((".", "**")) or not is_glob(parts[p])}
     found = []
     for name, entry in names.items():
@@ -219,12 +300,15 @@ class MemoryFiles:
         prefix = f"{folder}/" if folder else ""
         for path, text in self.texts.items():
             if path.startswith(prefix):
-                name, _, below = path[len(prefix) :].partition("/")
+                name, _, deeper = path[len(prefix) :].partition("/")
                 size = len(text.encode() if isinstance(text, str) else text)
                 names[name] = (
-                    Entry(name, "folder") if below else Entry(name, "file", size, self.mtimes.get(path, 0))
+                    Entry(name, "folder") if deeper else Entry(name, "file", size, self.mtimes.get(path, 0))
                 )
         return names
+
+    def entry(self, path: str) -> Entry | None:
+        return self.list(parent(path)).get(name_in(path))
 
 
 def decode(path: str, raw: bytes, mtime_ns: int = 0) -> File:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from .documents import read_json
-from .files import Entry, File, Files, decode, digest_of
+from .files import Entry, File, Files, decode, digest_of, name_in, parent
 from .findings import Edit, Problem
 from .journal import EMPTY_RECORD, Journal, Record, Verify
 
@@ -42,6 +42,9 @@ class Overlay:
                 made = Entry(name, "file", len(text.encode("utf-8")), _NEWEST_NS)
                 names[name] = names.get(name, Entry(name, "folder")) if deeper else made
         return names
+
+    def entry(self, path: str) -> Entry | None:
+        return self.list(parent(path)).get(name_in(path))
 
 
 class Extension:

@@ -88,7 +88,7 @@ def _plain(entry: Record) -> Record:
 
 
 def _match(workspace: Workspace, run: str) -> Match:
-    match = next((match for match in workspace.matches if match.run == run), None)
+    match = workspace.match(run)
     if match is None:
         raise UsageError(f"{run} is no run any more")
     return match

@@ -15,7 +15,7 @@ import secrets
 import shutil
 import stat
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -127,11 +127,29 @@ def sign(record: Mapping[str, object], key: bytes, where: str) -> str:
     return hmac.new(key, text.encode("ascii"), sha256).hexdigest()
 
 
-def verified_lines(root: Path, journal_path: str, lines: Sequence[str], key: bytes | None) -> frozenset[int]:
+def committed_lines(root: Path, journal_path: str) -> frozenset[str]:
+    """The lines of the journal as the commit HEAD of the root's repository has it; none on any doubt."""
+    if refusal(journal_path):
+        return frozenset()
+    blob = f"HEAD:./{journal_path}"
+    size = _git(root, "cat-file", "-s", blob)
+    if not size.strip().isdigit() or int(size) > MAX_BYTES:
+        return frozenset()
+    text = _git(root, "cat-file", "blob", blob).decode("utf-8", "replace")
+    return frozenset(_bare(line) for line in text.split("\n"))
+
+
+def verified_lines(
+    root: Path,
+    journal_path: str,
+    lines: Sequence[str],
+    key: bytes | None,
+    committed: Callable[[Path, str], frozenset[str]] = committed_lines,
+) -> frozenset[int]:
     """The indexes of those decision lines of a journal that count as a person's.
 
-    Git is asked once, and only when a decision lacks a valid signature. Of equal lines only the first
-    counts: a copy of an old decision is not a new one.
+    `committed` is asked once, and only when a decision lacks a valid signature. Of equal lines only the
+    first counts: a copy of an old decision is not a new one.
     """
     decisions = _decisions(lines)
     where = place(root, journal_path)
@@ -139,8 +157,8 @@ def verified_lines(root: Path, journal_path: str, lines: Sequence[str], key: byt
     unsigned = decisions.keys() - signed
     if not unsigned:
         return frozenset(signed)
-    committed = committed_lines(root, journal_path)
-    return frozenset(signed | {i for i in unsigned if _bare(lines[i]) in committed})
+    proven = committed(root, journal_path)
+    return frozenset(signed | {i for i in unsigned if _bare(lines[i]) in proven})
 
 
 def _bare(line: str) -> str:
@@ -183,18 +201,6 @@ def _is_signed(record: Mapping[str, object], key: bytes, where: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return hmac.compare_digest(mac.encode("utf-8", "surrogatepass"), expected.encode())
-
-
-def committed_lines(root: Path, journal_path: str) -> frozenset[str]:
-    """The lines of the journal as the commit HEAD of the root's repository has it; none on any doubt."""
-    if refusal(journal_path):
-        return frozenset()
-    blob = f"HEAD:./{journal_path}"
-    size = _git(root, "cat-file", "-s", blob)
-    if not size.strip().isdigit() or int(size) > MAX_BYTES:
-        return frozenset()
-    text = _git(root, "cat-file", "blob", blob).decode("utf-8", "replace")
-    return frozenset(_bare(line) for line in text.split("\n"))
 
 
 def _git(root: Path, *arguments: str) -> bytes:

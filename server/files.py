@@ -28,7 +28,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from ..orchestration.files import Entry, File, decode
+from ..orchestration.files import Entry, File, Files, decode, name_in, parent
 from ..orchestration.findings import Problem
 
 MEBIBYTE = 1 << 20
@@ -40,6 +40,8 @@ UNSAVED_MTIME_NS = 2**63 - 1
 """Unsaved text is judged as if it were saved this moment, so it is newer than everything on disk."""
 
 _READS = 3
+# More links than this on one way and no system follows them.
+_MOST_LINKS = 40
 _CHUNK = MEBIBYTE
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0)
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -73,14 +75,12 @@ class _Opened(NamedTuple):
 class DiskFiles:
     """A frozen view of one root: each path is looked at once, later questions get the same answer.
 
-    `overlay` is unsaved editor text by root-relative path; it wins over the disk.
     `reads`, `listings` and `unlisted` say what was looked at so far; `unlisted` names the folders that
     exist but could not be listed, which an empty listing alone would hide.
     """
 
-    def __init__(self, root: Path | str, overlay: Mapping[str, str] | None = None) -> None:
+    def __init__(self, root: Path | str) -> None:
         self.root = os.path.realpath(root)
-        self.overlay = dict(overlay or {})
         self.reads: dict[str, File] = {}
         self.listings: dict[str, Mapping[str, Entry]] = {}
         self.unlisted: dict[str, Problem] = {}
@@ -93,58 +93,119 @@ class DiskFiles:
         what cannot be read never passes for absent.
         """
         if path not in self.reads:
-            self.reads[path] = self._read(path)
+            self.reads[path] = self._checked(path, file_at(self.root, path))
         return self.reads[path]
 
     def list(self, folder: str) -> Mapping[str, Entry]:
         """The names in a folder, sorted; empty when there is none or it cannot be listed."""
         if folder not in self.listings:
-            self.listings[folder] = self._list(folder)
+            self.listings[folder], problem = listing_at(self.root, folder)
+            if problem:
+                self.unlisted[folder] = problem
         return self.listings[folder]
+
+    def entry(self, path: str) -> Entry | None:
+        """One name as the listing of its folder has it."""
+        return self.list(parent(path)).get(name_in(path))
 
     def read_set(self) -> Mapping[str, str]:
         """Every path that was read, sorted -> its digest, "missing" or "unreadable". No folders."""
         return {path: _seen(self.reads[path]) for path in sorted(self.reads)}
 
-    def _read(self, path: str) -> File:
-        if reason := refusal(path):
-            return _unreadable(path, reason)
-        file = self._checked(path, _read_file(self.root, path))
-        if path not in self.overlay:
-            return file
-        unsaved = _unsaved(path, self.overlay[path])
-        return file if file.exists and file.digest == unsaved.digest else unsaved
-
     def _checked(self, path: str, file: File) -> File:
-        folder, _, name = path.rpartition("/")
         if not file.exists and file.problem is None:
-            listed = self.listings.get(folder, {}).get(name)
+            listed = self.listings.get(parent(path), {}).get(name_in(path))
             if listed is not None and listed.kind == "file":
-                return File(
-                    path, problem=Problem("artifact-missing", "it vanished while the folder was read")
-                )
+                return vanished(path)
         return file
 
-    def _list(self, folder: str) -> Mapping[str, Entry]:
-        names: dict[str, Entry] = {}
-        if not (folder and refusal(folder)):
-            try:
-                names = _list_folder(self.root, folder)
-            except _RefusedError as error:
-                self.unlisted[folder] = Problem("artifact-unreadable", str(error))
-            except OSError as error:
-                if error.errno not in _MISSING:
-                    self.unlisted[folder] = Problem("artifact-unreadable", _told(error))
-        names.update(self._unsaved_entries(folder))
+
+def vanished(path: str) -> File:
+    """A file that its folder has and that is not there: nobody can tell which of the two is true."""
+    return File(path, problem=Problem("artifact-missing", "it vanished while the folder was read"))
+
+
+class Overlaid:
+    """Files with unsaved texts of an editor over them, by root-relative path."""
+
+    def __init__(self, under: Files, texts: Mapping[str, str]) -> None:
+        self.under = under
+        self.texts = {path: text for path, text in texts.items() if not refusal(path)}
+
+    @property
+    def unlisted(self) -> Mapping[str, Problem]:
+        return self.under.unlisted
+
+    def read(self, path: str) -> File:
+        file = self.under.read(path)
+        if path not in self.texts:
+            return file
+        unsaved = _unsaved(path, self.texts[path])
+        return file if file.exists and file.digest == unsaved.digest else unsaved
+
+    def list(self, folder: str) -> Mapping[str, Entry]:
+        unsaved = dict(self._unsaved_entries(folder))
+        if not unsaved:
+            return self.under.list(folder)
+        names = {**self.under.list(folder), **unsaved}
         return {name: names[name] for name in sorted(names)}
+
+    def entry(self, path: str) -> Entry | None:
+        unsaved = dict(self._unsaved_entries(parent(path)))
+        return unsaved.get(name_in(path)) or self.under.entry(path)
 
     def _unsaved_entries(self, folder: str) -> Iterator[tuple[str, Entry]]:
         prefix = f"{folder}/" if folder else ""
-        for path in self.overlay:
-            if path.startswith(prefix) and not refusal(path):
-                name, _, below = path[len(prefix) :].partition("/")
-                file = File(path) if below else self.read(path)
-                yield name, Entry(name, "folder" if below else "file", file.size, file.mtime_ns)
+        for path in self.texts:
+            if path.startswith(prefix):
+                name, _, deeper = path[len(prefix) :].partition("/")
+                file = File(path) if deeper else self.read(path)
+                yield name, Entry(name, "folder" if deeper else "file", file.size, file.mtime_ns)
+
+
+def file_at(root: str, path: str) -> File:
+    """The file at a path below a resolved root as it is now; see `DiskFiles.read`."""
+    reason = refusal(path)
+    return _unreadable(path, reason) if reason else _read_file(root, path)
+
+
+def listing_at(root: str, folder: str) -> tuple[dict[str, Entry], Problem | None]:
+    """(the names in a folder below a resolved root as they are now, sorted; why it could not be listed)."""
+    try:
+        names = {} if folder and refusal(folder) else _list_folder(root, folder)
+    except _RefusedError as error:
+        return {}, Problem("artifact-unreadable", str(error))
+    except OSError as error:
+        known = error.errno in _MISSING
+        return {}, None if known else Problem("artifact-unreadable", _told(error))
+    return {name: names[name] for name in sorted(names)}, None
+
+
+def links_on(root: str, path: str) -> frozenset[str]:
+    """The links below a resolved root that the way of a path leads through, and where it comes out: what has
+    to be watched for changes besides the path itself. Empty when there is no link on the way.
+    """
+    places: set[str] = set()
+    waiting, at = path.split("/")[::-1], Path(root)
+    while waiting and len(places) < _MOST_LINKS:
+        name = waiting.pop()
+        if name == "..":
+            at = at.parent
+            continue
+        at /= name
+        try:
+            target = at.readlink()
+        except (OSError, ValueError):
+            continue
+        places |= _places(root, str(at))
+        at = Path(target.anchor) if target.is_absolute() else at.parent
+        waiting += [part for part in target.parts if part != target.anchor][::-1]
+    return frozenset(places | _places(root, str(at))) if places else frozenset()
+
+
+def _places(root: str, full: str) -> set[str]:
+    place = _inside(root, full)
+    return {place} if place else set()
 
 
 def refusal(path: str, windows: bool = os.sep == "\\") -> str | None:

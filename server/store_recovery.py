@@ -62,6 +62,11 @@ def _short(path: str) -> str:
     return name if len(name.encode("utf-8", "surrogatepass")) <= _LONG else digest_of(name)
 
 
+def is_temporary(name: str) -> bool:
+    """Whether a name is that of a writer's temporary file."""
+    return _TEMPORARY.fullmatch(name) is not None
+
+
 class _Found(NamedTuple):
     """A temporary file and the record that names it, if there is one."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -11,20 +11,19 @@ from typing import Any
 
 from ..orchestration.config import PATH as CONFIG_PATH
 from ..orchestration.config import Config, read_config
-from ..orchestration.discovery import Found, Match, Passed, discover
-from ..orchestration.evaluate import Steps, look
+from ..orchestration.discovery import Found, Known, Match, Passed, claims_of, discover, judge, judged
+from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation
-from ..orchestration.files import join
+from ..orchestration.files import Files, Noted
 from ..orchestration.findings import Finding
 from ..orchestration.guards import did_you_mean
-from ..orchestration.journal import Claim, read_claims
-from ..orchestration.snapshot import Snapshot, read_run
+from ..orchestration.looked import Looked
+from ..orchestration.snapshot import Snapshot
 from . import decide
-from .files import DiskFiles
+from .files import DiskFiles, Overlaid
 from .library import Library
+from .reading import Around, look_at, read_match
 from .roots import UsageError, find_root, projects, select
-
-CLAIMS = ".phasekeeper/claims.jsonl"
 
 
 @dataclass
@@ -36,8 +35,9 @@ class Workspace:
     parsed: dict[tuple[str, str], Any] = field(default_factory=dict)
 
     @cached_property
-    def files(self) -> DiskFiles:
-        return DiskFiles(self.root, self.overlay)
+    def files(self) -> Files:
+        disk = DiskFiles(self.root)
+        return Overlaid(disk, self.overlay) if self.overlay else disk
 
     @cached_property
     def library(self) -> Library:
@@ -49,8 +49,24 @@ class Workspace:
         return read_config(file.text or "")
 
     @cached_property
+    def _known(self) -> Known:
+        return Known(self.library.definitions())
+
+    @cached_property
     def _found(self) -> Found:
-        return discover(list(self.library.definitions()), self.files, self.config, self.parsed)
+        return discover(self._known, self.files, self.config, self.parsed)
+
+    def match(self, run: str) -> Match | None:
+        """The run in that folder, found without a look at any other; None when it is none."""
+        claims = claims_of(run, self._known, self.files)
+        looked = Looked(self.files, self.parsed)
+        return judge(run, claims, self._known, looked, self.config).match if claims else None
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether there is a run here, or a definition that is broken and may have some."""
+        all_of_them = judged(self._known, self.files, self.config, self.parsed)
+        return any(each.match or self._known.broken for each in all_of_them) or bool(self._known.broken)
 
     @property
     def matches(self) -> list[Match]:
@@ -71,63 +87,27 @@ class Workspace:
     def findings(self) -> tuple[Finding, ...]:
         """What is wrong with the root itself: its configuration and its own definitions."""
         broken = (found for findings in self.broken.values() for found in findings)
-        return (*self.config.findings, *self.library.shadowing(), *self._assigned_to_none(), *broken)
-
-    def _assigned_to_none(self) -> list[Finding]:
-        """Names under `workflows:` of the configuration that no definition has."""
-        names = self.library.names
-        unknown = [name for name in self.config.workflows.values() if name not in names]
-        said = (f"workflows: no workflow is called {name!r}{did_you_mean(name, names)}" for name in unknown)
-        return [Finding("parameter-invalid", CONFIG_PATH, message) for message in said]
+        return (*root_findings(self.config, self.library), *broken)
 
     def snapshot(self, match: Match) -> Snapshot:
-        journal = join(match.run, ".phasekeeper/journal.jsonl") or ""
-        return read_run(
-            match.workflow,
-            self._committed(match.run, journal),
-            match.run,
-            root=str(self.root),
-            config=self.config,
-            claims=self._claims(match.run),
-            verify=lambda lines: decide.verified_lines(self.root, journal, lines, decide.load_key().secret),
-            parsed=self.parsed,
-        )
-
-    def _committed(self, run: str, journal: str) -> DiskFiles:
-        """The files as the run's journal has them: what a crash kept from its place lies over the disk."""
-        if not (self.root / journal).exists():
-            return self.files
-        from .store import pending
-
-        left = pending(self.root, run).texts
-        return DiskFiles(self.root, {**left, **self.overlay}) if left else self.files
-
-    def _claims(self, run: str) -> tuple[Claim, ...]:
-        file = self.files.read(join(run, CLAIMS) or CLAIMS)
-        return read_claims(file.text, datetime.now(UTC).isoformat()) if file.text else ()
+        now = datetime.now(UTC).isoformat()
+        around = Around(self.root, self.config, now, lambda: decide.load_key().secret)
+        return read_match(match, Noted(self.files), around, self.parsed)
 
     def look(self, match: Match) -> Steps:
-        steps = look(match.workflow, self.snapshot(match))
-        return _ambiguous(steps, match) if match.rivals else steps
+        return look_at(match, self.snapshot(match))
 
     def evaluate(self, match: Match) -> Evaluation:
         return self.look(match).evaluation
 
 
-def _ambiguous(steps: Steps, match: Match) -> Steps:
-    """Two definitions claim the run: nothing is guessed."""
-    found = match.findings()
-    suggestion = replace(
-        steps.evaluation.suggestion, kind="none", suggested_next=None, action=None, reason=found[0].message
-    )
-    evaluation = replace(
-        steps.evaluation,
-        status="invalid",
-        status_reason=found[0].message,
-        suggestion=suggestion,
-        findings=(*steps.evaluation.findings, *found),
-    )
-    return steps._replace(evaluation=evaluation)
+def root_findings(config: Config, library: Library) -> tuple[Finding, ...]:
+    """What is wrong with a root's configuration, and with its definitions as far as their names go."""
+    names = library.names
+    unknown = [name for name in config.workflows.values() if name not in names]
+    said = (f"workflows: no workflow is called {name!r}{did_you_mean(name, names)}" for name in unknown)
+    to_none = (Finding("parameter-invalid", CONFIG_PATH, message) for message in said)
+    return (*config.findings, *library.shadowing(), *to_none)
 
 
 @dataclass(frozen=True)
@@ -153,5 +133,4 @@ def open_path(path: Path, root: Path | None = None) -> Opened:
 
 def _has_runs(folder: Path) -> bool:
     """Whether a folder holds runs of any definition: what makes it a root."""
-    workspace = Workspace(folder)
-    return bool(workspace.matches or workspace.broken)
+    return Workspace(folder).has_runs

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from phasekeeper.orchestration.config import read_config
-from phasekeeper.orchestration.discovery import discover
+from phasekeeper.orchestration.discovery import Known, discover
 from phasekeeper.orchestration.evaluate import Steps, look
 from phasekeeper.orchestration.evaluation import as_json
 from phasekeeper.orchestration.files import MemoryFiles, digest_of
@@ -128,7 +128,7 @@ def steps_of(case: Case) -> Steps:
     """Find the case's one run and look at it; every decision counts as a person's."""
     files = MemoryFiles(case.files, case.mtimes)
     config = read_config(case.files.get(".phasekeeper/config.yaml", ""))
-    matches, passed, _ = discover(list(Library.of(files).definitions()), files, config)
+    matches, passed, _ = discover(Known(Library.of(files).definitions()), files, config)
     assert matches, f"{case}: no run was found; passed over: {passed}"
     wanted = dict(case.expected).get("run")
     match = next((m for m in matches if m.run == wanted), matches[0])

@@ -12,7 +12,7 @@ import pytest
 from phasekeeper.orchestration import definition, lint, workflow
 from phasekeeper.orchestration.artifacts import KINDS
 from phasekeeper.orchestration.config import KEYS, read_config
-from phasekeeper.orchestration.discovery import Definition, discover
+from phasekeeper.orchestration.discovery import Definition, Known, discover
 from phasekeeper.orchestration.evaluate import evaluate
 from phasekeeper.orchestration.evaluation import Evaluation
 from phasekeeper.orchestration.files import MemoryFiles
@@ -166,7 +166,7 @@ def judged(
     """The one run of a root, evaluated."""
     files = MemoryFiles(texts, times or {})
     known = Definition(found.name, found.at, False, lambda: found)
-    (match,) = discover([known], files, read_config("")).matches
+    (match,) = discover(Known([known]), files, read_config("")).matches
     return evaluate(found, read_run(found, files, match.run))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.config import Config, read_config
 from phasekeeper.orchestration.definition import Source
-from phasekeeper.orchestration.discovery import Definition, Passed, discover
+from phasekeeper.orchestration.discovery import Definition, Known, Passed, discover
 from phasekeeper.orchestration.files import MemoryFiles, digest_of
 from phasekeeper.orchestration.workflow import Workflow, build, load_branch, parse_workflow
 from phasekeeper.server.library import Library
@@ -33,12 +33,12 @@ def found(
     files: Mapping[str, str | bytes], *definitions: Definition, config: Config | None = None
 ) -> list[str]:
     """ "RUN WORKFLOW" of every run."""
-    matches = discover(definitions, MemoryFiles(files), config or Config()).matches
+    matches = discover(Known(definitions), MemoryFiles(files), config or Config()).matches
     return [f"{match.run} {match.workflow.name}" for match in matches]
 
 
 def passed(files: Mapping[str, str | bytes], *definitions: Definition) -> list[Passed]:
-    return discover(definitions, MemoryFiles(files), Config()).passed
+    return discover(Known(definitions), MemoryFiles(files), Config()).passed
 
 
 def built_ins() -> list[Definition]:
@@ -209,7 +209,7 @@ def test_the_journal_goes_before_the_configuration_and_that_before_a_built_in():
 
 
 def test_two_definitions_of_users_that_claim_one_folder_are_told():
-    (match,) = discover([YOURS, MINE], MemoryFiles(FILES), Config()).matches
+    (match,) = discover(Known([YOURS, MINE]), MemoryFiles(FILES), Config()).matches
     assert (match.workflow.name, match.rivals) == ("mine", ("yours",))
     (told,) = match.findings()
     assert (told.code, told.path) == ("workflow-ambiguous", "tasks/a")
@@ -217,7 +217,7 @@ def test_two_definitions_of_users_that_claim_one_folder_are_told():
         "mine, yours all claim this folder; assign one in .phasekeeper/config.yaml under workflows"
     )
     config = read_config("workflows: {tasks/a: yours}\n")
-    (match,) = discover([YOURS, MINE], MemoryFiles(FILES), config).matches
+    (match,) = discover(Known([YOURS, MINE]), MemoryFiles(FILES), config).matches
     assert (match.workflow.name, match.findings()) == ("yours", ())
 
 
@@ -265,7 +265,7 @@ def test_a_file_that_only_looks_alike_is_claimed_by_nobody(path: str, content: s
 
 def test_the_plan_that_was_parsed_to_find_a_run_is_kept():
     parsed: dict = {}
-    discover(built_ins(), MemoryFiles({"tasks/t/MASTER_PLAN.md": TABLE}), Config(), parsed)
+    discover(Known(built_ins()), MemoryFiles({"tasks/t/MASTER_PLAN.md": TABLE}), Config(), parsed)
     assert ("master-plan", digest_of(TABLE)) in parsed
 
 
@@ -302,14 +302,14 @@ BROKEN = definition("{file: state.json, has: [phase]}", "broken", more="rulez: 1
 
 
 def test_a_broken_definition_is_told_and_hides_no_run_of_another():
-    seen = discover([BROKEN, MINE], MemoryFiles(FILES), Config())
+    seen = discover(Known([BROKEN, MINE]), MemoryFiles(FILES), Config())
     assert [match.workflow.name for match in seen.matches] == ["mine"]
     assert [entry.because for entry in seen.passed] == ["its definition is broken"]
     assert "rulez" in seen.broken["broken"][0].message
 
 
 def test_a_definition_without_a_place_for_runs_is_told_too():
-    seen = discover([BROKEN._replace(at=())], MemoryFiles(FILES), Config())
+    seen = discover(Known([BROKEN._replace(at=())]), MemoryFiles(FILES), Config())
     assert (seen.matches, list(seen.broken)) == ([], ["broken"])
 
 
@@ -317,4 +317,4 @@ def test_a_definition_without_a_place_for_runs_is_told_too():
 def test_the_run_of_a_broken_definition_is_judged_by_no_other(by):
     config = read_config("workflows: {tasks/*: broken}" if by == "configuration" else "")
     files = FILES | ({"tasks/a/.phasekeeper/journal.jsonl": journal("broken")} if by == "journal" else {})
-    assert discover([BROKEN, MINE], MemoryFiles(files), config).matches == []
+    assert discover(Known([BROKEN, MINE]), MemoryFiles(files), config).matches == []

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from phasekeeper.orchestration.files import Entry, File, digest_of, glob
 from phasekeeper.server import files as module
-from phasekeeper.server.files import MAX_BYTES, UNSAVED_MTIME_NS, DiskFiles, refusal
+from phasekeeper.server.files import MAX_BYTES, UNSAVED_MTIME_NS, DiskFiles, Overlaid, refusal
 
 WAYS = {
     "descriptors": (module._open_from_root, module._list_from_root),
@@ -523,7 +523,7 @@ def test_listing_a_file_gives_nothing(root, either_way):
 
 def test_unsaved_text_wins_over_the_disk(root):
     (root / "plan.md").write_text("saved")
-    files = DiskFiles(root, {"plan.md": "unsaved"})
+    files = Overlaid(DiskFiles(root), {"plan.md": "unsaved"})
     assert files.read("plan.md") == File(
         "plan.md", True, "unsaved", digest_of("unsaved"), 7, UNSAVED_MTIME_NS
     )
@@ -532,12 +532,12 @@ def test_unsaved_text_wins_over_the_disk(root):
 
 def test_an_open_file_without_changes_reads_like_the_disk(root):
     (root / "plan.md").write_text("same")
-    assert DiskFiles(root, {"plan.md": "same"}).read("plan.md") == DiskFiles(root).read("plan.md")
+    assert Overlaid(DiskFiles(root), {"plan.md": "same"}).read("plan.md") == DiskFiles(root).read("plan.md")
 
 
 def test_unsaved_new_files_and_their_folders_are_listed(root):
     overlay = {"new/deep/plan.md": "x", "../out.md": "x", "other.md": ""}
-    files = DiskFiles(root, overlay)
+    files = Overlaid(DiskFiles(root), overlay)
     assert files.list("") == {
         "new": Entry("new", "folder"),
         "other.md": Entry("other.md", "file", 0, UNSAVED_MTIME_NS),
@@ -549,17 +549,17 @@ def test_unsaved_new_files_and_their_folders_are_listed(root):
 
 def test_a_changed_overlay_does_not_change_a_view(root):
     overlay = {"x": "one"}
-    files = DiskFiles(root, overlay)
+    files = Overlaid(DiskFiles(root), overlay)
     overlay["x"] = "two"
     assert files.read("x").text == "one"
 
 
 def test_unsaved_text_with_half_a_character_is_unreadable(root):
-    assert message(DiskFiles(root, {"x": "a\ud800"}).read("x")).startswith("not UTF-8")
+    assert message(Overlaid(DiskFiles(root), {"x": "a\ud800"}).read("x")).startswith("not UTF-8")
 
 
 def test_unsaved_text_past_the_limit_is_not_read(root):
-    file = DiskFiles(root, {"x": "x" * (MAX_BYTES + 1)}).read("x")
+    file = Overlaid(DiskFiles(root), {"x": "x" * (MAX_BYTES + 1)}).read("x")
     assert file.text is None
     assert message(file) == "the file is 9 MB; at most 8 MB are read"
 

@@ -1,0 +1,102 @@
+"""Reading one run: its files as they were committed, its live claims, its proven decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..orchestration.config import Config
+from ..orchestration.discovery import Match
+from ..orchestration.evaluate import Steps, look
+from ..orchestration.files import Files, below
+from ..orchestration.journal import Claim, read_claims
+from ..orchestration.snapshot import JOURNAL, Snapshot, read_run
+from . import decide
+from .files import UNSAVED_MTIME_NS, Overlaid
+
+CLAIMS = ".phasekeeper/claims.jsonl"
+
+Parsed = dict[tuple[str, str], Any]
+
+
+class Around(NamedTuple):
+    """What is looked at of a run besides its files. `now` is ISO 8601 in UTC, for claims; `key` gives the key
+    of decisions, `committed` the lines of a journal in the commit HEAD. Both are asked only when needed.
+    """
+
+    root: Path
+    config: Config
+    now: str
+    key: Callable[[], bytes | None]
+    committed: Callable[[Path, str], frozenset[str]] = decide.committed_lines
+
+
+def read_match(match: Match, files: Files, around: Around, parsed: Parsed) -> Snapshot:
+    """The run as its files show it, with what a crash kept from its place laid over them."""
+    journal = below(match.run, JOURNAL)
+    return read_run(
+        match.workflow,
+        _as_committed(match.run, journal, files, around.root),
+        match.run,
+        root=str(around.root),
+        config=around.config,
+        claims=_claims(match.run, files, around.now),
+        verify=lambda lines: decide.verified_lines(
+            around.root, journal, lines, around.key(), around.committed
+        ),
+        parsed=parsed,
+    )
+
+
+def look_at(match: Match, snapshot: Snapshot) -> Steps:
+    """How the run stands. If two definitions claim it with equal right nothing is guessed."""
+    steps = look(match.workflow, snapshot)
+    return _ambiguous(steps, match) if match.rivals else steps
+
+
+def _as_committed(run: str, journal: str, files: Files, root: Path) -> Files:
+    file = files.read(journal)
+    if not file.exists:
+        return files
+    strays = _strays(run, file.text or "", files)
+    if not strays:
+        return files
+    from .store import pending
+
+    # All that is looked at is read, so that a change of it is known to matter. Unsaved text stays on top.
+    for path in strays:
+        files.read(path)
+    left = pending(root, run).texts.items()
+    texts = {path: text for path, text in left if files.read(path).mtime_ns != UNSAVED_MTIME_NS}
+    return Overlaid(files, texts) if texts else files
+
+
+def _strays(run: str, journal: str, files: Files) -> list[str]:
+    """Temporary files that a writer of the run left, or has there at this moment."""
+    from .store_lines import Tail
+    from .store_recovery import folders_of, is_temporary
+
+    folders = folders_of(run, Tail(raw=journal.encode("utf-8", "surrogatepass")))
+    return [below(folder, name) for folder in folders for name in files.list(folder) if is_temporary(name)]
+
+
+def _claims(run: str, files: Files, now: str) -> tuple[Claim, ...]:
+    file = files.read(below(run, CLAIMS))
+    return read_claims(file.text, now) if file.text else ()
+
+
+def _ambiguous(steps: Steps, match: Match) -> Steps:
+    found = match.findings()
+    suggestion = replace(
+        steps.evaluation.suggestion, kind="none", suggested_next=None, action=None, reason=found[0].message
+    )
+    evaluation = replace(
+        steps.evaluation,
+        status="invalid",
+        status_reason=found[0].message,
+        suggestion=suggestion,
+        findings=(*steps.evaluation.findings, *found),
+    )
+    return steps._replace(evaluation=evaluation)
