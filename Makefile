@@ -3,21 +3,25 @@
 # make check  style, types and layers
 # make bench  how fast it is
 # make wheel  dist/*.whl and dist/*.tar.gz
+# make vsix   dist/phasekeeper.vsix, the VS Code extension; needs Node 20 or newer
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 # The packages are folders of the repository with other names; types of the tests are looked up through links.
 LINKS := build/types
+EXTENSION := vscode-extension
+export RIG ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/phasekeeper-rig
 
 .DEFAULT_GOAL := run
-.PHONY: run test check bench wheel clean
+.PHONY: run test check bench wheel vsix clean
 
 run: $(VENV)/installed
 	$(BIN)/phasekeeper status examples
 
 test: $(VENV)/tested
 	$(BIN)/python -m pytest -rs -n auto $(ARGS)
+	@$(MAKE) --no-print-directory extension-test
 
 check: $(VENV)/tested links
 	$(BIN)/ruff check .
@@ -31,8 +35,31 @@ bench: $(VENV)/tested
 wheel: $(VENV)/tested
 	$(BIN)/python -m build
 
+vsix: $(VENV)/tested $(EXTENSION)/node_modules/installed
+	# What an earlier build left behind would go into the wheel.
+	rm -rf $(EXTENSION)/server build/lib build/bdist.* && mkdir -p $(EXTENSION)/server dist
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir $(EXTENSION)/server .
+	cp LICENSE $(EXTENSION)/LICENSE
+	cd $(EXTENSION) && npm run --silent package -- --out ../dist/phasekeeper.vsix
+
 clean:
-	rm -rf build dist $(VENV) *.egg-info
+	rm -rf build dist $(VENV) *.egg-info $(addprefix $(EXTENSION)/,node_modules dist dist-test server LICENSE test-output)
+
+# The extension's tests, where there is Node.
+.PHONY: extension-test rig
+extension-test:
+	@if ! node -e 'process.exit(process.versions.node.split(".")[0] < 20)' 2>/dev/null || ! command -v npm >/dev/null; then \
+		echo "not run: the extension's tests need Node 20 or newer and npm"; test -z "$(REQUIRE_ALL)"; \
+	else \
+		$(MAKE) --no-print-directory $(EXTENSION)/node_modules/installed && cd $(EXTENSION) && npm test; \
+	fi
+
+rig:
+	@RIG=$(RIG) $(EXTENSION)/test/workbench/rig.sh
+
+$(EXTENSION)/node_modules/installed: $(EXTENSION)/package-lock.json
+	cd $(EXTENSION) && npm ci --ignore-scripts --no-progress
+	@touch $@
 
 .PHONY: links
 links:

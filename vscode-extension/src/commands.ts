@@ -1,0 +1,69 @@
+/** The commands of the palette, the trees and the notifications. */
+
+import * as vscode from "vscode";
+import { answer, override, rollBack } from "./commands/decide";
+import { activeFile, chooseRun, messageOf, subjectOf } from "./commands/pick";
+import { choosePython, copyMcp, installServer, openExample } from "./commands/setup";
+import { explainGate, openPlace, showNext } from "./commands/show";
+import { claim, copyPrompt, release, report, startRun } from "./commands/work";
+import type { Graphs } from "./graph/panel";
+import type { Place } from "./install";
+import type { Session } from "./session";
+import { literal } from "./text";
+import type { Subject } from "./views/node";
+import { inFocus } from "./views/status";
+import { titleOf } from "./views/runs";
+import type { Tree } from "./views/tree";
+
+type Act = (subject: Partial<Subject>) => unknown;
+
+export interface Parts {
+  readonly next: Tree;
+  readonly graphs: Graphs;
+  /** The interpreters that may run an installation. */
+  readonly pythons: () => Promise<string[]>;
+  readonly installation: Place;
+}
+
+export function registerCommands(session: Session, parts: Parts): vscode.Disposable[] {
+  const acts: Record<string, Act> = {
+    startRun: () => startRun(session),
+    openExample: () => openExample(session),
+    showNextStep: (subject) => showNext(session, parts.next, subject),
+    explainGate: (subject) => explainGate(session, subject),
+    approveQuestion: (subject) => answer(session, subject, "approval"),
+    answerQuestion: (subject) => answer(session, subject),
+    overrideGate: (subject) => override(session, subject),
+    rollBack: (subject) => rollBack(session, subject),
+    reportOutcome: (subject) => report(session, subject),
+    claimTask: (subject) => claim(session, subject),
+    releaseTask: (subject) => release(session, subject),
+    copyPrompt: (subject) => copyPrompt(session, subject),
+    showGraph: (subject) => showGraph(session, parts.graphs, subject),
+    installServer: () => installServer(session, parts.pythons, parts.installation),
+    choosePython: () => choosePython(),
+    restartServer: () => session.client.restartByHand(),
+    showOutput: () => session.output.show(),
+    copyMcp: () => copyMcp(session),
+    openPlace: (subject) => openPlace(subject),
+  };
+  return Object.entries(acts).map(([name, act]) =>
+    vscode.commands.registerCommand(`phasekeeper.${name}`, (argument: unknown) => done(session, act(subjectOf(argument)))),
+  );
+}
+
+/** What a command could not do is told in one sentence; the output has the rest. */
+async function done(session: Session, act: unknown): Promise<void> {
+  try {
+    await act;
+  } catch (error) {
+    session.output.error(error instanceof Error ? error : String(error));
+    void vscode.window.showErrorMessage(literal(messageOf(error), 400));
+  }
+}
+
+async function showGraph(session: Session, graphs: Graphs, subject: Partial<Subject>): Promise<void> {
+  const here = subject.run === undefined && activeFile() ? inFocus(session.store.now, activeFile()) : undefined;
+  const run = await chooseRun(session, here ?? subject, "The workflow of which run?", () => true);
+  if (run) graphs.show({ root: run.root, run: run.run }, titleOf(run));
+}

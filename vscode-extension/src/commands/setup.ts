@@ -1,0 +1,130 @@
+/** Getting going: the server's installation, the examples, and the configuration for assistants. */
+
+import { existsSync, readdirSync } from "node:fs";
+import { homedir } from "node:os";
+import * as path from "node:path";
+import * as vscode from "vscode";
+import { InstallError, install, usable, type Place } from "../install";
+import { mcpConfigurations } from "../mcp";
+import { run } from "../run";
+import { ARGUMENTS } from "../server";
+import type { Session } from "../session";
+import { literal } from "../text";
+import { ask, choose, messageOf } from "./pick";
+
+const OFFERED = "phasekeeper.installOffered";
+const INSTALL = "Install";
+
+/** Offer to install the server, once; after that the sidebar does. */
+export async function offerInstall(session: Session, pythons: () => Promise<string[]>, place: Place): Promise<void> {
+  if (session.context.globalState.get(OFFERED)) return;
+  await session.context.globalState.update(OFFERED, true);
+  const said = "Phasekeeper needs its server. Install it into a virtual environment of this extension?";
+  if ((await vscode.window.showInformationMessage(said, INSTALL, "Not Now")) === INSTALL)
+    await installServer(session, pythons, place);
+}
+
+export async function installServer(session: Session, pythons: () => Promise<string[]>, place: Place): Promise<void> {
+  const python = await usable(await pythons(), run);
+  if (!python) {
+    const said = "No Python 3.11 or newer with venv was found on PATH. Install one, or say which to use.";
+    const choice = await vscode.window.showErrorMessage(said, "Choose Python");
+    if (choice) await choosePython();
+    return;
+  }
+  session.output.info(`Installing Phasekeeper's server with ${python} into ${place.own}.`);
+  try {
+    await withProgress(session, place, python);
+  } catch (error) {
+    await installFailed(session, pythons, place, error);
+    return;
+  }
+  await session.client.restartByHand();
+}
+
+function withProgress(session: Session, place: Place, python: string): Thenable<void> {
+  const options = {
+    location: vscode.ProgressLocation.Notification,
+    title: "Phasekeeper",
+    cancellable: true,
+  };
+  return vscode.window.withProgress(options, (progress, token) => {
+    const abort = new AbortController();
+    token.onCancellationRequested(() => abort.abort());
+    const onLine = (line: string): void => {
+      session.output.info(line);
+      const doing = /^(?:Collecting|Downloading|Installing) .{0,60}/.exec(line)?.[0];
+      if (doing) progress.report({ message: doing });
+    };
+    const step = (said: string): void => progress.report({ message: said });
+    return install(place, python, run, step, { signal: abort.signal, onLine });
+  });
+}
+
+async function installFailed(session: Session, pythons: () => Promise<string[]>, place: Place, error: unknown): Promise<void> {
+  const why = error instanceof InstallError ? error.message : messageOf(error);
+  session.output.error(why);
+  const choice = await vscode.window.showErrorMessage(
+    `The server was not installed: ${literal(why, 300)}`,
+    "Try Again",
+    "Show Output",
+  );
+  if (choice === "Try Again") await installServer(session, pythons, place);
+  if (choice === "Show Output") session.output.show();
+}
+
+/** The setting is machine-scoped: it is set for the user, never by a workspace. */
+export async function choosePython(): Promise<void> {
+  await vscode.commands.executeCommand("workbench.action.openSettings", "phasekeeper.python");
+}
+
+/** Copy the examples with `phasekeeper demo` and open them. */
+export async function openExample(session: Session): Promise<void> {
+  const server = session.client.server;
+  if (!server) {
+    await vscode.commands.executeCommand("phasekeeper.installServer");
+    return;
+  }
+  const here = emptyFolder();
+  const target = here ?? (await ask("Open an example", "A new folder for the example runs.", freshFolder()));
+  if (!target) return;
+  const { code, stderr } = await run(server.python, [...ARGUMENTS, "demo", target], { timeoutMs: 60_000 });
+  if (code !== 0) {
+    void vscode.window.showErrorMessage(`The example was not made: ${literal(stderr.trim(), 300)}`);
+    return;
+  }
+  if (here) return;
+  const options = { forceNewWindow: (vscode.workspace.workspaceFolders ?? []).length > 0 };
+  await vscode.commands.executeCommand("vscode.openFolder", vscode.Uri.file(target), options);
+}
+
+/** The workspace's folder, if it is trusted and there is nothing in it. */
+function emptyFolder(): string | undefined {
+  const folders = vscode.workspace.workspaceFolders ?? [];
+  const only = folders.length === 1 && folders[0]!.uri.scheme === "file" ? folders[0]!.uri.fsPath : undefined;
+  return only && vscode.workspace.isTrusted && readdirSync(only).length === 0 ? only : undefined;
+}
+
+function freshFolder(): string {
+  const name = (at: number): string => path.join(homedir(), at ? `phasekeeper-demo-${at}` : "phasekeeper-demo");
+  let at = 0;
+  while (existsSync(name(at))) at += 1;
+  return name(at);
+}
+
+export async function copyMcp(session: Session): Promise<void> {
+  const python = session.client.server?.python;
+  if (!python) {
+    void vscode.window.showInformationMessage("Install Phasekeeper's server first.");
+    return;
+  }
+  const items = mcpConfigurations(python, process.platform).map((entry) => ({
+    label: entry.client,
+    description: entry.where,
+    value: entry,
+  }));
+  const picked = await choose(items, "Copy the configuration for which assistant?", "");
+  if (!picked) return;
+  await vscode.env.clipboard.writeText(picked.text);
+  void vscode.window.showInformationMessage(`Copied. Put it into: ${picked.where}`);
+}

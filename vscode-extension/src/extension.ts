@@ -1,0 +1,216 @@
+/** What the extension is made of, put together when a window opens. */
+
+import { accessSync, constants, readFileSync, statSync } from "node:fs";
+import * as path from "node:path";
+import * as vscode from "vscode";
+import { Client } from "./client";
+import { registerCommands } from "./commands";
+import { activeFile, messageOf } from "./commands/pick";
+import { offerInstall } from "./commands/setup";
+import { Graphs } from "./graph/panel";
+import { isOutdated, renew, type Place } from "./install";
+import { Marks } from "./marks";
+import { MCP_ARGUMENTS } from "./mcp";
+import { notify } from "./notify";
+import { run as runProgram } from "./run";
+import { candidates, find, pathFolders, type Found, type Machine, type Wanted } from "./server";
+import { Evaluations, type Session } from "./session";
+import { asked, Store, runsOf } from "./store";
+import { plural } from "./text";
+import { nextNodes } from "./views/next";
+import { recentNodes } from "./views/recent";
+import { runNodes } from "./views/runs";
+import { status } from "./views/status";
+import { Tree } from "./views/tree";
+import { waitingNodes } from "./views/waiting";
+
+const MOST_LAUNCHER_BYTES = 1 << 20;
+const PROBE_MS = 20_000;
+/** Histories are asked for of so many runs, those that go on first. */
+const MOST_HISTORIES = 20;
+
+export interface Api {
+  readonly session: Session;
+  readonly trees: Readonly<Record<string, Tree>>;
+}
+
+export async function activate(context: vscode.ExtensionContext): Promise<Api> {
+  const output = vscode.window.createOutputChannel("Phasekeeper", { log: true });
+  const store = new Store();
+  const installation: Place = {
+    own: vscode.Uri.joinPath(context.globalStorageUri, "venv").fsPath,
+    wheels: vscode.Uri.joinPath(context.extensionUri, "server").fsPath,
+    platform: process.platform,
+  };
+  const client = new Client(store, output, () => findServer(output, installation));
+  const evaluations = new Evaluations(store, (name) => client.request("phasekeeper/run", name));
+  const session: Session = { context, output, store, client, evaluations };
+  const trees = treesOf(session);
+  const graphs = new Graphs(session);
+  const pythons = (): Promise<string[]> => Promise.resolve(pythonsOnPath());
+  context.subscriptions.push(
+    output,
+    client,
+    graphs,
+    ...Object.values(trees),
+    new Marks(session),
+    ...registerCommands(session, { next: trees["next"]!, graphs, pythons, installation }),
+    ...statusBar(session),
+    refreshing(session, trees),
+    contextKey(session),
+    notify(session),
+    ...mcpServer(session),
+    ...restarting(session),
+  );
+  void client.restart().then(() => {
+    if (store.now.server.state === "missing") return offerInstall(session, pythons, installation);
+  });
+  return { session, trees };
+}
+
+// ---- the server -----------------------------------------------------------------------------------
+
+function machine(): Machine {
+  const read = (file: string): string => {
+    try {
+      return statSync(file).size > MOST_LAUNCHER_BYTES ? "" : readFileSync(file, "latin1");
+    } catch {
+      return "";
+    }
+  };
+  return { platform: process.platform, path: process.env["PATH"] ?? "", isFile, read };
+}
+
+function isFile(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function wanted(own: string): Wanted {
+  return {
+    setting: vscode.workspace.getConfiguration("phasekeeper").get("python", "").trim(),
+    own,
+    trusted: vscode.workspace.isTrusted,
+    folders: (vscode.workspace.workspaceFolders ?? []).filter((folder) => folder.uri.scheme === "file").map((folder) => folder.uri.fsPath),
+  };
+}
+
+async function findServer(output: vscode.LogOutputChannel, installation: Place): Promise<Found | undefined> {
+  const found = await find(candidates(wanted(installation.own), machine()), async (python, args) => {
+    const ended = await runProgram(python, args, { timeoutMs: PROBE_MS });
+    if (ended.code !== 0) output.debug(`${python} has no Phasekeeper: ${ended.stderr.trim().split("\n").at(-1) ?? ""}`);
+    return ended.code === 0 ? ended.stdout : undefined;
+  });
+  if (found?.from === "own" && (await isOutdated(installation))) await renewed(output, installation);
+  return found;
+}
+
+/** After an update of the extension its own installation is renewed; the old one serves where that fails. */
+async function renewed(output: vscode.LogOutputChannel, installation: Place): Promise<void> {
+  const options = { location: vscode.ProgressLocation.Window, title: "Phasekeeper: updating the server" };
+  const onLine = (line: string): void => output.info(line);
+  try {
+    await vscode.window.withProgress(options, () => renew(installation, runProgram, { onLine }));
+  } catch (error) {
+    output.warn(messageOf(error));
+  }
+}
+
+/** Interpreters on PATH, by name, newest first. */
+function pythonsOnPath(): string[] {
+  const windows = process.platform === "win32";
+  const names = ["python3.14", "python3.13", "python3.12", "python3.11", "python3", "python"].map((name) => (windows ? `${name}.exe` : name));
+  const folders = pathFolders(wanted(""), machine());
+  return names.flatMap((name) => folders.map((folder) => path.join(folder, name))).filter(isFile);
+}
+
+function restarting({ client }: Session): vscode.Disposable[] {
+  return [
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void client.restartByHand()),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration("phasekeeper.python")) void client.restartByHand();
+    }),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => void client.board().catch(() => undefined)),
+  ];
+}
+
+// ---- what is shown --------------------------------------------------------------------------------
+
+function treesOf(session: Session): Record<string, Tree> {
+  const { store, evaluations } = session;
+  return {
+    waiting: new Tree("phasekeeper.waiting", () => waitingNodes(store.now)),
+    runs: new Tree("phasekeeper.runs", () => runNodes(store.now, (name) => evaluations.get(name))),
+    next: new Tree("phasekeeper.next", () => nextNodes(store.now)),
+    recent: new Tree("phasekeeper.recent", () => recent(session)),
+  };
+}
+
+async function recent(session: Session): Promise<ReturnType<typeof recentNodes>> {
+  const runs = runsOf(session.store.now).slice(0, MOST_HISTORIES);
+  const histories = runs.map(async (run) => {
+    const { events } = await session.client.request("phasekeeper/history", { root: run.root, run: run.run, limit: 50 });
+    return { run, events };
+  });
+  return recentNodes(await Promise.all(histories));
+}
+
+function refreshing({ store }: Session, trees: Readonly<Record<string, Tree>>): vscode.Disposable {
+  return store.onChange((now) => {
+    for (const tree of Object.values(trees)) tree.refresh();
+    const count = asked(now).length;
+    const view = trees["waiting"]!.view;
+    view.badge = count ? { value: count, tooltip: `${plural(count, "thing")} ${count === 1 ? "waits" : "wait"} for you` } : undefined;
+  });
+}
+
+/** `phasekeeper.state` is what the views' welcomes and the menus look at. */
+function contextKey({ store }: Session): vscode.Disposable {
+  const set = (state: string): void => void vscode.commands.executeCommand("setContext", "phasekeeper.state", state);
+  set(store.now.server.state);
+  return store.onChange((now, before) => {
+    if (now.server.state !== before.server.state) set(now.server.state);
+  });
+}
+
+function statusBar({ store }: Session): vscode.Disposable[] {
+  const item = vscode.window.createStatusBarItem("phasekeeper.status", vscode.StatusBarAlignment.Left, 10);
+  item.name = "Phasekeeper";
+  const draw = (): void => {
+    const said = status(store.now, activeFile());
+    item.text = said.text;
+    item.tooltip = said.tooltip.join("\n");
+    item.command = `phasekeeper.${said.click}`;
+    item.backgroundColor = said.colour === "plain" ? undefined : new vscode.ThemeColor(`statusBarItem.${said.colour}Background`);
+  };
+  draw();
+  item.show();
+  return [item, store.onChange(draw), vscode.window.onDidChangeActiveTextEditor(draw)];
+}
+
+/** The tools for the editor's assistants, without any configuration. Not in a workspace that is not trusted. */
+function mcpServer({ client, store }: Session): vscode.Disposable[] {
+  const changed = new vscode.EventEmitter<void>();
+  const provider: vscode.McpServerDefinitionProvider<vscode.McpStdioServerDefinition> = {
+    onDidChangeMcpServerDefinitions: changed.event,
+    provideMcpServerDefinitions: () => {
+      const server = client.server;
+      if (!server || !vscode.workspace.isTrusted) return [];
+      const definition = new vscode.McpStdioServerDefinition("Phasekeeper", server.python, [...MCP_ARGUMENTS], {}, server.version);
+      // The first folder is what the tools look at where an assistant names no root; -I keeps its files from being imported.
+      definition.cwd = vscode.workspace.workspaceFolders?.[0]?.uri;
+      return [definition];
+    },
+  };
+  return [
+    changed,
+    vscode.lm.registerMcpServerDefinitionProvider("phasekeeper.mcp", provider),
+    store.onChange((now, before) => {
+      if (now.server.state !== before.server.state) changed.fire();
+    }),
+  ];
+}

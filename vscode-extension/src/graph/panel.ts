@@ -1,0 +1,110 @@
+/** The graph's panel: one a run, kept current, nothing loaded from anywhere but the extension's own folder. */
+
+import { randomBytes } from "node:crypto";
+import * as vscode from "vscode";
+import { keyOf, type RunName } from "../protocol";
+import type { Session } from "../session";
+import { runOf } from "../store";
+import { literal, tail } from "../text";
+import type { FromView } from "./messages";
+import { pictureOf } from "./picture";
+
+export const VIEW_TYPE = "phasekeeper.graph";
+const HISTORY = 40;
+
+export class Graphs implements vscode.Disposable {
+  private readonly panels = new Map<string, vscode.WebviewPanel>();
+  private readonly subscriptions: vscode.Disposable[];
+
+  constructor(private readonly session: Session) {
+    this.subscriptions = [
+      session.store.onChange((now, before) => {
+        for (const [key, panel] of this.panels) {
+          const [root, run] = key.split("\n") as [string, string];
+          if (runOf(now, { root, run })?.revision !== runOf(before, { root, run })?.revision) this.send(panel, { root, run });
+        }
+      }),
+      vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, {
+        deserializeWebviewPanel: async (panel, state: Partial<RunName> | undefined) => {
+          if (typeof state?.root === "string" && typeof state.run === "string") this.fill(panel, { root: state.root, run: state.run });
+          else panel.dispose();
+        },
+      }),
+    ];
+  }
+
+  show(name: RunName, title: string): void {
+    const there = this.panels.get(keyOf(name));
+    if (there) return there.reveal();
+    const column = vscode.ViewColumn.Active;
+    this.fill(vscode.window.createWebviewPanel(VIEW_TYPE, `Workflow: ${title}`, column, this.options()), name);
+  }
+
+  dispose(): void {
+    for (const panel of this.panels.values()) panel.dispose();
+    for (const subscription of this.subscriptions) subscription.dispose();
+  }
+
+  private options(): vscode.WebviewOptions {
+    const { extensionUri } = this.session.context;
+    const localResourceRoots = ["dist", "media"].map((folder) => vscode.Uri.joinPath(extensionUri, folder));
+    return { enableScripts: true, localResourceRoots };
+  }
+
+  private fill(panel: vscode.WebviewPanel, name: RunName): void {
+    const { extensionUri } = this.session.context;
+    const file = (...segments: string[]): string =>
+      panel.webview.asWebviewUri(vscode.Uri.joinPath(extensionUri, ...segments)).toString();
+    this.panels.set(keyOf(name), panel);
+    panel.iconPath = vscode.Uri.joinPath(extensionUri, "media", "phasekeeper.svg");
+    panel.onDidDispose(() => this.panels.delete(keyOf(name)));
+    panel.webview.options = this.options();
+    panel.webview.onDidReceiveMessage((message: FromView) => this.received(panel, name, message));
+    panel.webview.html = page(panel.webview.cspSource, file("dist", "graph.js"), file("media", "graph.css"), tail(name.run));
+  }
+
+  private received(panel: vscode.WebviewPanel, name: RunName, message: FromView): void {
+    if (message.kind === "ready") this.send(panel, name);
+    if (message.kind === "gate") void vscode.commands.executeCommand("phasekeeper.explainGate", { ...name, gate: String(message.gate) });
+  }
+
+  private send(panel: vscode.WebviewPanel, name: RunName): void {
+    void this.picture(name).then(
+      (picture) => picture && panel.webview.postMessage({ picture }),
+      (error: unknown) => this.session.output.warn(String(error)),
+    );
+  }
+
+  private async picture(name: RunName): Promise<ReturnType<typeof pictureOf> | undefined> {
+    const { client } = this.session;
+    const [run, graph, history] = await Promise.all([
+      client.request("phasekeeper/run", name),
+      client.request("phasekeeper/graph", name),
+      client.request("phasekeeper/history", { ...name, limit: HISTORY }),
+    ]);
+    return run && graph ? pictureOf(run, graph, history.events) : undefined;
+  }
+}
+
+/** Only the extension's own script and style sheet; no network, no inline style, no inline script. */
+export function page(source: string, script: string, style: string, title: string): string {
+  const nonce = randomBytes(16).toString("hex");
+  const policy = `default-src 'none'; style-src ${source}; script-src 'nonce-${nonce}'`;
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="${style}">
+<title>${escaped(title)}</title>
+</head>
+<body>
+<header><h1 id="title">${escaped(title)}</h1><p id="said" aria-live="polite"></p></header>
+<main><div id="graph"></div><aside id="side" aria-live="polite"></aside></main>
+<script nonce="${nonce}" src="${script}"></script>
+</body>
+</html>`;
+}
+
+const escaped = (text: string): string => literal(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

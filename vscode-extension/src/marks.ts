@@ -1,0 +1,67 @@
+/** Draws the marks of a plan in the gutter of its editors. */
+
+import * as vscode from "vscode";
+import type { RunName } from "./protocol";
+import type { Session } from "./session";
+import { runsOf } from "./store";
+import { KINDS, marksOf, type Mark, type MarkKind } from "./views/marks";
+
+export class Marks implements vscode.Disposable {
+  private readonly types: ReadonlyMap<MarkKind, vscode.TextEditorDecorationType>;
+  private readonly disposables: vscode.Disposable[];
+
+  constructor(private readonly session: Session) {
+    const media = vscode.Uri.joinPath(session.context.extensionUri, "media");
+    this.types = new Map(
+      KINDS.map((kind) => {
+        const gutterIconPath = vscode.Uri.joinPath(media, `task-${kind}.svg`);
+        return [kind, vscode.window.createTextEditorDecorationType({ gutterIconPath, gutterIconSize: "contain" })];
+      }),
+    );
+    const draw = (): void => this.draw();
+    this.disposables = [
+      ...this.types.values(),
+      session.store.onChange(draw),
+      vscode.window.onDidChangeVisibleTextEditors(draw),
+      vscode.workspace.onDidChangeConfiguration(draw),
+    ];
+    draw();
+  }
+
+  dispose(): void {
+    for (const disposable of this.disposables) disposable.dispose();
+  }
+
+  private draw(): void {
+    for (const editor of vscode.window.visibleTextEditors)
+      void this.drawIn(editor).catch((error: unknown) => this.session.output.debug(String(error)));
+  }
+
+  private async drawIn(editor: vscode.TextEditor): Promise<void> {
+    const on = vscode.workspace.getConfiguration("phasekeeper").get("planMarks", true);
+    const marks = on ? await this.of(editor.document.uri) : [];
+    const there = marks.filter((mark) => mark.line < editor.document.lineCount);
+    for (const [kind, type] of this.types)
+      editor.setDecorations(type, there.filter((mark) => mark.kind === kind).map(optionsOf));
+  }
+
+  /** The marks of a file, where it is the plan of a run; only runs around it are asked for. */
+  private async of(uri: vscode.Uri): Promise<Mark[]> {
+    if (uri.scheme !== "file") return [];
+    for (const run of runsOf(this.session.store.now).filter((entry) => around(entry, uri))) {
+      const plan = (await this.session.evaluations.get(run))?.plan;
+      if (plan && vscode.Uri.joinPath(vscode.Uri.file(run.root), plan.path).fsPath === uri.fsPath) return marksOf(plan);
+    }
+    return [];
+  }
+}
+
+const around = (run: RunName, uri: vscode.Uri): boolean =>
+  uri.path.startsWith(`${vscode.Uri.joinPath(vscode.Uri.file(run.root), run.run).path}/`);
+
+function optionsOf(mark: Mark): vscode.DecorationOptions {
+  return {
+    range: new vscode.Range(mark.line, 0, mark.line, 0),
+    hoverMessage: new vscode.MarkdownString().appendText(mark.said),
+  };
+}

@@ -1,0 +1,71 @@
+/** What a person reads before deciding; all of it from the evaluation. */
+
+import type { Evaluation, GraphEdge, Question } from "../protocol";
+import { plain } from "../text";
+import { historySaid } from "./waiting";
+import { titleOf } from "./runs";
+
+export interface Dialog {
+  readonly message: string;
+  readonly detail: string;
+}
+
+const MOST_HISTORY = 6;
+
+export function questionDialog(run: Evaluation, question: Question): Dialog {
+  const options = question.options.map((option) => `• ${plain(option.id)}: ${plain(option.text, 300)}`);
+  const history = question.history.slice(-MOST_HISTORY).map((entry) => `• ${historySaid(entry, 300)}`);
+  return {
+    message: plain(question.question, 400),
+    detail: [
+      ...head(run),
+      ...block("About", question.tasks.length ? [plain(question.tasks.join(", "), 300)] : []),
+      ...block("What led to it", history),
+      ...block("Options", options),
+    ].join("\n"),
+  };
+}
+
+export function overrideDialog(run: Evaluation, to: string): Dialog {
+  const shut = run.gates.filter((gate) => gate.status === "failed" || (gate.status === "open" && gate.inForce));
+  const gates = shut.map((gate) => `• ${plain(gate.title || gate.id)}: ${gate.status}`);
+  const findings = run.findings.filter((found) => found.severity === "error").map((found) => `• ${plain(found.message, 300)}`);
+  return {
+    message: `Move ${titleOf(run)} from ${plain(run.currentPhase ?? "an unknown phase")} to ${plain(to)}, against what the files say?`,
+    detail: [
+      ...head(run),
+      ...block("Gates that this goes past", gates),
+      ...block("Errors", findings),
+      "",
+      "It is recorded who decided, and why. Findings stay, marked as overridden.",
+    ].join("\n"),
+  };
+}
+
+function head(run: Evaluation): string[] {
+  return [
+    `${titleOf(run)} (${plain(run.workflow)})`,
+    plain(run.run, 400),
+    `Phase: ${plain(run.currentPhase ?? "unknown")}. ${plain(run.statusReason, 300)}`,
+  ];
+}
+
+function block(title: string, lines: readonly string[]): string[] {
+  return lines.length ? ["", `${title}:`, ...lines] : [];
+}
+
+/** The phases that rules lead to from a phase, nearest first. */
+export function reachable(edges: readonly GraphEdge[], from: string): string[] {
+  const found = [from];
+  for (const phase of found)
+    for (const edge of edges) if (edge.from === phase && !found.includes(edge.to)) found.push(edge.to);
+  return found.slice(1);
+}
+
+/** The phase that a finding offers to roll back to; undefined when nothing is inconsistent. */
+export function rollBackTo(run: Evaluation): { phase: string; because: string } | undefined {
+  for (const finding of run.findings.filter((entry) => !entry.overridden))
+    for (const fix of finding.fixes)
+      if (fix.command[0] === "redo" && fix.title.startsWith("roll back")) return { phase: fix.command[2]!, because: finding.message };
+  return undefined;
+}

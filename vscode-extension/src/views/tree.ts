@@ -1,0 +1,67 @@
+/** A native tree over nodes. */
+
+import * as vscode from "vscode";
+import type { Node } from "./node";
+
+export class Tree implements vscode.TreeDataProvider<Node>, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<void>();
+  readonly onDidChangeTreeData = this.changed.event;
+  readonly view: vscode.TreeView<Node>;
+  private tops: readonly Node[] = [];
+
+  constructor(
+    readonly id: string,
+    private readonly top: () => readonly Node[] | Promise<readonly Node[]>,
+  ) {
+    this.view = vscode.window.createTreeView(id, { treeDataProvider: this, showCollapseAll: true });
+  }
+
+  refresh(): void {
+    this.changed.fire();
+  }
+
+  async getChildren(node?: Node): Promise<Node[]> {
+    if (node) return [...(typeof node.children === "function" ? await node.children() : (node.children ?? []))];
+    this.tops = await this.top();
+    return [...this.tops];
+  }
+
+  /** Only rows at the top are ever revealed. */
+  getParent(): undefined {
+    return undefined;
+  }
+
+  getTreeItem(node: Node): vscode.TreeItem {
+    return itemOf(node);
+  }
+
+  /** Show the row at the top that a test holds for. */
+  async reveal(test: (node: Node) => boolean): Promise<void> {
+    await vscode.commands.executeCommand(`${this.id}.focus`);
+    if (this.tops.length === 0) await this.getChildren();
+    const node = this.tops.find(test);
+    if (node) await this.view.reveal(node, { select: true, focus: true, expand: true });
+  }
+
+  dispose(): void {
+    this.view.dispose();
+    this.changed.dispose();
+  }
+}
+
+export function itemOf(node: Node): vscode.TreeItem {
+  const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
+  const item = new vscode.TreeItem(node.label, node.children ? (node.open ? Expanded : Collapsed) : None);
+  item.id = node.id;
+  item.description = node.description;
+  item.tooltip = node.tooltip?.join("\n");
+  item.contextValue = node.context;
+  if (node.icon)
+    item.iconPath = new vscode.ThemeIcon(
+      node.icon.name,
+      node.icon.color ? new vscode.ThemeColor(node.icon.color) : undefined,
+    );
+  if (node.click)
+    item.command = { command: `phasekeeper.${node.click}`, title: "Open", arguments: [node.subject] };
+  return item;
+}

@@ -1,0 +1,107 @@
+/** Values of the protocol for tests, with what a test does not care about filled in. */
+
+import type { Evaluation, Gate, Graph, Question, Suggestion, Summary, Task } from "../../src/protocol";
+import type { Known } from "../../src/store";
+import { reduce, NOTHING } from "../../src/store";
+
+export const ROOT = "/work/shop";
+
+export const suggestion = (over: Partial<Suggestion> = {}): Suggestion => ({
+  kind: "advance",
+  suggestedNext: "codegen",
+  action: null,
+  agents: ["coder"],
+  reason: "the plan review is ok",
+  evidence: [],
+  allowed: ["codegen"],
+  forbidden: [],
+  produce: [],
+  tasks: [],
+  parallel: [],
+  waitingFor: null,
+  ...over,
+});
+
+export const summary = (over: Partial<Summary> = {}): Summary => ({
+  root: ROOT,
+  run: "tasks/late-fees",
+  title: "Charge a fee",
+  workflow: "artifact-pipeline",
+  definition: { name: "artifact-pipeline", digest: "d" },
+  revision: "r1",
+  currentPhase: "planning",
+  inferred: false,
+  overridden: false,
+  status: "active",
+  statusReason: "",
+  progress: null,
+  suggestion: suggestion(),
+  questions: [],
+  limits: [],
+  gates: [],
+  findingCounts: { error: 0, warning: 0, information: 0 },
+  ...over,
+});
+
+export const question = (over: Partial<Question> = {}): Question => ({
+  id: "approval",
+  kind: "approval",
+  question: "Is the plan good?",
+  options: [
+    { id: "approve", text: "start the work" },
+    { id: "revise", text: "plan again" },
+  ],
+  tasks: [],
+  history: [],
+  since: null,
+  ...over,
+});
+
+export const gate = (over: Partial<Gate> = {}): Gate => ({
+  id: "tests",
+  after: "test",
+  title: "The tests pass",
+  status: "failed",
+  inForce: true,
+  allowed: [],
+  forbidden: [],
+  criteria: [],
+  ...over,
+});
+
+export const task = (over: Partial<Task> = {}): Task => ({
+  id: "x-01",
+  title: "A model",
+  state: "ready",
+  blockedBy: [],
+  claimedBy: null,
+  path: "tasks/x/01-model.md",
+  line: 12,
+  files: [],
+  agent: null,
+  ...over,
+});
+
+export const evaluation = (over: Partial<Evaluation> = {}): Evaluation => ({
+  ...summary(),
+  phases: [],
+  plan: null,
+  findings: [],
+  ...over,
+  gates: over.gates ?? [],
+});
+
+export const graph = (over: Partial<Graph> = {}): Graph => ({
+  phases: ["a", "b", "c", "d"].map((id) => ({ id, title: id, state: "ahead" })),
+  edges: [],
+  gates: [],
+  ...over,
+});
+
+/** What is known once a board with these runs has come. */
+export function known(runs: readonly Summary[], version = 1): Known {
+  const roots = [...new Set(runs.map((run) => run.root))];
+  const board = { version: 1 as const, roots: roots.map((root) => ({ root, version, runs: runs.filter((run) => run.root === root) })) };
+  const ready = reduce(NOTHING, { kind: "server", server: { state: "ready", said: "Using Phasekeeper 0.1.0." } });
+  return reduce(ready, { kind: "board", board });
+}

@@ -1,0 +1,89 @@
+import { expect, test } from "vitest";
+import { backOff, candidates, find, foundSaid, interpreterOf, pathFolders, pythonIn, type Machine, type Wanted } from "../../src/server";
+
+const machine = (files: Record<string, string>, over: Partial<Machine> = {}): Machine => ({
+  platform: "linux",
+  path: "/usr/bin:/home/me/.local/bin",
+  isFile: (file) => file in files,
+  read: (file) => files[file] ?? "",
+  ...over,
+});
+const wanted = (over: Partial<Wanted> = {}): Wanted => ({ setting: "", own: "/store/venv", trusted: true, folders: ["/repo"], ...over });
+const everything = {
+  "/usr/bin/python3": "",
+  "/usr/bin/python": "",
+  "/home/me/.local/bin/phasekeeper": "#!/home/me/pipx/phasekeeper/bin/python\nimport sys\n",
+  "/home/me/pipx/phasekeeper/bin/python": "",
+  "/store/venv/bin/python": "",
+  "/repo/.venv/bin/python": "",
+};
+
+test("the setting alone counts where there is one", () => {
+  expect(candidates(wanted({ setting: "/opt/py" }), machine({ ...everything, "/opt/py": "" }))).toEqual([{ python: "/opt/py", from: "setting" }]);
+});
+
+test("PATH comes first, then the own installation, then a trusted workspace's environment", () => {
+  expect(candidates(wanted(), machine(everything)).map(({ python, from }) => [from, python])).toEqual([
+    ["path", "/home/me/pipx/phasekeeper/bin/python"],
+    ["path", "/usr/bin/python3"],
+    ["own", "/store/venv/bin/python"],
+    ["workspace", "/repo/.venv/bin/python"],
+  ]);
+});
+
+test("nothing of a workspace that is not trusted is a candidate, not even by PATH or by a script that names it", () => {
+  const files = {
+    ...everything,
+    "/repo/bin/python3": "",
+    "/home/me/.local/bin/phasekeeper": "#!/repo/.venv/bin/python\n",
+  };
+  const found = candidates(wanted({ trusted: false }), machine(files, { path: "/repo/bin:.:/usr/bin:/home/me/.local/bin" }));
+  expect(found.map((entry) => entry.python)).toEqual(["/usr/bin/python3", "/store/venv/bin/python"]);
+});
+
+test("relative folders of PATH never count", () => {
+  expect(pathFolders(wanted(), machine({}, { path: ".:bin:/usr/bin:" }))).toEqual(["/usr/bin"]);
+});
+
+test("on Windows launchers, backslashes and drives are understood", () => {
+  const python = "C:\\Users\\me\\pipx\\Scripts\\python.exe";
+  const files = {
+    "C:\\bin\\phasekeeper.exe": `MZ..binary..#!"${python}"\r\nPK\u0003\u0004`,
+    [python]: "",
+    "C:\\repo\\.venv\\Scripts\\python.exe": "",
+  };
+  const windows = machine(files, { platform: "win32", path: "C:\\bin;C:\\repo\\tools" });
+  expect(candidates(wanted({ folders: ["C:\\repo"], own: "C:\\store\\venv" }), windows)).toEqual([
+    { python, from: "path" },
+    { python: "C:\\repo\\.venv\\Scripts\\python.exe", from: "workspace" },
+  ]);
+  expect(pathFolders({ trusted: false, folders: ["C:\\repo"] }, windows)).toEqual(["C:\\bin"]);
+  expect(pythonIn("C:\\v", "win32")).toBe("C:\\v\\Scripts\\python.exe");
+});
+
+test("the interpreter of a script is read from its first line, by whatever way it is run", () => {
+  expect(interpreterOf("#!/a/bin/python3.12\n")).toBe("/a/bin/python3.12");
+  expect(interpreterOf("#!/bin/sh\n'''exec' \"/with blank/bin/python\" \"$0\" \"$@\"\n' '''\n")).toBe("/with blank/bin/python");
+  expect(interpreterOf("#!/bin/sh\n'''exec' /long/bin/python \"$0\" \"$@\"\n")).toBe("/long/bin/python");
+  expect(interpreterOf("#!/usr/bin/env python3\n")).toBeUndefined();
+  expect(interpreterOf("#!/bin/sh\necho hello\n")).toBeUndefined();
+});
+
+test("the first candidate that says its version is used, always isolated and as a module", async () => {
+  const asked: string[] = [];
+  const found = await find(candidates(wanted(), machine(everything)), (python, args) => {
+    asked.push([python, ...args].join(" "));
+    return Promise.resolve(python === "/store/venv/bin/python" ? "phasekeeper 0.1.0\n" : undefined);
+  });
+  expect(found).toEqual({ python: "/store/venv/bin/python", from: "own", version: "0.1.0" });
+  expect(asked[0]).toBe("/home/me/pipx/phasekeeper/bin/python -I -m phasekeeper --version");
+  expect(foundSaid(found!)).toBe("Using Phasekeeper 0.1.0 of /store/venv/bin/python, this extension's own installation.");
+});
+
+test("what says something else than a version is no server", async () => {
+  expect(await find([{ python: "/p", from: "path" }], () => Promise.resolve("usage: phasekeeper"))).toBeUndefined();
+});
+
+test("restarts come later and later, and end", () => {
+  expect([1, 2, 3, 4, 5, 6, 7].map(backOff)).toEqual([1000, 2000, 4000, 8000, 16000, 30000, undefined]);
+});

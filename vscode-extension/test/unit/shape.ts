@@ -1,0 +1,17 @@
+/** Trees and dialogs as lines, for comparing. */
+
+import type { Dialog } from "../../src/views/dialog";
+import type { Node } from "../../src/views/node";
+
+/** Each row as "label | description", indented by its depth. */
+export async function outline(nodes: readonly Node[], depth = 0): Promise<string[]> {
+  const lines: string[] = [];
+  for (const node of nodes) {
+    lines.push(`${"  ".repeat(depth)}${node.label} | ${node.description ?? ""}`.trimEnd());
+    const children = typeof node.children === "function" ? await node.children() : (node.children ?? []);
+    lines.push(...(await outline(children, depth + 1)));
+  }
+  return lines;
+}
+
+export const dialogLines = (dialog: Dialog): string[] => dialog.detail.split("\n");

