@@ -233,6 +233,7 @@ class Compiler:
             outcomes=tuple(map(str, entry.get("outcomes", DEFAULT_OUTCOMES))),
             rules=self._rules(entry.get("rules", []), f"phases.{name}.rules"),
             tasks=self.expression(entry.get("tasks"), "list"),
+            data=self.expression(entry.get("data"), "map"),
             checks=tuple(map(str, entry.get("checks", ()))),
             terminal=str(entry.get("terminal", "")),
             attested=self.expression(entry.get("attested"), "bool"),
@@ -308,6 +309,7 @@ class Compiler:
             when=self.expression(entry.get("when"), "bool"),
             person=str(entry.get("person", "")),
             agents=tuple(map(str, entry.get("agent", ()))),
+            data=self.expression(entry.get("data"), "map"),
         )
 
     def _parameter(self, name: Text, entry: dict) -> Parameter:

@@ -22,19 +22,20 @@ from .evaluation import (
     Produce,
     Produced,
     Progress,
+    Reportable,
     Suggestion,
 )
 from .evidence import Witness
 from .files import digest_of
 from .findings import Finding, Severity
-from .fold import fold
+from .fold import fold, turns
 from .gates import granted
 from .hand_out import board_of, hand_out, looked_at, stuck
 from .remarks import remark
 from .sight import Seen, Sight
 from .snapshot import Snapshot
-from .verdict import Verdict, decide
-from .workflow import Phase, Workflow
+from .verdict import Verdict, action_of, decide
+from .workflow import DEFAULT_OUTCOMES, Phase, Workflow
 
 # What is said of artifacts that are not as they have to be.
 LACKS = ("artifact-missing", "artifact-stale", "artifact-invalid", "artifact-unreadable")
@@ -169,6 +170,7 @@ class _Dressing:
             produce=self._produce(target) if named else (),
             tasks=self.handed.schedule.ready if named else (),
             parallel=self.handed.schedule.batches if named else (),
+            reports=self._reports() if named else (),
             waiting_for=waiting,
         )
 
@@ -201,13 +203,31 @@ class _Dressing:
         later = (p for p in self.workflow.phases.values() if p.order > self.phase.order and not p.detour)
         return (*said, *(Forbidden(p.id, "phases are not skipped") for p in later if p.id not in named))
 
+    def _reports(self) -> tuple[Reportable, ...]:
+        """What may be reported now, the suggested step first."""
+        verdict, due = self.verdict, turns(self.verdict, self.workflow)
+        first = tuple(name for name in (verdict.act, verdict.to) if name in due)
+        return tuple(map(self._reportable, dict.fromkeys((*first[:1], *due))))
+
+    def _reportable(self, step: str) -> Reportable:
+        workflow = self.workflow
+        declared = workflow.phases.get(step) or workflow.actions.get(action_of(workflow, step))
+        outcomes = declared.outcomes if isinstance(declared, Phase) else DEFAULT_OUTCOMES
+        example = self.sight.context.value(declared.data).value if declared and declared.data else None
+        # CEL's maps have no order of their own; an answer has.
+        return Reportable(step, outcomes, ordered(example) if example and isinstance(example, dict) else None)
+
     def _produce(self, target: Phase | None) -> tuple[Produce, ...]:
-        out = []
-        for name in target.produces if target else ():
-            artifact, held = self.workflow.artifacts[name], self.sight.held(name)
-            if not held.valid and artifact.listed is None:
-                out.append(Produce(held.path, artifact.schema or None, artifact.example or None))
-        return tuple(out)
+        """The files that the step lacks; all its files where it has each, but has to be done again."""
+        names = target.produces if target else ()
+        lacking = [name for name in names if not self.sight.held(name).valid]
+        again = self.verdict.kind in ("regress", "stay") and not self.handed.schedule.ready
+        return tuple(entry for name in lacking or (names if again else ()) for entry in self._made(name))
+
+    def _made(self, name: str) -> tuple[Produce, ...]:
+        artifact, held = self.workflow.artifacts[name], self.sight.held(name)
+        paths = (held.path,) if artifact.listed is None else held.missing
+        return tuple(Produce(path, artifact.schema or None, artifact.example or None) for path in paths)
 
     # ---- parts
 
@@ -298,6 +318,13 @@ class _Dressing:
             # Files named by data are missed where they are named.
             found.add((LACKS[0], snapshot.state.path if snapshot.state else snapshot.plan_path))
         return frozenset(found)
+
+
+def ordered(value: Any) -> Any:
+    """Data with the keys of every map in order."""
+    if isinstance(value, dict):
+        return {key: ordered(value[key]) for key in sorted(value, key=str)}
+    return [ordered(each) for each in value] if isinstance(value, list) else value
 
 
 def completed(evaluation: Evaluation) -> bool:

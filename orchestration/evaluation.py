@@ -52,11 +52,23 @@ class Produce:
 
 
 @dataclass(frozen=True, slots=True)
+class Reportable:
+    """A phase or action that may be reported now: what a report of it may say, the good outcome first.
+
+    `data` is an example of what it carries, made of how the run stands; None where it carries nothing.
+    """
+
+    step: str
+    outcomes: tuple[str, ...]
+    data: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Suggestion:
     """The next step. `kind`: advance, regress, stay, act, wait, escalate, stop or none.
 
     `waiting_for` is "person: what" or "job: what". `parallel` are batches of `tasks`: those of one batch
-    may run at the same time, the batches follow each other.
+    may run at the same time, the batches follow each other. `reports` begins with the step itself.
     """
 
     kind: str
@@ -70,6 +82,7 @@ class Suggestion:
     produce: tuple[Produce, ...] = ()
     tasks: tuple[str, ...] = ()
     parallel: tuple[tuple[str, ...], ...] = ()
+    reports: tuple[Reportable, ...] = ()
     waiting_for: str | None = None
 
 

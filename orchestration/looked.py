@@ -16,7 +16,10 @@ SMALL = 64
 
 
 class Held(NamedTuple):
-    """An artifact of a run. `data` is what guards see (valid only); `raw` what the file says."""
+    """An artifact of a run. `data` is what guards see (valid only); `raw` what the file says.
+
+    `missing` are the first of the files named by data that are not there.
+    """
 
     id: str
     state: str
@@ -27,6 +30,7 @@ class Held(NamedTuple):
     text: str = ""
     paths: tuple[str, ...] = ()
     mtime_ns: int = 0
+    missing: tuple[str, ...] = ()
 
     @property
     def valid(self) -> bool:

@@ -169,6 +169,7 @@ STRUCTS: dict[str, dict[str, Key]] = {
         "agent": Key(TEXTS, "who does it; `person` waits for one"),
         "produces": Key(list_of(ID), "artifacts that must be valid when the phase is over"),
         "outcomes": Key(list_of(TEXT), "what a report of it may say; ok and error without it"),
+        "data": Key(cel("map"), "an example of what a report of it carries, made of how the run stands"),
         "rules": Key(RULES, "the first whose guard holds decides"),
         "tasks": Key(cel("list"), "tasks that can be handed out"),
         "checks": Key(list_of(TEXT), "what its agent validates"),
@@ -196,6 +197,7 @@ STRUCTS: dict[str, dict[str, Key]] = {
         "when": Key(cel("bool"), "its precondition"),
         "person": Key(TEXT, "what a person confirms in it"),
         "agent": Key(TEXTS, "who does it"),
+        "data": Key(cel("map"), "an example of what a report of it carries, made of how the run stands"),
     },
     "question": {
         "kind": Key(word("escalation", "approval"), "what it is; escalation without it"),

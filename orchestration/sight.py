@@ -168,7 +168,9 @@ class Sight:
             self.tell("artifact-missing", where, f"{artifact.id}: {name.lstrip('/')} {why}", span)
         found = tuple(path for path in paths if path)
         state = "valid" if names and not missing else "missing"
-        return Held(artifact.id, state, found[0] if found else self.snapshot.run, paths=found, kind="files")
+        where = found[0] if found else self.snapshot.run
+        lost = tuple(path for _, path in missing[:MOST_FINDINGS] if path)
+        return Held(artifact.id, state, where, paths=found, kind="files", missing=lost)
 
     def _filled(self, path: str) -> bool:
         file = self.snapshot.looked.read(path)
@@ -191,7 +193,8 @@ class Sight:
         state = "valid" if names and not missing else "missing"
         prefix = f"{snapshot.run}/" if snapshot.run else ""
         paths = tuple(prefix + name for name in names)
-        return Held(artifact.id, state, snapshot.plan_path, paths=paths, kind="files")
+        lost = tuple(prefix + task.file for task in without[:MOST_FINDINGS] if task.file)
+        return Held(artifact.id, state, snapshot.plan_path, paths=paths, kind="files", missing=lost)
 
     def _named_in(self, name: str) -> tuple[str, Span | None]:
         """Where the state file names a file that is missing."""

@@ -58,6 +58,7 @@ class Phase:
     outcomes: tuple[str, ...] = DEFAULT_OUTCOMES
     rules: tuple[Rule, ...] = ()
     tasks: Expression | None = None
+    data: Expression | None = None
     checks: tuple[str, ...] = ()
     terminal: str = ""
     attested: Expression | None = None
@@ -128,6 +129,7 @@ class Action:
     when: Expression | None = None
     person: str = ""
     agents: tuple[str, ...] = ()
+    data: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)
