@@ -48,7 +48,7 @@ clean:
 # The extension's tests, where there is Node.
 .PHONY: extension-test rig
 extension-test:
-	@if ! node -e 'process.exit(process.versions.node.split(".")[0] < 20)' 2>/dev/null || ! command -v npm >/dev/null; then \
+	@if ! node -e 'process.exit(process.versions.node.split(".")[0] >= 20 ? 0 : 1)' 2>/dev/null || ! command -v npm >/dev/null; then \
 		echo "not run: the extension's tests need Node 20 or newer and npm"; test -z "$(REQUIRE_ALL)"; \
 	else \
 		$(MAKE) --no-print-directory $(EXTENSION)/node_modules/installed && cd $(EXTENSION) && npm test; \
