@@ -6,32 +6,36 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .binding import files_of_question, files_of_report
 from .documents import read_json
 from .evaluate import Steps
 from .fold import turns
 from .guards import did_you_mean
-from .journal import Record, record
-from .permission import may
+from .journal import SKIPPED, Record, record
+from .permission import Permission, may
 from .schedule import resolve
 from .snapshot import DEFINITION
 from .ways import edges, reached
-from .workflow import DEFAULT_OUTCOMES
+from .workflow import DEFAULT_OUTCOMES, Phase
 
 MOST_CHARACTERS = 100_000
 """Of one record as JSON: a journal is read whole, again and again."""
-OVER = ("invalid", "failed", "exited")
-"""Statuses in which nothing is reported. A complete run still takes reports of its follow-up phases."""
 
 
 class Refused(Exception):  # noqa: N818 - said to people as it is
     """What was asked for is not allowed or not possible now; the text says why."""
 
 
+class Misnamed(Refused):
+    """The call itself is wrong: it names what there is not, or leaves out what is needed."""
+
+
 class Act(NamedTuple):
-    """What somebody reports, decides or asks for. `kind`: start, report, answer, override or redo.
+    """What somebody reports, decides or asks for. `kind`: start, report, raise, answer, override or redo.
 
     `step` is a phase or action, for an override or redo the phase to go to. `data` is what a report
-    carries; what it wants merged into the state file is in it under `stateUpdates`.
+    carries; what it wants merged into the state file is in it under `stateUpdates`. A raise asks a person
+    `message`; `tasks` are those it is about.
     """
 
     kind: str
@@ -64,8 +68,17 @@ def record_of(steps: Steps, act: Act) -> Record:
     return made
 
 
+def skip_of(steps: Steps, act: Act, phase: str) -> Record:
+    """The record of a phase that an act passes over (seed 001, canSkip), with its reason."""
+    because = steps.sight.workflow.phases[phase].skip_because
+    why = steps.sight.text(because, "its condition to be skipped holds")
+    return _made(steps, act, kind="transition", phase=phase, outcome=SKIPPED, why=why)
+
+
 def events_of(act: Act, step: str) -> tuple[str, ...]:
     """The names under which effects of an act on a step are declared, the general ones first (A.14)."""
+    if act.kind == "raise":
+        return ()
     if act.kind == "report":
         return "always", act.outcome, f"{step}.{act.outcome}"
     if act.kind == "answer":
@@ -102,12 +115,29 @@ def _reported(steps: Steps, act: Act) -> Record:
     return _made(
         steps, act, kind="report", phase=step, outcome=act.outcome, stage=_stage(steps, act, tasks),
         next=act.next, message=act.message, task=tasks[0] if len(tasks) == 1 else "", tasks=list(tasks),
-        manual_criteria=list(act.manual_criteria),
+        manual_criteria=list(act.manual_criteria), files=files_of_report(steps.sight, step),
     )  # fmt: skip
 
 
 def _started(steps: Steps, act: Act) -> Record:
     return _made(steps, act, kind="start", phase=_in_turn(steps, act.step))
+
+
+def _raised(steps: Steps, act: Act) -> Record:
+    """A question of an agent's own, open until a person answers it (design, section 5)."""
+    evaluation, said = steps.evaluation, " ".join(act.message.split())
+    if not said:
+        raise Misnamed("say what a person is to decide")
+    if evaluation.suggestion.kind in ("stop", "none"):
+        raise Refused(f"nothing is left to decide: {evaluation.status_reason}")
+    same = next((q.id for q in evaluation.questions if " ".join(q.question.split()) == said), None)
+    if same:
+        raise Refused(f"{same} asks that already, and awaits its answer")
+    tasks = tuple(_task(steps, name) for name in act.tasks)
+    return _made(
+        steps, act, kind="question", phase=evaluation.current_phase or "", message=act.message,
+        stage=_stage(steps, act, tasks), tasks=list(tasks),
+    )  # fmt: skip
 
 
 def _in_turn(steps: Steps, step: str) -> str:
@@ -117,14 +147,35 @@ def _in_turn(steps: Steps, step: str) -> str:
     if permission is None:
         names = [*workflow.phases, *workflow.actions]
         raise Refused(f"{workflow.name} has no phase or action {step!r}{did_you_mean(step, names)}")
-    name = permission.step
-    due = () if steps.evaluation.status in OVER else turns(steps.verdict, workflow)
-    if name not in due:
-        why = "it is not its turn" if permission.allowed else permission.because
-        gate = f" (gate {permission.gate})" if permission.gate else ""
-        turn = f"; it is the turn of {', '.join(due)}" if due else ""
-        raise Refused(f"{name} may not be reported now: {why}{gate}{turn}")
-    return name
+    due = turns(steps.verdict, workflow)
+    if permission.step not in due:
+        raise Refused(_not_now(steps, permission, due))
+    return permission.step
+
+
+def _not_now(steps: Steps, permission: Permission, due: Sequence[str]) -> str:
+    """Why a step may not be reported: a gate, a run that is over, or a phase that the run is past."""
+    name, current = permission.step, steps.verdict.phase
+    turn = f"; it is the turn of {', '.join(due)}" if due else ""
+    phase = steps.sight.workflow.phases.get(name)
+    if phase and current and permission.gate is None and due and _is_past(steps, phase, current):
+        return f"{name} {_done_by(steps, phase)}; the run is in {current} now: {steps.verdict.reason}{turn}"
+    why = "it is not its turn" if permission.allowed else permission.because
+    gate = f" (gate {permission.gate})" if permission.gate else ""
+    return f"{name} may not be reported now: {why}{gate}{turn}"
+
+
+def _is_past(steps: Steps, phase: Phase, current: str) -> bool:
+    present = steps.sight.workflow.phases[current]
+    held = [steps.sight.held(name) for name in phase.produces]
+    in_order = not (phase.detour or present.detour) and phase.order < present.order
+    return in_order and all(one.valid for one in held)
+
+
+def _done_by(steps: Steps, phase: Phase) -> str:
+    """That a phase needs no report: its files show that it is done."""
+    paths = dict.fromkeys(steps.sight.held(name).path for name in phase.produces)
+    return f"counts as done by its evidence ({', '.join(paths)})" if paths else "is behind the run"
 
 
 def _phase(steps: Steps, name: str) -> str:
@@ -164,15 +215,17 @@ def _answered(steps: Steps, act: Act) -> Record:
     asked = {question.id: question for question in steps.evaluation.questions}
     question = asked.get(act.question)
     if question is None:
-        raise Refused(f"the question {act.question!r} is not open{did_you_mean(act.question, list(asked))}")
+        names = ", ".join(asked) or "none is open"
+        raise Misnamed(f"the question {act.question!r} is not open; open are: {names}")
     options = [option.id for option in question.options]
     if options and act.option not in options:
-        raise Refused(f"{act.question} has no option {act.option!r}; its options are {', '.join(options)}")
+        raise Misnamed(f"{act.question} has no option {act.option!r}; it has {', '.join(options)}")
     _need_reason(act)
     name, scope, about = _bound(steps, act.question)
     return _made(
-        steps, act, kind="answer", question=name, scope=scope, option=act.option, why=act.why, about=about
-    )
+        steps, act, kind="answer", question=name, scope=scope, option=act.option, why=act.why, about=about,
+        files=files_of_question(steps.sight, name),
+    )  # fmt: skip
 
 
 def _bound(steps: Steps, question: str) -> tuple[str, str, str]:
@@ -186,7 +239,7 @@ def _bound(steps: Steps, question: str) -> tuple[str, str, str]:
 
 def _need_reason(act: Act) -> None:
     if not act.why.strip():
-        raise Refused("a decision needs a reason")
+        raise Misnamed("a decision needs a reason")
 
 
 def _overridden(steps: Steps, act: Act) -> Record:
@@ -194,8 +247,8 @@ def _overridden(steps: Steps, act: Act) -> Record:
     workflow, evaluation, current = steps.sight.workflow, steps.evaluation, steps.verdict.phase
     if current is None:
         raise Refused(f"nothing can be overridden: {evaluation.status_reason}")
-    order = workflow.order(_phase(steps, act.step))
     _need_reason(act)
+    order = workflow.order(_phase(steps, act.step))
     if act.step not in reached(edges(workflow), {current}):
         raise Refused(f"no rule leads from {current} to {act.step}, not even by way of others")
     before = (gate for gate in evaluation.gates if workflow.order(gate.after) < order)
@@ -210,6 +263,8 @@ def _overridden(steps: Steps, act: Act) -> Record:
 def _redone(steps: Steps, act: Act) -> Record:
     workflow, current = steps.sight.workflow, steps.verdict.phase
     step = _phase(steps, act.step)
+    if steps.evaluation.status == "blocked" and steps.verdict.kind == "stop":
+        raise Refused(f"the run is blocked: {steps.evaluation.status_reason}")
     if "redo" not in workflow.effects and f"{step}.redo" not in workflow.effects:
         raise Refused(f"{workflow.name} has no way to do a phase again by a command; its files decide")
     if current is not None and workflow.order(step) > workflow.order(current):
@@ -220,6 +275,7 @@ def _redone(steps: Steps, act: Act) -> Record:
 _RECORDS = {
     "report": _reported,
     "start": _started,
+    "raise": _raised,
     "answer": _answered,
     "override": _overridden,
     "redo": _redone,

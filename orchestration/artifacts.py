@@ -7,7 +7,6 @@ kind is one function and one line in `KINDS`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from . import markdown
 from .documents import Document, clean, lay_under, read_json
@@ -19,10 +18,6 @@ from .plans import Plan, dialects
 from .requirements import unmet
 from .workflow import Artifact
 from .yaml_documents import read_yaml_data
-
-# Judged within this time of what it judges, a verdict counts as newer: a clone writes files in any order.
-SAME_MOMENT_NS = 2_000_000_000
-
 
 # ---- kinds ------------------------------------------------------------------------------------
 
@@ -151,65 +146,3 @@ def _plan(artifact: Artifact, file: File, held: Held, looked: Looked) -> Held:
         return held._replace(state="invalid")
     looked.tell_all(file.path, plan.problems)
     return held._replace(state="valid", data=plan)
-
-
-# ---- staleness --------------------------------------------------------------------------------
-
-
-def aged(
-    held: Mapping[str, Held],
-    artifacts: Mapping[str, Artifact],
-    records: Sequence[Mapping[str, Any]],
-    looked: Looked,
-) -> dict[str, Held]:
-    """The artifacts with those made `stale` that judge something which changed after the verdict."""
-    out = dict(held)
-    for artifact in artifacts.values():
-        verdict = held.get(artifact.id)
-        if verdict is None or not verdict.valid or not artifact.of:
-            continue
-        judged = [held[name] for name in artifact.of if name in held and held[name].exists]
-        changed = _changed_since(verdict, judged, records, looked)
-        if changed:
-            said = f"{changed} changed after this was made; make it again"
-            looked.tell(verdict.path, "artifact-stale", said, Span(0, 0, 0, 1))
-            out[artifact.id] = verdict._replace(state="stale", data=None)
-    return out
-
-
-def _changed_since(
-    verdict: Held, judged: Sequence[Held], records: Sequence[Mapping[str, Any]], looked: Looked
-) -> str:
-    """The path of a judged file that is not the one the verdict was about, or ""."""
-    known = _journalled(verdict, records, looked)
-    for one in judged:
-        compared = [path for path in one.paths if path in known]
-        changed = next((path for path in compared if looked.read(path).digest != known[path]), "")
-        if not compared and _saved_later(one, verdict, looked):
-            changed = one.path
-        if changed:
-            return changed
-    return ""
-
-
-def _saved_later(judged: Held, verdict: Held, looked: Looked) -> bool:
-    """Whether a judged file was certainly saved after the verdict, as far as times of files tell."""
-    if not verdict.mtime_ns or not judged.mtime_ns:
-        return False
-    later = judged.mtime_ns - verdict.mtime_ns
-    hinted = any(f.code == "freshness-unknown" and f.path == verdict.path for f in looked.findings)
-    if 0 < later <= SAME_MOMENT_NS and not hinted:
-        said = f"saved within 2 s of {judged.path}; it counts as newer"
-        looked.tell(verdict.path, "freshness-unknown", said)
-    return later > SAME_MOMENT_NS
-
-
-def _journalled(verdict: Held, records: Sequence[Mapping[str, Any]], looked: Looked) -> dict[str, str]:
-    """path -> digest of the files in the first record that names the verdict as it is now."""
-    digest = looked.read(verdict.path).digest
-    for entry in records:
-        named = entry["files"]
-        files = {item.get("path"): item.get("digest") for item in named if isinstance(item, dict)}
-        if files.get(verdict.path) == digest:
-            return {str(path): str(value) for path, value in files.items()}
-    return {}

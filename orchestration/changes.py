@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from .acts import Refused
 from .documents import read_json
@@ -22,12 +22,20 @@ from .verdict import Verdict
 from .workflow import Workflow, Write
 
 
-class Changes:
-    """New texts by path. `report` is what effects see under that name: the record at hand, and its data."""
+class Cause(NamedTuple):
+    """What effects are carried out for: the record at hand with its data (`report` in expressions), the
+    phase or action that it is of, and the events whose effects these are."""
 
-    def __init__(self, snapshot: Snapshot, report: Mapping[str, Any], step: str, now: datetime):
-        self.snapshot, self.workflow = snapshot, snapshot.workflow
-        self.report, self.step, self.now = report, step, now
+    report: Mapping[str, Any]
+    step: str
+    events: tuple[str, ...]
+
+
+class Changes:
+    """New texts by path, made one cause after the other."""
+
+    def __init__(self, snapshot: Snapshot, now: datetime):
+        self.snapshot, self.workflow, self.now = snapshot, snapshot.workflow, now
         self.texts: dict[str, str] = {}
 
     def edits(self) -> tuple[Edit, ...]:
@@ -41,40 +49,48 @@ class Changes:
 
     # ---- from definitions
 
-    def apply(self, events: Sequence[str], steps: Steps) -> None:
-        """The effects of events. All expressions are evaluated on `steps` before anything changes (A.14)."""
-        writes = [write for event in events for write in self.workflow.effects.get(event, ())]
-        context = self._context(steps)
-        values = [(write, _path(context, write.path), _value(context, write.value)) for write in writes]
+    def apply(self, cause: Cause, steps: Steps) -> None:
+        """The effects of a cause. All expressions are evaluated on `steps` before anything changes (A.14)."""
+        context = self._context(cause, steps)
+        order = _orders(cause.report.get("data"))
+        values = [
+            (write, path, _value(context, write.value, f"what {event} writes to {path or 'a file'}", order))
+            for event in cause.events
+            for write in self.workflow.effects.get(event, ())
+            for path in (_path(context, write.path, event),)
+        ]
         for write, path, value in values:
             self._write(write, path, value)
 
-    def follow(self, steps: Steps) -> None:
+    def follow(self, cause: Cause, steps: Steps) -> None:
         """What the winning rule sets, the phase it leads to where the state names it, effects of an end."""
         verdict = steps.verdict
         if verdict.rule is None or verdict.kind == "none":
             return
-        context = self._context(steps)
-        values: dict[str, Any] = {path: _value(context, value) for path, value in verdict.rule.set.items()}
-        stated = _stated_phase(self.workflow)
-        if stated and _moves(verdict):
+        context = self._context(cause, steps)
+        values: dict[str, Any] = {
+            path: _value(context, value, f"what {verdict.rule.where} sets at {path}", {})
+            for path, value in verdict.rule.set.items()
+        }
+        stated = stated_phase(self.workflow)
+        if stated and moves(verdict):
             values[stated] = verdict.to
         for path, value in values.items():
             self._set(path, value)
         if verdict.status == "complete":
-            self.apply(("stop", f"{verdict.phase}.stop"), steps)
+            self.apply(cause._replace(events=("stop", f"{verdict.phase}.stop")), steps)
 
-    def _context(self, steps: Steps) -> Context:
+    def _context(self, cause: Cause, steps: Steps) -> Context:
         sight, language = steps.sight, self.workflow.effects_language
 
         def known(name: str) -> object:
             if name == "report":
-                return self.report
+                return cause.report
             value = sight.fact(name)
             # A set of tasks is a handle that only the context which made it can open.
             return context.keep(sight.context.members(name)) if language.is_set(name) else value
 
-        variables = {**sight.context.variables, "step": self.step, "now": self.now}
+        variables = {**sight.context.variables, "step": cause.step, "now": self.now}
         context = Context(language, variables, known, sight.context.records, sight.context.tasks)
         return context
 
@@ -111,8 +127,12 @@ class Changes:
         held = self.snapshot.artifacts[name]
         if not isinstance(held.data, Plan):
             raise Refused(f"{held.path} is {held.state}; it cannot be changed")
-        edit = getattr(master_plan_edits, value["edit"])
-        self._change(held.path, lambda: edit(self.texts.get(held.path, held.text), *value["with"]))
+        name, before = value["edit"], self.texts.get(held.path, held.text)
+        self._change(held.path, lambda: getattr(master_plan_edits, name)(before, *value["with"]))
+        for file, text in master_plan_edits.files_of(name, before, *value["with"]).items():
+            path = join(self.snapshot.run, file) or ""
+            if not self._before(path).exists:
+                self._file("create", file, text)
 
     def _file(self, kind: str, path: str, value: Any) -> None:
         whole = join(self.snapshot.run, path)
@@ -133,11 +153,12 @@ class Changes:
         return self.snapshot.looked.files.read(path)
 
 
-def _moves(verdict: Verdict) -> bool:
+def moves(verdict: Verdict) -> bool:
+    """Whether the run goes on to another phase."""
     return verdict.kind in ("advance", "regress") and verdict.to is not None
 
 
-def _stated_phase(workflow: Workflow) -> str:
+def stated_phase(workflow: Workflow) -> str:
     """The path in the state file that names the phase, where one does (seeds 001 and 002).
 
     Where actions lead from phase to phase it is theirs to write (seed 003).
@@ -196,35 +217,59 @@ _FILES: Mapping[str, Callable[[str | None, Any, str], str]] = {
 # ---- values -----------------------------------------------------------------------------------
 
 
-def _path(context: Context, template: Template) -> str:
+_Orders = Mapping[frozenset[str], tuple[str, ...]]
+
+
+def _orders(data: object) -> _Orders:
+    """The orders in which the objects of a report have their keys; maps of CEL have lost them."""
+    if isinstance(data, dict):
+        found: dict[frozenset[str], tuple[str, ...]] = {frozenset(data): tuple(data)}
+        for item in data.values():
+            found = {**_orders(item), **found}
+        return found
+    if isinstance(data, list):
+        return {keys: order for item in reversed(data) for keys, order in _orders(item).items()}
+    return {}
+
+
+def _path(context: Context, template: Template, event: str) -> str:
     for part in template.parts:
         outcome = None if isinstance(part, str) else context.value(part)
         if outcome and outcome.error is not None:
-            raise Refused(f"the place {template.source!r} of an effect cannot be told: {outcome.error}")
+            where = f"the place {template.source!r} that {event} writes to"
+            raise Refused(f"{where} cannot be told: {outcome.error}")
     return context.text(template) or ""
 
 
-def _value(context: Context, expression: Expression) -> Any:
+def _value(context: Context, expression: Expression, what: str, order: _Orders) -> Any:
     outcome = context.value(expression)
     if outcome.error is not None:
-        raise Refused(f"the effect {expression.source!r} has no value: {outcome.error}")
-    return _plain(outcome.value, expression.source)
+        raise Refused(f"{what} has no value: {outcome.error}")
+    return _Plainly(expression.source, what, order).value(outcome.value)
 
 
-def _plain(value: Any, source: str) -> Any:
-    """A value as JSON has it, keys in the order in which the expression names them; maps of CEL have none."""
-    if isinstance(value, list):
-        return [_plain(item, source) for item in value]
-    if isinstance(value, dict):
-        return {str(key): _plain(value[key], source) for key in _in_order(value, source)}
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if value is None or isinstance(value, (str, bool, int, float)):
-        return value
-    raise Refused(f"the effect {source!r} gives {value}, which JSON does not have")
+class _Plainly(NamedTuple):
+    """Values of CEL as JSON has them: keys as the report has them, else as the expression names them."""
 
+    source: str
+    what: str
+    order: _Orders
 
-def _in_order(value: Mapping[Any, Any], source: str) -> Iterator[Any]:
-    quoted = source.replace('"', "'")
-    places = {key: quoted.find(f"'{key}'") for key in value}
-    yield from sorted(value, key=lambda key: (places[key] < 0, places[key], str(key)))
+    def value(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self.value(item) for item in value]
+        if isinstance(value, dict):
+            return {str(key): self.value(value[key]) for key in self._keys(value)}
+        if isinstance(value, datetime):
+            return value.isoformat()
+        if value is None or isinstance(value, (str, bool, int, float)):
+            return value
+        raise Refused(f"{self.what} is {value}, which JSON does not have")
+
+    def _keys(self, value: Mapping[Any, Any]) -> Iterable[Any]:
+        known = self.order.get(frozenset(map(str, value)))
+        if known:
+            return known
+        quoted = self.source.replace('"', "'")
+        places = {key: quoted.find(f"'{key}'") for key in value}
+        return sorted(value, key=lambda key: (places[key] < 0, places[key], str(key)))

@@ -2,36 +2,40 @@
 
 The order is that of the format (A.14): every expression of an effect is evaluated on the old state before
 anything changes; then the run is evaluated with the record and the changed texts; then, where a rule leads
-to another phase and the state file names the phase, that path and what the rule sets follow.
+to another phase and the state file names the phase, that path and what the rule sets follow. Phases that
+are passed over on the way are recorded where that happens, each with its effects.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from .acts import Act, Refused, events_of, record_of
-from .changes import Changes
+from .acts import Act, Misnamed, Refused, events_of, record_of, skip_of
+from .changes import Cause, Changes, moves, stated_phase
 from .documents import read_json
 from .evaluate import Steps, look
 from .evaluation import Evaluation
 from .files import join
-from .findings import Edit
-from .journal import Record
+from .findings import Edit, Severity
+from .journal import FAILURES, Record
 from .preview import Extension, Overlay
 from .snapshot import JOURNAL, read_run
+from .verdict import Verdict
 
-__all__ = ["Act", "Proposal", "Refused", "propose"]
+__all__ = ["Act", "Misnamed", "Proposal", "Refused", "propose"]
 
 
 @dataclass(frozen=True)
 class Proposal:
     """What would be written, and how the run would stand then.
 
-    `records` begin with those of reports that lay there as files only (design, section 6); the last one
-    is that of the act. They are not stamped: `seq`, `at` and `prev` are the writer's.
+    `records` begin with those of reports that lay there as files only (design, section 6); then comes that
+    of the act, between those of phases that are passed over before and after it. They are not stamped:
+    `seq`, `at` and `prev` are the writer's.
     """
 
     edits: tuple[Edit, ...]
@@ -40,22 +44,110 @@ class Proposal:
 
 
 def propose(steps: Steps, act: Act, now: datetime) -> Proposal:
-    """What an act writes. Raises Refused when it is not its turn, or names what is not there."""
+    """What an act writes. Raises Refused when it is not its turn, names what is not there, claims what is
+    not done, or would leave a run that nothing can be said of."""
     made = record_of(steps, act)
-    folded = steps.sight.records[len(steps.sight.snapshot.records) :]
-    records = (*folded, made)
-    journal = _journal(steps, now)
     step = str(made["phase"] if act.kind in ("report", "start") else made["next"])
-    report = {**made, **_given(act), "seq": journal.seq + len(folded)}
-    changes = Changes(steps.sight.snapshot, report, step, now)
-    changes.apply(events_of(act, step), steps)
-    after = _again(steps, changes.edits(), records, journal)
+    draft = _Draft(steps, act, now)
+    before = draft.skip(_passed_by(steps, act, step), steps)
+    cause = draft.add(made, step, events_of(act, step), _given(act), before)
+    after = draft.look()
     leading = _leading(act, step, steps, after)
     if leading:
-        before = changes.edits()
-        changes.follow(leading)
-        after = after if changes.edits() == before else _again(steps, changes.edits(), records, journal)
-    return Proposal(changes.edits(), records, after.evaluation)
+        after = draft.lead(cause, leading, after)
+    _check(steps, after, act, step)
+    return Proposal(draft.changes.edits(), tuple(draft.records), after.evaluation)
+
+
+class _Draft:
+    """Records and texts in the making, over one look at a run."""
+
+    def __init__(self, steps: Steps, act: Act, now: datetime):
+        self.steps, self.act = steps, act
+        self.changes = Changes(steps.sight.snapshot, now)
+        self.records: list[Record] = [*steps.sight.records[len(steps.sight.snapshot.records) :]]
+        self.journal = _journal(steps, now)
+
+    def add(
+        self, made: Record, step: str, events: tuple[str, ...], given: dict[str, Any], seen: Steps
+    ) -> Cause:
+        """One more record with its effects; what they were carried out for."""
+        cause = Cause({**made, **given, "seq": self.journal.seq + len(self.records)}, step, events)
+        self.changes.apply(cause, seen)
+        self.records.append(made)
+        return cause
+
+    def look(self) -> Steps:
+        """The run as it would be read once the records and the changed texts are written."""
+        old, edits = self.steps.sight.snapshot, self.changes.edits()
+        texts = {edit.path: edit.text for edit in edits}
+        texts[join(old.run, JOURNAL) or JOURNAL] = self.journal.text(self.records, edits)
+        fresh = read_run(
+            old.workflow, Overlay(old.looked.files, texts), old.run, root=old.root, config=old.config,
+            claims=old.claims, verify=self.journal.verify, parsed=old.looked.parsed,
+        )  # fmt: skip
+        return look(old.workflow, fresh)
+
+    def lead(self, cause: Cause, leading: Steps, after: Steps) -> Steps:
+        """Let the run follow the rule that leads it on; how it stands then."""
+        edits, count = self.changes.edits(), len(self.records)
+        skipped = leading.verdict.skipped if leading is after and _follows(after) else ()
+        self.skip(skipped, after)
+        self.changes.follow(cause, leading if not skipped else self.look())
+        unchanged = self.changes.edits() == edits and len(self.records) == count
+        return after if unchanged else self.look()
+
+    def skip(self, phases: Sequence[str], steps: Steps) -> Steps:
+        """Record phases that are passed over, one after the other; how the run stands then."""
+        for phase in phases:
+            events = ("skip", f"{phase}.skip")
+            self.add(skip_of(steps, self.act, phase), phase, events, {"message": "", "data": {}}, steps)
+            steps = self.look()
+        return steps
+
+
+def _follows(steps: Steps) -> bool:
+    """Whether the state file names the phase and goes on to another now."""
+    return bool(stated_phase(steps.sight.workflow)) and moves(steps.verdict)
+
+
+def _passed_by(steps: Steps, act: Act, step: str) -> list[str]:
+    """The phases that are passed over on the way to the suggested step, the present one if it is skipped."""
+    verdict, workflow = steps.verdict, steps.sight.workflow
+    if act.kind not in ("report", "start") or verdict.to != step or not _advances(verdict):
+        return []
+    present = workflow.phases[verdict.phase or ""]
+    here = present.skip is not None and steps.sight.context.holds(present.skip)
+    return [*([present.id] if here else []), *verdict.skipped]
+
+
+def _advances(verdict: Verdict) -> bool:
+    return verdict.kind == "advance" and verdict.phase is not None
+
+
+def _check(before: Steps, after: Steps, act: Act, step: str) -> None:
+    """Raises Refused for an act that spoils the run, or a report of a phase whose files are not there."""
+    if after.evaluation.status == "invalid" and before.evaluation.status != "invalid":
+        raise Refused(f"nothing was written, because the run would be invalid: {_worse(before, after)}")
+    phase = after.sight.workflow.phases.get(step)
+    claims = act.kind == "report" and phase and act.outcome == phase.outcomes[0] not in FAILURES
+    verdict = after.verdict
+    if not (claims and phase and verdict.phase == step and verdict.kind == "stay" and verdict.rule is None):
+        return
+    held = {name: after.sight.held(name) for name in phase.produces}
+    lacking = [f"{name} is {one.state} ({one.path})" for name, one in held.items() if not one.valid]
+    if lacking:
+        run = after.evaluation.run
+        hint = f"`phasekeeper next --run {run}` shows what it needs"
+        raise Refused(f"{step} is not done: {', '.join(lacking)}; make it, then report again. {hint}")
+
+
+def _worse(before: Steps, after: Steps) -> str:
+    """What is wrong only now: the first new error, else why nothing can be said."""
+    known = {(found.code, found.message) for found in before.evaluation.findings}
+    errors = (f for f in after.evaluation.findings if f.severity == Severity.ERROR)
+    new = next((f for f in errors if (f.code, f.message) not in known), None)
+    return f"{new.path}: {new.message}" if new else after.evaluation.status_reason
 
 
 def _given(act: Act) -> dict[str, Any]:
@@ -93,15 +185,3 @@ def _journal(steps: Steps, now: datetime) -> Extension:
     snapshot = steps.sight.snapshot
     file = snapshot.looked.files.read(join(snapshot.run, JOURNAL) or JOURNAL)
     return Extension(snapshot.journal, file.text or "", now)
-
-
-def _again(steps: Steps, edits: tuple[Edit, ...], records: tuple[Record, ...], journal: Extension) -> Steps:
-    """The run as it would be read once the records and the changed texts are written."""
-    old = steps.sight.snapshot
-    texts = {edit.path: edit.text for edit in edits}
-    texts[join(old.run, JOURNAL) or JOURNAL] = journal.text(records, edits)
-    fresh = read_run(
-        old.workflow, Overlay(old.looked.files, texts), old.run, root=old.root, config=old.config,
-        claims=old.claims, verify=journal.verify, parsed=old.looked.parsed,
-    )  # fmt: skip
-    return look(old.workflow, fresh)

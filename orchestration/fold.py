@@ -2,7 +2,8 @@
 
 A report counts when it is of the current phase, of the suggested next phase or action, or of one that
 a gate in force allows. Reports of a stage that is finished, or of a phase that the run is past, are
-history. Everything else is out of turn: an error that counts for nothing.
+history, and so is what lies beside a run that is over, for which nothing is reported any more. Everything
+else is out of turn: an error that counts for nothing.
 """
 
 from __future__ import annotations
@@ -84,6 +85,8 @@ class _Folding:
 
     def _choice(self, waiting: list[Pending], taken: list[Pending]) -> Pending | None:
         """The report to take next: one whose turn it is, else one that is history."""
+        if over(self.verdict):
+            return None
         first = self._first(waiting)
         due = [entry for entry in first if self._turn(entry)]
         # A repetition waits until everything new is in: the fix of a task looks like its first report.
@@ -108,6 +111,8 @@ class _Folding:
 
     def _late(self, entry: Pending, group: list[Pending]) -> None:
         """A report that no turn came for counts for nothing, but a failure saved with a pass still stands."""
+        if over(self.verdict):
+            return
         if self._tell_uncertain(entry, group):
             self._accept(entry, entry.report.phases[0])
             return
@@ -219,12 +224,18 @@ def _stage(entry: Pending, snapshot: Snapshot) -> str:
     return entry.report.stage or str(stamped(named, snapshot.plan)["stage"])
 
 
+def over(verdict: Verdict) -> bool:
+    """Whether the run ended in another way than complete: it failed, was ended, or a person blocked it."""
+    return verdict.kind == "stop" and verdict.status != "complete"
+
+
 def turns(verdict: Verdict, workflow: Workflow) -> tuple[str, ...]:
     """The phases and actions a report may be of now: the current, the suggested, and what gates allow.
 
-    A run that is complete takes reports of its follow-up phases only.
+    A run that is complete takes reports of its follow-up phases only; one that ended otherwise, or of which
+    nothing can be said, takes none.
     """
-    if verdict.kind == "escalate":
+    if over(verdict) or verdict.kind in ("escalate", "none"):
         # A person decides first; until then nothing that is reported counts.
         return ()
     if verdict.status == "complete":

@@ -30,6 +30,8 @@ KINDS = (
 DECISIONS = ("answer", "override")
 # Outcomes that stand against a run in any workflow; they count even on the losing side of a fork.
 FAILURES = ("fail", "failed", "error", "blocked")
+# The outcome of a transition over a phase that was not done (seed 001, canSkip).
+SKIPPED = "skipped"
 
 _EMPTY: dict[str, object] = {
     "seq": 0,

@@ -38,7 +38,7 @@ def may(steps: Steps, step: str) -> Permission | None:
 
 def _refused(evaluation: Evaluation, name: str) -> Permission | None:
     """Why nothing at all, or not this, may be done now."""
-    if evaluation.status in ("invalid", "complete", "failed", "exited"):
+    if evaluation.suggestion.kind in ("stop", "none"):
         why, said = evaluation.status_reason, f"the run is {evaluation.status}"
         return Permission(name, False, why if why.startswith(said) else f"{said}: {why}")
     forbidden = _forbidding(evaluation, name)

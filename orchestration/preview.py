@@ -70,7 +70,9 @@ class Extension:
         for number, given in enumerate(records):
             said = {name: value for name, value in given.items() if value != EMPTY_RECORD[name]}
             is_last = number == len(records) - 1
-            more = {"files": files} if files and is_last else {}
+            seen = said.get("files")
+            named = [*(seen if isinstance(seen, list) else []), *(files if is_last else [])]
+            more = {"files": named} if named else {}
             entry = {"seq": self.seq + number, "at": self.at, **said, **more, "prev": prev}
             line = json.dumps(entry)
             out, prev = f"{out}{line}\n", digest_of(line)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from .artifacts import aged, read_artifact
+from .artifacts import read_artifact
 from .config import Config
 from .files import File, Files, digest_of, join
 from .findings import Finding, Problem, Span
@@ -21,6 +21,7 @@ from .looked import Held, Looked
 from .plans import Plan, Task, TaskFile, dialects
 from .reports import ReportFile, read_report
 from .schedule import resolve
+from .staleness import aged
 from .state_file import read_state
 from .workflow import Workflow
 
@@ -229,7 +230,7 @@ def read_run(
     journal = _journal(path, looked, verify)
     state = read_state(workflow.state, run, looked) if workflow.state else None
     held = {a.id: read_artifact(a, run, looked) for a in workflow.artifacts.values() if a.listed is None}
-    held = aged(held, workflow.artifacts, journal.records, looked)
+    held = aged(held, workflow.artifacts, run, journal.records, looked)
     records = _stamped(journal.records, held, workflow)
     places = {
         id(entry): (path, Span(line, 0, line, 0)) for entry, line in zip(records, journal.lines, strict=True)

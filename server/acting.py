@@ -1,38 +1,47 @@
-"""Acts on runs: each looks afresh under the run's lock, asks the engine what to write, and commits it."""
+"""Acts on runs, the one door for every surface: each looks afresh under the run's lock, asks the engine what
+to write, and commits it. Nothing here reads arguments of a command or talks to a person.
+
+A decision has two steps, so that a person is asked only what can be decided: `prepare_decision` checks it
+and says what the person has to see, `record_decision` signs and records what was confirmed.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..orchestration.deciding import decision_lines
 from ..orchestration.discovery import Match
 from ..orchestration.effects import Act, Refused, propose
 from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation
-from ..orchestration.findings import Edit
-from ..orchestration.journal import Record, record
+from ..orchestration.findings import Edit, Finding, Severity
+from ..orchestration.journal import Claim, Record, record
 from ..orchestration.schedule import resolve
 from ..orchestration.snapshot import definition_digest
 from ..orchestration.workflow import Workflow
-from . import decide
+from . import decide, store_claims
 from .roots import UsageError
 from .store import Committed, Held, committed
 from .store import Proposal as Writes
-from .store_claims import check_token
 from .workspace import Workspace
 
+CHANNELS = ("terminal", "editor", "vscode", "mcp")
+"""The ways by which a person decides (design, section 6): a terminal, an editor's own request, our extension
+and what an assistant's program asks its user. Each shows `Decision.said` and has the person confirm."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 
 
 class Done(NamedTuple):
-    """What an act came to: what was recorded, and how the run stands now."""
+    """What an act came to: what was recorded, how the run stands now, and the warnings that are new."""
 
     committed: Committed
     evaluation: Evaluation
+    arisen: tuple[Finding, ...] = ()
 
 
 class Token(NamedTuple):
@@ -40,6 +49,16 @@ class Token(NamedTuple):
 
     actor: str
     seq: int
+
+
+class Decision(NamedTuple):
+    """A decision that can be made now. `said` are the sentences that a person has to see before; `revision`
+    names what they were made from."""
+
+    run: str
+    wanted: Act
+    said: tuple[str, ...]
+    revision: str
 
 
 def act(
@@ -58,7 +77,8 @@ def act(
     that nothing is decided about what was put in its place meanwhile.
     """
     root = workspace.root
-    sign = _signer(root, run) if signed else None
+    sign = signer(root, run) if signed else None
+    before: list[Evaluation] = []
 
     def writes(held: Held) -> Writes:
         steps = _fresh(workspace, run)
@@ -66,11 +86,21 @@ def act(
             raise Refused(f"{run} was changed meanwhile; nothing was decided. Look again and repeat it")
         _check_claims(held, steps, wanted, token)
         proposal = propose(steps, wanted, datetime.fromisoformat(held.at))
+        before[:] = [steps.evaluation]
         return Writes([_plain(entry) for entry in proposal.records], proposal.edits)
 
     done = committed(root, run, writes, sign=sign)
     after = Workspace(root, parsed=workspace.parsed)
-    return Done(done, after.evaluate(_match(after, run)))
+    evaluation = after.evaluate(_match(after, run))
+    return Done(done, evaluation, _arisen(before[0], evaluation))
+
+
+def _arisen(before: Evaluation, after: Evaluation) -> tuple[Finding, ...]:
+    """The errors and warnings that an act brought up."""
+    known = {(found.code, found.path, found.message) for found in before.findings}
+    told = (Severity.ERROR, Severity.WARNING)
+    new = (found for found in after.findings if (found.code, found.path, found.message) not in known)
+    return tuple(found for found in new if found.severity in told and not found.overridden)
 
 
 def _fresh(workspace: Workspace, run: str) -> Steps:
@@ -94,6 +124,71 @@ def _match(workspace: Workspace, run: str) -> Match:
     return match
 
 
+# ---- decisions --------------------------------------------------------------------------------
+
+
+def prepare_decision(workspace: Workspace, run: str, wanted: Act) -> Decision:
+    """What a person is asked to confirm, once all that could be refused was tried.
+
+    `wanted` is an answer or an override, with its reason. Raises Misnamed for a question or option that is
+    not open and for a missing reason, Refused for what is not possible, UsageError for a key that cannot be
+    used. Nothing is written.
+    """
+    signer(workspace.root, run)
+    steps = _fresh(workspace, run)
+    proposal = propose(steps, wanted, datetime.now(UTC))
+    said = decision_lines(steps, wanted, proposal)
+    return Decision(run, wanted, said, steps.evaluation.revision)
+
+
+def record_decision(workspace: Workspace, decision: Decision, actor: str, channel: str) -> Done:
+    """Sign and record what a person has confirmed by one of CHANNELS. Raises as `act` does, and Refused when
+    the run is not the one that was shown any more."""
+    if channel not in CHANNELS:
+        raise ValueError(f"{channel!r} is no channel of a person's; they are {', '.join(CHANNELS)}")
+    wanted = decision.wanted._replace(actor=actor, channel=channel)
+    return act(workspace, decision.run, wanted, signed=True, revision=decision.revision)
+
+
+def signer(root: Path, run: str) -> Callable[[Record], str]:
+    """What signs a person's decisions on a run. Raises UsageError when the key cannot be used."""
+    key = decide.make_key()
+    if key.secret is None:
+        raise UsageError(f"the decision cannot be signed: {key.reason}")
+    secret, where = key.secret, decide.place(root, f"{run}/.phasekeeper/journal.jsonl")
+    return lambda entry: decide.sign(entry, secret, where)
+
+
+# ---- claims -----------------------------------------------------------------------------------
+
+
+def claim(workspace: Workspace, run: str, task: str, who: str, ttl_s: float) -> Claim:
+    """Take a task for a time, by any name the plan knows it by; the answer's `seq` is the token.
+
+    Raises UsageError for a task that is none, an empty `who` or a wrong time; Refused for one that cannot
+    start now; Conflict while somebody else has it.
+    """
+    steps = _fresh(workspace, run)
+    plan = steps.sight.snapshot.plan
+    name = resolve(plan, task) if plan else None
+    if name is None:
+        raise UsageError(f"{task!r} is no task of {run}")
+    ready, claims = steps.evaluation.suggestion.tasks, steps.evaluation.claims
+    if name not in ready and all(each.task != name for each in claims):
+        raise Refused(f"{name} cannot start now; ready are {', '.join(ready) or 'none'}")
+    try:
+        return store_claims.claim(workspace.root, run, name, who, ttl_s)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def release(workspace: Workspace, run: str, task: str, who: str) -> tuple[str, bool]:
+    """Give a task back: (its id, whether it was claimed). Raises Conflict when somebody else has it."""
+    plan = _fresh(workspace, run).sight.snapshot.plan
+    name = (resolve(plan, task) if plan else None) or task
+    return name, store_claims.release(workspace.root, run, name, who)
+
+
 def _check_claims(held: Held, steps: Steps, wanted: Act, token: Token | None) -> None:
     """A report of a task that somebody claimed is that one's to make, with the claim's token."""
     plan = steps.sight.snapshot.plan
@@ -101,20 +196,12 @@ def _check_claims(held: Held, steps: Steps, wanted: Act, token: Token | None) ->
     tasks = [task for task in named if task]
     if token and not tasks:
         raise Refused("a token belongs to a claimed task, and the report names none")
-    claims = {claim.task: claim for claim in steps.evaluation.claims}
+    claims = {each.task: each for each in steps.evaluation.claims}
     for task in tasks:
         if token:
-            check_token(held.root, held.run, task, token.actor, token.seq, held.at)
+            store_claims.check_token(held.root, held.run, task, token.actor, token.seq, held.at)
         elif task in claims and claims[task].actor != wanted.actor:
             raise Refused(f"{task} is claimed by {claims[task].actor} until {claims[task].until}")
-
-
-def _signer(root: Path, run: str) -> Any:
-    key = decide.make_key()
-    if key.secret is None:
-        raise UsageError(f"the decision cannot be signed: {key.reason}")
-    secret, where = key.secret, decide.place(root, f"{run}/.phasekeeper/journal.jsonl")
-    return lambda entry: decide.sign(entry, secret, where)
 
 
 # ---- a new run --------------------------------------------------------------------------------

@@ -5,48 +5,61 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..orchestration.display import plain
-from ..orchestration.effects import Act, Refused
-from ..orchestration.evaluation import Evaluation, as_json
+from ..orchestration.effects import Act, Misnamed, Refused
+from ..orchestration.evaluation import as_json
+from ..orchestration.findings import Finding
 from ..tools.runs import awaits_person
 from . import acting, views
-from .commands import OK, REFUSED, WAITING, print_json
+from .commands import OK, REFUSED, USAGE, WAITING, print_json
 from .confirm import NotConfirmed, actor, confirm
 from .roots import UsageError
-from .selection import Chosen, Selection, chosen, definitions_of, opened_at
-from .store_claims import claim as claim_task
-from .store_claims import release as release_task
+from .selection import PATH_LIMIT, Chosen, chosen, definitions_of, opened_at
 from .store_folder import StoreError
 from .terminal import Part, emit
 from .terminal import tell as complain
 from .upkeep import UPKEEP
 
-_CHANNEL = "terminal"
+_CHANNEL, _PERSONS_CHANNEL = "cli", "terminal"
+_MOST_ARISEN = 5
 
 
-def _run(options: Namespace) -> tuple[Selection, Chosen]:
-    selection = chosen(options)
-    return selection, selection.runs[0]
+def _run(options: Namespace) -> Chosen:
+    return chosen(options).runs[0]
 
 
 def _refused(error: Exception) -> int:
+    """Say why nothing was done. A call that names what there is not is wrong use."""
     complain([f"phasekeeper: {plain(str(error), 600)}"])
-    return REFUSED
+    return USAGE if isinstance(error, Misnamed) else REFUSED
 
 
-def _shown(options: Namespace, evaluation: Evaluation, said: str) -> int:
-    """What was recorded, and the next step."""
+def _shown(options: Namespace, done: acting.Done, said: str) -> int:
+    """What was recorded, the next step, and what is wrong only since then.
+
+    It was written, so this is never a refusal. A run in which nothing can go on waits for a person.
+    """
+    evaluation = done.evaluation
     if options.json:
         print_json(as_json(evaluation))
     else:
         emit([[Part(said, "good")]])
         emit(views.next_step(evaluation))
-    if evaluation.status in ("invalid", "blocked"):
-        return REFUSED
-    return WAITING if awaits_person(evaluation) else OK
+        complain(_arisen(done.arisen))
+    return WAITING if awaits_person(evaluation) or evaluation.status == "blocked" else OK
+
+
+def _arisen(findings: Sequence[Finding]) -> Iterator[str]:
+    for found in findings[:_MOST_ARISEN]:
+        at = f":{found.span.line + 1}" if found.span else ""
+        where = f"{plain(found.path, PATH_LIMIT)}{at}"
+        yield f"new {found.severity}: {where}: {plain(found.message, 400)} ({found.code})"
+    if len(findings) > _MOST_ARISEN:
+        yield f"and {len(findings) - _MOST_ARISEN} more; `phasekeeper check` shows them"
 
 
 def start(options: Namespace) -> int:
@@ -60,13 +73,13 @@ def start(options: Namespace) -> int:
             )
         except StoreError as error:
             return _refused(error)
-    _shown(options, done.evaluation, f"started {run}")
+    _shown(options, done, f"started {run}")
     return OK
 
 
 def report(options: Namespace) -> int:
     """`report`: what one phase's work came to."""
-    _, run = _run(options)
+    run = _run(options)
     if options.token is not None and not options.who:
         raise UsageError("--token is the one of a claim: say with --as whose")
     token = acting.Token(options.who, options.token) if options.token is not None else None
@@ -74,33 +87,34 @@ def report(options: Namespace) -> int:
         kind="report", step=options.step, outcome=options.outcome, stage=options.stage or "",
         tasks=tuple(options.task or options.failed or ()), next=options.next or "",
         message=options.summary or "", data=_data(options.data), manual_criteria=tuple(options.manual or ()),
-        actor=options.who or actor(run.workspace.root), channel="cli",
     )  # fmt: skip
     return _acted(options, run, wanted, f"recorded: {options.step} {options.outcome}", token)
 
 
-def _acted(
-    options: Namespace,
-    run: Chosen,
-    wanted: Act,
-    said: str,
-    token: acting.Token | None = None,
-    confirmed: Evaluation | None = None,
-) -> int:
-    """Carry out an act; `confirmed` is what a person saw who has just decided."""
-    revision = confirmed.revision if confirmed else None
+def escalate(options: Namespace) -> int:
+    """`escalate`: put a question to a person, who lets the run go on or stops it."""
+    wanted = Act(kind="raise", message=options.question, tasks=tuple(options.task or ()))
+    return _acted(options, _run(options), wanted, "asked: a person lets the run go on, or stops it")
+
+
+def _acted(options: Namespace, run: Chosen, wanted: Act, said: str, token: acting.Token | None = None) -> int:
+    """Carry out an act that is no person's decision."""
+    who = getattr(options, "who", None) or actor(run.workspace.root)
+    wanted = wanted._replace(actor=who, channel=_CHANNEL)
     try:
-        done = acting.act(
-            run.workspace, run.match.run, wanted, signed=confirmed is not None, token=token, revision=revision
-        )
+        done = acting.act(run.workspace, run.match.run, wanted, token=token)
     except (Refused, StoreError) as error:
         return _refused(error)
+    return _told(options, done, said)
+
+
+def _told(options: Namespace, done: acting.Done, said: str) -> int:
     for mended in done.committed.mended:
         kept = f", kept as {plain(mended.kept)}" if mended.kept else ""
         complain([f"phasekeeper: {plain(mended.path)}: left by an interrupted write, {mended.did}{kept}"])
     for unfinished in done.committed.unfinished:
         complain([f"phasekeeper: {plain(unfinished.path)}: {plain(unfinished.why, 400)}"])
-    return _shown(options, done.evaluation, said)
+    return _shown(options, done, said)
 
 
 def _data(path: str | None) -> dict[str, Any]:
@@ -121,13 +135,12 @@ def _data(path: str | None) -> dict[str, Any]:
 
 def answer(options: Namespace) -> int:
     """`answer` and `resolve`: choose an option of an open question."""
-    _, run = _run(options)
-    return _answered(options, run, options.question, options.option)
+    return _answered(options, _run(options), options.question, options.option)
 
 
 def approve(options: Namespace) -> int:
     """`approve`: the first option of a question, of the only open approval when none is named."""
-    _, run = _run(options)
+    run = _run(options)
     evaluation = run.evaluate()
     approvals = [question for question in evaluation.questions if question.kind == "approval"]
     named = [question for question in evaluation.questions if question.id == options.question]
@@ -151,43 +164,21 @@ def adopt(options: Namespace) -> int:
     return max(_answered(options, run, "adoption", "adopt") for run in runs)
 
 
-def _answered(options: Namespace, run: Chosen, question_id: str, option_id: str) -> int:
-    evaluation = run.evaluate()
-    question = next((q for q in evaluation.questions if q.id == question_id), None)
-    if question is None:
-        names = ", ".join(q.id for q in evaluation.questions) or "none is open"
-        raise UsageError(f"the question {question_id!r} is not open; open are: {names}")
-    option = next((o for o in question.options if o.id == option_id), None)
-    if question.options and option is None:
-        raise UsageError(
-            f"{question_id} has no option {option_id!r}; it has {', '.join(o.id for o in question.options)}"
-        )
-    said = [f"{run.name}: {question.question}", f"answer: {option_id} ({option.text if option else ''})"]
-    wanted = Act(kind="answer", question=question_id, option=option_id, why=_reason(options))
-    return _decided(options, run, evaluation, wanted, said, f"answered: {question_id} {option_id}")
+def _answered(options: Namespace, run: Chosen, question: str, option: str) -> int:
+    wanted = Act(kind="answer", question=question, option=option, why=_reason(options))
+    return _decided(options, run, wanted, f"answered: {question} {option}")
 
 
 def override(options: Namespace) -> int:
     """`override`: go against a suggestion or a shut gate, with a reason."""
-    _, run = _run(options)
-    evaluation = run.evaluate()
-    shut = [f"gate {gate.id} is {gate.status}: {gate.title}" for gate in evaluation.gates if gate.shut]
-    said = [f"{run.name} is in {evaluation.current_phase}; move it to {options.to}", *shut]
     wanted = Act(kind="override", step=options.to, why=_reason(options))
-    return _decided(options, run, evaluation, wanted, said, f"overridden: now in {options.to}")
+    return _decided(options, _run(options), wanted, f"overridden: now in {options.to}")
 
 
 def redo(options: Namespace) -> int:
     """`redo`: a phase is done once more."""
-    _, run = _run(options)
-    wanted = Act(
-        kind="redo",
-        step=options.phase,
-        why=options.reason or "",
-        actor=actor(run.workspace.root),
-        channel="cli",
-    )
-    return _acted(options, run, wanted, f"to be done again: {options.phase}")
+    wanted = Act(kind="redo", step=options.phase, why=options.reason or "")
+    return _acted(options, _run(options), wanted, f"to be done again: {options.phase}")
 
 
 def _reason(options: Namespace) -> str:
@@ -196,65 +187,50 @@ def _reason(options: Namespace) -> str:
     return options.reason.strip()
 
 
-def _decided(
-    options: Namespace, run: Chosen, shown: Evaluation, wanted: Act, said: list[str], done: str
-) -> int:
-    """Have a person confirm, then sign and record."""
+def _decided(options: Namespace, run: Chosen, wanted: Act, done: str) -> int:
+    """Check all that can be refused, have a person confirm, then sign and record."""
+    workspace = run.workspace
     try:
-        confirm([*said, f"reason: {wanted.why}"], run.name)
-    except NotConfirmed as error:
+        decision = acting.prepare_decision(workspace, run.match.run, wanted)
+        confirm(decision.said, run.name)
+        made = acting.record_decision(workspace, decision, actor(workspace.root), _PERSONS_CHANNEL)
+    except (Refused, StoreError, NotConfirmed) as error:
         return _refused(error)
-    wanted = wanted._replace(actor=actor(run.workspace.root), channel=_CHANNEL)
-    return _acted(options, run, wanted, done, confirmed=shown)
+    return _told(options, made, done)
 
 
-# ---- claims, history, repair ------------------------------------------------------------------
+# ---- claims -----------------------------------------------------------------------------------
 
 
 def claim(options: Namespace) -> int:
     """`claim`: nobody else takes a task while the claim lives."""
-    from ..orchestration.schedule import resolve
-
-    _, run = _run(options)
-    plan = run.look().sight.snapshot.plan
-    task = resolve(plan, options.task) if plan else None
-    if task is None:
-        raise UsageError(f"{options.task!r} is no task of {run.name}")
-    ready = run.evaluate().suggestion.tasks
-    claims = {c.task: c for c in run.evaluate().claims}
-    if task not in ready and task not in claims:
-        return _refused(Refused(f"{task} cannot start now; ready are {', '.join(ready) or 'none'}"))
+    run = _run(options)
     try:
-        made = claim_task(run.workspace.root, run.match.run, task, options.who, options.ttl)
-    except StoreError as error:
+        made = acting.claim(run.workspace, run.match.run, options.task, options.who, options.ttl)
+    except (Refused, StoreError) as error:
         return _refused(error)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     if options.json:
         print_json({"run": run.match.run, **made._asdict()})
     else:
-        emit([[Part(f"{task} is yours until {made.until}; token {made.seq}", "good")]])
+        emit([[Part(f"{made.task} is yours until {made.until}; token {made.seq}", "good")]])
     return OK
 
 
 def release(options: Namespace) -> int:
     """`release`: end a claim."""
-    _, run = _run(options)
-    from ..orchestration.schedule import resolve
-
-    plan = run.look().sight.snapshot.plan
-    task = (resolve(plan, options.task) if plan else None) or options.task
+    run = _run(options)
     try:
-        ended = release_task(run.workspace.root, run.match.run, task, options.who)
-    except StoreError as error:
+        task, ended = acting.release(run.workspace, run.match.run, options.task, options.who)
+    except (Refused, StoreError) as error:
         return _refused(error)
-    emit([[Part(f"{task} is released" if ended else f"{task} was not claimed")]])
+    emit([[Part(f"{plain(task)} {'is released' if ended else 'was not claimed'}")]])
     return OK
 
 
 WRITING = {
     "start": start,
     "report": report,
+    "escalate": escalate,
     "answer": answer,
     "resolve": answer,
     "approve": approve,

@@ -24,6 +24,13 @@ exit codes: 0 recorded, 1 refused, 3 recorded and a person is awaited, 2 wrong u
 example: phasekeeper report late-fees codegen ok --summary "fees are rounded"
 """
 
+_ESCALATE = """\
+For whoever cannot go on alone. The question is open until a person answers it:
+`continue` lets the run go on, `stop` stops it.
+
+exit codes: 3 a person is awaited, 1 refused, 2 wrong use
+"""
+
 
 def add_writing(commands: Any, command: Command) -> None:
     """Add the writing commands; `command(commands, name, about, more)` makes one parser."""
@@ -33,6 +40,10 @@ def add_writing(commands: Any, command: Command) -> None:
     start.add_argument("--title", help="what it is about")
     _common(start)
     _report(commands, command)
+    escalate = _on_run(commands, command, "escalate", "put a question to a person", _ESCALATE)
+    escalate.add_argument("question", metavar="QUESTION", help="what a person has to decide, and why")
+    escalate.add_argument("--task", nargs="+", metavar="ID", help="the tasks it is about")
+    escalate.add_argument("--as", dest="who", metavar="WHO", help="who asks")
     _decisions(commands, command)
     redo = _on_run(commands, command, "redo", "do a phase once more")
     redo.add_argument("phase", metavar="PHASE", help="the phase, not a later one than the present")

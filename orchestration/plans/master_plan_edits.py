@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 from .. import markdown
 from ..findings import Span
@@ -22,6 +23,7 @@ from .line_edits import Replacement, edited, within_value
 from .master_plan import read
 from .master_plan_additions import NewTask, entries_added, one_line, planned, stage_added, summary_added
 from .master_plan_cells import columns_of
+from .master_plan_task_files import task_texts
 
 _COUNT = re.compile(r"\d+([ \t]*/[ \t]*)\d+")
 _PERCENT = re.compile(r"(?<![\d.])\d{1,9}(?:\.(\d{1,9}))?(?=[ \t]*%)")
@@ -91,6 +93,17 @@ def new_tasks(text: str, tasks: Sequence[Mapping[str, object]]) -> list[dict[str
     folder of the plan's last task. Raises ValueError when the text is no plan or a title is empty.
     """
     return [task._asdict() for task in planned(_plan(text), tasks)]
+
+
+def files_of(edit: str, text: str, *arguments: Any) -> dict[str, str]:
+    """file -> text of the task files that an edit of the plan's text names anew; most edits name none.
+
+    Raises ValueError as `append_stage` does.
+    """
+    if edit != append_stage.__name__:
+        return {}
+    plan, (_, tasks) = _plan(text), arguments
+    return task_texts(plan.title, planned(plan, tasks), tasks)
 
 
 def _plan(text: str) -> Plan:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
+from phasekeeper.orchestration.files import digest_of
 
 from .driver import Drive, Result
 
@@ -133,11 +135,57 @@ def test_a_decision_file_that_a_person_wrote_counts_as_well(drive: Drive) -> Non
     assert drive.evaluation("T1")["status"] == "complete"
 
 
-def test_a_report_without_its_artifact_keeps_the_phase(drive: Drive) -> None:
+def test_a_phase_is_not_done_without_its_artifact_but_may_have_failed(drive: Drive) -> None:
     _started(drive)
-    drive.do("report", "T1", "planning", "ok")
+    said = drive.refused("report", "T1", "planning", "ok")
+    assert f"planning is missing ({RUN}/planning/planning.ai.json)" in said
+    assert f"`phasekeeper next --run {RUN}`" in said
+    drive.do("report", "T1", "planning", "error", "--summary", "no access")
     assert _phase(drive) == "planning"
     assert drive.suggestion("T1") == ("stay", "planning")
+
+
+def test_a_verdict_is_not_made_anew_by_a_report_alone(drive: Drive) -> None:
+    _at_acceptance(drive)
+    drive.time_passes()
+    drive.write(f"{RUN}/code/files/src/flag.py", "NEW = 3\n")
+    assert "artifact-stale" in drive.codes("T1")
+    drive.do("redo", "T1", "review")
+    assert "code_review is stale" in drive.refused("report", "T1", "review", "ok")
+    # The very same verdict, made again, is one of what is there now.
+    _review_code(drive)
+    assert _phase(drive) == "test"
+    assert "evaluation is stale" in drive.refused("report", "T1", "test", "ok")
+    _test(drive)
+    assert (_phase(drive), drive.codes("T1")) == ("accept", [])
+
+
+def test_a_file_more_than_was_judged_makes_a_verdict_stale(drive: Drive) -> None:
+    _at_acceptance(drive)
+    drive.write(f"{RUN}/code/files/src/more.py", "MORE = 1\n")
+    assert "artifact-stale" in drive.codes("T1")
+
+
+def test_a_report_holds_the_digests_of_what_was_judged(drive: Drive) -> None:
+    _started(drive)
+    _plan(drive)
+    _review_plan(drive)
+    named = {entry["path"]: entry["digest"] for entry in drive.records(RUN)[-1]["files"]}
+    made = [f"{RUN}/review/plan-review.json", f"{RUN}/planning/planning.ai.json"]
+    assert [named[path] for path in made] == [digest_of(drive.text(path)) for path in made]
+
+
+def test_a_verdict_is_judged_by_digests_and_not_by_times_once_it_was_reported(drive: Drive) -> None:
+    _started(drive)
+    _plan(drive)
+    _review_plan(drive)
+    drive.time_passes()
+    # The same bytes again, as a checkout writes them; then a file that the review never saw.
+    drive.write(f"{RUN}/planning/planning.ai.json", drive.text(f"{RUN}/planning/planning.ai.json"))
+    assert drive.codes("T1") == []
+    drive.write(f"{RUN}/planning/planning.ai.json", {"id": "T1", "brief": "another"})
+    os.utime(drive.root / f"{RUN}/planning/planning.ai.json", (1, 1))
+    assert "artifact-stale" in drive.codes("T1")
 
 
 def test_a_report_of_the_suggested_phase_moves_a_state_file_that_lags(drive: Drive) -> None:
@@ -153,7 +201,7 @@ def test_another_spelling_of_a_phase_stays_until_the_phase_is_done(drive: Drive)
     for done in (_plan, _review_plan, _code):
         done(drive)
     drive.write(STATE, drive.text(STATE).replace('"phase": "review"', '"phase": "code_review"'))
-    drive.do("report", "T1", "review", "ok")
+    drive.do("report", "T1", "review", "error")
     assert (_phase(drive), drive.phase("T1")) == ("code_review", "review")
     _review_code(drive)
     assert _phase(drive) == "test"
@@ -170,8 +218,12 @@ def test_a_blocked_plan_goes_back_until_it_is_reviewed_anew(drive: Drive) -> Non
     # The old plan with the old verdict leads nowhere.
     drive.do("report", "T1", "planning", "ok")
     assert _phase(drive) == "planning"
+    # So does the very same plan, written again.
     drive.time_passes()
     _plan(drive)
+    assert _phase(drive) == "planning"
+    drive.write(f"{RUN}/planning/planning.ai.json", {"id": "T1", "brief": "smaller"})
+    drive.do("report", "T1", "planning", "ok")
     assert _phase(drive) == "plan_review"
     _review_plan(drive)
     assert _phase(drive) == "codegen"
@@ -243,8 +295,7 @@ def test_a_revert_is_recorded_before_the_task_is_done(drive: Drive) -> None:
     _at_acceptance(drive)
     _answer(drive, "revert", "a regression in production")
     assert (_phase(drive), drive.json(DECISION)["verdict"]) == ("revert", "revert")
-    drive.do("report", "T1", "revert", "ok")
-    assert _phase(drive) == "revert"
+    assert "revert_note is missing" in drive.refused("report", "T1", "revert", "ok")
     drive.write(f"{RUN}/revert/record.json", {"reason": "a regression in production"})
     drive.do("report", "T1", "revert", "ok")
     assert _phase(drive) == "done"

@@ -282,7 +282,9 @@ def test_changes_lead_back_to_planning_and_the_new_plan_is_asked_about(drive: Dr
 
 def test_a_rejected_plan_blocks_the_run_until_another_is_written(drive: Drive) -> None:
     _planned(drive)
-    assert _answer(drive, "plan", "reject").code == 1
+    # Written, and a person is awaited.
+    assert _answer(drive, "plan", "reject").code == 3
+    assert "the plan was rejected" in drive.refused("report", "late-fees", "3", "ok")
     assert drive.evaluation("late-fees")["status"] == "blocked"
     _write_plan(drive, TEXT.replace("Show the fees", "List the fees"))
     assert drive.questions("late-fees") == ["plan"]
@@ -471,7 +473,8 @@ def test_fix_tasks_that_are_not_named_are_refused_and_may_be_appended_by_hand(dr
     _validated(drive)
     _report(drive, "5a", "fail")
     report = ("report", "late-fees", "create-fix-tasks", "ok")
-    assert "append_stage" in drive.refused(*report)
+    said = drive.refused(*report)
+    assert "what create-fix-tasks.ok writes to plan has no value: title is missing" in said
     assert "cannot be changed: " in drive.refused(*report, "--data", "-", stdin='{"title": " ", "tasks": []}')
     _extend_by_hand(drive)
     assert drive.evaluation("late-fees")["suggestion"]["tasks"] == ["late-fees-05"]

@@ -36,9 +36,12 @@ reports:
 phases:
   one:
     produces: [paper]
-    outcomes: [ok, error]
+    # The first outcome claims that the paper is there, the others claim nothing.
+    outcomes: [done, ok, error]
     rules:
-      - {when: "report.outcome == 'ok' && valid.paper", to: two, set: {passed: report.phase, at: string(now)}}
+      - when: "report.outcome in ['done', 'ok'] && valid.paper"
+        to: two
+        set: {passed: report.phase, at: string(now)}
       - {when: "report.outcome == 'error'", ask: help}
   two:
     rules:
@@ -304,7 +307,7 @@ def test_effects_know_the_number_that_the_record_will_have() -> None:
         (report("three"), "three may not be reported now: the note comes first (gate g); it is the turn"),
         (report("two"), "two may not be reported now: phases are not skipped; it is the turn of one"),
         (report("tow"), "small has no phase or action 'tow'; did you mean 'two'?"),
-        (report(outcome="fine"), "a report of one says one of ok, error, not 'fine'"),
+        (report(outcome="fine"), "a report of one says one of done, ok, error, not 'fine'"),
         (report(next="thre"), "unknown phase 'thre'; did you mean 'three'?"),
         (report(tasks=("01",)), "'01' is no task: the run has no plan that can be read"),
         (Act("answer", question="hlep", option="go", why="w"), "the question 'hlep' is not open"),
@@ -329,8 +332,8 @@ def test_what_cannot_be_is_refused_with_its_reason(act: Act, said: str) -> None:
 @pytest.mark.parametrize(
     ("option", "why", "said"),
     [
-        ("og", "w", "help:3 has no option 'og'; its options are go, stop"),
-        ("", "w", "help:3 has no option ''; its options are go, stop"),
+        ("og", "w", "help:3 has no option 'og'; it has go, stop"),
+        ("", "w", "help:3 has no option ''; it has go, stop"),
         ("go", "", "a decision needs a reason"),
         ("go", " \t", "a decision needs a reason"),
     ],
@@ -433,13 +436,13 @@ def test_a_value_that_would_nest_too_deep_is_refused() -> None:
 
 def test_an_effect_without_a_value_is_refused_and_names_it() -> None:
     assert refused(files(), report(), with_ok("{x: state.nothing.at_all}")).startswith(
-        "the effect 'state.nothing.at_all' has no value: "
+        "what ok writes to x has no value: "
     )
 
 
 def test_a_place_that_cannot_be_told_is_refused() -> None:
     said = refused(files(), report(), with_ok("""{"a.{state.nothing}.b": "1"}"""))
-    assert said.startswith("the place 'a.{state.nothing}.b' of an effect cannot be told: ")
+    assert said.startswith("the place 'a.{state.nothing}.b' that ok writes to cannot be told: ")
 
 
 def test_a_place_is_told_from_the_step() -> None:
@@ -715,5 +718,5 @@ def test_an_effect_of_what_cannot_be_told_is_refused() -> None:
     of = workflow(
         PLANNED.replace("todo.map(t, t.id)", "odd").replace("values: {", "values: {odd: \"int('x')\", ")
     )
-    said = "the effect \"{'ids': odd}\" has no value: odd: cannot convert string to int"
+    said = "what work.error writes to todo.json has no value: odd: cannot convert string to int"
     assert refused(TASKS, report("work", "error", tasks=("01",)), of) == said

@@ -1,0 +1,46 @@
+"""What a record was about: the files that a report's phase made and judged, and those of a question.
+
+Their digests stand in the record, so that history shows what was judged, and a verdict of a phase goes
+stale by them and not by the times of files, which a clone or a checkout changes (format, A.6, `of`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .sight import Sight
+from .staleness import digests
+from .workflow import Artifact
+
+
+def files_of_report(sight: Sight, step: str) -> list[dict[str, str]]:
+    """[{path, digest}] of what a report of the step is about: what its phase produces, and what that judges.
+
+    A verdict that is stale is left out unless it was saved after all that it judges: a report alone makes
+    no new verdict of an old one.
+    """
+    phase = sight.workflow.phases.get(step)
+    produced = [sight.workflow.artifacts[name] for name in phase.produces] if phase else []
+    about = (artifact for artifact in produced if not _outdated(sight, artifact))
+    return _named(sight, [name for artifact in about for name in (artifact.id, *artifact.of)])
+
+
+def files_of_question(sight: Sight, name: str) -> list[dict[str, str]]:
+    """[{path, digest}] of what an answer is about."""
+    question = sight.workflow.questions.get(name)
+    return _named(sight, question.about if question else ())
+
+
+def _named(sight: Sight, names: Iterable[str]) -> list[dict[str, str]]:
+    found: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        artifact, snapshot = sight.workflow.artifacts[name], sight.snapshot
+        found |= digests(sight.held(name), artifact, snapshot.run, snapshot.looked)
+    return [{"path": path, "digest": digest} for path, digest in found.items()]
+
+
+def _outdated(sight: Sight, artifact: Artifact) -> bool:
+    """Whether a verdict is stale and was not made again since what it judges changed."""
+    held = sight.held(artifact.id)
+    judged = [sight.held(name) for name in artifact.of]
+    return held.state == "stale" and any(held.mtime_ns <= one.mtime_ns for one in judged if one.exists)

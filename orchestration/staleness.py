@@ -1,0 +1,100 @@
+"""Verdicts about what has changed since: an artifact that judges others goes stale (format, A.6, `of`).
+
+A record names the files that were judged with their digests; where none does, the times of files tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .files import digest_of, fits, is_glob, join
+from .findings import Span
+from .looked import Held, Looked
+from .workflow import Artifact
+
+# Judged within this time of what it judges, a verdict counts as newer: a clone writes files in any order.
+SAME_MOMENT_NS = 2_000_000_000
+MOST_NAMED = 50
+"""Files of one artifact that a record names one by one; more are one entry with one digest."""
+
+_Records = Sequence[Mapping[str, Any]]
+
+
+def aged(
+    held: Mapping[str, Held], artifacts: Mapping[str, Artifact], run: str, records: _Records, looked: Looked
+) -> dict[str, Held]:
+    """The artifacts with those made `stale` that judge something which changed after the verdict."""
+    out = dict(held)
+    named = [entry["files"] for entry in records if entry["files"]]
+    for artifact in artifacts.values():
+        verdict = held.get(artifact.id)
+        if verdict is None or not verdict.valid or not artifact.of:
+            continue
+        judged = [(held[name], artifacts[name]) for name in artifact.of if name in held]
+        known = _known(verdict, judged, run, named, looked)
+        changed = next(filter(None, (_changed(*one, run, verdict, known, looked) for one in judged)), "")
+        if changed:
+            said = f"{changed} changed after this was made; make it again"
+            looked.tell(verdict.path, "artifact-stale", said, Span(0, 0, 0, 1))
+            out[artifact.id] = verdict._replace(state="stale", data=None)
+    return out
+
+
+def digests(held: Held, artifact: Artifact, run: str, looked: Looked) -> dict[str, str]:
+    """path -> digest of an artifact's files as they are now; of very many a single entry for all."""
+    each = {path: looked.read(path).digest for path in held.paths or (held.path,)} if held.exists else {}
+    if len(each) <= MOST_NAMED:
+        return each
+    whole = "\n".join(f"{path}\0{digest}" for path, digest in each.items())
+    return {(_patterns(artifact, run) or [f"{run}/*"])[0]: digest_of(whole)}
+
+
+def _patterns(artifact: Artifact, run: str) -> list[str]:
+    return [join(run, path) or path for path in artifact.paths]
+
+
+def _known(
+    verdict: Held, judged: Sequence[tuple[Held, Artifact]], run: str, named: Sequence[Any], looked: Looked
+) -> Mapping[str, str]:
+    """path -> digest of the newest record that names the verdict as it is and something that it judges."""
+    if not named:
+        return {}
+    digest = looked.read(verdict.path).digest
+    patterns = [pattern for _, artifact in judged for pattern in _patterns(artifact, run)]
+    for items in reversed(named):
+        files = {str(i.get("path")): str(i.get("digest")) for i in items if isinstance(i, dict)}
+        if files.get(verdict.path) == digest and any(_is_of(path, patterns) for path in files):
+            return files
+    return {}
+
+
+def _changed(
+    judged: Held, artifact: Artifact, run: str, verdict: Held, known: Mapping[str, str], looked: Looked
+) -> str:
+    """The path of a judged file that is not the one the verdict was about, or "".
+
+    A record's files of the artifact are compared with those of now: one may be changed, new or gone.
+    """
+    patterns = _patterns(artifact, run)
+    before = {path: known[path] for path in known if _is_of(path, patterns)}
+    if not before:
+        return judged.path if judged.exists and _saved_later(judged, verdict, looked) else ""
+    now = digests(judged, artifact, run, looked)
+    return next((path for path in {**now, **before} if now.get(path) != before.get(path)), "")
+
+
+def _is_of(path: str, patterns: Sequence[str]) -> bool:
+    return any(path == pattern or (is_glob(pattern) and fits(pattern, path)) for pattern in patterns)
+
+
+def _saved_later(judged: Held, verdict: Held, looked: Looked) -> bool:
+    """Whether a judged file was certainly saved after the verdict, as far as times of files tell."""
+    if not verdict.mtime_ns or not judged.mtime_ns:
+        return False
+    later = judged.mtime_ns - verdict.mtime_ns
+    hinted = any(f.code == "freshness-unknown" and f.path == verdict.path for f in looked.findings)
+    if 0 < later <= SAME_MOMENT_NS and not hinted:
+        said = f"saved within 2 s of {judged.path}; it counts as newer"
+        looked.tell(verdict.path, "freshness-unknown", said)
+    return later > SAME_MOMENT_NS
