@@ -244,6 +244,8 @@ class Connection:
             if found and found[0] is view and self._as_on_disk(view, found[1], document):
                 self.documents.unchanged(document.uri)
         self._publisher.publish(view, view.paths)
+        # A board that was asked for while the root was still being scanned did not hold it.
+        self._tell(Change(root, view.board.version, view.board.runs, (), {}))
         self.judge(view)
 
     async def _close(self, roots: Iterable[Path]) -> None:
@@ -252,8 +254,9 @@ class Connection:
             held = [*self._folders.values(), *((None, loose) for loose in self._loose.values())]
             if not any(root in others for _, others in held) and root in self.views:
                 self._ends.pop(root)()
-                del self.views[root]
+                board = self.views.pop(root).board
                 self._publisher.forget(root)
+                self._tell(Change(root, board.version + 1, {}, tuple(board.runs), {}))
 
     def _changed(self, change: Change) -> None:
         view = self.views.get(change.root)
@@ -262,9 +265,12 @@ class Connection:
         view.board = self.engine.board(change.root)
         touched = view.refresh([*change.changed, *change.removed])
         self._publisher.publish(view, touched | change.findings.keys())
-        self.protocol.notify("phasekeeper/changed", changed_json(change))
+        self._tell(change)
         self.refresh_lenses()
         self.judge(view)
+
+    def _tell(self, change: Change) -> None:
+        self.protocol.notify("phasekeeper/changed", changed_json(change))
 
     def refresh_lenses(self) -> None:
         """Have the editor ask for its lenses again, where it can be told."""
