@@ -1,8 +1,9 @@
 """A journal in the words of the seeds: the lifecycle events of seed 001, and each workflow's own term.
 
 Seed 001 names session.started, loop.iteration.start, loop.phase.start, .complete, .error and .skipped,
-loop.iteration.complete, loop.complete and session.ended ("Loop Algorithm", "Event Flow"). What it has no
-event for keeps the kind of its record: decision.answer, decision.override, task.claim.
+loop.iteration.complete, loop.complete and session.ended ("Loop Algorithm", "Event Flow"); what they carry is
+told by it and by its source (reference: workflows, "Events"). What it has no event for keeps the kind of its
+record: decision.answer, decision.override, task.claim.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .journal import FAILURES, Record
+from .journal import FAILURES, SKIPPED, Record
 from .workflow import Workflow
 
 _NAMES = {
@@ -22,18 +23,24 @@ _NAMES = {
     "violation": "gate.violation",
     "relink": "journal.relink",
 }
-_PAYLOAD = {
-    "question.raised": ("message",),
-    "decision.answer": ("question", "scope", "option", "why"),
-    "decision.override": ("phase", "next", "gates", "phases", "why"),
-    "task.claim": ("task", "actor"),
-    "task.release": ("task", "actor"),
-    "gate.violation": ("phase", "message", "path"),
-    "journal.relink": ("about", "message", "why"),
-    "loop.phase.start": ("phase", "stage", "why"),
-    "loop.phase.complete": ("phase", "stage", "tasks", "outcome", "next", "message", "path"),
-    "loop.phase.error": ("phase", "stage", "tasks", "outcome", "next", "message", "path"),
-}
+_WORK = {"phase": "phase", "iteration": "iteration", "stage": "stage", "tasks": "tasks", "outcome": "result"}
+# Per event: the fields of its record, and what they are called in the event.
+_PAYLOAD: Mapping[str, Mapping[str, str]] = {
+    "question.raised": {"seq": "question", "message": "message", "phase": "phase", "tasks": "tasks"},
+    "decision.answer": {"question": "question", "scope": "scope", "option": "option", "why": "why"},
+    "decision.override": {
+        "phase": "phase", "next": "next", "gates": "gates", "phases": "phases", "why": "why",
+    },
+    "task.claim": {"task": "task", "actor": "actor"},
+    "task.release": {"task": "task", "actor": "actor"},
+    "gate.violation": {"phase": "phase", "message": "message", "path": "path"},
+    "journal.relink": {"about": "about", "message": "message", "why": "why"},
+    "loop.phase.start": {"phase": "phase", "iteration": "iteration", "stage": "stage", "why": "why"},
+    "loop.phase.skipped": {"phase": "phase", "iteration": "iteration", "why": "reason"},
+    "loop.phase.complete": {**_WORK, "next": "next", "message": "message", "path": "path"},
+    "loop.phase.error": {**_WORK, "message": "error", "next": "next", "path": "path"},
+}  # fmt: skip
+_ENDED = {"complete": "complete", "failed": "failed", "exited": "cancelled"}
 
 
 class Event(NamedTuple):
@@ -44,31 +51,46 @@ class Event(NamedTuple):
     term: str = ""
 
 
-def events(workflow: Workflow, run: str, records: Sequence[Record]) -> list[tuple[Event, ...]]:
+def session_of(run: str, state: Mapping[str, Any]) -> str:
+    """What events call the session: its own id where the state file has one (seed 001), else the run."""
+    own = state.get("sessionId")
+    return own if isinstance(own, str) and own else run
+
+
+def events(workflow: Workflow, session: str, records: Sequence[Record]) -> list[tuple[Event, ...]]:
     """The events of each record, in order: those that it implies first, its own last."""
     before: Record | None = None
     found: list[tuple[Event, ...]] = []
     for entry in records:
-        implied = (*_iterations(before, entry), *_skipped(workflow, before, entry))
-        found.append((*implied, _event(workflow, run, entry)))
-        before = entry if entry["kind"] == "report" else before
+        found.append((*_iterations(before, entry), _event(workflow, session, entry)))
+        before = entry if entry["iteration"] else before
     return found
 
 
-def closing(run: str, status: str, metrics: object) -> tuple[Event, ...]:
+def closing(session: str, status: str, metrics: object, records: Sequence[Record]) -> tuple[Event, ...]:
     """What follows the last record of a run that has ended; () while it goes on."""
-    ended = Event("session.ended", {"sessionId": run, "status": status, "metrics": metrics})
-    if status == "complete":
-        return Event("loop.complete", {"metrics": metrics}), ended
-    return (ended,) if status in ("failed", "exited") else ()
+    if status not in _ENDED:
+        return ()
+    at = {"endedAt": records[-1]["at"]} if records and records[-1]["at"] else {}
+    ended = Event("session.ended", {"sessionId": session, **at, "status": _ENDED[status], "metrics": metrics})
+    if status != "complete":
+        return (ended,)
+    last = next((entry["iteration"] for entry in reversed(records) if entry["iteration"]), 0)
+    iterations = Event("loop.iteration.complete", {"iteration": last})
+    done = Event("loop.complete", {**({"iterations": last} if last else {}), "metrics": metrics})
+    return (*((iterations,) if last else ()), done, ended)
 
 
-def _event(workflow: Workflow, run: str, entry: Record) -> Event:
+def _event(workflow: Workflow, session: str, entry: Record) -> Event:
     name = _name(entry)
     if name == "session.started":
-        return Event(name, {"sessionId": run, "workflow": entry["workflow"] or workflow.name})
-    payload = {key: entry[key] for key in _PAYLOAD[name] if entry[key]}
-    if entry["kind"] == "transition":
+        said = {"startedAt": entry["at"], "task": entry["message"]}
+        told = {key: value for key, value in said.items() if value}
+        return Event(name, {"sessionId": session, "workflow": entry["workflow"] or workflow.name, **told})
+    payload = {called: entry[field] for field, called in _PAYLOAD[name].items() if entry[field]}
+    if name == "loop.phase.error":
+        payload.setdefault("error", entry["outcome"])
+    if name == "loop.phase.start" and entry["kind"] == "transition":
         return Event(name, {**payload, "phase": entry["next"]}, f"redo {entry['next']}")
     return Event(name, payload, _term(workflow, entry))
 
@@ -79,6 +101,8 @@ def _name(entry: Record) -> str:
         return "loop.phase.error" if entry["outcome"] in FAILURES else "loop.phase.complete"
     if kind == "start" and not entry["phase"]:
         return "session.started"
+    if kind == "transition" and entry["outcome"] == SKIPPED:
+        return "loop.phase.skipped"
     return _NAMES.get(kind, "loop.phase.start")
 
 
@@ -97,29 +121,11 @@ def _term(workflow: Workflow, entry: Record) -> str:
 
 
 def _iterations(before: Record | None, entry: Record) -> Iterator[Event]:
-    """Seed 001 counts passes; a report of another one ends the pass before it."""
-    if entry["kind"] != "report" or not entry["iteration"]:
+    """Seed 001 counts passes; the first record of another one ends the pass before it."""
+    iteration, last = entry["iteration"], before["iteration"] if before else 0
+    if not iteration or iteration == last:
         return
-    last = before["iteration"] if before else 0
-    if entry["iteration"] != last:
-        if last:
-            yield Event("loop.iteration.complete", {"iteration": last})
-        yield Event("loop.iteration.start", {"iteration": entry["iteration"]})
-
-
-def _skipped(workflow: Workflow, before: Record | None, entry: Record) -> Iterator[Event]:
-    """The phases between two reports of one pass that nobody reported: they were passed over (canSkip).
-
-    Only where passes are counted, and not where a phase jumped.
-    """
-    if before is None or entry["kind"] != "report" or not entry["iteration"]:
-        return
-    if before["iteration"] != entry["iteration"] or before["next"] or before["outcome"] in FAILURES:
-        return
-    names = list(workflow.phases)
-    if before["phase"] not in names or entry["phase"] not in names:
-        return
-    start, end = names.index(str(before["phase"])) + 1, names.index(str(entry["phase"]))
-    for name in names[start:end]:
-        if not workflow.phases[name].detour:
-            yield Event("loop.phase.skipped", {"phase": name})
+    if last:
+        yield Event("loop.iteration.complete", {"iteration": last})
+    said = {"iteration": iteration, "phase": entry["phase"], "timestamp": entry["at"]}
+    yield Event("loop.iteration.start", {name: value for name, value in said.items() if value})

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from ..orchestration import lifecycle
 from ..orchestration.display import plain, shown
-from ..orchestration.evaluation import Evaluation
 from ..orchestration.files import join
 from ..orchestration.findings import Problem
 from ..orchestration.journal import Journal, Record, read_journal
@@ -58,13 +57,13 @@ def _history(run: Chosen) -> _History:
     if file.problem is not None:
         journal = journal._replace(problems=(*journal.problems, file.problem), broken=True)
     steps = run.look()
-    made = lifecycle.events(run.match.workflow, run.match.run, journal.records)
-    return _History(path, journal, made, _closing(steps.evaluation, steps.sight.snapshot.state))
-
-
-def _closing(evaluation: Evaluation, state: Any) -> tuple[lifecycle.Event, ...]:
+    state = steps.sight.snapshot.state
     data = state.data if state is not None and state.valid else {}
-    return lifecycle.closing(evaluation.run, evaluation.status, data.get("metrics") or {})
+    session = lifecycle.session_of(run.match.run, data)
+    made = lifecycle.events(run.match.workflow, session, journal.records)
+    metrics = data.get("metrics") or {}
+    closing = lifecycle.closing(session, steps.evaluation.status, metrics, journal.records)
+    return _History(path, journal, made, closing)
 
 
 def _told(run: Chosen, found: _History) -> Iterator[str]:

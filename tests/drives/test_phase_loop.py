@@ -162,6 +162,18 @@ def test_skipped_phases_are_recorded_with_their_reason(drive: Drive) -> None:
         ("classify", "skipped"), ("contextualize", "ok"), ("assess", "skipped"), ("plan", "skipped"),
     ]  # fmt: skip
     assert _state(drive)["history"][-1]["details"] == "no need to plan"
+    assert [(r["kind"], r["phase"], r.get("outcome")) for r in drive.records(RUN)] == [
+        ("transition", "classify", "skipped"),
+        ("report", "contextualize", "ok"),
+        ("transition", "assess", "skipped"),
+        ("transition", "plan", "skipped"),
+    ]
+    told = json.loads(drive.do("history", RUN, "--events", "--json").out)["records"]
+    events = [event for entry in told for event in entry["events"]]
+    assert [e["payload"] for e in events if e["event"] == "loop.phase.skipped"] == [
+        {"phase": name, "iteration": 1, "reason": f"no need to {name}"}
+        for name in ("classify", "assess", "plan")
+    ]
     _report(drive, "execute")
     assert _at(drive)[0] == "verify"
 

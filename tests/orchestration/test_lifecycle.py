@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from phasekeeper.orchestration.journal import KINDS, record
-from phasekeeper.orchestration.lifecycle import Event, closing, events
+from phasekeeper.orchestration.lifecycle import Event, closing, events, session_of
 from phasekeeper.server.library import Library
 
 
@@ -37,37 +37,41 @@ def test_a_report_of_the_next_pass_ends_the_one_before() -> None:
     ]
 
 
-def test_phases_between_two_reports_of_a_pass_were_skipped() -> None:
-    [_, later] = named("phase-loop", done("plan"), done("quality"))
-    skipped = [event.payload["phase"] for event in later if event.name == "loop.phase.skipped"]
-    assert skipped == ["execute", "verify"]
+def test_a_phase_that_was_passed_over_is_told_with_its_reason() -> None:
+    skip = {"kind": "transition", "phase": "assess", "outcome": "skipped", "why": "small", "iteration": 1}
+    [_, (event,)] = named("phase-loop", done("contextualize"), skip)
+    assert event == Event("loop.phase.skipped", {"phase": "assess", "iteration": 1, "reason": "small"})
 
 
-@pytest.mark.parametrize(
-    "first",
-    [
-        done("plan", next="quality"),
-        done("plan", 2),
-        done("plan", outcome="error"),
-        done("action-init"),
-        done("quality", 0),
-    ],
-)
-def test_phases_that_were_jumped_over_or_belong_to_another_pass_were_not(first: dict[str, object]) -> None:
-    [_, later] = named("phase-loop", first, done("quality"))
-    assert [event.name for event in later if event.name == "loop.phase.skipped"] == []
-
-
-def test_detours_between_two_phases_were_not_skipped() -> None:
-    [_, later] = names("master-plan", done("4a"), done("4b"))
+def test_phases_that_nobody_reported_are_not_made_up() -> None:
+    [_, later] = names("phase-loop", done("plan"), done("quality"))
     assert later == ["loop.phase.complete"]
+
+
+def test_a_start_says_the_session_its_task_and_when() -> None:
+    [[event]] = named(
+        "phase-loop", {"kind": "start", "workflow": "phase-loop", "at": "2026-01-02", "message": "Add a form"}
+    )
+    assert event.payload == {
+        "sessionId": "the/run", "workflow": "phase-loop", "startedAt": "2026-01-02", "task": "Add a form",
+    }  # fmt: skip
+
+
+def test_a_session_is_called_by_its_own_id_where_it_has_one() -> None:
+    assert session_of("the/run", {"sessionId": "s-1"}) == "s-1"
+    assert session_of("the/run", {"sessionId": ""}) == session_of("the/run", {}) == "the/run"
 
 
 @pytest.mark.parametrize("outcome", ["fail", "failed", "error", "blocked"])
 def test_what_failed_is_an_error_of_its_phase(outcome: str) -> None:
     [[event]] = named("master-plan", {"kind": "report", "phase": "4b", "outcome": outcome, "stage": "2"})
     assert event.name == "loop.phase.error"
-    assert event.payload == {"phase": "4b", "stage": "2", "outcome": outcome}
+    assert event.payload == {"phase": "4b", "stage": "2", "result": outcome, "error": outcome}
+
+
+def test_an_error_says_what_went_wrong() -> None:
+    [[_, event]] = named("phase-loop", done("plan", outcome="error", message="no network"))
+    assert event.payload == {"phase": "plan", "iteration": 1, "result": "error", "error": "no network"}
 
 
 @pytest.mark.parametrize(
@@ -106,8 +110,19 @@ def test_every_kind_of_record_has_an_event(kind: str) -> None:
 
 
 def test_a_complete_run_ends_its_loop_and_session_and_a_failed_one_its_session() -> None:
-    assert [event.name for event in closing("r", "complete", {})] == ["loop.complete", "session.ended"]
-    assert [event.payload for event in closing("r", "failed", {"a": 1})] == [
-        {"sessionId": "r", "status": "failed", "metrics": {"a": 1}}
+    records = [record(**done("evaluate", 2, at="2026-01-02"))]
+    told = closing("r", "complete", {"a": 1}, records)
+    assert [(event.name, event.payload) for event in told] == [
+        ("loop.iteration.complete", {"iteration": 2}),
+        ("loop.complete", {"iterations": 2, "metrics": {"a": 1}}),
+        (
+            "session.ended",
+            {"sessionId": "r", "endedAt": "2026-01-02", "status": "complete", "metrics": {"a": 1}},
+        ),
     ]
-    assert closing("r", "active", {}) == ()
+    assert [event.name for event in closing("r", "complete", {}, ())] == ["loop.complete", "session.ended"]
+    assert [event.payload for event in closing("r", "failed", {}, ())] == [
+        {"sessionId": "r", "status": "failed", "metrics": {}}
+    ]
+    assert closing("r", "exited", {}, ())[0].payload["status"] == "cancelled"
+    assert closing("r", "active", {}, records) == ()

@@ -41,7 +41,8 @@ def test_events_name_each_record_and_the_end_of_a_loop(here, run):
     add(here, folder, phase="classify", iteration=1)
     _, out, _ = run("history", folder, "--events")
     assert [line.split("  ")[1] for line in out.splitlines()] == [
-        "session.started", "loop.iteration.start", "loop.phase.complete", "loop.complete", "session.ended",
+        "session.started", "loop.iteration.start", "loop.phase.complete", "loop.iteration.complete",
+        "loop.complete", "session.ended",
     ]  # fmt: skip
     assert "tasks" in out.splitlines()[-1]
 
@@ -50,7 +51,9 @@ def test_terms_of_other_workflows_stand_beside_the_events(here, run):
     folder = plan(here, "P1", 1).relative_to(here).as_posix()
     add(here, folder, phase="4b", outcome="fail")
     _, out, _ = run("history", "P1", "--events")
-    assert out.rstrip().endswith('loop.phase.error  phase "4b", outcome "fail"  [PHASE GATE STATUS: FAIL]')
+    assert out.rstrip().endswith(
+        'loop.phase.error  phase "4b", result "fail", error "fail"  [PHASE GATE STATUS: FAIL]'
+    )
 
 
 def test_json_has_the_records_their_lines_and_the_problems(here, run):
