@@ -1,4 +1,4 @@
-# make run    show the examples: python3 >= 3.11 is all it needs
+# make run    serve the examples with a live view: python3 >= 3.11 is all it needs
 # make test   all tests; what a missing system tool prevents is named, and fails with REQUIRE_ALL=1
 # make check  style, types and layers
 # make bench  how fast it is
@@ -17,7 +17,7 @@ export RIG ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/phasekeeper-rig
 .PHONY: run test check bench wheel vsix clean
 
 run: $(VENV)/installed
-	$(BIN)/phasekeeper status examples
+	$(BIN)/phasekeeper serve examples
 
 test: $(VENV)/tested
 	$(BIN)/python -m pytest -rs -n auto $(ARGS)

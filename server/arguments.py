@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .running_arguments import add_running
+from .version import VERSION
 from .writing_arguments import add_writing
 
 _ABOUT = """\
@@ -71,19 +72,6 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-class _Version(argparse.Action):
-    """Prints the version; reading it costs more than all arguments, so it waits until it is asked for."""
-
-    def __init__(self, option_strings: Sequence[str], dest: str, **more: Any) -> None:
-        super().__init__(option_strings, dest, nargs=0, help="show the version")
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from importlib.metadata import version
-
-        sys.stdout.write(f"phasekeeper {version('phasekeeper')}\n")
-        parser.exit()
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="phasekeeper",
@@ -92,7 +80,8 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(command=None, printed=parser)
-    parser.add_argument("--version", action=_Version, dest=argparse.SUPPRESS)
+    said = f"phasekeeper {VERSION}"
+    parser.add_argument("--version", action="version", version=said, help="show the version")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", prog="phasekeeper")
     _reading(commands, "status", "every run: status, phase, next step, shut gates, questions")
     _reading(commands, "next", "the next step, why, and on what evidence", _NEXT)
@@ -104,6 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     _check(commands)
     _workflow(commands)
     add_writing(commands, _command)
+    add_running(commands, _command)
     _demo(commands)
     return parser
 

@@ -8,9 +8,13 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from .arguments import parse
+from .connect import BACKGROUND, STANDALONE, connector, understood
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 USAGE = 2
 # What shells show for a program that a signal ended: SIGINT and SIGPIPE.
@@ -19,9 +23,12 @@ INTERRUPTED, BROKEN_PIPE = 130, 141
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code. Prints one sentence, never a traceback, for what was called wrongly."""
-    _forgive(sys.stdout)
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = _run(arguments)
+        if understood(words):
+            return connector(words[0], STANDALONE in words)
+        _forgive(sys.stdout)
+        code = _run(words)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader went away, as `head` does. Python would complain again while it exits.
@@ -38,26 +45,42 @@ def _forgive(stream: object) -> None:
         stream.reconfigure(errors="replace")
 
 
-def _run(arguments: Sequence[str] | None) -> int:
-    options = parse(arguments)
+def _run(words: Sequence[str]) -> int:
+    if words == BACKGROUND:
+        from .background import background
+
+        return background()
+    from .arguments import parse
+
+    options = parse(words)
     from ..orchestration.display import plain
     from ..tools.runs import NoSuchRun
-    from .commands import COMMANDS
     from .library import UnknownWorkflow
     from .roots import UsageError
     from .selection import BrokenDefinitions
 
     try:
-        if options.command in COMMANDS:
-            return COMMANDS[options.command](options)
-        from .writing import WRITING
-
-        return WRITING[options.command](options)
+        return _command(options.command)(options)
     except (UsageError, NoSuchRun, UnknownWorkflow) as error:
         sys.stderr.write(f"phasekeeper: {plain(str(error), 2000)}\n")
     except BrokenDefinitions as error:
         sys.stderr.writelines(f"phasekeeper: {line}\n" for line in error.lines)
     return USAGE
+
+
+def _command(name: str) -> Callable[[Namespace], int]:
+    """What carries a command out, imported with what it needs and no more."""
+    from .running import RUNNING
+
+    if name in RUNNING:
+        return RUNNING[name]
+    from .commands import COMMANDS
+
+    if name in COMMANDS:
+        return COMMANDS[name]
+    from .writing import WRITING
+
+    return WRITING[name]
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _PATH = 4096
 _NAME = 60
-_STATUS_STYLE = {
+STATUS_STYLE = {
     "active": "good",
     "waiting": "phase",
     "waiting_human": "wait",
@@ -101,7 +101,7 @@ def _next(e: Evaluation) -> list[Part]:
 def _head(e: Evaluation) -> Iterator[Line]:
     """Which run, how it stands, and where."""
     progress = f"  {e.progress.done} of {e.progress.total} done" if e.progress else ""
-    status = Part(status_word(e.status), _STATUS_STYLE[e.status])
+    status = Part(status_word(e.status), STATUS_STYLE[e.status])
     yield [Part(path(e.run) or ".", "run"), Part("  "), status, Part(progress, "dim")]
     titled = "" if e.title == e.run.rsplit("/", 1)[-1] else f": {plain(e.title)}"
     yield [Part(f"  {name(e.workflow)}{titled}", "dim")]
@@ -134,7 +134,7 @@ def paragraphs(blocks: Iterable[Iterable[Iterable[Line]]]) -> Iterator[Line]:
 def _summary(evaluations: Sequence[Evaluation]) -> Iterator[Part]:
     yield Part(f"{len(evaluations)} runs", "dim")
     counts = Counter(e.status for e in evaluations)
-    for status_id, style in _STATUS_STYLE.items():
+    for status_id, style in STATUS_STYLE.items():
         if counts[status_id] and status_id != "waiting_human":
             said = (
                 _waiting(counts[status_id], "job")

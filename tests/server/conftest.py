@@ -6,6 +6,7 @@ import pytest
 from phasekeeper.server.cli import main
 
 from ..roots import task
+from .servers import homes
 
 
 @pytest.fixture
@@ -23,3 +24,9 @@ def run(capsys):
         return code, *capsys.readouterr()
 
     return called
+
+
+@pytest.fixture
+def home():
+    with homes() as made:
+        yield made

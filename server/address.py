@@ -1,0 +1,310 @@
+"""Where the server of this user is found: its folder, its socket, its locks, and how both sides greet.
+
+Connectors import this, so it needs the standard library's light modules only. Two forms: a unix socket
+in a folder that only its user may enter; and, where there are none (Windows), a loopback port with a
+secret in a file of that folder, which both sides prove to know without saying it.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import sys
+import time
+from contextlib import suppress
+from typing import NamedTuple
+
+PROTOCOL = 1
+"""Servers and connectors of another number do not see each other: every name below carries it."""
+MAX_LINE = 8192
+"""Bytes of a greeting or its answer; a folder of 4,096 bytes, all percent-encoded, is refused."""
+_MAX_SOCKET_PATH = 100
+"""A unix socket's address holds 104 bytes on macOS, 108 on Linux."""
+_LOCKED_AT = 4096
+_SAFE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-~+,:@")
+FORM = "PHASEKEEPER_SOCKET"
+"""Environment: `tcp` for the loopback form where unix sockets are not to be used."""
+
+
+class Unusable(OSError):  # noqa: N818 - a reason, said to people
+    """The folder for sockets cannot be trusted or made; the text says why and what to do."""
+
+
+class Address(NamedTuple):
+    """Where a server listens; `folder` exists and is this user's alone."""
+
+    folder: str
+    tcp: bool
+
+    @property
+    def place(self) -> str:
+        """The socket, or the file with port and secret."""
+        return os.path.join(self.folder, f"{PROTOCOL}.{'port' if self.tcp else 'sock'}")  # noqa: PTH118
+
+    @property
+    def lock(self) -> str:
+        """Held by a server as long as it lives. Never removed: two could hold two files of one name."""
+        return os.path.join(self.folder, f"{PROTOCOL}.lock")  # noqa: PTH118
+
+    @property
+    def start_lock(self) -> str:
+        """Held by the one connector that starts a server."""
+        return os.path.join(self.folder, f"{PROTOCOL}.start")  # noqa: PTH118
+
+
+class Greeting(NamedTuple):
+    """A connection's first line: what it wants, from which folder, in which version; the proof is for TCP."""
+
+    kind: str
+    folder: str
+    version: str
+    proof: str = ""
+
+    def line(self) -> bytes:
+        words = (f"phasekeeper/{PROTOCOL}", self.kind, _quoted(self.folder), self.version, self.proof)
+        return " ".join(word for word in words if word).encode("ascii") + b"\n"
+
+
+def read_greeting(line: bytes) -> Greeting | None:
+    """The greeting of a line without its end; None when it is none of this protocol."""
+    words = line.decode("ascii", "replace").split(" ")
+    if words[0] != f"phasekeeper/{PROTOCOL}" or not 4 <= len(words) <= 5 or not all(words):
+        return None
+    return Greeting(words[1], _unquoted(words[2]), *words[3:])
+
+
+def _quoted(text: str) -> str:
+    return "".join(chr(byte) if byte in _SAFE else f"%{byte:02X}" for byte in os.fsencode(text))
+
+
+def _unquoted(text: str) -> str:
+    first, *others = text.encode("ascii", "replace").split(b"%")
+    parts = [first]
+    for other in others:
+        try:
+            parts.append(bytes([int(other[:2], 16)]) + other[2:])
+        except ValueError:
+            parts.append(b"%" + other)
+    return os.fsdecode(b"".join(parts))
+
+
+# ---- folders -----------------------------------------------------------------------------------
+
+
+def find() -> Address:
+    """Where this user's server is, with its folder made. Raises Unusable."""
+    tcp = not hasattr(socket, "AF_UNIX") or os.environ.get(FORM) == "tcp"
+    return Address(private(runtime_folder()), tcp)
+
+
+def runtime_folder() -> str:
+    """The folder for sockets, as platformdirs names it; a short one instead where that is too long."""
+    folder = _runtime_folder()
+    if os.name == "nt" or len(os.fsencode(folder)) + len("/1.sock") <= _MAX_SOCKET_PATH:
+        return folder
+    from zlib import crc32
+
+    return f"/tmp/phasekeeper-{os.getuid()}-{crc32(os.fsencode(folder)):08x}"
+
+
+def _runtime_folder() -> str:
+    if os.name == "nt":
+        local = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/AppData/Local")  # noqa: PTH111
+        return os.path.join(local, "phasekeeper", "run")  # noqa: PTH118
+    chosen = os.environ.get("XDG_RUNTIME_DIR", "")
+    if os.path.isabs(chosen):  # noqa: PTH117
+        return os.path.join(chosen, "phasekeeper")  # noqa: PTH118
+    if sys.platform == "darwin":
+        return os.path.expanduser("~/Library/Caches/TemporaryItems/phasekeeper")  # noqa: PTH111
+    usual = f"/run/user/{os.getuid()}"
+    return f"{usual}/phasekeeper" if os.path.isdir(usual) else f"/tmp/phasekeeper-{os.getuid()}"  # noqa: PTH112
+
+
+def private(folder: str) -> str:
+    """The folder, made where there is none, that only this user may enter. Raises Unusable."""
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
+        found = os.lstat(folder)
+        if not stat.S_ISDIR(found.st_mode):
+            raise Unusable(f"{folder} is no folder; remove it, or set XDG_RUNTIME_DIR to another one")
+        if os.name != "nt" and found.st_uid != os.geteuid():
+            raise Unusable(f"{folder} belongs to somebody else; set XDG_RUNTIME_DIR to a folder of your own")
+        if os.name != "nt" and stat.S_IMODE(found.st_mode) != 0o700:
+            os.chmod(folder, 0o700)  # noqa: PTH101
+    except Unusable:
+        raise
+    except OSError as error:
+        why = (error.strerror or "unknown error").lower()
+        raise Unusable(f"{folder} cannot be used: {why}; set XDG_RUNTIME_DIR to a folder of yours") from None
+    return folder
+
+
+# ---- locks -------------------------------------------------------------------------------------
+
+
+def try_lock(path: str) -> int | None:
+    """A descriptor that holds the lock until it is closed or the process ends; None when another has it.
+
+    Raises OSError where the file cannot be made.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            # Not where the holder's number stands: what is locked cannot be read.
+            os.lseek(descriptor, _LOCKED_AT, os.SEEK_SET)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def unlock(descriptor: int) -> None:
+    os.close(descriptor)
+
+
+def sign(descriptor: int) -> None:
+    """Leave this process' number in a lock's file, for who wonders what holds it."""
+    with suppress(OSError):
+        os.ftruncate(descriptor, 0)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        os.write(descriptor, b"%d\n" % os.getpid())
+
+
+def holder(address: Address) -> int | None:
+    """The process that said it holds the server's lock."""
+    try:
+        with open(address.lock, "rb") as file:  # noqa: PTH123
+            return int(file.read(20))
+    except (OSError, ValueError):
+        return None
+
+
+# ---- sockets -----------------------------------------------------------------------------------
+
+
+class Listening(NamedTuple):
+    """A server's socket, and the secret of the loopback form."""
+
+    socket: socket.socket
+    secret: bytes
+
+
+def listen(address: Address) -> Listening:
+    """Listen where connectors look; only who holds the lock may, as it replaces what stands there."""
+    if address.tcp:
+        return _listen_on_port(address)
+    made = socket.socket(socket.AF_UNIX)
+    remove(address)
+    made.bind(address.place)
+    os.chmod(address.place, 0o600)  # noqa: PTH101
+    made.listen(128)
+    return Listening(made, b"")
+
+
+def _listen_on_port(address: Address) -> Listening:
+    made = socket.socket(socket.AF_INET)
+    made.bind(("127.0.0.1", 0))
+    made.listen(128)
+    secret = os.urandom(32)
+    new = f"{address.place}.{os.getpid()}"
+    remove(address._replace(folder=address.folder))
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(b"%d %s\n" % (made.getsockname()[1], secret.hex().encode()))
+    os.replace(new, address.place)  # noqa: PTH105
+    return Listening(made, secret)
+
+
+def remove(address: Address) -> None:
+    """Take the socket or the port's file away, if it is there."""
+    with suppress(FileNotFoundError):
+        os.unlink(address.place)  # noqa: PTH108
+
+
+class Connected(NamedTuple):
+    """A connection to a server that has not been greeted yet."""
+
+    socket: socket.socket
+    secret: bytes
+
+
+def connect(address: Address, timeout_s: float) -> Connected:
+    """Reach the server. Raises OSError when nothing listens."""
+    if not address.tcp:
+        made = socket.socket(socket.AF_UNIX)
+        return Connected(_reached(made, address.place, timeout_s), b"")
+    with open(address.place, "rb") as file:  # noqa: PTH123
+        port, _, secret = file.read(200).decode("ascii", "replace").strip().partition(" ")
+    try:
+        known = int(port), bytes.fromhex(secret)
+    except ValueError:
+        raise OSError(f"{address.place} is damaged") from None
+    made = socket.socket(socket.AF_INET)
+    return Connected(_reached(made, ("127.0.0.1", known[0]), timeout_s), known[1])
+
+
+def _reached(made: socket.socket, where: str | tuple[str, int], timeout_s: float) -> socket.socket:
+    made.settimeout(timeout_s)
+    try:
+        made.connect(where)
+    except (OSError, OverflowError) as error:
+        made.close()
+        raise error if isinstance(error, OSError) else OSError(str(error)) from None
+    return made
+
+
+class Refused(Exception):  # noqa: N818 - what the server answered
+    """The server answered `no`; the text is its reason."""
+
+
+def greet(connected: Connected, greeting: Greeting, timeout_s: float) -> str:
+    """Greet and be answered: what follows `ok`. The socket then has no time limit.
+
+    Raises Refused for `no`, OSError when there is no answer in time or none of this protocol.
+    """
+    sock, secret = connected
+    nonce = os.urandom(16).hex() if secret else ""
+    line = greeting._replace(proof=f"{nonce}.{proof(secret, 'connector', nonce)}" if secret else "").line()
+    sock.settimeout(timeout_s)
+    sock.sendall(line)
+    answer = _line(sock, timeout_s).decode("utf-8", "replace")
+    if secret and not answer.startswith("no "):
+        mine, _, answer = answer.partition(" ")
+        if mine != proof(secret, "server", nonce):
+            raise OSError("something else than the server answers at its port")
+    word, _, rest = answer.partition(" ")
+    if word == "no":
+        raise Refused(rest)
+    if word != "ok":
+        raise OSError("the server's answer cannot be understood")
+    sock.settimeout(None)
+    return rest
+
+
+def proof(secret: bytes, side: str, nonce: str) -> str:
+    """What only one who knows the secret can say, for a side of the connection and its nonce."""
+    import hmac
+
+    return hmac.digest(secret, f"{side} {nonce}".encode(), "sha256").hex()
+
+
+def _line(sock: socket.socket, timeout_s: float) -> bytes:
+    """One line without its end, read byte by byte, since what follows it is not ours."""
+    until = time.monotonic() + timeout_s
+    line = bytearray()
+    while not line.endswith(b"\n"):
+        byte = sock.recv(1)
+        if not byte:
+            raise OSError("the server closed the connection")
+        if time.monotonic() > until:
+            raise TimeoutError("the server did not answer in time")
+        line += byte
+    return bytes(line[:-1])

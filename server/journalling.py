@@ -1,0 +1,73 @@
+"""Report files are journalled as they appear, for who asked for it (design, section 6).
+
+Watching alone never writes. The records are those that the next command would have written before its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from ..orchestration.effects import Refused
+from . import acting
+from .engine import Engine
+from .live import Change
+from .roots import UsageError
+from .store_folder import StoreError
+from .workspace import Workspace
+
+_log = logging.getLogger(__name__)
+
+
+class Journalling:
+    """Keeps the journals of some roots current until it is stopped. `said` hears what was recorded."""
+
+    def __init__(self, engine: Engine, roots: Sequence[Path], said: Callable[[str], None]) -> None:
+        self._engine = engine
+        self._said = said
+        self._due: dict[tuple[Path, str], None] = {}
+        self._news = asyncio.Event()
+        self._ends = [engine.subscribe(root, self._told) for root in roots]
+        for root in roots:
+            self._due.update(dict.fromkeys((root, run) for run in engine.board(root).runs))
+        self._news.set()
+        self._work = asyncio.ensure_future(self._run())
+
+    async def stop(self) -> None:
+        """Record nothing more; what is being written is finished."""
+        for end in self._ends:
+            end()
+        self._work.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._work
+
+    def _told(self, change: Change) -> None:
+        self._due.update(dict.fromkeys((change.root, run) for run in change.changed))
+        self._news.set()
+
+    async def _run(self) -> None:
+        while await self._news.wait():
+            self._news.clear()
+            while self._due:
+                root, run = next(iter(self._due))
+                del self._due[root, run]
+                await asyncio.shield(self._keep(root, run))
+
+    async def _keep(self, root: Path, run: str) -> None:
+        """Journal the report files of one run, if there are any that no record holds."""
+        try:
+            steps = await self._engine.steps(root, run)
+            if not acting.unrecorded(steps):
+                return
+            recorded = await asyncio.to_thread(acting.journal, Workspace(root), run)
+            await self._engine.touch(root, [root / run])
+        except (UsageError, Refused, StoreError) as error:
+            # The run went, or another writer has it; its next change brings this back.
+            _log.warning("the reports of %s in %s were not recorded: %s", run, root, error)
+            self._said(f"the reports of {run} could not be recorded: {error}")
+            return
+        if recorded:
+            self._said(f"{recorded} report{'' if recorded == 1 else 's'} of {run} recorded")

@@ -1,0 +1,293 @@
+"""The live view as a person sees it: a screen that is drawn again on change, or a line for each change.
+
+It hears the server's messages (`viewing.py`) and keeps the newest row of every run. File text goes through
+`display.plain` here and nowhere before.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, Any, Self
+
+from ..orchestration.display import plain
+from .terminal import Line, Part, bare, console, is_terminal, styled
+from .version import VERSION
+from .viewing import Row
+from .views import STATUS_STYLE, name, status_word
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.live import Live
+
+_NEWEST = 200
+_NEWEST_SHOWN = 5
+USAGE = 2
+# Runs where something is to be done stand above those that are over.
+_ORDER = ("waiting_human", "invalid", "blocked", "failed", "active", "waiting", "exited", "complete")
+
+Key = tuple[str, str]
+
+
+class Screen:
+    """What is known of the roots that are looked at. Subclasses show it."""
+
+    def __init__(self, stream: IO[str], asked: Sequence[str]) -> None:
+        self._stream = stream
+        self._rows: dict[Key, Row] = {}
+        self._roots: tuple[str, ...] = tuple(asked)
+        self._wrong: dict[str, tuple[str, ...]] = {}
+        self._seen: set[str] = set()
+        self._own = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+    def server(self, own: bool) -> None:
+        """A server is there: the one in this process, or one that ran already."""
+        self._own = own
+        self._seen.clear()
+        self._say("the server runs in this process" if own else "joined the server that runs already")
+
+    def hear(self, message: Mapping[str, Any]) -> int | None:
+        """Take one message in; the exit code when there is nothing more to come."""
+        if "error" in message:
+            self._say(f"{message['error']}")
+            return USAGE
+        if "said" in message:
+            self._say(message["said"])
+        elif "scanning" in message:
+            self._say(f"{message['done']} of {message['total']} runs looked at", passing=True)
+        elif "roots" in message:
+            self._roots = tuple(message["roots"])
+        elif "rows" in message:
+            self._take(message)
+        self._draw()
+        return None
+
+    def _take(self, message: Mapping[str, Any]) -> None:
+        root, first = message["root"], message["root"] not in self._seen
+        rows = [_row(each) for each in message["rows"]]
+        for run in message["removed"]:
+            if old := self._rows.pop((root, run), None):
+                self._changed(old, None)
+        for new in rows:
+            old = self._rows.get((root, new.run))
+            self._rows[root, new.run] = new
+            if not first or old is None:
+                self._changed(old, new)
+        wrong = tuple(message["wrong"])
+        if wrong != self._wrong.get(root, ()):
+            self._wrong[root] = wrong
+            for line in wrong:
+                self._say(line)
+        if first and not rows:
+            self._say(f"no run was found in {root}; `phasekeeper demo` makes some to see")
+        self._seen.add(root)
+
+    def _changed(self, old: Row | None, new: Row | None) -> None:
+        raise NotImplementedError
+
+    def _say(self, text: str, *, passing: bool = False) -> None:
+        raise NotImplementedError
+
+    def _draw(self) -> None:
+        return
+
+    def _named(self, row: Row) -> str:
+        """The run's path, from its root where there are several."""
+        path = plain(row.run or ".", 120)
+        return path if len(self._roots) < 2 else f"{plain(row.root.rsplit('/', 1)[-1], 40)}: {path}"
+
+
+def _row(data: Mapping[str, Any]) -> Row:
+    asked = tuple((str(one), str(text)) for one, text in data["asked"])
+    return Row(**{**data, "asked": asked, "shut": tuple(data["shut"])})
+
+
+def screen_for(stream: IO[str], roots: Sequence[str]) -> Screen:
+    """A drawn screen on a terminal, lines in a pipe."""
+    return Drawn(stream, roots) if is_terminal(stream) else Lines(stream, roots)
+
+
+class Lines(Screen):
+    """One plain line for each run at first, then for each change."""
+
+    def _changed(self, old: Row | None, new: Row | None) -> None:
+        for line in told(self._named(new or old), old, new) if (new or old) else ():  # type: ignore[arg-type]
+            self._print(line)
+
+    def _say(self, text: str, *, passing: bool = False) -> None:
+        if not passing:
+            self._print([Part(f"phasekeeper: {plain(text, 1000)}")])
+
+    def _print(self, line: Line) -> None:
+        self._stream.write(bare("".join(part.text for part in line)) + "\n")
+        self._stream.flush()
+
+
+def told(named: str, old: Row | None, new: Row | None) -> Iterator[Line]:
+    """What a change of one run is in a line: where it stands, what came of it, what is next."""
+    if new is None:
+        yield [Part(named, "run"), Part(" is gone")]
+        return
+    moved = [] if old is None or old.phase == new.phase else [Part(f"{name(old.phase or 'unknown')} → ")]
+    yield [
+        Part(named, "run"),
+        Part(": "),
+        *moved,
+        Part(name(new.phase or "unknown"), "phase"),
+        Part(_progress(new), "dim"),
+        Part(", "),
+        Part(status_word(new.status), STATUS_STYLE[new.status]),
+        *_trouble(new),
+        Part("; next: "),
+        Part(new.next, "run"),
+        Part(f": {plain(new.reason)}"),
+    ]
+    before = old.asked if old else ()
+    for one, text in new.asked:
+        if (one, text) not in before:
+            yield [Part(named, "run"), Part(" asks a person "), Part(plain(one, 80), "wait"), _colon(text)]
+
+
+def _colon(text: str) -> Part:
+    return Part(f": {plain(text, 300)}")
+
+
+def _progress(row: Row) -> str:
+    return f" {row.done}/{row.total}" if row.total else ""
+
+
+def _trouble(row: Row) -> Iterator[Part]:
+    if row.shut:
+        yield Part(f", gate {', '.join(name(each) for each in row.shut[:3])} failed", "bad")
+    if row.errors:
+        yield Part(f", {row.errors} error{'' if row.errors == 1 else 's'}", "bad")
+
+
+class Drawn(Screen):
+    """The whole terminal, drawn again when something changed or its size did."""
+
+    def __init__(self, stream: IO[str], roots: Sequence[str]) -> None:
+        super().__init__(stream, roots)
+        self._newest: deque[tuple[str, Line]] = deque(maxlen=_NEWEST)
+        self._passing = "looking"
+        self._console: Console = console(stream)
+        self._live: Live | None = None
+
+    def __enter__(self) -> Self:
+        from rich.live import Live
+
+        self._live = Live(self._whole(), console=self._console, screen=True, auto_refresh=False)
+        self._live.__enter__()
+        self._draw()
+        # Not on Windows; there the next change draws to the new size.
+        with suppress(AttributeError, ValueError):
+            signal.signal(signal.SIGWINCH, lambda *_: self._draw())
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        live, self._live = self._live, None
+        if live is not None:
+            live.__exit__(None, None, None)
+        self._console.print(styled([Part("phasekeeper: ended; "), *self._summary()]), soft_wrap=True)
+        for at, line in list(self._newest)[-1:] if not self._rows else ():
+            self._console.print(styled([Part(f"{at} "), *line]), soft_wrap=True)
+
+    def _changed(self, old: Row | None, new: Row | None) -> None:
+        row = new or old
+        if row is not None and row.root in self._seen:
+            self._add(*told(self._named(row), old, new))
+
+    def _say(self, text: str, *, passing: bool = False) -> None:
+        if passing:
+            self._passing = text
+        else:
+            self._add([Part(plain(text, 1000))])
+        self._draw()
+
+    def _add(self, *lines: Line) -> None:
+        at = time.strftime("%H:%M:%S")
+        self._newest.extend((at, line) for line in lines)
+
+    def _draw(self) -> None:
+        if self._live is not None:
+            self._live.update(self._whole(), refresh=True)
+
+    def _whole(self) -> RenderableType:
+        from rich.text import Text
+
+        width, height = self._console.size
+        lines = [*self._head(), *self._body(width, max(height - 4 - self._foot_height(), 3)), *self._foot()]
+        shown = [_cut(styled(line), width) for line in lines[:height]]
+        return Text("\n").join(shown)
+
+    def _head(self) -> Iterator[Line]:
+        where = ", ".join(plain(root, 200) for root in self._roots[:3])
+        more = f" and {len(self._roots) - 3} more" if len(self._roots) > 3 else ""
+        yield [Part("phasekeeper ", "run"), Part(f"{VERSION}  {where}{more}", "dim")]
+        yield list(self._summary())
+        yield []
+
+    def _summary(self) -> Iterator[Part]:
+        if not self._rows:
+            yield Part("no run yet" if self._seen else self._passing, "dim")
+            return
+        counts = Counter(row.status for row in self._rows.values())
+        yield Part(f"{len(self._rows)} run{'' if len(self._rows) == 1 else 's'}")
+        for status in _ORDER:
+            if counts[status]:
+                yield Part(", ")
+                yield Part(f"{counts[status]} {status_word(status)}", STATUS_STYLE[status])
+
+    def _body(self, width: int, height: int) -> Iterator[Line]:
+        """The runs, those that need somebody first, as far as there is room."""
+        rows = sorted(self._rows.values(), key=lambda row: (_ORDER.index(row.status), row.root, row.run))
+        left = height
+        for place, row in enumerate(rows):
+            lines = list(self._paragraph(row))
+            if len(lines) > left - (place + 1 < len(rows)):
+                yield [Part(f"and {len(rows) - place} more: `phasekeeper status`", "dim")]
+                return
+            left -= len(lines)
+            yield from lines
+
+    def _paragraph(self, row: Row) -> Iterator[Line]:
+        yield [
+            Part(self._named(row), "run"),
+            Part("  "),
+            Part(name(row.phase or "unknown"), "phase"),
+            Part(_progress(row), "dim"),
+            Part("  "),
+            Part(status_word(row.status), STATUS_STYLE[row.status]),
+            *_trouble(row),
+        ]
+        yield [Part("  next: "), Part(row.next, "run"), Part(f": {plain(row.reason, 400)}")]
+        for one, text in row.asked[:3]:
+            yield [Part("  asks "), Part(plain(one, 80), "wait"), _colon(text)]
+
+    def _foot_height(self) -> int:
+        return 2 + len(self._newest_shown())
+
+    def _newest_shown(self) -> Sequence[tuple[str, Line]]:
+        return list(self._newest)[-_NEWEST_SHOWN:]
+
+    def _foot(self) -> Iterator[Line]:
+        yield []
+        for at, line in self._newest_shown():
+            yield [Part(f"{at} ", "dim"), *line]
+        ends = "ends the server" if self._own else "ends this view, the server goes on"
+        yield [Part(f"Ctrl-C {ends}", "dim")]
+
+
+def _cut(text: Any, width: int) -> Any:
+    """One line of the screen."""
+    text.truncate(max(width, 1), overflow="ellipsis")
+    return text

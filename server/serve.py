@@ -1,0 +1,173 @@
+"""`phasekeeper serve`: the server and a live view of some roots, until Ctrl-C.
+
+The view is always a client: of the server in this process, or of the one that runs already. When that one
+ends, this process takes its place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import sys
+from argparse import Namespace
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from . import address as places
+from .address import Address, Greeting, Refused, Unusable
+from .background import only_one
+from .hub import Hub
+from .logs import to_file
+from .roots import UsageError
+from .screen import Screen, screen_for
+from .signals import on_end
+from .streams import LONGEST
+from .version import VERSION
+
+_STOP_S = 10.0
+
+
+def serve(options: Namespace) -> int:
+    """Serve and show until Ctrl-C (0), or until what was asked for turns out wrong (2)."""
+    if options.stop:
+        return stop()
+    roots = [_folder(path) for path in options.roots or [Path()]]
+    to_file(streams=False)
+    request = {"roots": [str(root) for root in roots], "journal": options.journal}
+    try:
+        return asyncio.run(_Serve(request, standalone=options.standalone).run())
+    except (Unusable, TimeoutError, OSError) as error:
+        raise UsageError(f"{error}; `phasekeeper serve --standalone` needs no socket") from None
+
+
+def _folder(path: Path) -> Path:
+    """The path from the file system's root; the server looks for the root around it."""
+    if not path.exists():
+        raise UsageError(f"{str(path)!r} does not exist or cannot be opened.")
+    return path.resolve()
+
+
+def stop() -> int:
+    """End the server that runs, if one does; 0."""
+    from .connect import ask
+
+    try:
+        pid = ask(places.find(), Greeting("stop", "/", VERSION))
+    except OSError:
+        sys.stdout.write("no server runs\n")
+    except Refused as error:
+        raise UsageError(f"the server does not end: {error}") from None
+    else:
+        _await_end(places.find())
+        sys.stdout.write(f"the server (process {pid}) ended\n")
+    return 0
+
+
+def _await_end(address: Address) -> None:
+    """Until the server that was told to end has finished."""
+    import time
+
+    until = time.monotonic() + _STOP_S
+    while (lock := places.try_lock(address.lock)) is None and time.monotonic() < until:
+        time.sleep(0.02)
+    if lock is not None:
+        places.unlock(lock)
+
+
+class _Own(NamedTuple):
+    """The server in this process, and its work."""
+
+    hub: Hub
+    work: asyncio.Task[None]
+
+
+class _Serve:
+    """The command while it runs."""
+
+    def __init__(self, request: Mapping[str, Any], *, standalone: bool) -> None:
+        self._request = request
+        self._standalone = standalone
+        self._end = asyncio.Event()
+        self._screen: Screen = screen_for(sys.stdout, request["roots"])
+
+    async def run(self) -> int:
+        on_end(asyncio.get_running_loop(), self._end.set)
+        ending = asyncio.ensure_future(self._end.wait())
+        code: int | None = None
+        with self._screen:
+            while code is None and not ending.done():
+                view = asyncio.ensure_future(self._once())
+                await asyncio.wait([view, ending], return_when=asyncio.FIRST_COMPLETED)
+                view.cancel()
+                with suppress(asyncio.CancelledError):
+                    code = await view
+        ending.cancel()
+        return code or 0
+
+    async def _once(self) -> int | None:
+        """Serve and look, or join and look; None when the server that was joined is gone."""
+        loop = asyncio.get_running_loop()
+        if self._standalone:
+            hub = Hub(loop)
+            mine, theirs = socket.socketpair()
+            own = _Own(hub, asyncio.ensure_future(_alone(hub, theirs)))
+            return await self._look(mine, own)
+        address = places.find()
+        lock = await asyncio.to_thread(only_one, address)
+        own = None
+        if lock is not None:
+            hub = Hub(loop)
+            work = hub.listen(address, lock, places.listen(address))
+            own = _Own(hub, asyncio.ensure_future(work))
+        try:
+            sock = await asyncio.to_thread(_reached, address)
+        except (OSError, Refused):
+            # It has just ended, or is about to.
+            await asyncio.sleep(0.05)
+            return None
+        try:
+            return await self._look(sock, own)
+        finally:
+            if lock is not None:
+                places.unlock(lock)
+
+    async def _look(self, sock: socket.socket, own: _Own | None) -> int | None:
+        """Show what the server says until it ends; then the server of this process, too."""
+        self._screen.server(own is not None)
+        try:
+            reader, writer = await asyncio.open_connection(sock=sock, limit=2 * LONGEST)
+            writer.write(json.dumps(self._request).encode() + b"\n")
+            await writer.drain()
+            while line := await reader.readline():
+                if (code := self._screen.hear(json.loads(line))) is not None:
+                    return code
+            return 0 if own else None
+        except ConnectionError:
+            return None
+        finally:
+            sock.close()
+            if own:
+                own.hub.stopping.set()
+                await own.work
+
+
+async def _alone(hub: Hub, sock: socket.socket) -> None:
+    """The server without a socket, for the view alone."""
+    view = asyncio.ensure_future(hub.serve("view", Path("/"), sock))
+    stopping = asyncio.ensure_future(hub.stopping.wait())
+    await asyncio.wait([view, stopping], return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    await hub.stop()
+
+
+def _reached(address: Address) -> socket.socket:
+    connected = places.connect(address, 5.0)
+    try:
+        places.greet(connected, Greeting("view", "/", VERSION), 10.0)
+    except BaseException:
+        connected.socket.close()
+        raise
+    return connected.socket

@@ -1,0 +1,178 @@
+"""The server's side of the live view: rows of the roots that somebody looks at, sent as they change.
+
+One line of JSON asks (`Wanted`), lines of JSON answer. What changes while a viewer is slow is gathered, so
+that a viewer costs the server one row a run at most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..orchestration.evaluation import Evaluation
+from ..orchestration.findings import Severity
+from .live import Change
+from .roots import CONFIGURATION, UsageError
+
+if TYPE_CHECKING:
+    from .engine import Engine
+    from .hub import Hub
+
+ROWS = 200
+"""Rows in one line: a big root is shown in parts."""
+_OWN = (CONFIGURATION.as_posix(), f"{CONFIGURATION.parent.as_posix()}/workflows/")
+
+
+class Wanted(NamedTuple):
+    """What a viewer asks for: folders in roots, and what the server is to do while it looks."""
+
+    roots: tuple[str, ...]
+    journal: bool = False
+
+
+class Row(NamedTuple):
+    """One run as it is shown; `asked` has (id, text) of questions, `shut` the gates that failed."""
+
+    root: str
+    run: str
+    title: str
+    workflow: str
+    status: str
+    phase: str | None
+    done: int | None
+    total: int | None
+    next: str
+    reason: str
+    asked: tuple[tuple[str, str], ...]
+    shut: tuple[str, ...]
+    errors: int
+    revision: str
+
+
+def row(root: Path, e: Evaluation) -> Row:
+    """The row of an evaluation. Texts are as the files have them; who prints them escapes them."""
+    from .views import next_words
+
+    progress = e.progress
+    return Row(
+        str(root),
+        e.run,
+        e.title,
+        e.workflow,
+        e.status,
+        e.current_phase,
+        progress.done if progress else None,
+        progress.total if progress else None,
+        next_words(e.suggestion),
+        e.suggestion.reason,
+        tuple((question.id, question.question) for question in e.questions),
+        tuple(gate.id for gate in e.gates if gate.status == "failed"),
+        sum(found.severity is Severity.ERROR and not found.overridden for found in e.findings),
+        e.revision,
+    )
+
+
+async def serve_view(hub: Hub, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Serve one viewer until it goes."""
+    try:
+        asked = json.loads(await reader.readline())
+        wanted = Wanted(tuple(asked["roots"]), bool(asked.get("journal")))
+    except (ValueError, KeyError, TypeError):
+        return
+    viewing = _Viewing(hub, writer)
+    work = asyncio.ensure_future(viewing.run(wanted))
+    gone = asyncio.ensure_future(reader.read())
+    await asyncio.wait([work, gone], return_when=asyncio.FIRST_COMPLETED)
+    gone.cancel()
+    work.cancel()
+    with suppress(asyncio.CancelledError):
+        await work
+
+
+class _Viewing:
+    """What one viewer has not been told yet."""
+
+    def __init__(self, hub: Hub, writer: asyncio.StreamWriter) -> None:
+        self._hub = hub
+        self._engine: Engine = hub.engine
+        self._writer = writer
+        self._news = asyncio.Event()
+        self._dirty: dict[Path, dict[str, None]] = {}
+
+    async def run(self, wanted: Wanted) -> None:
+        async with AsyncExitStack() as stack:
+            try:
+                roots = [root for path in wanted.roots for root in await self._open(stack, path)]
+            except UsageError as error:
+                await self._say(error=str(error))
+                return
+            await self._extras(stack, wanted, roots)
+            for root in dict.fromkeys(roots):
+                stack.callback(self._engine.subscribe(root, self._told))
+                self._dirty[root] = dict.fromkeys(self._engine.board(root).runs)
+            await self._say(roots=[str(root) for root in dict.fromkeys(roots)])
+            self._news.set()
+            while await self._news.wait():
+                self._news.clear()
+                await self._send()
+
+    async def _open(self, stack: AsyncExitStack, path: str) -> tuple[Path, ...]:
+        roots = await self._engine.open(Path(path), lambda done, total: self._progress(path, done, total))
+        for root in roots:
+            stack.push_async_callback(self._engine.close, root)
+        return roots
+
+    def _progress(self, path: str, done: int, total: int) -> None:
+        # A first look is quick unless there are thousands of runs.
+        if done % 500 == 0:
+            self._writer.write(_line({"scanning": path, "done": done, "total": total}))
+
+    async def _extras(self, stack: AsyncExitStack, wanted: Wanted, roots: Iterable[Path]) -> None:
+        if wanted.journal:
+            from .journalling import Journalling
+
+            journalling = Journalling(self._engine, tuple(dict.fromkeys(roots)), self._said)
+            stack.push_async_callback(journalling.stop)
+
+    def _told(self, change: Change) -> None:
+        dirty = self._dirty[change.root]
+        dirty.update(dict.fromkeys((*change.changed, *change.removed)))
+        self._news.set()
+
+    def _said(self, text: str) -> None:
+        self._writer.write(_line({"said": text}))
+
+    async def _say(self, **message: Any) -> None:
+        self._writer.write(_line(message))
+        await self._writer.drain()
+
+    async def _send(self) -> None:
+        for root, dirty in self._dirty.items():
+            runs = list(dirty)
+            dirty.clear()
+            board = self._engine.board(root)
+            wrong = [
+                f"{path}: {found.message}"
+                for path, each in board.findings.items()
+                if path == _OWN[0] or path.startswith(_OWN[1])
+                for found in each
+                if found.severity is Severity.ERROR
+            ]
+            parts = [runs[at : at + ROWS] for at in range(0, len(runs), ROWS)] or [[]]
+            for part in parts:
+                await self._say(
+                    root=str(root), version=board.version, wrong=wrong, **_rows(root, board.runs, part)
+                )
+
+
+def _rows(root: Path, runs: Mapping[str, Evaluation], names: Iterable[str]) -> dict[str, Any]:
+    rows = [row(root, runs[name])._asdict() for name in names if name in runs]
+    return {"rows": rows, "removed": [name for name in names if name not in runs]}
+
+
+def _line(message: Mapping[str, Any]) -> bytes:
+    return json.dumps(message).encode() + b"\n"
