@@ -11,7 +11,7 @@ from ...orchestration.definition import InvalidWorkflow, Source
 from ...orchestration.findings import Finding
 from ...orchestration.lint import check
 from ...orchestration.workflow import build, load_branch
-from ..files import DiskFiles
+from ..files import DiskFiles, Overlaid
 from ..library import FOLDER, Library
 from .documents import Document
 
@@ -43,5 +43,5 @@ async def lint_open(root: Path, documents: Sequence[tuple[Document, str]]) -> di
 
 
 def _linted(root: Path, texts: dict[str, str]) -> dict[str, tuple[Finding, ...]]:
-    library = Library.of(DiskFiles(root, texts))
+    library = Library.of(Overlaid(DiskFiles(root), texts))
     return {path: lint(text, path, library) for path, text in texts.items()}
