@@ -171,7 +171,7 @@ class _Place(NamedTuple):
         return _end(self.text, self.start)
 
 
-class _Member(NamedTuple):
+class Member(NamedTuple):
     """Offsets of one member of a container; `start` is its key's, in a list its value's."""
 
     key: str | None
@@ -211,7 +211,7 @@ def _end(text: str, at: int) -> int:
     return _DECODER.raw_decode(text, at)[1]
 
 
-def _members(text: str, at: int) -> Iterator[_Member]:
+def members(text: str, at: int) -> Iterator[Member]:
     """The members of the container at `at`; their values are skipped at C speed."""
     has_keys = text[at] == "{"
     at = _skipped(text, at + 1)
@@ -221,7 +221,7 @@ def _members(text: str, at: int) -> Iterator[_Member]:
             key, key_end = scanstring(text, at + 1)
             at = _skipped(text, _skipped(text, key_end) + 1)
         end = _end(text, at)
-        yield _Member(key, start, key_end, at, end)
+        yield Member(key, start, key_end, at, end)
         at = _skipped(text, end)
         if text[at] == ",":
             at = _skipped(text, at + 1)
@@ -230,7 +230,7 @@ def _members(text: str, at: int) -> Iterator[_Member]:
 def _style_of(text: str) -> _Style:
     start = _skipped(text, 0) + 1
     line_end = _LINE_END.search(text)
-    first = next(_members(text, start - 1), None)
+    first = next(members(text, start - 1), None)
     colon = _colon(text, first, ": ") if first else ": "
     unit = _indent_in(text[start : first.start]) if first else None
     if unit is None:
@@ -240,7 +240,7 @@ def _style_of(text: str) -> _Style:
     return _Style(line_end[0] if line_end else "\n", unit, colon, escaped)
 
 
-def _colon(text: str, member: _Member, other: str) -> str:
+def _colon(text: str, member: Member, other: str) -> str:
     colon = text[member.key_end : member.value]
     return other if _LINE_END.search(colon) else colon
 
@@ -257,7 +257,7 @@ def _last_line(space: str) -> str:
     return space[breaks[-1] :] if breaks else space
 
 
-def _layout(place: _Place, first: _Member, before: _Member | None, last: _Member) -> _Layout:
+def _layout(place: _Place, first: Member, before: Member | None, last: Member) -> _Layout:
     text = place.text
     left, right = "", text[place.start + 1 : first.start]
     if before is not None:
@@ -278,8 +278,8 @@ def _edits(place: _Place, old: Any, new: Any, touched: _Touched | None) -> Itera
         yield from _replacement(place, old, new)
         return
     first = before = last = None
-    found: dict[Any, _Member] = {}
-    for index, member in enumerate(_members(place.text, place.start)):
+    found: dict[Any, Member] = {}
+    for index, member in enumerate(members(place.text, place.start)):
         first, before, last = first or member, last, member
         key = index if member.key is None else member.key
         if key in touched:
@@ -293,7 +293,7 @@ def _edits(place: _Place, old: Any, new: Any, touched: _Touched | None) -> Itera
     yield _Edit(last.end, last.end, _further(place, layout, last, added))
 
 
-def _further(place: _Place, layout: _Layout, last: _Member, added: Mapping[str, Any]) -> str:
+def _further(place: _Place, layout: _Layout, last: Member, added: Mapping[str, Any]) -> str:
     """Members to stand behind the last one of an object."""
     style = place.style
     colon = _colon(place.text, last, style.colon)
@@ -343,7 +343,7 @@ def _window(place: _Place, new: list[Any], count: int, ahead: int, behind: int) 
     """The edits of a list of `count` items that keeps its last `ahead` or its first `behind`."""
     outermost = count - ahead if ahead else behind - 1
     first = before = last = kept = None
-    for index, member in enumerate(_members(place.text, place.start)):
+    for index, member in enumerate(members(place.text, place.start)):
         first, before, last = first or member, last, member
         kept = member if index == outermost else kept
     assert first is not None and last is not None and kept is not None

@@ -35,12 +35,19 @@ def unmet(artifact: Artifact, data: object, held: Held, looked: Looked) -> list[
 
 def _not_there(artifact: Artifact, data: object, held: Held) -> list[Problem]:
     """A problem for each `require` entry none of whose alternatives is there with the right type."""
-    problems = []
-    for alternatives, want in artifact.require:
-        values = [(path, dig(data, path)) for path in alternatives]
-        if not any(_fits(value, want) for _, value in values):
-            problems.append(_missing(artifact, values, want, held))
-    return problems
+    return [
+        _missing(artifact, [(path, dig(data, path)) for path in alternatives], want, held)
+        for alternatives, want in lacking(artifact, data)
+    ]
+
+
+def lacking(artifact: Artifact, data: object) -> list[tuple[tuple[str, ...], str | tuple[str, ...]]]:
+    """The entries of the artifact's `require` that its data does not meet."""
+    return [
+        (alternatives, want)
+        for alternatives, want in artifact.require
+        if not any(_fits(dig(data, path), want) for path in alternatives)
+    ]
 
 
 def _fits(value: object, want: str | tuple[str, ...]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 # So many known words are still read at a glance.
@@ -10,10 +11,27 @@ MOST_LISTED = 12
 
 def did_you_mean(word: str, known: Sequence[str]) -> str:
     """ "; did you mean 'x'?" for the nearest known words, or the known ones when they are few, or ""."""
-    # Imported late: only a mistake needs it.
-    import difflib
-
-    close = difflib.get_close_matches(word, known, n=2, cutoff=0.6)
+    close = nearest(word, known)
     if close:
         return "; did you mean " + " or ".join(repr(name) for name in close) + "?"
     return f"; known: {', '.join(known)}" if 0 < len(known) <= MOST_LISTED else ""
+
+
+def nearest(word: str, known: Sequence[str]) -> list[str]:
+    """The known words that are near to a misspelt one, the nearest first, at most two."""
+    # Imported late: only a mistake needs it.
+    import difflib
+
+    return difflib.get_close_matches(word, known, n=2, cutoff=0.6)
+
+
+_MEANT = re.compile(r"(?:; did you mean | or )('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")")
+
+
+def meant(message: str) -> list[str]:
+    """The words that a message of `did_you_mean` names as near, the nearest first."""
+    # Imported late: only who offers to mend a mistake needs it.
+    from ast import literal_eval
+
+    told = message.rpartition("; did you mean ")
+    return [literal_eval(word) for word in _MEANT.findall(told[1] + told[2])] if told[1] else []

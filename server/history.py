@@ -25,7 +25,7 @@ _ADVICE = {
 }
 
 
-class _History(NamedTuple):
+class History(NamedTuple):
     path: str
     journal: Journal
     events: Sequence[tuple[lifecycle.Event, ...]]
@@ -38,16 +38,16 @@ def history(options: Namespace) -> int:
     Refused (1) for a journal that cannot be trusted.
     """
     [run] = chosen(options).runs
-    found = _history(run)
+    found = history_of(run)
     if options.json:
-        print_json(_as_json(run, found, options.events))
+        print_json(as_data(run, found, options.events))
     else:
         complain(_told(run, found))
         emit(_lines(found, options.events))
     return REFUSED if found.journal.broken else OK
 
 
-def _history(run: Chosen) -> _History:
+def history_of(run: Chosen) -> History:
     root = run.workspace.root
     path = join(run.match.run, f"{FOLDER}/{JOURNAL}") or JOURNAL
     file = run.workspace.files.read(path)
@@ -63,10 +63,10 @@ def _history(run: Chosen) -> _History:
     made = lifecycle.events(run.match.workflow, session, journal.records)
     metrics = data.get("metrics") or {}
     closing = lifecycle.closing(session, steps.evaluation.status, metrics, journal.records)
-    return _History(path, journal, made, closing)
+    return History(path, journal, made, closing)
 
 
-def _told(run: Chosen, found: _History) -> Iterator[str]:
+def _told(run: Chosen, found: History) -> Iterator[str]:
     for problem in found.journal.problems:
         where = f"{plain(found.path, PATH_LIMIT)}:{problem.span.line + 1}" if problem.span else found.path
         advice = _ADVICE.get(problem.code, "").replace("{run}", plain(run.name))
@@ -78,7 +78,7 @@ def _told(run: Chosen, found: _History) -> Iterator[str]:
 # ---- as lines ---------------------------------------------------------------------------------
 
 
-def _lines(found: _History, with_events: bool) -> Iterator[Line]:
+def _lines(found: History, with_events: bool) -> Iterator[Line]:
     for entry, made in zip(found.journal.records, found.events, strict=True):
         if with_events:
             yield from (_event_line(entry, event) for event in made)
@@ -123,7 +123,7 @@ def _event_line(entry: Record, event: lifecycle.Event) -> list[Part]:
 # ---- as JSON ----------------------------------------------------------------------------------
 
 
-def _as_json(run: Chosen, found: _History, with_events: bool) -> Mapping[str, Any]:
+def as_data(run: Chosen, found: History, with_events: bool) -> Mapping[str, Any]:
     journal = found.journal
     data: dict[str, Any] = {
         "root": str(run.workspace.root),

@@ -22,7 +22,7 @@ from . import MARKS, Plan, Stage, Task
 from .line_edits import Replacement, edited, within_value
 from .master_plan import read
 from .master_plan_additions import NewTask, entries_added, one_line, planned, stage_added, summary_added
-from .master_plan_cells import columns_of
+from .master_plan_cells import MARK_OF, columns_of
 from .master_plan_task_files import task_texts
 
 _COUNT = re.compile(r"\d+([ \t]*/[ \t]*)\d+")
@@ -62,6 +62,47 @@ def set_status(text: str, task_id: str, mark: str) -> str:
     if character not in MARKS:
         raise ValueError(f"`{mark}` is none of {', '.join(f'[{known}]' for known in MARKS)}")
     return _with_marks(text, plan, chosen, f"[{character}]")
+
+
+def in_step(text: str) -> str:
+    """The plan with every place that repeats its task rows saying what they say.
+
+    Those are the Quick Reference, the Progress Summary, the Progress line, and a header that says complete
+    while tasks are open. The rows stay as they are; a mark that repeats a row nobody understands stays too.
+    Raises ValueError when the text is no plan.
+    """
+    plan, document = _plan(text), markdown.read(text, rescue=True)
+    done = sum(stage.done for stage in plan.stages)
+    unknown = [stage for stage in plan.stages if stage.summary and stage.summary.status == "unknown"]
+    known = [stage for stage in plan.stages if stage not in unknown]
+    replacements = [
+        *(
+            Replacement(t.reference.span, MARK_OF[t.status])
+            for t in plan.tasks
+            if t.reference and t.status not in ("unknown", t.reference.status)
+        ),
+        *_summary_marks(document, known),
+        *(Replacement(stage.summary.span, _mark_of_stage(stage)) for stage in unknown if stage.summary),
+        *_summary_totals(document, plan),
+        *_totals(document, plan, done, len(plan.tasks)),
+    ]
+    reopens = plan.status.lower().startswith("complete") and done < len(plan.tasks)
+    return edited(text, [*replacements, *(_reopened(document) if reopens else ())])
+
+
+def _mark_of_stage(stage: Stage) -> str:
+    begun = any(task.status != "todo" for task in stage.tasks)
+    return _DONE if 0 < stage.done == stage.total else "[~]" if begun else _TODO
+
+
+def _summary_totals(document: Document, plan: Plan) -> Iterator[Replacement]:
+    """The figures of tasks in the Progress Summary that are not those of the stages' tables."""
+    by_line = {stage.summary.span.line: stage for stage in plan.stages if stage.summary}
+    for problem in plan.problems:
+        span = problem.span
+        stage = by_line.get(span.line) if span and problem.code == "status-drift" else None
+        if stage and span and document.lines[span.line][span.column : span.end_column].isdecimal():
+            yield Replacement(span, str(stage.total))
 
 
 def append_stage(text: str, title: str, tasks: Sequence[Mapping[str, object]]) -> str:
@@ -161,8 +202,7 @@ def _summary_marks(document: Document, stages: Sequence[Stage]) -> Iterator[Repl
     for stage in stages:
         complete = 0 < stage.done == stage.total
         if stage.summary and complete != (stage.summary.status == "done"):
-            begun = any(task.status != "todo" for task in stage.tasks)
-            yield Replacement(stage.summary.span, _DONE if complete else "[~]" if begun else _TODO)
+            yield Replacement(stage.summary.span, _mark_of_stage(stage))
 
 
 def _totals(document: Document, plan: Plan, done: int, total: int) -> Iterator[Replacement]:

@@ -1,4 +1,4 @@
-"""The requests that are Phasekeeper's own (`__init__.py` lists them): boards, runs, and what writes."""
+"""The requests that are Phasekeeper's own (`__init__.py` lists them) and write nothing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...orchestration.evaluation import Evaluation, as_json
+from ..history import as_data, history_of
+from ..roots import UsageError
+from ..selection import Chosen
+from ..workspace import Workspace
 from .protocol import Refusal
 from .summaries import board_json, graph_json
 from .view import View
@@ -16,24 +20,39 @@ if TYPE_CHECKING:
     from .connection import Connection
 
 Answer = Callable[[Any], Awaitable[Any]]
+MOST_EVENTS = 1000
+"""Of a journal, in one answer."""
 
 
 def requests(connection: Connection) -> dict[str, Answer]:
     """The functions that answer, by the names of their requests."""
 
     async def board(_: Any) -> Any:
-        return board_json([connection.engine.board(root) for root in sorted(connection.views)])
+        boards = [connection.engine.board(root) for root in sorted(connection.views)]
+        return await asyncio.to_thread(board_json, boards)
 
     async def run(params: Any) -> Any:
         _, evaluation = named(connection, params)
         return await asyncio.to_thread(as_json, evaluation) if evaluation else None
+
+    async def history(params: Any) -> Any:
+        view, evaluation = named(connection, params)
+        limit = params.get("limit")
+        limit = limit if isinstance(limit, int) and 0 < limit <= MOST_EVENTS else MOST_EVENTS
+        run = evaluation.run if evaluation else None
+        return await asyncio.to_thread(_history, view.root, run, limit)
 
     async def graph(params: Any) -> Any:
         view, evaluation = named(connection, params)
         workflow = await connection.workflow(view, evaluation) if evaluation else None
         return graph_json(workflow, evaluation) if workflow and evaluation else None
 
-    return {"phasekeeper/board": board, "phasekeeper/run": run, "phasekeeper/graph": graph}
+    return {
+        "phasekeeper/board": board,
+        "phasekeeper/run": run,
+        "phasekeeper/history": history,
+        "phasekeeper/graph": graph,
+    }
 
 
 def named(connection: Connection, params: Any) -> tuple[View, Evaluation | None]:
@@ -43,3 +62,14 @@ def named(connection: Connection, params: Any) -> tuple[View, Evaluation | None]
     if view is None:
         raise Refusal(f"{data.get('root')!r} is no root that this connection has open")
     return view, view.run(str(data.get("run", "")))
+
+
+def _history(root: Path, run: str | None, limit: int) -> dict[str, Any]:
+    """The newest records of a run's journal with the lifecycle events they are."""
+    workspace = Workspace(root)
+    match = next((match for match in workspace.matches if match.run == run), None)
+    if match is None:
+        raise UsageError(f"{run} is no run of {root}")
+    chosen = Chosen(workspace, match, "", match.run)
+    data = as_data(chosen, history_of(chosen), True)
+    return {"events": data["records"][-limit:]}

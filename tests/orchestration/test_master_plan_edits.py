@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from phasekeeper.orchestration.plans import MARKS, Plan
 from phasekeeper.orchestration.plans.master_plan import read
-from phasekeeper.orchestration.plans.master_plan_edits import append_stage, check_tasks, new_tasks, set_status
+from phasekeeper.orchestration.plans.master_plan_edits import (
+    append_stage,
+    check_tasks,
+    in_step,
+    new_tasks,
+    set_status,
+)
 
 PLAN = """\
 # Shop - Master Plan
@@ -80,6 +86,39 @@ def table(*rows: str, head: str = HEADER) -> str:
 
 def task_row(number: int, status: str = "[ ]") -> str:
     return f"{number} | x-{number:02} | `{number:02}-x.md` | Work {number} | test | {status}"
+
+
+# --- what repeats the rows
+
+
+def test_every_place_that_repeats_the_rows_is_brought_in_step_with_them() -> None:
+    drifted = replaced(
+        PLAN,
+        ("**Status**: [ ] Planning | [x] In Progress | [ ] Complete", "**Status**: [x] Complete"),
+        ("| `[ ]`  |     2 |", "| `[x]`  |     5 |"),
+        ("| Phase 2: Shell   | [ ]    |", "| Phase 2: Shell   | soon   |"),
+        (" 3. shop-03  More tests   [ ]", " 3. shop-03  More tests   [x]"),
+        ("1/3 tasks complete (33%)", "2/4 tasks complete (90%)"),
+    )
+    made = in_step(drifted)
+    assert not codes(made)["status-drift"] and not codes(made)["marker-unknown"]
+    assert "**Status**: [~] In Progress" in made
+    assert "| `[~]`  |     2 |" in made
+    assert " 2. shop-02  Tests        [x]" in made
+    assert "**Progress**: 1/3 tasks complete (33%)" in made
+    assert [task.status for task in plan_of(made).tasks] == [task.status for task in plan_of(PLAN).tasks]
+
+
+def test_a_place_whose_row_nobody_understands_stays() -> None:
+    odd = PLAN.replace("| `[ ]` |\n| 2 |", "| `[?]` |\n| 2 |")
+    assert " 1. shop-01  Cart         [ ]" in in_step(odd)
+
+
+def test_a_stage_that_is_done_gets_the_mark_of_it() -> None:
+    made = in_step(
+        PLAN.replace("[ ]    |     1", "soon   |     1").replace("**test** | [ ]", "**test** | [x]")
+    )
+    assert "| Phase 2: Shell   | [x]   |     1 |" in made
 
 
 # --- ticking a stage off
@@ -549,6 +588,16 @@ def test_setting_any_mark_sets_it_alone_and_adds_no_problem(
     assert line_ends(made) == line_ends(text)
     if task.mark:
         assert after.substance == plan.substance
+
+
+@given(plans())
+def test_any_plan_is_brought_in_step_with_its_rows(text: str) -> None:
+    made = in_step(text)
+    assert not codes(made)["status-drift"]
+    assert [task.status for task in plan_of(made).tasks] == [task.status for task in plan_of(text).tasks]
+    assert no_worse(text, made)
+    assert in_step(made) == made
+    assert plan_of(made).substance == plan_of(text).substance
 
 
 @given(plans(), TITLES, st.lists(TITLES, max_size=3))

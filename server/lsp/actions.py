@@ -1,0 +1,254 @@
+"""Code actions: what a person may do about a finding, as an edit or as a command where the store must act."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from lsprotocol import types as lsp
+
+from ...orchestration.display import plain
+from ...orchestration.evaluation import Evaluation
+from ...orchestration.findings import Edit, Finding
+from ...tools.mends import Ground, Mend, mends
+from .diagnostics import diagnostics_of
+from .lenses import DECIDE
+from .marks import AWAITED, GATE, Mark
+from .positions import Text
+from .scene import Scene
+
+REDO, REPAIR, COMMAND = "phasekeeper.redo", "phasekeeper.repair", "phasekeeper.command"
+MOST_LINES = 2000
+"""Of a change; a longer one is one edit instead of one a place, which nobody could tell apart anyway."""
+
+Reads = Callable[[str], "str | None"]
+
+
+class Offer(NamedTuple):
+    """A command that is offered for a finding: its title, its name and its one argument."""
+
+    title: str
+    command: str
+    argument: dict[str, str]
+
+
+def marks_in(scene: Scene, wanted: lsp.Range) -> tuple[Mark, ...]:
+    """The marks of the document whose places touch a range."""
+    text = scene.document.text
+    return tuple(mark for mark in scene.view.at(scene.path) if _touch(text.range(mark.finding.span), wanted))
+
+
+def _touch(one: lsp.Range, other: lsp.Range) -> bool:
+    """Whether two ranges meet; an action is asked for with the cursor anywhere in a finding's lines."""
+    return one.start.line <= other.end.line and other.start.line <= one.end.line
+
+
+class Writer(NamedTuple):
+    """What turns edits into an editor's: how it names files, holds texts, and what it can do to files."""
+
+    uri_of: Callable[[Path], str]
+    text_of: Callable[[str], Text | None]
+    version_of: Callable[[str], int | None]
+    creates: bool
+    deletes: bool
+
+
+def actions(scene: Scene, marks: Sequence[Mark], writer: Writer) -> list[lsp.CodeAction]:
+    """The actions for marks of a document: edits first, then commands."""
+    found: list[lsp.CodeAction | None] = []
+    for mark in marks:
+        said = _said(scene, mark, writer)
+        around = scene._replace(evaluation=scene.view.run(mark.run) or scene.evaluation)
+        found += [_edit(scene, mend, said, writer) for mend in _mends(around, mark, writer)]
+        found += [_command(offer, said) for offer in offers(mark.finding, around)]
+    return [action for action in found if action is not None]
+
+
+def _said(scene: Scene, mark: Mark, writer: Writer) -> list[lsp.Diagnostic]:
+    """The diagnostic of a mark, as it was published."""
+    empty = Text("")
+    return diagnostics_of(
+        [mark], scene.document.text, lambda path: (writer.uri_of(scene.view.root / path), empty)
+    )
+
+
+def _mends(scene: Scene, mark: Mark, writer: Writer) -> list[Mend]:
+    finding = mark.finding
+
+    def read(path: str) -> str | None:
+        text = writer.text_of(path)
+        return text.source if text else None
+
+    return mends(Ground(finding, scene.text, read, scene.evaluation, scene.workflow))
+
+
+# ---- edits ------------------------------------------------------------------------------------
+
+
+def _edit(scene: Scene, mend: Mend, said: list[lsp.Diagnostic], writer: Writer) -> lsp.CodeAction | None:
+    """A mend as an action; None where the editor could not carry out a part of it."""
+    if (mend.removes and not writer.deletes) or (
+        not writer.creates and any(e.digest is None for e in mend.edits)
+    ):
+        return None
+    changes: list[lsp.TextDocumentEdit | lsp.CreateFile | lsp.RenameFile | lsp.DeleteFile] = []
+    for edit in mend.edits:
+        changes += _changes(scene, edit, writer)
+    changes += [lsp.DeleteFile(writer.uri_of(scene.view.root / path)) for path in mend.removes]
+    return lsp.CodeAction(
+        title=plain(mend.title),
+        kind=lsp.CodeActionKind.QuickFix,
+        diagnostics=said,
+        is_preferred=mend.preferred or None,
+        edit=lsp.WorkspaceEdit(document_changes=changes),
+    )
+
+
+def _changes(scene: Scene, edit: Edit, writer: Writer) -> Iterator[lsp.TextDocumentEdit | lsp.CreateFile]:
+    uri = writer.uri_of(scene.view.root / edit.path)
+    old = scene.document.text if edit.path == scene.path else writer.text_of(edit.path)
+    if edit.digest is None:
+        yield lsp.CreateFile(uri, options=lsp.CreateFileOptions(ignore_if_exists=True))
+        old = None
+    which = lsp.OptionalVersionedTextDocumentIdentifier(uri, writer.version_of(edit.path))
+    yield lsp.TextDocumentEdit(
+        which, list(text_edits(old or Text("", scene.document.text.encoding), edit.text))
+    )
+
+
+def text_edits(old: Text, new: str) -> list[lsp.TextEdit]:
+    """The edits that make one text of another: one for each place that differs, so that cursors stay."""
+    before, after = _lines(old.source), _lines(new)
+    if max(len(before), len(after)) > MOST_LINES and len(before) != len(after):
+        return [_whole(old, new)]
+    found, at, offsets = [], 0, [0]
+    for line in before:
+        at += len(line)
+        offsets.append(at)
+    for kind, start, end, new_start, new_end in _opcodes(before, after):
+        if kind != "equal":
+            first, last = old.position_at(offsets[start]), old.position_at(offsets[end])
+            found.append(lsp.TextEdit(lsp.Range(first, last), "".join(after[new_start:new_end])))
+    return found
+
+
+def _opcodes(before: list[str], after: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    if len(before) == len(after):
+        pairs = enumerate(zip(before, after, strict=True))
+        return [("replace", n, n + 1, n, n + 1) for n, (one, other) in pairs if one != other]
+    return difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+
+
+def _lines(text: str) -> list[str]:
+    """The lines with their ends; a form feed ends none."""
+    return (
+        text.replace("\r\n", "\0")
+        .replace("\r", "\r\1")
+        .replace("\n", "\n\1")
+        .replace("\0", "\r\n\1")
+        .split("\1")
+    )
+
+
+def _whole(old: Text, new: str) -> lsp.TextEdit:
+    return lsp.TextEdit(lsp.Range(lsp.Position(0, 0), old.position_at(len(old.source))), new)
+
+
+# ---- commands ---------------------------------------------------------------------------------
+
+
+def _command(offer: Offer, said: list[lsp.Diagnostic]) -> lsp.CodeAction:
+    return lsp.CodeAction(
+        title=plain(offer.title),
+        kind=lsp.CodeActionKind.QuickFix,
+        diagnostics=said,
+        command=lsp.Command(plain(offer.title), offer.command, arguments=[offer.argument]),
+    )
+
+
+def offers(finding: Finding, scene: Scene) -> list[Offer]:
+    """The commands that are offered for a finding of a run."""
+    evaluation = scene.evaluation
+    offering = COMMANDS.get(finding.code)
+    return list(offering(finding, evaluation, scene)) if offering and evaluation else []
+
+
+def _redone(finding: Finding, evaluation: Evaluation, scene: Scene) -> Iterator[Offer]:
+    """The engine's own fixes: a phase is done again, or the run rolls back to one."""
+    can = scene.workflow is not None and "redo" in scene.workflow.effects
+    for fix in finding.fixes if can else ():
+        title = f"{fix.title[:1].upper()}{fix.title[1:]}"
+        yield Offer(title, REDO, {**_here(evaluation), "phase": fix.command[-1]})
+
+
+def _made_again(finding: Finding, evaluation: Evaluation, scene: Scene) -> Iterator[Offer]:
+    """What is out of date is made again by the phase that makes it, where the run has got that far."""
+    workflow = scene.workflow
+    if workflow is None or "redo" not in workflow.effects:
+        return
+    current = workflow.phases.get(evaluation.current_phase or "")
+    for phase in evaluation.phases:
+        makes = any(produced.path == finding.path for produced in phase.produces)
+        if makes and current and phase.order <= current.order:
+            yield Offer(f"Have {phase.id} done again", REDO, {**_here(evaluation), "phase": phase.id})
+
+
+def _asked(finding: Finding, evaluation: Evaluation, scene: Scene) -> Iterator[Offer]:
+    """The open questions of the run, each answered in a dialog."""
+    for question in evaluation.questions:
+        if finding.code == AWAITED and question.id not in finding.message:
+            continue
+        verb = "Answer" if question.kind == "escalation" else "Decide"
+        yield Offer(f"{verb}: {question.question}", DECIDE, {**_here(evaluation), "question": question.id})
+
+
+def _overridden(finding: Finding, evaluation: Evaluation, scene: Scene) -> Iterator[Offer]:
+    """A shut gate is passed by with a reason, which has to be typed: the command is shown."""
+    gate = next((g for g in evaluation.gates if finding.message.startswith(f"gate {g.id} is ")), None)
+    ahead = [
+        p.id
+        for p in evaluation.phases
+        if gate and p.order > _order(evaluation, gate.after) and p.state == "ahead"
+    ]
+    if gate and ahead:
+        argument = {**_here(evaluation), "what": "override", "phase": ahead[0]}
+        yield Offer(f"Override gate {gate.id}: show the command", COMMAND, argument)
+
+
+def _order(evaluation: Evaluation, phase: str) -> int:
+    return next((p.order for p in evaluation.phases if p.id == phase), 0)
+
+
+def _repaired(finding: Finding, evaluation: Evaluation, scene: Scene) -> Iterator[Offer]:
+    yield Offer("Repair the journal", REPAIR, _here(evaluation))
+
+
+def _bad_lines(finding: Finding, evaluation: Evaluation, scene: Scene) -> Iterator[Offer]:
+    """Taking lines out of a journal is no matter of a click."""
+    argument = {**_here(evaluation), "what": "drop-bad-lines"}
+    yield Offer("Take such lines out: show the command", COMMAND, argument)
+
+
+def _here(evaluation: Evaluation) -> dict[str, str]:
+    return {"root": evaluation.root, "run": evaluation.run}
+
+
+Offering = Callable[[Finding, Evaluation, Scene], Iterator[Offer]]
+COMMANDS: dict[str, Offering] = {
+    "approval-missing": _asked,
+    "approval-stale": _asked,
+    "artifact-stale": _made_again,
+    "decision-unverified": _asked,
+    "definition-changed": _asked,
+    "inconsistent-state": _redone,
+    "iteration-limit": _asked,
+    "journal-forked": _repaired,
+    "journal-invalid": _bad_lines,
+    "journal-torn": _repaired,
+    "session-inconsistent": _asked,
+    "validation-loop": _asked,
+    AWAITED: _asked,
+    GATE: _overridden,
+}

@@ -1,0 +1,140 @@
+"""Commands of code actions and lenses: what writes, and a person's decisions in a dialog of the editor.
+
+What a person reads in a dialog comes from the evaluation, never from a command's argument. Where a reason
+has to be typed, which the protocol has no dialog for, the command line to run is shown instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+
+from ...orchestration.display import plain
+from ...orchestration.effects import Act, Refused
+from ...orchestration.evaluation import Evaluation, QuestionState
+from ..roots import UsageError
+from ..store_folder import StoreError
+from ..store_repair import repair
+from ..views import next_words, status_word
+from .actions import COMMAND, REDO, REPAIR
+from .custom import named
+from .lenses import DECIDE, SHOW
+from .protocol import Refusal
+from .view import View
+from .writing import act_on, known_run, require_trust
+
+if TYPE_CHECKING:
+    from .connection import Connection
+
+LATER = "Not now"
+_REFUSALS = (Refused, StoreError, UsageError, Refusal)
+
+Run = Callable[["Connection", View, Evaluation, "dict[str, Any]"], Awaitable[str]]
+
+
+def commands(connection: Connection) -> dict[str, Callable[..., Awaitable[Any]]]:
+    """The functions that carry out commands, by their names. Each tells the person what it came to."""
+    return {name: _told(connection, run) for name, run in _COMMANDS.items()}
+
+
+def _told(connection: Connection, run: Run) -> Callable[..., Awaitable[Any]]:
+    async def telling(*arguments: Any) -> None:
+        params = arguments[0] if arguments and isinstance(arguments[0], dict) else {}
+        try:
+            view, evaluation = named(connection, params)
+            if evaluation is None:
+                raise Refusal(f"{params.get('run')!r} is no run of {view.root}")
+            said = await run(connection, view, evaluation, params)
+        except _REFUSALS as error:
+            said = error.message if isinstance(error, JsonRpcException) else str(error)
+            connection.tell(f"not done: {said}", lsp.MessageType.Warning)
+            return
+        if said:
+            connection.tell(said)
+
+    telling.__name__ = run.__name__
+    return telling
+
+
+async def _show(connection: Connection, view: View, e: Evaluation, params: dict[str, Any]) -> str:
+    """The next step with its reason."""
+    tasks = f"; tasks: {', '.join(e.suggestion.tasks[:8])}" if e.suggestion.tasks else ""
+    return f"{e.run}: {status_word(e.status)}; next: {next_words(e.suggestion)}: {e.suggestion.reason}{tasks}"
+
+
+async def _command(connection: Connection, view: View, e: Evaluation, params: dict[str, Any]) -> str:
+    """A command line for what a person does on a terminal."""
+    phase = next((p.id for p in e.phases if p.id == params.get("phase")), "PHASE")
+    lines = {
+        "override": ["override", e.run, "--to", phase, "--reason", "..."],
+        "drop-bad-lines": ["repair", e.run, "--drop-bad-lines"],
+    }
+    words = lines.get(str(params.get("what")))
+    if words is None:
+        raise Refusal("there is no command to show")
+    return f"run on a terminal: {_line(e, *words)}"
+
+
+def _line(e: Evaluation, *words: str) -> str:
+    return shlex.join(["phasekeeper", *words, "--root", e.root])
+
+
+async def _redo(connection: Connection, view: View, e: Evaluation, params: dict[str, Any]) -> str:
+    require_trust(connection)
+    phase = str(params.get("phase", ""))
+    after = await act_on(connection, view, e.run, Act(kind="redo", step=phase, why="asked for in the editor"))
+    return f"to be done again: {phase}; next: {next_words(after.suggestion)}"
+
+
+async def _repair(connection: Connection, view: View, e: Evaluation, params: dict[str, Any]) -> str:
+    require_trust(connection)
+    mended = await asyncio.to_thread(repair, view.root, e.run)
+    await connection.engine.touch(view.root, [Path(view.root, e.run, ".phasekeeper")])
+    return "; ".join(f"{each.path}: {each.did}" for each in mended) or "nothing is to be repaired"
+
+
+async def _decide(connection: Connection, view: View, e: Evaluation, params: dict[str, Any]) -> str:
+    """Have the person choose an option of an open question, and record it signed."""
+    require_trust(connection)
+    asked = known_run(view, e.run)
+    question = next((q for q in asked.questions if q.id == params.get("question")), None)
+    if question is None:
+        raise Refused(f"the question {params.get('question')!r} is not open any more")
+    if not question.options:
+        return (
+            f"run on a terminal: {_line(asked, 'answer', asked.run, question.id, '...', '--reason', '...')}"
+        )
+    chosen = await _chosen(connection, asked, question)
+    if chosen is None:
+        return "nothing was decided"
+    option = next(option for option in question.options if option.id == chosen)
+    why = f"chosen in the editor: {option.text}"
+    act = Act(kind="answer", question=question.id, option=chosen, why=why)
+    after = await act_on(connection, view, asked.run, act, revision=asked.revision, signed=True)
+    return f"answered: {question.id} {chosen}; next: {next_words(after.suggestion)}"
+
+
+async def _chosen(connection: Connection, e: Evaluation, question: QuestionState) -> str | None:
+    """The option that the person picked in a dialog; None where it was closed."""
+    titles = {f"{plain(option.id, 60)}: {plain(option.text, 120)}": option.id for option in question.options}
+    items = [lsp.MessageActionItem(title) for title in (*titles, LATER)]
+    said = f"{plain(e.run)}: {plain(question.question, 400)}"
+    request = lsp.ShowMessageRequestParams(lsp.MessageType.Warning, said, items)
+    # Shielded: an answer to a request that was cancelled is an error inside pygls.
+    picked = await asyncio.shield(connection.server.window_show_message_request_async(request))
+    return titles.get(picked.title) if picked else None
+
+
+_COMMANDS: dict[str, Run] = {
+    SHOW: _show,
+    DECIDE: _decide,
+    REDO: _redo,
+    REPAIR: _repair,
+    COMMAND: _command,
+}

@@ -1,0 +1,190 @@
+"""What writes for an editor: reports, claims, new runs, phases done again, and a person's decisions.
+
+Nothing is written for a connection that is not trusted. The reason of every refusal is the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...orchestration.effects import Act, Refused
+from ...orchestration.evaluation import Evaluation
+from ...orchestration.schedule import resolve
+from .. import store_claims
+from ..acting import Done
+from ..confirm import actor
+from ..library import UnknownWorkflow
+from ..roots import UsageError
+from ..store_folder import StoreError
+from .custom import Answer, named
+from .protocol import Refusal
+from .summaries import summary
+from .view import View
+
+if TYPE_CHECKING:
+    from .connection import Connection
+
+CHANNEL = "editor"
+CLAIM_S = 8 * 3600
+"""How long a task claimed in an editor is kept: a working day."""
+_REFUSALS = (Refused, StoreError, UsageError, UnknownWorkflow, ValueError)
+
+
+def requests(connection: Connection) -> dict[str, Answer]:
+    """The functions that answer requests that write, by their names."""
+    answers = {
+        "report": _report,
+        "claim": _claim,
+        "release": _release,
+        "start": _start,
+        "redo": _redo,
+        "decide": _decide,
+    }
+    return {f"phasekeeper/{name}": _written(connection, answer) for name, answer in answers.items()}
+
+
+Write = Callable[["Connection", View, "dict[str, Any]"], Awaitable["tuple[str, Evaluation]"]]
+
+
+def _written(connection: Connection, write: Write) -> Answer:
+    """The answer to a request that writes: what was recorded, and how the run stands."""
+
+    async def written(params: Any) -> Any:
+        require_trust(connection)
+        view, _ = named(connection, params)
+        try:
+            recorded, evaluation = await write(connection, view, params)
+        except _REFUSALS as error:
+            raise Refusal(str(error)) from None
+        return {"recorded": recorded, "evaluation": summary(evaluation)}
+
+    written.__name__ = write.__name__
+    return written
+
+
+def require_trust(connection: Connection) -> None:
+    """Raises Refusal unless the editor said that the person trusts what is open in it."""
+    if not connection.trusted:
+        said = "this editor's connection only reads: nothing is written before the workspace is trusted"
+        raise Refusal(f"{said} (initializationOptions.trusted); the command line writes")
+
+
+def _word(params: dict[str, Any], name: str, needed: bool = False) -> str:
+    value = params.get(name)
+    if value is None and not needed:
+        return ""
+    if not isinstance(value, str) or (needed and not value.strip()):
+        raise UsageError(f"{name!r} is missing" if value is None else f"{name!r} has to be a text")
+    return value
+
+
+def _words(params: dict[str, Any], name: str) -> tuple[str, ...]:
+    value = params.get(name) or []
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise UsageError(f"{name!r} has to be a list of texts")
+    return tuple(value)
+
+
+def known_run(view: View, run: str) -> Evaluation:
+    """A run as it is on disk. Raises UsageError when there is none."""
+    evaluation = view.board.runs.get(run)
+    if evaluation is None:
+        raise UsageError(f"{run} is no run of {view.root}")
+    return evaluation
+
+
+async def _report(connection: Connection, view: View, params: dict[str, Any]) -> tuple[str, Evaluation]:
+    data = params.get("data") or {}
+    if not isinstance(data, dict):
+        raise UsageError("'data' has to be an object")
+    step, outcome = _word(params, "step", True), _word(params, "outcome", True)
+    act = Act(
+        kind="report", step=step, outcome=outcome, stage=_word(params, "stage"),
+        tasks=_words(params, "tasks") or _words(params, "failed"), next=_word(params, "next"),
+        message=_word(params, "summary"), data=data, manual_criteria=_words(params, "manual"),
+    )  # fmt: skip
+    return f"{step} {outcome}", await act_on(connection, view, _word(params, "run", True), act)
+
+
+async def _redo(connection: Connection, view: View, params: dict[str, Any]) -> tuple[str, Evaluation]:
+    phase = _word(params, "phase", True)
+    act = Act(kind="redo", step=phase, why=_word(params, "reason"))
+    return f"to be done again: {phase}", await act_on(connection, view, _word(params, "run", True), act)
+
+
+async def act_on(
+    connection: Connection,
+    view: View,
+    run: str,
+    act: Act,
+    *,
+    revision: str | None = None,
+    signed: bool = False,
+) -> Evaluation:
+    """Carry out an act in the name of the person at the editor."""
+    who = await asyncio.to_thread(actor, view.root)
+    wanted = act._replace(actor=who, channel=CHANNEL)
+    done: Done = await connection.engine.act(view.root, run, wanted, signed=signed, revision=revision)
+    return done.evaluation
+
+
+async def _start(connection: Connection, view: View, params: dict[str, Any]) -> tuple[str, Evaluation]:
+    who = await asyncio.to_thread(actor, view.root)
+    run, done = await connection.engine.start(
+        view.root, _word(params, "workflow", True), _word(params, "name", True), _word(params, "title"), who
+    )
+    return f"started {run}", done.evaluation
+
+
+async def _claim(connection: Connection, view: View, params: dict[str, Any]) -> tuple[str, Evaluation]:
+    run, task, who = _claimed(view, params)
+    evaluation = known_run(view, run)
+    if task not in evaluation.suggestion.tasks and all(claim.task != task for claim in evaluation.claims):
+        ready = ", ".join(evaluation.suggestion.tasks) or "none"
+        raise Refused(f"{task} cannot start now; ready are {ready}")
+    made = await asyncio.to_thread(store_claims.claim, view.root, run, task, who, CLAIM_S)
+    return f"{task} is claimed by {who} until {made.until}", await _looked(connection, view, run)
+
+
+async def _release(connection: Connection, view: View, params: dict[str, Any]) -> tuple[str, Evaluation]:
+    run, task, who = _claimed(view, params)
+    ended = await asyncio.to_thread(store_claims.release, view.root, run, task, who)
+    said = f"{task} is released" if ended else f"{task} was not claimed"
+    return said, await _looked(connection, view, run)
+
+
+def _claimed(view: View, params: dict[str, Any]) -> tuple[str, str, str]:
+    """(run, id of the task that is meant, who)."""
+    run, task, who = (_word(params, name, True) for name in ("run", "task", "who"))
+    board = known_run(view, run).plan
+    found = resolve(board.plan, task) if board else None
+    if found is None:
+        raise UsageError(f"{task!r} is no task of {run}")
+    return run, found, who
+
+
+async def _looked(connection: Connection, view: View, run: str) -> Evaluation:
+    await connection.engine.touch(view.root, [Path(view.root, run, ".phasekeeper")])
+    return known_run(view, run)
+
+
+async def _decide(connection: Connection, view: View, params: dict[str, Any]) -> tuple[str, Evaluation]:
+    if not connection.decides:
+        raise Refused(
+            "a person decides in a dialog: through a code action, or with `phasekeeper answer` on a terminal"
+        )
+    run, kind, reason = (_word(params, name, True) for name in ("run", "kind", "reason"))
+    if kind not in ("answer", "override", "adopt"):
+        raise UsageError(f"{kind!r} is no decision: answer, override or adopt")
+    if kind == "override":
+        act, said = Act(kind="override", step=_word(params, "to", True), why=reason), "overridden"
+    else:
+        question = _word(params, "question", True) if kind == "answer" else "adoption"
+        option = _word(params, "option", True) if kind == "answer" else "adopt"
+        act = Act(kind="answer", question=question, option=option, why=reason)
+        said = f"answered: {question} {option}"
+    shown = _word(params, "revision", True)
+    return said, await act_on(connection, view, run, act, revision=shown, signed=True)
