@@ -67,7 +67,7 @@ def named(connection: Connection, params: Any) -> tuple[View, Evaluation | None]
 def _history(root: Path, run: str | None, limit: int) -> dict[str, Any]:
     """The newest records of a run's journal with the lifecycle events they are."""
     workspace = Workspace(root)
-    match = next((match for match in workspace.matches if match.run == run), None)
+    match = workspace.match(run) if run is not None else None
     if match is None:
         raise UsageError(f"{run} is no run of {root}")
     chosen = Chosen(workspace, match, "", match.run)

@@ -1,0 +1,291 @@
+"""Every code of a finding: whether an edit mends it, and that the edit, made, clears it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from phasekeeper.orchestration.evaluation import Evaluation
+from phasekeeper.orchestration.findings import CODES, Finding
+from phasekeeper.orchestration.spelling import did_you_mean, meant
+from phasekeeper.server.files import DiskFiles
+from phasekeeper.server.lsp import actions, marks
+from phasekeeper.server.lsp.definitions import lint
+from phasekeeper.server.workspace import Workspace
+from phasekeeper.tools.mends import NOT_MENDED, Ground, Mend, mends, table
+
+from ..roots import TASKS, loop, put, task
+
+PLANS = ".orchestrator/tasks"
+HEAD = "| Order | Task ID | File | Description | Type | Status |\n|---|---|---|---|---|---|\n"
+
+
+def plan(root: Path, *rows: str, above: str = "", below: str = "", first: str = "[x]") -> Path:
+    """An adopted plan of one phase, whose task files stand beside it."""
+    folder = root / PLANS / "shop"
+    usual = (
+        f"1 | shop-01 | `01-cart.md` | The cart | impl | {first}",
+        "2 | shop-02 | `02-tests.md` | Tests | test | [ ]",
+    )
+    text = "".join(f"| {row} |\n" for row in (*usual, *rows))
+    put(
+        folder / "MASTER_PLAN.md",
+        f"# Shop - Master Plan\n\n{above}\n## Phase 1: Core\n\n{HEAD}{text}\n{below}",
+    )
+    for name, number in (("01-cart.md", "01"), ("02-tests.md", "02")):
+        put(folder / name, f"# {number}. Work\n\n## Meta\n\n- **ID**: shop-{number}\n- **Depends On**: []\n")
+    put(root / ".phasekeeper/config.yaml", "parameters:\n  master-plan:\n    adoption: auto\n")
+    return folder
+
+
+# ---- the scenarios: what makes a finding of a code, and (its fields but for the code are looked up) ---
+
+
+def _drift(root: Path) -> None:
+    said = "**Progress**: 2/2 tasks complete (100%)\n\n## Quick Reference\n\n"
+    plan(root, below=f"{said}```\n 1. shop-01  Cart  [ ]\n```\n")
+
+
+def _mark(root: Path) -> None:
+    plan(root, first="[?]")
+
+
+def _duplicate(root: Path) -> None:
+    plan(root, "3 | shop-01 | `03-more.md` | More | impl | [ ]")
+    put(root / PLANS / "shop/03-more.md", "# 03. More\n\n## Meta\n\n- **ID**: shop-03\n")
+
+
+def _missing(root: Path) -> None:
+    plan(root, "3 | shop-03 | `03-pay.md` | Paying | impl | [ ]")
+
+
+def _unreadable_task(root: Path) -> None:
+    put(plan(root) / "01-cart.md", "# 01. The cart\n\nSome words.\n")
+
+
+def _untested(root: Path) -> None:
+    folder = plan(root)
+    text = (folder / "MASTER_PLAN.md").read_text()
+    put(
+        folder / "MASTER_PLAN.md",
+        text.replace("| Tests | test |", "| The till | impl |").replace("02-tests", "02-till"),
+    )
+    (folder / "02-tests.md").rename(folder / "02-till.md")
+
+
+def _dangling(root: Path) -> None:
+    put(
+        plan(root) / "02-tests.md",
+        "# 02. Tests\n\n## Meta\n\n- **ID**: shop-02\n- **Depends On**: [shop-1]\n",
+    )
+
+
+def _circle(root: Path) -> None:
+    folder = plan(root)
+    put(folder / "01-cart.md", "# 01. Cart\n\n## Meta\n\n- **ID**: shop-01\n- **Depends On**: [shop-02]\n")
+    put(folder / "02-tests.md", "# 02. Tests\n\n## Meta\n\n- **ID**: shop-02\n- **Depends On**: [shop-01]\n")
+
+
+def _unclear(root: Path) -> None:
+    put(
+        plan(root) / "reports/01-4b.md",
+        "## Phase Quality Gate\n\n**Phase**: 1\n**Overall Status**: PROBABLY\n",
+    )
+
+
+def _invalid(root: Path) -> None:
+    put(task(root, "T1") / "review/plan-review.json", {"issues": []})
+
+
+def _dotted(root: Path) -> None:
+    state = {"status": "running", "target_skill": {"name": "x"}, "diagnosis": {}, "completed_actions": []}
+    state["diagnosis.memory"] = {"status": "completed"}
+    put(root / ".workflow/.scratchpad/skill-tuning-x/state.json", state)
+
+
+def _twice(root: Path) -> None:
+    put(task(root, "T1") / "review/plan-review.json", '{\n  "ok": false,\n  "note": 1,\n  "ok": true\n}\n')
+
+
+def _copies(root: Path) -> None:
+    folder = task(root, "T1")
+    put(folder / "planning/plan-review.json", {"ok": False})
+
+
+def _phase_unknown(root: Path) -> None:
+    put(task(root, "T1") / "state.json", '{\n  "phase": "plan_reviw"\n}\n')
+
+
+def _inconsistent(root: Path) -> None:
+    put(root / ".phasekeeper/workflows/article.yaml", ARTICLE)
+    put(root / "articles/tides/article.json", {"phase": "review"})
+
+
+def _parameter(root: Path) -> None:
+    task(root, "T1")
+    loop(root)
+    put(root / ".phasekeeper/config.yaml", "parameters:\n  phase-loop:\n    max_iteration: 9\n")
+
+
+def _bounds(root: Path) -> None:
+    loop(root)
+    put(root / ".phasekeeper/config.yaml", "parameters:\n  phase-loop:\n    max_iterations: 0\n")
+
+
+def _ambiguous(root: Path) -> None:
+    for name in ("one", "two"):
+        put(
+            root / f".phasekeeper/workflows/{name}.yaml",
+            ARTICLE.replace("workflow: article", f"workflow: {name}"),
+        )
+    put(root / "articles/tides/article.json", {"phase": "draft"})
+
+
+def _definition(root: Path) -> None:
+    put(root / ".phasekeeper/workflows/article.yaml", ARTICLE.replace("to: review", "to: reviw"))
+
+
+ARTICLE = """\
+workflow: article
+runs: {at: [articles/*], marker: {file: article.json, has: [phase]}}
+state: {file: article.json}
+phase: state.phase
+artifacts:
+  text: {paths: [text.md], kind: markdown}
+phases:
+  draft:
+    produces: [text]
+    rules:
+      - {when: valid.text, to: review, because: written}
+  review:
+    rules:
+      - {when: state.ok == true, to: published, because: accepted}
+  published: {terminal: complete}
+"""
+SCENES: dict[str, Callable[[Path], None]] = {
+    "artifact-invalid": _invalid,
+    "artifact-missing": _missing,
+    "dangling-dependency": _dangling,
+    "dotted-key": _dotted,
+    "duplicate-key": _twice,
+    "duplicate-location": _copies,
+    "duplicate-task": _duplicate,
+    "inconsistent-state": _inconsistent,
+    "marker-unknown": _mark,
+    "parameter-invalid": _parameter,
+    "parameter-out-of-bounds": _bounds,
+    "plan-cycle": _circle,
+    "report-unclear": _unclear,
+    "status-drift": _drift,
+    "task-unreadable": _unreadable_task,
+    "test-task-missing": _untested,
+    "unknown-phase": _phase_unknown,
+    "workflow-ambiguous": _ambiguous,
+    "workflow-invalid": _definition,
+}
+
+
+def looked(root: Path) -> tuple[list[Finding], list[Evaluation]]:
+    """All findings of a root, and its runs."""
+    workspace = Workspace(root)
+    own = list(workspace.findings)
+    for path in sorted((root / ".phasekeeper/workflows").glob("*.yaml")):
+        own += lint(path.read_text(), path.relative_to(root).as_posix(), workspace.library)
+    try:
+        runs = [workspace.evaluate(match) for match in workspace.matches]
+    except Exception:
+        # A broken definition hides the runs; its own findings are told all the same.
+        runs = []
+    return [*own, *(f for e in runs for f in e.findings)], runs
+
+
+def ground(root: Path, finding: Finding) -> Ground:
+    files = DiskFiles(root)
+    workspace = Workspace(root)
+    _, runs = looked(root)
+    owner = next((e for e in runs if finding in e.findings), None)
+    match = next((m for m in workspace.matches if owner and m.run == owner.run), None) if owner else None
+    text = files.read(finding.path).text or ""
+    return Ground(finding, text, lambda path: files.read(path).text, owner, match.workflow if match else None)
+
+
+def made(root: Path, mend: Mend) -> None:
+    for edit in mend.edits:
+        path = put(root / edit.path, edit.text)
+        # Within the two seconds of one moment nothing is older than anything.
+        os.utime(path)
+    for path in mend.removes:
+        (root / path).unlink()
+
+
+def found(root: Path, code: str) -> list[Finding]:
+    return [finding for finding in looked(root)[0] if finding.code == code]
+
+
+def test_every_code_is_mended_by_an_edit_or_a_command_or_there_is_a_reason_why_not() -> None:
+    mended, commanded, left = set(table()), set(actions.COMMANDS), set(NOT_MENDED)
+    assert mended | commanded | left == set(CODES) | set(marks.CODES)
+    assert not (mended | commanded) & left
+    assert set(SCENES) == mended
+
+
+@pytest.mark.parametrize("code", sorted(SCENES))
+def test_the_first_mend_that_is_offered_clears_the_finding(root: Path, code: str) -> None:
+    SCENES[code](root)
+    before = found(root, code)
+    assert before, f"nothing says {code}: {[f.code for f in looked(root)[0]]}"
+    finding, offered = first_offered(root, before)
+    made(root, offered[0])
+    left = [(f.path, f.message) for f in found(root, code)]
+    assert (finding.path, finding.message) not in left
+    assert len(left) < len(before)
+
+
+def first_offered(root: Path, findings: list[Finding]) -> tuple[Finding, list[Mend]]:
+    """The first finding that can be mended; of broken definitions not all can."""
+    pairs = ((finding, mends(ground(root, finding))) for finding in findings)
+    return next((finding, offered) for finding, offered in pairs if offered)
+
+
+@pytest.mark.parametrize("code", sorted(SCENES))
+def test_each_way_that_is_offered_clears_the_finding(tmp_path: Path, code: str) -> None:
+    way = 0
+    while True:
+        root = tmp_path / str(way)
+        (root / ".git").mkdir(parents=True)
+        SCENES[code](root)
+        before, offered = first_offered(root, found(root, code))
+        if way >= len(offered):
+            break
+        made(root, offered[way])
+        assert (before.path, before.message) not in [(f.path, f.message) for f in found(root, code)], offered[
+            way
+        ]
+        way += 1
+    assert way
+
+
+def test_a_value_that_is_added_opens_no_gate(root: Path) -> None:
+    _invalid(root)
+    [finding] = found(root, "artifact-invalid")
+    first = mends(ground(root, finding))[0]
+    assert json.loads(first.edits[0].text)["ok"] is False
+
+
+def test_an_artifact_that_a_gate_asks_for_is_never_made(root: Path) -> None:
+    put(root / TASKS / "T1/state.json", {"phase": "codegen"})
+    missing = [f for f in looked(root)[0] if f.code in ("artifact-missing", "inconsistent-state")]
+    assert missing
+    edits = [edit for f in missing for mend in mends(ground(root, f)) for edit in mend.edits]
+    assert all(edit.digest is not None for edit in edits)
+
+
+@pytest.mark.parametrize(
+    ("word", "known"), [("reviw", ["review", "draft"]), ("re'iw", ["re'view", "re'viw"]), ("zzz", ["a"])]
+)
+def test_the_words_that_were_meant_are_read_back_from_the_message(word: str, known: list[str]) -> None:
+    said = f"unknown phase {word!r}{did_you_mean(word, known)}"
+    assert sorted(meant(said)) == sorted(n for n in known if f"mean {n!r}" in said or f"or {n!r}" in said)
