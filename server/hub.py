@@ -76,7 +76,7 @@ class Hub:
         self.about: dict[str, Any] = {}
         self._loop = loop
         self._background = background
-        self._idle_s = idle_s
+        self.idle_s = idle_s
         self._leaving = False
         self._served = 0
         self._quiet_since = loop.time()
@@ -278,12 +278,12 @@ class Hub:
     async def _look_after(self, address: Address, lock: int) -> None:
         """End when nobody comes any more, or when nobody can: somebody cleared the folder."""
         while True:
-            await asyncio.sleep(min(_LOOK_S, self._idle_s))
+            await asyncio.sleep(min(_LOOK_S, self.idle_s))
             if not (Path(address.place).exists() and _same(address.lock, lock)):
                 _log.warning("%s is gone: this server ends with its last client", address.place)
                 self._leaving = True
             quiet = self._loop.time() - self._quiet_since
-            idle = self._background and quiet >= self._idle_s
+            idle = self._background and quiet >= self.idle_s
             if not self.clients and (idle or self._leaving):
                 return
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import signal
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from ..orchestration.display import plain
-from .terminal import Line, Part, bare, console, is_terminal, styled
+from .terminal import Line, Part, bare, console, is_terminal, styled, wrapped
 from .version import VERSION
 from .viewing import Row
 from .views import STATUS_STYLE, name, status_word
@@ -22,9 +22,11 @@ from .views import STATUS_STYLE, name, status_word
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
+    from rich.text import Text
 
 _NEWEST = 200
 _NEWEST_SHOWN = 5
+_LINES = 2
 USAGE = 2
 # Runs where something is to be done stand above those that are over.
 _ORDER = ("waiting_human", "invalid", "blocked", "failed", "active", "waiting", "exited", "complete")
@@ -80,7 +82,7 @@ class Screen:
         for new in rows:
             old = self._rows.get((root, new.run))
             self._rows[root, new.run] = new
-            if not first or old is None:
+            if old is None or old._replace(revision=new.revision) != new:
                 self._changed(old, new)
         wrong = tuple(message["wrong"])
         if wrong != self._wrong.get(root, ()):
@@ -112,15 +114,16 @@ def _row(data: Mapping[str, Any]) -> Row:
 
 
 def screen_for(stream: IO[str], roots: Sequence[str]) -> Screen:
-    """A drawn screen on a terminal, lines in a pipe."""
-    return Drawn(stream, roots) if is_terminal(stream) else Lines(stream, roots)
+    """A drawn screen on a terminal, lines in a pipe and on a terminal that cannot be drawn on."""
+    drawn = is_terminal(stream) and not console(stream).is_dumb_terminal
+    return Drawn(stream, roots) if drawn else Lines(stream, roots)
 
 
 class Lines(Screen):
     """One plain line for each run at first, then for each change."""
 
     def _changed(self, old: Row | None, new: Row | None) -> None:
-        for line in told(self._named(new or old), old, new) if (new or old) else ():  # type: ignore[arg-type]
+        for line in told(self._named, old, new):
             self._print(line)
 
     def _say(self, text: str, *, passing: bool = False) -> None:
@@ -132,11 +135,12 @@ class Lines(Screen):
         self._stream.flush()
 
 
-def told(named: str, old: Row | None, new: Row | None) -> Iterator[Line]:
+def told(name_of: Callable[[Row], str], old: Row | None, new: Row | None) -> Iterator[Line]:
     """What a change of one run is in a line: where it stands, what came of it, what is next."""
     if new is None:
-        yield [Part(named, "run"), Part(" is gone")]
+        yield from [[Part(name_of(old), "run"), Part(" is gone")]] if old else []
         return
+    named = name_of(new)
     moved = [] if old is None or old.phase == new.phase else [Part(f"{name(old.phase or 'unknown')} → ")]
     yield [
         Part(named, "run"),
@@ -204,7 +208,7 @@ class Drawn(Screen):
     def _changed(self, old: Row | None, new: Row | None) -> None:
         row = new or old
         if row is not None and row.root in self._seen:
-            self._add(*told(self._named(row), old, new))
+            self._add(*told(self._named, old, new))
 
     def _say(self, text: str, *, passing: bool = False) -> None:
         if passing:
@@ -225,9 +229,10 @@ class Drawn(Screen):
         from rich.text import Text
 
         width, height = self._console.size
-        lines = [*self._head(), *self._body(width, max(height - 4 - self._foot_height(), 3)), *self._foot()]
-        shown = [_cut(styled(line), width) for line in lines[:height]]
-        return Text("\n").join(shown)
+        head = [_cut(line, width) for line in self._head()]
+        foot = [_cut(line, width) for line in self._foot()]
+        body = list(self._body(width, max(height - len(head) - len(foot), 3)))
+        return Text("\n").join([*head, *body, *foot][:height])
 
     def _head(self) -> Iterator[Line]:
         where = ", ".join(plain(root, 200) for root in self._roots[:3])
@@ -245,16 +250,18 @@ class Drawn(Screen):
         for status in _ORDER:
             if counts[status]:
                 yield Part(", ")
-                yield Part(f"{counts[status]} {status_word(status)}", STATUS_STYLE[status])
+                words = status_word(status)
+                plural = words.replace("waits", "wait") if counts[status] > 1 else words
+                yield Part(f"{counts[status]} {plural}", STATUS_STYLE[status])
 
-    def _body(self, width: int, height: int) -> Iterator[Line]:
+    def _body(self, width: int, height: int) -> Iterator[Text]:
         """The runs, those that need somebody first, as far as there is room."""
         rows = sorted(self._rows.values(), key=lambda row: (_ORDER.index(row.status), row.root, row.run))
         left = height
         for place, row in enumerate(rows):
-            lines = list(self._paragraph(row))
+            lines = [text for line in self._paragraph(row) for text in self._broken(line, width)]
             if len(lines) > left - (place + 1 < len(rows)):
-                yield [Part(f"and {len(rows) - place} more: `phasekeeper status`", "dim")]
+                yield _cut([Part(f"and {len(rows) - place} more: `phasekeeper status`", "dim")], width)
                 return
             left -= len(lines)
             yield from lines
@@ -273,21 +280,28 @@ class Drawn(Screen):
         for one, text in row.asked[:3]:
             yield [Part("  asks "), Part(plain(one, 80), "wait"), _colon(text)]
 
-    def _foot_height(self) -> int:
-        return 2 + len(self._newest_shown())
-
-    def _newest_shown(self) -> Sequence[tuple[str, Line]]:
-        return list(self._newest)[-_NEWEST_SHOWN:]
+    def _broken(self, line: Line, width: int) -> Iterator[Text]:
+        """The line on as many of the screen as one line may take; what does not fit is cut."""
+        texts = wrapped(line, self._console)
+        yield from texts[: _LINES - 1]
+        if len(texts) >= _LINES:
+            last = texts[_LINES - 1]
+            last.append("…" if len(texts) > _LINES else "")
+            last.truncate(width, overflow="ellipsis")
+            yield last
 
     def _foot(self) -> Iterator[Line]:
         yield []
-        for at, line in self._newest_shown():
+        for at, line in list(self._newest)[-_NEWEST_SHOWN:]:
             yield [Part(f"{at} ", "dim"), *line]
+        if any(row.asked for row in self._rows.values()):
+            yield [Part("`phasekeeper questions` has the options, `phasekeeper answer` answers", "dim")]
         ends = "ends the server" if self._own else "ends this view, the server goes on"
         yield [Part(f"Ctrl-C {ends}", "dim")]
 
 
-def _cut(text: Any, width: int) -> Any:
+def _cut(line: Line, width: int) -> Text:
     """One line of the screen."""
+    text = styled(line)
     text.truncate(max(width, 1), overflow="ellipsis")
     return text

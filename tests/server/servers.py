@@ -43,7 +43,7 @@ class Home:
     def address(self) -> Address:
         return Address(str(self.path / "run/phasekeeper"), self.env.get(places.FORM) == "tcp")
 
-    def start(self, *words: str, cwd: Path | None = None, **env: str) -> Any:
+    def start(self, *words: str, cwd: Any = None, **env: str) -> Any:
         """A command of ours with pipes."""
         command = [sys.executable, "-I", "-m", "phasekeeper", *words]
         return self.popen(command, cwd or self.path, {**self.env, **env})

@@ -117,6 +117,7 @@ def test_a_client_that_ends_before_there_is_a_server_ends_its_connector(home, wo
     home.env["PHASEKEEPER_WAIT_S"] = "600"
     os.makedirs(home.address.folder, mode=0o700)  # noqa: PTH103
     held = connect.places.try_lock(home.address.start_lock)
+    assert held is not None
     process = home.start("lsp", cwd=work)
     process.stdin.close()
     assert process.wait(BOUND_S) == 0
@@ -142,6 +143,7 @@ def test_a_server_that_cannot_listen_leaves_its_connection_to_itself(home, work)
 def test_a_server_that_is_not_there_in_time_is_not_waited_for(home, work):
     os.makedirs(home.address.folder, mode=0o700)  # noqa: PTH103
     held = connect.places.try_lock(home.address.start_lock)
+    assert held is not None
     process = opened(home, work, PHASEKEEPER_WAIT_S="0.1")
     connect.places.unlock(held)
     assert ended(process) == 0
