@@ -1,45 +1,20 @@
-"""The functions that expressions may call, declared for CEL.
+"""The functions that expressions may call. Whatever raises in one becomes an error value.
 
-They see one evaluation through `EVALUATION`, which `guards.Context` sets around every call: CEL gives
-its functions no other way to know who asks. Whatever raises in a function becomes an error value.
+Those that look at a run take the evaluation that asks first; methods of lists take the list.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Protocol
-
-from cel_expr_python import cel
-from cel_expr_python.ext import ext_optional, ext_strings
+from typing import Any, NamedTuple, Protocol
 
 from .circles import circles
-from .expressions import ELEMENTS, HANDLE, SIZE, internal
 from .indexes import Index, Tasks, dig, matcher
 
 # The most items that an expression may see at once: CEL's filter and map are quadratic in their result.
 MOST_ITEMS = 500
-
-_ITEMS = cel.Type.List(cel.Type.DYN)
-_FIELDS = cel.Type.Map(cel.Type.STRING, cel.Type.DYN)
-# A handle stands for a set of tasks on CEL's side. A map has no operators that could mix two of them up.
-_HANDLE = cel.Type.Map(cel.Type.STRING, cel.Type.INT)
-HANDLE_TYPE = _HANDLE.name()
-TYPES = {
-    "bool": cel.Type.BOOL,
-    "int": cel.Type.INT,
-    "double": cel.Type.DOUBLE,
-    "string": cel.Type.STRING,
-    "timestamp": cel.Type.TIMESTAMP,
-    "list": _ITEMS,
-    "strings": cel.Type.List(cel.Type.STRING),
-    "map": _FIELDS,
-    "any": cel.Type.DYN,
-}
-# The types that a fact can have; others are any.
-FACT_TYPES = ("bool", "int", "double", "string", "timestamp", "list", "map", "any")
 
 
 class Evaluation(Protocol):
@@ -57,9 +32,6 @@ class Evaluation(Protocol):
     def kept(self, name: str) -> object: ...
 
     def touch(self, records: list) -> list: ...
-
-
-EVALUATION: ContextVar[Evaluation] = ContextVar("phasekeeper_evaluation")
 
 
 def few(items: list, name: str) -> list:
@@ -143,53 +115,49 @@ def _circles(items: list, name: str, needs: str) -> list:
 # ---- records ----------------------------------------------------------------------------------
 
 
-def _picked(pattern: dict) -> list:
-    evaluation = EVALUATION.get()
-    return evaluation.touch(evaluation.records.pick(pattern))
+def _picked(run: Evaluation, pattern: dict) -> list:
+    return run.touch(run.records.pick(pattern))
 
 
-def _picked_since(mark: dict, pattern: dict) -> list:
-    evaluation = EVALUATION.get()
-    return evaluation.touch(evaluation.records.since(mark, pattern))
+def _picked_since(run: Evaluation, mark: dict, pattern: dict) -> list:
+    return run.touch(run.records.since(mark, pattern))
 
 
-def _records(pattern: dict) -> list:
-    return few(_picked(pattern), "records(..)")
+def _records(run: Evaluation, pattern: dict) -> list:
+    return few(_picked(run, pattern), "records(..)")
 
 
-def _records_since(mark: dict, pattern: dict) -> list:
-    return few(_picked_since(mark, pattern), "records_since(..)")
+def _records_since(run: Evaluation, mark: dict, pattern: dict) -> list:
+    return few(_picked_since(run, mark, pattern), "records_since(..)")
 
 
-def _newest_record(pattern: dict) -> object:
-    evaluation = EVALUATION.get()
-    found = evaluation.touch(evaluation.records.pick(pattern)[-1:])
-    return found[0] if found else evaluation.records.empty
+def newest_record(run: Evaluation, pattern: dict) -> object:
+    """The newest record that fits, the empty one where none does."""
+    found = run.touch(run.records.pick(pattern)[-1:])
+    return found[0] if found else run.records.empty
 
 
-def _count(pattern: dict) -> int:
-    return len(_picked(pattern))
+def _count(run: Evaluation, pattern: dict) -> int:
+    return len(_picked(run, pattern))
 
 
-def _count_since(mark: dict, pattern: dict) -> int:
-    return len(_picked_since(mark, pattern))
+def _count_since(run: Evaluation, mark: dict, pattern: dict) -> int:
+    return len(_picked_since(run, mark, pattern))
 
 
 # ---- tasks ------------------------------------------------------------------------------------
 
 
-def _tasks(pattern: dict) -> list:
-    return EVALUATION.get().tasks.pick(pattern)
+def _tasks(run: Evaluation, pattern: dict) -> list:
+    return run.tasks.pick(pattern)
 
 
-def _unreported(pattern: dict, reports: dict) -> list:
-    evaluation = EVALUATION.get()
-    return _without(evaluation.tasks.pick(pattern), evaluation.records.pick(reports))
+def _unreported(run: Evaluation, pattern: dict, reports: dict) -> list:
+    return _without(run.tasks.pick(pattern), run.records.pick(reports))
 
 
-def _unreported_since(mark: dict, pattern: dict, reports: dict) -> list:
-    evaluation = EVALUATION.get()
-    return _without(evaluation.tasks.pick(pattern), evaluation.records.since(mark, reports))
+def _unreported_since(run: Evaluation, mark: dict, pattern: dict, reports: dict) -> list:
+    return _without(run.tasks.pick(pattern), run.records.since(mark, reports))
 
 
 def _without(tasks: list, records: list) -> list:
@@ -197,133 +165,64 @@ def _without(tasks: list, records: list) -> list:
     return [task for task in tasks if task["id"] not in named]
 
 
-def _stage_ids(pattern: dict) -> list:
+def _stage_ids(run: Evaluation, pattern: dict) -> list:
     fits = matcher(pattern)
-    return [stage["id"] for stage in EVALUATION.get().tasks.stages if fits(stage)]
+    return [stage["id"] for stage in run.tasks.stages if fits(stage)]
 
 
-def _verdicts(pattern: dict, outcomes: list) -> list:
+def _verdicts(run: Evaluation, pattern: dict, outcomes: list) -> list:
     """The stages whose newest matching record has one of the outcomes (any, where none is given)."""
-    newest = {record["stage"]: record for record in _picked(pattern) if record["stage"]}
+    newest = {record["stage"]: record for record in _picked(run, pattern) if record["stage"]}
     return [stage for stage, record in newest.items() if not outcomes or record["outcome"] in outcomes]
 
 
-def _open_stage(reopened: list, skipped: list) -> object:
-    return EVALUATION.get().tasks.open_stage(frozenset(map(str, reopened)), frozenset(map(str, skipped)))
+def _open_stage(run: Evaluation, reopened: list, skipped: list) -> object:
+    return run.tasks.open_stage(frozenset(map(str, reopened)), frozenset(map(str, skipped)))
 
 
-# ---- declarations -----------------------------------------------------------------------------
+# ---- tables -----------------------------------------------------------------------------------
 
-_PYTHON = {
-    "items": _ITEMS,
-    "fields": _FIELDS,
-    "any": cel.Type.DYN,
-    "text": cel.Type.STRING,
-    "int": cel.Type.INT,
+
+class Call(NamedTuple):
+    """A function, the kinds of what it takes (a method's list left out), and the kind of what it gives."""
+
+    run: Callable[..., Any]
+    gives: str
+    takes: tuple[str, ...]
+
+
+# Methods of lists. A pattern is a map, or the item itself where the items are text.
+METHODS = {
+    "where": Call(_where, "items", ("pattern",)),
+    "after": Call(_after, "items", ("pattern",)),
+    "newest": Call(_newest, "any", ()),
+    "keep": Call(_keep, "items", ("int",)),
+    "by": Call(_by, "items", ("text",)),
+    "reversed": Call(_reversed, "items", ()),
+    "joined": Call(_joined, "text", ("text",)),
+    "minus": Call(_minus, "items", ("items",)),
+    "circles": Call(_circles, "items", ("text", "text")),
 }
+# Functions that look at the run.
+QUERIES = {
+    "records": Call(_records, "items", ("fields",)),
+    "records_since": Call(_records_since, "items", ("fields", "fields")),
+    "newest": Call(newest_record, "fields", ("fields",)),
+    "count": Call(_count, "int", ("fields",)),
+    "count_since": Call(_count_since, "int", ("fields", "fields")),
+    "open_stage": Call(_open_stage, "fields", ("items", "items")),
+    "stage_ids": Call(_stage_ids, "items", ("fields",)),
+    "verdicts": Call(_verdicts, "items", ("fields", "items")),
+}
+# Functions that give tasks: there may be many, so that often only their number is wanted, or a handle.
+TASK_SETS = {
+    "tasks": Call(_tasks, "items", ("fields",)),
+    "unreported": Call(_unreported, "items", ("fields", "fields")),
+    "unreported_since": Call(_unreported_since, "items", ("fields", "fields", "fields")),
+}
+FUNCTION_NAMES = tuple(dict.fromkeys([*METHODS, *QUERIES, *TASK_SETS]))
 
 
-def _overload(name: str, gives: str, takes: str, run: Callable[..., object], member: bool) -> cel.Overload:
-    kinds = takes.split()
-    return cel.Overload(
-        "_".join([name, *kinds]), _PYTHON[gives], [_PYTHON[kind] for kind in kinds], member, run
-    )
-
-
-def _function(name: str, gives: str, takes: str, run: Callable[..., object]) -> cel.FunctionDecl:
-    return cel.FunctionDecl(name, [_overload(name, gives, takes, run, False)])
-
-
-def _method(name: str, gives: str, run: Callable[..., object], *takes: str) -> cel.FunctionDecl:
-    return cel.FunctionDecl(name, [_overload(name, gives, kinds, run, True) for kinds in takes])
-
-
-def _shown(run: Callable[..., list], name: str) -> Callable[..., list]:
-    """Tasks as CEL sees them: few, and with what their own files say."""
-    return lambda *patterns: EVALUATION.get().tasks.whole(few(run(*patterns), f"{name}(..)"))
-
-
-def _set_function(name: str, takes: int, run: Callable[..., list]) -> list:
-    """A function that gives tasks, and its twins that give their number or a handle."""
-    parameters = [_FIELDS] * takes
-    twins = (
-        (ELEMENTS, _ITEMS, _shown(run, name)),
-        (SIZE, cel.Type.INT, lambda *patterns: len(run(*patterns))),
-        (HANDLE, _HANDLE, lambda *patterns: EVALUATION.get().keep(run(*patterns))),
-    )
-    return [
-        cel.FunctionDecl(internal(name, use), [cel.Overload(f"{name}_{use}", gives, parameters, False, one)])
-        for use, gives, one in twins
-    ]
-
-
-def fact_call(name: str, kind: str) -> str:
-    """The call that stands for a fact in what is evaluated; `kind` is its type, or SIZE or HANDLE."""
-    return f"__fact_{kind}('{name}')"
-
-
-def _fact_functions() -> list:
-    """One function a type, not one a fact: what is declared does not depend on the definition."""
-    kinds = [(kind, TYPES[kind], lambda name: EVALUATION.get().fact(name)) for kind in FACT_TYPES]
-    kinds += [
-        (SIZE, cel.Type.INT, lambda name: len(EVALUATION.get().members(name))),
-        (HANDLE, _HANDLE, lambda name: EVALUATION.get().kept(name)),
-    ]
-    return [
-        cel.FunctionDecl(
-            f"__fact_{kind}", [cel.Overload(f"fact_{kind}", gives, [cel.Type.STRING], False, run)]
-        )
-        for kind, gives, run in kinds
-    ]
-
-
-_PUBLIC = [
-    _method("where", "items", _where, "items fields", "items text"),
-    _method("after", "items", _after, "items fields", "items text"),
-    cel.FunctionDecl(
-        "newest",
-        [
-            _overload("newest", "any", "items", _newest, True),
-            _overload("newest", "fields", "fields", _newest_record, False),
-        ],
-    ),
-    _method("keep", "items", _keep, "items int"),
-    _method("by", "items", _by, "items text"),
-    _method("reversed", "items", _reversed, "items"),
-    _method("joined", "text", _joined, "items text"),
-    _method("minus", "items", _minus, "items items"),
-    _method("circles", "items", _circles, "items text text"),
-    _function("records", "items", "fields", _records),
-    _function("records_since", "items", "fields fields", _records_since),
-    _function("count", "int", "fields", _count),
-    _function("count_since", "int", "fields fields", _count_since),
-    _function("open_stage", "fields", "items items", _open_stage),
-    _function("stage_ids", "items", "fields", _stage_ids),
-    _function("verdicts", "items", "fields items", _verdicts),
-    *_set_function("tasks", 1, _tasks),
-    *_set_function("unreported", 2, _unreported),
-    *_set_function("unreported_since", 3, _unreported_since),
-]
-FUNCTION_NAMES = (
-    "where", "after", "newest", "keep", "by", "reversed", "joined", "minus", "circles", "records",
-    "records_since", "count", "count_since", "open_stage", "stage_ids", "verdicts", "tasks", "unreported",
-    "unreported_since",
-)  # fmt: skip
-
-
-def _edit(name: str, takes: str) -> cel.FunctionDecl:
-    """A function of effects: it describes an edit of a plan as a map, and edits nothing."""
-    return _function(name, "fields", takes, lambda *values: {"edit": name, "with": list(values)})
-
-
-# Edits of a plan (seed 004, steps 4c and "Create fix tasks"), carried out by the plan's dialect.
-_EDITS = [_edit("check_tasks", "text"), _edit("append_stage", "text items"), _edit("set_status", "text text")]
-_EXTENSIONS = [ext_optional.ExtOptional(), ext_strings.ExtStrings()]
-_DECLARED = [*_PUBLIC, *_fact_functions()]
-
-
-def environment(variables: Mapping[str, str], edits: bool = False) -> cel.Env:
-    """What expressions are compiled against: `variables` maps names to TYPES."""
-    names = {name: TYPES[kind] for name, kind in variables.items()}
-    functions = _DECLARED + (_EDITS if edits else [])
-    return cel.NewEnv(variables=names, functions=functions, extensions=_EXTENSIONS)
+def elements(run: Evaluation, tasks: list, name: str) -> list:
+    """Tasks as expressions see them: few, and with what their own files say. Raises ValueError."""
+    return run.tasks.whole(few(tasks, name))

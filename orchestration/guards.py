@@ -16,11 +16,14 @@ This is the door to expressions: the other modules import from here what they ne
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
 
 from .expressions import prefixes
-from .functions import EVALUATION, MOST_ITEMS, few, said
+from .functions import MOST_ITEMS, few, said
 from .indexes import Index, Tasks, dig
-from .language import BadExpression, Expression, Language, Outcome, Plain, Template
+from .language import BadExpression, Expression, Language, Outcome, Template
+from .plain_parts import Plain
 from .spelling import did_you_mean
 
 __all__ = [
@@ -70,36 +73,36 @@ class Context:
         self._seen: dict[int, tuple[Expression, Outcome, list]] = {}
         self._resolve = resolve
         self._sets: list[list] = []
-        self._activation = language.environment.Activation(dict(variables))
 
     # ---- evaluating
+
+    @cached_property
+    def _activation(self) -> Any:
+        return self.language.environment.Activation(dict(self.variables))
 
     def value(self, expression: Expression) -> Outcome:
         """What the expression comes to, computed once. Never raises."""
         seen = self._seen.get(id(expression))
         if seen is None:
             outer, self._touching = self._touching, []
-            outcome = self._plain(expression.plain) if expression.plain else self._run(expression)
+            outcome = self._plainly(expression.plain, expression.is_value) if expression.plain else None
+            if outcome is None:
+                # What was touched on the way to a doubt is touched again.
+                self._touching = []
+                outcome = expression.run(self._activation, self)
             seen = self._seen[id(expression)] = (expression, outcome, self._touching)
             self._touching = outer
         self._touching += seen[2]
         return seen[1]
 
-    def _run(self, expression: Expression) -> Outcome:
-        token = EVALUATION.set(self)
+    def _plainly(self, plain: Plain, is_value: bool) -> Outcome | None:
+        """What a plain expression comes to, None where only CEL can tell."""
+        run = plain.handle if is_value and plain.handle else plain.run
         try:
-            return expression.run(self._activation)
-        finally:
-            EVALUATION.reset(token)
-
-    def _plain(self, plain: Plain) -> Outcome:
-        """The value of a fact, its denial, or whether it is a word, without asking CEL."""
-        outcome = self.known(plain.name)
-        if outcome.error is not None:
-            return Outcome(None, f"{plain.name}: {outcome.error}")
-        if plain.word is not None:
-            return Outcome((outcome.value == plain.word) is not plain.negated)
-        return Outcome(not outcome.value) if plain.negated else outcome
+            return Outcome(run(self, {}))
+        except (ValueError, RecursionError):
+            error = self.known(plain.fact).error if plain.fact else None
+            return None if error is None else Outcome(None, f"{plain.fact}: {error}")
 
     def holds(self, guard: Expression | None) -> bool:
         """Whether a guard is exactly true; no guard at all holds."""

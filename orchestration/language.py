@@ -1,8 +1,9 @@
 """The language of a workflow's expressions: which names it has, and how a text is compiled.
 
-With `functions.py` the only module that knows CEL. Facts (values, limits, answers, `phase` ...) are
-calls in the text that is evaluated, so that each is computed at most once and only when it is needed;
-for messages the text is compiled once more as it was written, with the facts as variables.
+With `declarations.py`, imported when CEL is needed first, the only module that knows CEL. Facts (values,
+limits, answers, `phase` ...) are calls in the text that CEL evaluates, so that each is computed at most
+once and only when it is needed; for messages the text is compiled once more as it was written, with the
+facts as variables.
 """
 
 from __future__ import annotations
@@ -11,9 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Any, NamedTuple
-
-from cel_expr_python import cel
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .complaints import complaints, reason
 from .expression_tree import Tree, decode
@@ -29,8 +28,17 @@ from .expressions import (
     stray_brace,
     template_parts,
 )  # fmt: skip
-from .functions import FACT_TYPES, FUNCTION_NAMES, HANDLE_TYPE, TYPES, environment, fact_call
+from .functions import FUNCTION_NAMES, Evaluation
+from .plain import plain
+from .plain_parts import Plain
 
+if TYPE_CHECKING:
+    from cel_expr_python import cel
+
+# The types that a fact can have; others are any.
+FACT_TYPES = ("bool", "int", "double", "string", "timestamp", "list", "map", "any")
+# The types of values in general.
+TYPES = (*FACT_TYPES, "strings", "null")
 # The most characters of one expression.
 MOST_CHARACTERS = 2000
 
@@ -58,17 +66,6 @@ class Compiled(NamedTuple):
     is_set: bool = False
 
 
-class Plain(NamedTuple):
-    """An expression that is one fact (`negated`: its denial), or compares one with a word."""
-
-    name: str
-    negated: bool
-    word: str | None = None
-
-
-_PLAIN = re.compile(r"\s*(!?)([a-z]\w*(?:\.\w+){0,2})\s*(?:([!=])=\s*'([^'\\]*)')?\s*\Z")
-
-
 @dataclass(frozen=True)
 class Expression:
     """An expression as it was written, compiled when first needed or before (`Language.compile`)."""
@@ -89,14 +86,15 @@ class Expression:
 
     @cached_property
     def plain(self) -> Plain | None:
-        """What the expression is, where it is so plain that its value needs no CEL: half of all guards."""
-        match = _PLAIN.match(self.source)
-        kind = self.language.facts.get(match[2], "") if match else ""
-        if not match or not kind or self.language.is_set(match[2]):
-            return None
-        if match[3]:
-            return Plain(match[2], match[3] == "!", match[4]) if kind == "string" and not match[1] else None
-        return Plain(match[2], bool(match[1])) if kind == "bool" or not match[1] else None
+        """What tells its value without CEL, where the expression is so plain: most are."""
+        return plain(self.source, self.language)
+
+    @property
+    def is_set(self) -> bool:
+        """Whether its value is a handle of a set of tasks."""
+        if self.plain is not None:
+            return self.is_value and self.plain.handle is not None
+        return self.compiled.is_set
 
     @cached_property
     def reads(self) -> tuple[Read, ...]:
@@ -113,16 +111,15 @@ class Expression:
         """Its syntax tree, for checks of definitions; evaluation does not need one."""
         return decode(_bare().compile(self.source, disable_check=True).serialize())
 
-    def run(self, activation: cel.Activation) -> Outcome:
-        """What it comes to. An error of CEL is a value there, and a text at that; here it is an error."""
+    def run(self, activation: cel.Activation, evaluation: Evaluation) -> Outcome:
+        """What it comes to, as CEL tells it."""
+        from .declarations import evaluated
+
         try:
-            result = self.compiled.program.eval(activation)
-            if result.type() == cel.Type.ERROR:
-                return Outcome(None, reason(str(result.value())))
-            return Outcome(result.plain_value())
-        except (RuntimeError, TypeError, ValueError, SystemError) as error:
-            # The iteration budget raises, and so do values that Python has no type for, alone or in a list.
-            return Outcome(None, reason(str(error)))
+            value, error = evaluated(self.compiled.program, activation, evaluation)
+        except (RuntimeError, TypeError, ValueError, SystemError) as raised:
+            value, error = None, str(raised)
+        return Outcome(None, reason(error)) if error else Outcome(value)
 
 
 class Template(NamedTuple):
@@ -139,7 +136,13 @@ class Template(NamedTuple):
 @cache
 def _bare() -> cel.Env:
     """The environment for parsing alone. Made late: runs of built-in workflows need none."""
-    return environment({})
+    return _environment({})
+
+
+def _environment(variables: Mapping[str, str], edits: bool = False) -> cel.Env:
+    from .declarations import environment
+
+    return environment(variables, edits)
 
 
 class Language:
@@ -175,7 +178,7 @@ class Language:
 
     @cached_property
     def environment(self) -> cel.Env:
-        return environment(self.variables, self.edits)
+        return _environment(self.variables, self.edits)
 
     # ---- compiling
 
@@ -224,7 +227,7 @@ class Language:
 
     def is_set(self, name: str) -> bool:
         """Whether a name is a value that holds a set of tasks."""
-        return name in self.values and self.values[name].compiled.is_set
+        return name in self.values and self.values[name].is_set
 
     def program(self, expression: Expression) -> Compiled:
         """Compile an expression. Raises BadExpression."""
@@ -256,7 +259,7 @@ class Language:
         return rewritten(source, self._call, self.facts, sets, use)
 
     def _call(self, name: str, use: str) -> str:
-        return fact_call(name, self._fact_type(name) if use == ELEMENTS else use)
+        return f"__fact_{self._fact_type(name) if use == ELEMENTS else use}('{name}')"
 
     def _fact_type(self, name: str) -> str:
         kind = self.facts[name] or self.values[name].type
@@ -268,6 +271,8 @@ class Language:
             program = self.environment.compile(self._rewritten(source, sets, HANDLE))
         except RuntimeError:
             return None
+        from .declarations import HANDLE_TYPE
+
         return program if program.return_type().name() == HANDLE_TYPE else None
 
     def _checked(self, source: str, text: str) -> cel.Expression:
@@ -282,7 +287,7 @@ class Language:
     def _written(self) -> cel.Env:
         """The environment in which facts are variables: it takes expressions as they were written."""
         facts = {name: self._fact_type(name) for name in self.facts}
-        return environment(self.variables | facts, self.edits)
+        return _environment(self.variables | facts, self.edits)
 
     def _errors(self, source: str, report: str) -> list[tuple[int, str]]:
         try:
@@ -322,7 +327,7 @@ def _type_word(kind: cel.Type) -> str:
         if name.startswith(start):
             return word
     word = {"NULL_TYPE": "null"}.get(name, name.lower())
-    return word if word in TYPES or word == "null" else "any"
+    return word if word in TYPES else "any"
 
 
 def _in_order(sources: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:

@@ -247,16 +247,20 @@ def found(steps: Steps, data: dict[str, Any], key: str) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def check(case: Case, update: bool = False) -> None:
-    """Compare a case with what the engine says; with `update`, write what it says into the file."""
+def check(case: Case, update: bool = False) -> Steps:
+    """Compare a case with what the engine says; with `update`, write what it says into the file.
+
+    The steps are what the engine looked at.
+    """
     steps = steps_of(case)
     data = as_json(steps.evaluation)
     assert case.expected, f"{case} expects nothing"
     got = [(key, found(steps, data, key)) for key, _ in case.expected]
     if update and got != case.expected:
         _write(case, dict(got))
-        return
-    assert got == case.expected
+    else:
+        assert got == case.expected
+    return steps
 
 
 def _write(case: Case, values: dict[str, str]) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from .golden import Case, check
+from .orchestration.agreement import disagreements
 
 
 def test_the_run_stands_where_the_case_says(golden_case: Case, update_cases: bool) -> None:
-    check(golden_case, update_cases)
+    steps = check(golden_case, update_cases)
+    assert disagreements(steps.sight.context) == []

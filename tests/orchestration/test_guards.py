@@ -229,7 +229,7 @@ def test_a_bare_named_set_is_given_whole_and_unconverted():
 def test_whole_numbers_have_sixty_four_bits():
     assert value("state.n", {"n": 2**63 - 1}) == 2**63 - 1
     assert error("state.n", {"n": 2**64})
-    assert error("state.small", {"small": 1, "n": -(2**63) - 1})
+    assert error("state.small + 1.0", {"small": 1, "n": -(2**63) - 1})
     assert value("state.n > 1.0", {"n": float(2**63)}) is True
     assert value("3.0 == state.n", {"n": 3}) is True
 
@@ -487,55 +487,3 @@ def test_the_records_behind_a_fact_are_kept_apart_from_those_of_the_guard():
     own = made.touching(spoken.compile("failed && newest({'outcome': 'pass'}).seq == 2"))
     assert [entry["seq"] for entry in own] == [2]
     assert [entry["seq"] for entry in made.touched["failed"]] == [1]
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "yes",
-        "!yes",
-        "no",
-        "!no",
-        "word == 'pass'",
-        "word != 'pass'",
-        "word=='other'",
-        " word != '' ",
-        "lost",
-        "!lost",
-        "lost == 'x'",
-        "number",
-    ],
-)
-def test_a_plain_guard_gives_what_cel_gives(source: str) -> None:
-    kinds = {
-        "yes": "bool",
-        "no": "bool",
-        "word": "string",
-        "number": "int",
-        "lost": "string" if "==" in source else "bool",
-    }
-    made = context(spoken=language(kinds), facts={"yes": True, "no": False, "word": "pass", "number": 3})
-    guard = made.language.compile(source)
-    assert guard.plain is not None
-    assert made.value(guard) == made._run(guard)
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "yes && no",
-        "word == other",
-        'word == "pass"',
-        "number == '3'",
-        "!word",
-        "state.a == 'x'",
-        "word == 'it\\'s'",
-    ],
-)
-def test_a_guard_that_is_not_plain_is_left_to_cel(source: str) -> None:
-    kinds = {"yes": "bool", "no": "bool", "word": "string", "other": "string", "number": "any"}
-    spoken = language(kinds)
-    try:
-        assert spoken.compile(source).plain is None
-    except BadExpression:
-        assert source == "!word"
