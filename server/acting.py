@@ -89,7 +89,7 @@ def act(
         before[:] = [steps.evaluation]
         return Writes([_plain(entry) for entry in proposal.records], proposal.edits)
 
-    done = committed(root, run, writes, sign=sign)
+    done = committed(root, run, writes, sign=sign, runs=[match.run for match in workspace.matches])
     after = Workspace(root, parsed=workspace.parsed)
     evaluation = after.evaluate(_match(after, run))
     return Done(done, evaluation, _arisen(before[0], evaluation))

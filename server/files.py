@@ -24,6 +24,7 @@ import math
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -272,7 +273,13 @@ def _read_file(root: str, path: str) -> File:
     except OSError as error:
         return _unreadable(path, _told(error), True)
     finally:
-        os.close(opened.descriptor)
+        close(opened.descriptor)
+
+
+def close(descriptor: int) -> None:
+    """Closes; an error then says nothing about what was read, or flushed, before."""
+    with suppress(OSError):
+        os.close(descriptor)
 
 
 def _name_checked(file: File) -> File:
@@ -365,7 +372,7 @@ def _enter(root: str, folder: str, flags: int) -> int:
         try:
             descriptor = os.open(name, _ENTERED if left else flags, dir_fd=above)
         finally:
-            os.close(above)
+            close(above)
     return descriptor
 
 
@@ -387,7 +394,7 @@ def _open_strictly(root: str, path: str) -> _Opened:
         _regular(status)
         return _settled(os.open(name, _FILE, dir_fd=parent))
     finally:
-        os.close(parent)
+        close(parent)
 
 
 def _settled(descriptor: int) -> _Opened:
@@ -396,7 +403,7 @@ def _settled(descriptor: int) -> _Opened:
         status = os.fstat(descriptor)
         _regular(status)
     except (OSError, _FolderError, _RefusedError):
-        os.close(descriptor)
+        close(descriptor)
         raise
     return _Opened(descriptor, status)
 
@@ -412,7 +419,7 @@ def _open_by_name(root: str, path: str) -> _Opened:
     _regular(os.lstat(name))
     opened = _settled(os.open(name, _FILE))
     if os.path.realpath(name) != name:
-        os.close(opened.descriptor)
+        close(opened.descriptor)
         raise _RefusedError("the path changed while it was read")
     return opened
 
@@ -426,7 +433,7 @@ def _list_strictly(root: str, folder: str) -> dict[str, Entry]:
         with os.scandir(descriptor) as entries:
             return _entries(root, folder, entries)
     finally:
-        os.close(descriptor)
+        close(descriptor)
 
 
 def _list_from_root(root: str, folder: str) -> dict[str, Entry]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from ..orchestration.artifacts import Held
@@ -12,14 +12,18 @@ from ..orchestration.documents import read_json
 from ..orchestration.files import File
 from ..orchestration.journal import Record
 from .commands import OK, REFUSED, print_json
+from .confirm import NotConfirmed, actor, confirm
 from .selection import PATH_LIMIT, Chosen, chosen
 from .store_folder import StoreError
 from .store_lines import Broken
+from .store_lock import JOURNAL
 from .store_recovery import Mended
+from .store_repair import Agreed, Damage, damage
 from .store_repair import repair as repair_run
 from .terminal import Part, emit
 from .terminal import tell as complain
 
+_MOST_TOLD = 10
 _DID = {
     "finished": "an interrupted write was finished",
     "removed": "what a write that never counted had left was removed",
@@ -32,23 +36,61 @@ _DID = {
 
 
 def repair(options: Namespace) -> int:
-    """`repair`: mend a run. Refused where lines would have to be taken out, or nothing good can be found."""
+    """`repair`: mend a run. Refused where a person does not agree to what would count then, where lines would
+    have to be taken out, or where nothing good can be found."""
     [run] = chosen(options).runs
+    root = run.workspace.root
     try:
+        agreed, refusals = _agreed(options, run)
+        if refusals and options.drop_bad_lines:
+            complain(refusals)
+            return REFUSED
         restore, missing = _restore(run) if options.restore else ({}, "")
         mended = repair_run(
-            run.workspace.root, run.match.run, drop_bad_lines=options.drop_bad_lines, restore=restore
+            root, run.match.run, drop_bad_lines=options.drop_bad_lines, restore=restore, agreed=agreed
         )
     except StoreError as error:
         hint = "; --drop-bad-lines takes such lines out and keeps a copy" if isinstance(error, Broken) else ""
         complain([f"phasekeeper: {plain(str(error), 600)}{hint}"])
         return REFUSED
     if options.json:
-        print_json({"root": str(run.workspace.root), "run": run.match.run, "mended": _as_json(mended)})
+        print_json({"root": str(root), "run": run.match.run, "mended": _as_json(mended)})
     else:
-        emit(_lines(mended))
-    complain([missing] if missing else [])
-    return REFUSED if missing else OK
+        emit(_lines(mended) if mended or not refusals else ())
+    left = [*refusals, *([missing] if missing else [])]
+    complain(left)
+    return REFUSED if left else OK
+
+
+def _agreed(options: Namespace, run: Chosen) -> tuple[Agreed, list[str]]:
+    """(what a person agreed to, why not). A person is only asked where something begins to count."""
+    found = damage(run.workspace.root, run.match.run)
+    said = list(_said(found, options.drop_bad_lines))
+    heads = [branch.head for branch in found.branches]
+    if not said:
+        return Agreed(heads), []
+    try:
+        confirm([f"{run.name}: what {JOURNAL} holds is yours to decide", *said], run.name)
+    except NotConfirmed as error:
+        return Agreed(()), [f"phasekeeper: {plain(str(error))}; what did not count still does not"]
+    return Agreed(heads, actor(run.workspace.root), "terminal"), []
+
+
+def _said(found: Damage, drop: bool) -> Iterator[str]:
+    for branch in found.branches:
+        yield f"a branch of {len(branch.records)} records was merged in; linked to the others it counts:"
+        yield from (f"  {_told(entry)}" for entry in branch.records[:_MOST_TOLD])
+        if len(branch.records) > _MOST_TOLD:
+            yield f"  and {len(branch.records) - _MOST_TOLD} more"
+    if drop and found.unreadable:
+        yield f"lines that cannot be read ({found.unreadable}) are taken out, whatever they said; the whole"
+        yield "journal is copied before, and the records behind them count again"
+
+
+def _told(entry: Mapping[str, object]) -> str:
+    """A record in a line: what it is, of what, and what came of it."""
+    names = ("kind", "phase", "stage", "question", "option", "outcome", "next", "actor", "message", "why")
+    return " ".join(str(entry[name]) for name in names if entry.get(name))
 
 
 def _as_json(mended: tuple[Mended, ...]) -> list[dict[str, str | None]]:

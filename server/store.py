@@ -13,7 +13,7 @@ yet, and a reader lays them over the disk like unsaved text of an editor.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -34,7 +34,7 @@ from .store_lock import (
     Clock,
     folder_of,
     holder_of,
-    run_lock,
+    run_locks,
     sign_in,
     stamp,
     utc_now,
@@ -42,6 +42,8 @@ from .store_lock import (
 from .store_recovery import Mended, Pending, pending_of, recover, settle, tag_of, temporary_name, why_not
 
 _STAMPED = ("seq", "at", "prev", "mac", "files", "more")
+# How often a proposal may turn out to touch further runs before it is given up.
+_MOST_TRIES = 5
 
 Sign = Callable[[Record], str]
 
@@ -112,25 +114,46 @@ def committed(
     sign: Sign | None = None,
     timeout_s: float = LOCK_TIMEOUT_S,
     create: bool = False,
+    runs: Collection[str] = (),
 ) -> Committed:
     """Records and writes what `propose` answers, all or nothing; on return it survives a power loss.
 
-    `propose` is called once, under the lock, and reads what it needs afresh. `sign` gives the `mac` of a
-    decision from its record; without it decisions are not accepted. A proposal without records changes
-    nothing. Raises Conflict, other StoreErrors, what `propose` raises, and ValueError or TypeError for a
-    record that no journal can hold; in all these cases nothing was recorded, except for Unknown.
+    `propose` is called under the lock and reads what it needs afresh. An edit of a file in one of `runs`,
+    or outside of them all, needs that run's lock or the root's too: then all locks are taken anew, in the
+    order of their paths, and `propose` is asked again. `sign` gives the `mac` of a decision from its record;
+    without it decisions are not accepted. A proposal without records changes nothing. Raises Conflict, other
+    StoreErrors, what `propose` raises, and ValueError or TypeError for a record that no journal can hold; in
+    all these cases nothing was recorded, except for Unknown.
     """
-    with run_lock(root, run, clock=clock, timeout_s=timeout_s, create=create):
-        tail, mended = recovered(root, run)
-        held = Held(root, run, tail.head, tail.seq + 1, stamp(clock()), mended)
-        proposal = propose(held)
-        if not proposal.records:
-            if proposal.edits:
-                raise ValueError("edits without a record that names them could not be recovered")
-            return Committed((), tail.head, mended)
-        writes = [_write(root, edit) for edit in _distinct(proposal.edits)]
-        records = _stamped(proposal.records, held, writes, sign)
-        return _commit(held, tail, records, writes, clock)
+    others: set[str] = set()
+    for _ in range(_MOST_TRIES):
+        with run_locks(root, run, others, clock=clock, timeout_s=timeout_s, create=create):
+            left = [recovered(root, other)[1] for other in sorted(others)]
+            tail, mended = recovered(root, run)
+            mended = (*(each for one in left for each in one), *mended)
+            held = Held(root, run, tail.head, tail.seq + 1, stamp(clock()), mended)
+            proposal = propose(held)
+            more = {_owner(edit.path, run, runs) for edit in proposal.edits} - {run, *others}
+            if not more:
+                return _all_or_nothing(held, tail, proposal, clock, sign)
+        others |= more
+    raise StoreError(f"{run or '.'} leads to other runs with each look; nothing was written. Run it again")
+
+
+def _owner(path: str, run: str, runs: Collection[str]) -> str:
+    """The run whose lock guards a file: the innermost that it lies in, "" (the root) for none."""
+    around = (each for each in {run, *runs} if not each or path.startswith(f"{each}/"))
+    return max(around, key=len, default="")
+
+
+def _all_or_nothing(held: Held, tail: Tail, proposal: Proposal, clock: Clock, sign: Sign | None) -> Committed:
+    if not proposal.records:
+        if proposal.edits:
+            raise ValueError("edits without a record that names them could not be recovered")
+        return Committed((), tail.head, held.mended)
+    writes = [_write(held.root, edit) for edit in _distinct(proposal.edits)]
+    records = _stamped(proposal.records, held, writes, sign)
+    return _commit(held, tail, records, writes, clock)
 
 
 def pending(root: Path, run: str) -> Pending:

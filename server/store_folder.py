@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from .files import MAX_BYTES, refusal
+from .files import MAX_BYTES, close, refusal
 
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0)
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -135,12 +135,6 @@ class Folder:
         """Flushes the names in this folder to the disk."""
         if self.descriptor is not None:
             os.fsync(self.descriptor)
-
-
-def close(descriptor: int) -> None:
-    """Closes; an error then says nothing about what was flushed before, and must not undo it."""
-    with suppress(OSError):
-        os.close(descriptor)
 
 
 def write_all(descriptor: int, raw: bytes) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -63,6 +63,25 @@ def run_lock(
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def run_locks(
+    root: Path,
+    run: str,
+    others: Iterable[str],
+    *,
+    clock: Clock = utc_now,
+    timeout_s: float = LOCK_TIMEOUT_S,
+    create: bool = False,
+) -> Iterator[None]:
+    """The locks of a run and of others, always in the order of their paths, so that no two writers wait for
+    each other. `create` is for the run itself."""
+    with ExitStack() as held:
+        for each in sorted({run, *others}):
+            made = create and each == run
+            held.enter_context(run_lock(root, each, clock=clock, timeout_s=timeout_s, create=made))
+        yield
 
 
 def _lock_path(root: Path, run: str, create: bool) -> Path:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..orchestration.files import decode, digest_of
+from .roots import toplevel
 from .store_folder import Folder, StoreError, Unreachable, opened, sentence, told
 from .store_lines import Tail, Written
 
@@ -47,9 +48,13 @@ class Pending(NamedTuple):
 def tag_of(root: Path, run: str) -> str:
     """What tells the temporary files of one run from those of others in the same folder, 8 hex digits.
 
-    From the folder's place on disk, so that it is the same whichever root above it is watched.
+    From the run's place in its repository: the same whichever root above it is watched, and still the same
+    after the repository was moved. Without a repository, from its place on the disk.
     """
-    return hashlib.sha256(str(root.resolve() / run).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    folder = root.resolve() / run
+    top = toplevel(folder)
+    place = folder.relative_to(top).as_posix() if top else str(folder)
+    return hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 def temporary_name(tag: str, item: Written) -> str:

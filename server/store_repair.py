@@ -8,7 +8,7 @@ last lines, separated by commas. What is taken out or replaced is copied aside b
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +20,31 @@ from .store_folder import Folder, opened, told
 from .store_lines import Broken, line_of, record_in, tail_of
 from .store_lock import JOURNAL, Clock, folder_of, run_lock, stamp, utc_now
 from .store_recovery import Mended
+
+
+class Branch(NamedTuple):
+    """A branch of a forked journal that does not count yet: the digest of its last line, and its records."""
+
+    head: str
+    records: tuple[Mapping[str, object], ...]
+
+
+class Damage(NamedTuple):
+    """What only a person decides about a journal: branches to be linked, and lines that are none."""
+
+    branches: tuple[Branch, ...] = ()
+    unreadable: int = 0
+
+
+class Agreed(NamedTuple):
+    """What a person agreed to: the heads to be linked (None: all there are), and who agreed by which way."""
+
+    heads: Collection[str] | None = None
+    actor: str = ""
+    channel: str = ""
+
+
+EVERYTHING = Agreed()
 
 
 class _Line(NamedTuple):
@@ -35,6 +60,7 @@ def repair(
     *,
     drop_bad_lines: bool = False,
     restore: Mapping[str, str] | None = None,
+    agreed: Agreed = EVERYTHING,
     clock: Clock = utc_now,
 ) -> tuple[Mended, ...]:
     """Finishes interrupted writes, removes what they left anywhere below the run, links the branches of a
@@ -42,14 +68,15 @@ def repair(
     files, each copied to NAME.corrupt-DIGEST before.
 
     Lines that cannot be read are only taken out with `drop_bad_lines`, after the whole journal was copied
-    to journal.jsonl.corrupt-DIGEST; without it they raise Broken. What comes back says what was done:
-    also `dropped`, `relinked`, `restored`. Doing it again changes nothing.
+    to journal.jsonl.corrupt-DIGEST; without it they raise Broken. A front end has a person agree to that and
+    to the linking first: what did not count begins to count. What comes back says what was done: also
+    `dropped`, `relinked`, `restored`. Doing it again changes nothing.
     """
     with run_lock(root, run, clock=clock):
-        dropped = _drop_bad_lines(root, run, drop_bad_lines, clock)
+        dropped = _drop_bad_lines(root, run, drop_bad_lines, agreed, clock)
         _, cleared = recovered(root, run, _folders(root, run))
     edits, restored = _restored(root, restore or {})
-    done = committed(root, run, lambda held: _proposal(held, edits), clock=clock)
+    done = committed(root, run, lambda held: _proposal(held, edits, agreed), clock=clock)
     relinked = [Mended(f"{folder_of(run)}/{JOURNAL}", "relinked") for r in done.records if r.get("about")]
     return (*dropped, *cleared, *done.mended, *relinked, *restored)
 
@@ -61,15 +88,49 @@ def _folders(root: Path, run: str) -> list[str]:
     ]
 
 
-def _proposal(held: Held, edits: tuple[Edit, ...]) -> Proposal:
-    heads = _other_heads(_read(held.root, held.run), held.head)
+def damage(root: Path, run: str) -> Damage:
+    """What a person has to agree to before `repair` does it. Nothing is locked or changed."""
+    with told(folder_of(run)):
+        try:
+            with opened(root, folder_of(run)) as folder:
+                raw = folder.read(JOURNAL) or b""
+        except FileNotFoundError:
+            return Damage()
+    try:
+        tail = tail_of(raw, f"{folder_of(run)}/{JOURNAL}")
+    except Broken:
+        return Damage(unreadable=max(1, len(_lines(raw.decode("utf-8-sig", "replace"))[1])))
+    lines, _ = _lines(raw[: tail.size].decode("utf-8-sig", "replace"))
+    return Damage(tuple(_branches(lines, tail.head)))
+
+
+def _branches(lines: Sequence[_Line], head: str) -> Iterator[Branch]:
+    known = {line.digest: line for line in lines}
+    placed = set(_back(head, known, frozenset()))
+    for other in _other_heads(lines, head):
+        found = _back(other, known, placed)
+        placed |= set(found)
+        yield Branch(other, tuple(known[digest].entry for digest in reversed(found)))
+
+
+def _back(digest: str, known: Mapping[str, _Line], until: Collection[str]) -> list[str]:
+    """The lines from one back to the first, or to one that is known already; the newest first."""
+    found: list[str] = []
+    while digest in known and digest not in until:
+        found.append(digest)
+        digest = known[digest].prev
+    return found
+
+
+def _proposal(held: Held, edits: tuple[Edit, ...], agreed: Agreed) -> Proposal:
+    lines, _ = _lines(_read(held.root, held.run))
+    heads = [h for h in _other_heads(lines, held.head) if agreed.heads is None or h in agreed.heads]
+    by: Record = {"kind": "relink", "actor": agreed.actor, "channel": agreed.channel}
     records: list[Record] = []
     if heads:
-        records.append({"kind": "relink", "about": ",".join(heads), "message": "branches linked together"})
+        records.append({**by, "about": ",".join(heads), "message": "branches linked together"})
     if edits:
-        records.append(
-            {"kind": "relink", "message": "files restored", "why": ", ".join(e.path for e in edits)}
-        )
+        records.append({**by, "message": "files restored", "why": ", ".join(e.path for e in edits)})
     return Proposal(records, edits)
 
 
@@ -94,9 +155,8 @@ def _lines(text: str) -> tuple[list[_Line], list[int]]:
     return list(found.values()), bad
 
 
-def _other_heads(text: str, head: str) -> list[str]:
+def _other_heads(lines: Sequence[_Line], head: str) -> list[str]:
     """The last lines of branches that neither end in `head` nor were linked to it before."""
-    lines, _ = _lines(text)
     linked = {
         digest
         for line in lines
@@ -139,25 +199,25 @@ def _copied_aside(folder: Folder, name: str, raw: bytes) -> str:
     return folder.below(kept)
 
 
-def _drop_bad_lines(root: Path, run: str, agreed: bool, clock: Clock) -> list[Mended]:
+def _drop_bad_lines(root: Path, run: str, wanted: bool, agreed: Agreed, clock: Clock) -> list[Mended]:
     with told(folder_of(run)), opened(root, folder_of(run)) as folder:
         raw = folder.read(JOURNAL) or b""
         try:
             tail_of(raw, folder.below(JOURNAL))
         except Broken:
-            if not agreed:
+            if not wanted:
                 raise
         else:
             return []
         kept = _copied_aside(folder, JOURNAL, raw)
-        text = _relinked(raw.decode("utf-8-sig", "replace"), stamp(clock()))
+        text = _relinked(raw.decode("utf-8-sig", "replace"), stamp(clock()), agreed)
         folder.write(f".{JOURNAL}.new", text.encode("utf-8"))
         folder.replace(f".{JOURNAL}.new", JOURNAL)
         folder.sync()
         return [Mended(folder.below(JOURNAL), "dropped", kept)]
 
 
-def _relinked(text: str, at: str) -> str:
+def _relinked(text: str, at: str, agreed: Agreed) -> str:
     """The records of a broken journal, untouched, and one that links those which lost what they followed."""
     lines, _ = _lines(text)
     reached = _reached(lines)
@@ -168,7 +228,9 @@ def _relinked(text: str, at: str) -> str:
     head = read_journal("".join(line.text + "\n" for line in lines if line.digest in reached)).head
     seq = max((int(str(line.entry.get("seq") or 0)) for line in lines), default=0)
     entry: Record = {"seq": seq + 1, "at": at, "kind": "relink", "about": ",".join(_ends(rest))}
-    entry |= {"message": "lines that could not be read were taken out"} | ({"prev": head} if head else {})
+    entry |= {"message": "lines that could not be read were taken out"}
+    entry |= {"actor": agreed.actor, "channel": agreed.channel} if agreed.actor else {}
+    entry |= {"prev": head} if head else {}
     return whole + line_of(entry) + "\n"
 
 

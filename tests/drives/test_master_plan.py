@@ -143,10 +143,8 @@ def _completed(drive: Drive) -> None:
 
 
 def _stage_appended(drive: Drive) -> None:
-    """The report appends the stage; its task files follow."""
-    drive.run("report", "late-fees", "create-fix-tasks", "ok", "--data", "-", stdin=json.dumps(FIX))
-    _task_file(drive, "05", "05-mend-the-totals.md")
-    _task_file(drive, "06", "06-phase-3-tests.md")
+    """The report appends the stage, and makes its task files."""
+    drive.do("report", "late-fees", "create-fix-tasks", "ok", "--data", "-", stdin=json.dumps(FIX))
 
 
 def _extend_by_hand(drive: Drive) -> None:
@@ -302,6 +300,61 @@ def test_a_plan_that_changes_after_its_approval_is_asked_about_again(drive: Driv
         ),
     )
     assert drive.questions("late-fees") == []
+
+
+def test_a_phase_that_its_files_show_done_needs_no_report(drive: Drive) -> None:
+    _planned(drive)
+    said = drive.refused("report", "late-fees", "2", "ok")
+    assert f"2 counts as done by its evidence ({PLAN})" in said
+    assert "the run is in 3 now: the plan awaits approval" in said
+
+
+def test_planning_is_not_done_without_a_plan_and_its_task_files(drive: Drive) -> None:
+    _started(drive)
+    _report(drive, "0a", "requirements_clear")
+    assert f"plan is missing ({PLAN})" in drive.refused("report", "late-fees", "2", "ok")
+    drive.write(PLAN, TEXT)
+    assert "task_files is missing" in drive.refused("report", "late-fees", "2", "ok")
+
+
+# ---- an agent asks ----------------------------------------------------------------------------
+
+
+def test_an_agent_asks_a_person_who_lets_it_go_on(drive: Drive) -> None:
+    _approved(drive)
+    result = drive.do("escalate", "late-fees", "Which  rounding\nrule?", "--task", "01", "--as", "agent-a")
+    assert result.code == 3 and "a person" in result.out
+    (name,) = drive.questions("late-fees")
+    (question,) = drive.evaluation("late-fees")["escalations"]
+    assert name.startswith("raised:") and [o["id"] for o in question["options"]] == ["continue", "stop"]
+    assert "asks that already" in drive.refused("escalate", "late-fees", "Which rounding rule?")
+    assert drive.wrong("escalate", "late-fees", "  ")
+    record = drive.records(RUN)[-1]
+    assert (record["kind"], record["actor"], record["tasks"]) == ("question", "agent-a", ["late-fees-01"])
+    assert drive.decide("answer", "late-fees", name, "continue", "--reason", "half even").code == 0
+    assert drive.questions("late-fees") == []
+    assert drive.suggestion("late-fees") == ("stay", "4a")
+
+
+def test_a_person_who_is_asked_stops_the_run_and_only_a_person_starts_it_again(drive: Drive) -> None:
+    _approved(drive)
+    drive.do("escalate", "late-fees", "Is this worth it?")
+    (name,) = drive.questions("late-fees")
+    assert drive.decide("answer", "late-fees", name, "stop", "--reason", "not this year").code == 3
+    assert drive.evaluation("late-fees")["status"] == "blocked"
+    for command in (
+        ("report", "late-fees", "4a", "complete", "--task", "01"),
+        ("escalate", "late-fees", "Really?"),
+        ("claim", "late-fees", "01", "--as", "agent-a"),
+    ):
+        assert drive.refused(*command)
+    # A report that lies there as a file does not start it again either.
+    done = "## Task Complete (Delegated Mode)\n\n**Task File**: 01-rounding.md\n**Status**: Complete\n"
+    drive.write(f"{RUN}/reports/01.md", done)
+    evaluation = drive.evaluation("late-fees")
+    assert (evaluation["status"], drive.codes("late-fees")) == ("blocked", [])
+    assert drive.decide("override", "late-fees", "--to", "4b", "--reason", "we go on").code == 0
+    assert drive.phase("late-fees") == "4b"
 
 
 # ---- stages -----------------------------------------------------------------------------------
@@ -461,12 +514,50 @@ def test_a_failed_validation_appends_a_stage_and_is_repeated(drive: Drive) -> No
     assert set(before.splitlines()) - set(after.splitlines()) == {
         "**Total Tasks**: 4", "**Progress**: 4/4 tasks complete (100%)",
     }  # fmt: skip
-    assert drive.evaluation("late-fees")["suggestion"]["tasks"] == ["late-fees-05", "late-fees-06"]
+    assert drive.evaluation("late-fees")["suggestion"]["tasks"] == ["late-fees-05"]
+    assert "artifact-missing" not in drive.codes("late-fees")
     _staged(drive, "3")
     assert drive.phase("late-fees") == "5a"
     _report(drive, "5a", "pass")
     _report(drive, "6", "ok")
     assert drive.evaluation("late-fees")["status"] == "complete"
+
+
+def test_the_task_files_of_an_appended_stage_hold_what_the_report_says(drive: Drive) -> None:
+    _validated(drive)
+    _report(drive, "5a", "fail", "--summary", "totals differ")
+    drive.write(f"{RUN}/06-phase-3-tests.md", "# 06. Written before\n")
+    task = {
+        "title": "Mend the totals", "description": "Round\nonce", "depends_on": ["late-fees-03"],
+        "files": ["src/fees.py"], "acceptance": ["totals are equal"], "requires_ux_dx_review": True,
+    }  # fmt: skip
+    told = {"title": "Remediation", "tasks": [task]}
+    drive.do("report", "late-fees", "create-fix-tasks", "ok", "--data", "-", stdin=json.dumps(told))
+    text = drive.text(f"{RUN}/05-mend-the-totals.md")
+    for line in (
+        "# 05. Mend the totals",
+        "- **ID**: late-fees-05",
+        "- **Phase**: 3",
+        "- **Depends On**: [late-fees-03]",
+        "- **Requires UX/DX Review**: true",
+        "Round once",
+        "| `src/fees.py` | Modify | To be written. |",
+        "- [ ] totals are equal",
+    ):
+        assert line in text.splitlines()
+    # What is there already is nobody's to overwrite.
+    assert drive.text(f"{RUN}/06-phase-3-tests.md") == "# 06. Written before\n"
+    evaluation = drive.evaluation("late-fees")
+    made = [
+        task
+        for stage in evaluation["plan"]["stages"]
+        for task in stage["tasks"]
+        if task["id"] == "late-fees-05"
+    ]
+    assert made[0]["files"] == ["src/fees.py"]
+    _staged(drive, "3")
+    _report(drive, "5a", "pass")
+    assert drive.suggestion("late-fees") == ("advance", "5b")
 
 
 def test_fix_tasks_that_are_not_named_are_refused_and_may_be_appended_by_hand(drive: Drive) -> None:

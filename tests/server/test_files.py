@@ -591,3 +591,21 @@ def test_no_descriptor_stays_open(root, either_way):
         files.read(path)
         files.list(path)
     assert open_descriptors() == before
+
+
+def test_a_close_that_fails_says_nothing_against_what_was_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/one.txt").write_text("said")
+    close = os.close
+
+    def failing(descriptor: int) -> None:
+        close(descriptor)
+        raise OSError(errno.EIO, "I/O error")
+
+    monkeypatch.setattr(os, "close", failing)
+    files = DiskFiles(tmp_path)
+    read, missing, listed = files.read("a/one.txt"), files.read("a/two.txt"), files.list("a")
+    monkeypatch.undo()
+    assert (read.text, missing.exists, list(listed)) == ("said", False, ["one.txt"])

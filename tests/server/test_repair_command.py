@@ -7,8 +7,10 @@ import os
 from pathlib import Path
 
 import pytest
+from phasekeeper.orchestration.files import digest_of
 from phasekeeper.orchestration.findings import Edit
 from phasekeeper.orchestration.journal import Record
+from phasekeeper.server import repair_command
 from phasekeeper.server.files import DiskFiles
 from phasekeeper.server.store import Proposal, committed
 
@@ -39,21 +41,78 @@ def test_a_sound_run_is_left_as_it_is(here, run):
     assert (here / JOURNAL).read_bytes() == before
 
 
-def test_the_branches_of_a_fork_are_linked_and_that_is_said(here, run):
-    add(here, "one")
-    before = (here / JOURNAL).read_text()
-    add(here, "left")
-    left = (here / JOURNAL).read_text()
-    (here / JOURNAL).write_text(before)
-    add(here, "right")
-    (here / JOURNAL).write_text(left + (here / JOURNAL).read_text()[len(before) :])
+def fork(root: Path) -> None:
+    """Two branches, each of a record, merged line by line."""
+    add(root, "one")
+    before = (root / JOURNAL).read_text()
+    add(root, "left")
+    left = (root / JOURNAL).read_text()
+    (root / JOURNAL).write_text(before)
+    add(root, "right")
+    (root / JOURNAL).write_text(left + (root / JOURNAL).read_text()[len(before) :])
+
+
+@pytest.fixture
+def agrees(monkeypatch):
+    """A person who types the name; what that person was shown."""
+    shown: list[str] = []
+
+    def confirmed(said, name):
+        shown.extend([*said, name])
+
+    monkeypatch.setattr(repair_command, "confirm", confirmed)
+    return shown
+
+
+def test_the_branches_of_a_fork_are_linked_where_a_person_agrees(here, run, agrees):
+    fork(here)
     code, out, _ = run("repair", "T1")
     assert (code, out) == (0, f"{JOURNAL}: its branches were linked together; all their records count\n")
     _, shown, err = run("history", "T1")
     assert "left" in shown and "right" in shown and err == ""
+    assert agrees[1:] == [
+        "a branch of 1 records was merged in; linked to the others it counts:", "  report ok right", RUN,
+    ]  # fmt: skip
+    linked = json.loads((here / JOURNAL).read_text().splitlines()[-1])
+    assert linked["actor"] and (linked["kind"], linked["channel"]) == ("relink", "terminal")
 
 
-def test_lines_that_cannot_be_read_are_only_taken_out_on_request(here, run):
+def test_a_fork_stays_one_without_a_person_but_all_else_is_mended(here, run):
+    fork(here)
+    with (here / JOURNAL).open("a") as file:
+        file.write('{"kind": "rep')
+    code, out, err = run("repair", "T1")
+    assert code == 1 and "a decision is a person's" in err and "still does not" in err
+    assert set(out.splitlines()) == {f"{JOURNAL}: a line that was cut off while it was written was cut away"}
+    assert "journal-forked" in run("history", "T1")[2]
+
+
+def test_a_branch_that_came_up_while_the_person_looked_is_not_linked(here, run, monkeypatch):
+    fork(here)
+    lines = (here / JOURNAL).read_text().splitlines()
+    late = {"seq": 9, "kind": "report", "outcome": "ok", "message": "late", "prev": digest_of(lines[0])}
+
+    def confirmed(said, name):
+        with (here / JOURNAL).open("a") as file:
+            file.write(json.dumps(late) + "\n")
+
+    monkeypatch.setattr(repair_command, "confirm", confirmed)
+    assert run("repair", "T1")[0] == 0
+    _, shown, err = run("history", "T1")
+    assert "right" in shown and "late" not in shown and "journal-forked" in err
+
+
+def test_lines_that_cannot_be_read_are_not_taken_out_without_a_person(here, run):
+    add(here, "one")
+    with (here / JOURNAL).open("a") as file:
+        file.write("=======\n")
+    damaged = (here / JOURNAL).read_text()
+    code, out, err = run("repair", "T1", "--drop-bad-lines")
+    assert (code, out) == (1, "") and "on a terminal" in err
+    assert (here / JOURNAL).read_text() == damaged
+
+
+def test_lines_that_cannot_be_read_are_only_taken_out_on_request(here, run, agrees):
     add(here, "one")
     with (here / JOURNAL).open("a") as file:
         file.write("=======\n")
@@ -66,6 +125,7 @@ def test_lines_that_cannot_be_read_are_only_taken_out_on_request(here, run):
     assert (code, mended["did"]) == (0, "dropped")
     assert (here / mended["kept"]).read_text() == damaged
     assert "=======" not in (here / JOURNAL).read_text()
+    assert "lines that cannot be read (1) are taken out" in agrees[1]
 
 
 def test_a_run_that_cannot_be_written_is_refused_with_the_reason(here, run):
