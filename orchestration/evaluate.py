@@ -280,7 +280,7 @@ class _Dressing:
             done, total = (self.sight.context.value(part).value for part in self.workflow.progress)
             return Progress(done, total) if isinstance(done, int) and isinstance(total, int) else None
         plan = self.snapshot.plan
-        return Progress(sum(s["done"] for s in self.snapshot.parts.stages), len(plan.tasks)) if plan else None
+        return Progress(self.snapshot.parts.done, len(plan.tasks)) if plan else None
 
     def _notes(self) -> tuple[NoteText, ...]:
         if self.phase is None:

@@ -19,7 +19,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from .expressions import prefixes
 from .functions import MOST_ITEMS, few, said
 from .indexes import Index, Tasks, dig
 from .language import BadExpression, Expression, Language, Outcome, Template
@@ -179,18 +178,19 @@ class Context:
 
     def fact_in(self, path: tuple[str, ...]) -> str:
         """The longest fact that a path begins with, "" when it begins with none."""
-        return next((name for name in prefixes(path) if name in self.language.facts), "")
+        name = self.language.name_in(path)
+        return name if name in self.language.facts else ""
 
     def seen(self, path: tuple[str, ...]) -> Outcome:
         """What stands at a path that an expression reads."""
-        for name in prefixes(path):
-            rest = path[name.count(".") + 1 :]
-            if self.language.is_set(name):
-                return self._whole(name)
-            if name in self.language.facts:
-                return _below(self.known(name), rest)
-            if name in self.variables:
-                return _below(Outcome(self.variables[name]), rest)
+        name = self.language.name_in(path)
+        rest = path[name.count(".") + 1 :]
+        if self.language.is_set(name):
+            return self._whole(name)
+        if name in self.language.facts:
+            return _below(self.known(name), rest)
+        if name in self.variables:
+            return _below(Outcome(self.variables[name]), rest)
         return Outcome(None, "there is no value")
 
     def _whole(self, name: str) -> Outcome:

@@ -90,5 +90,5 @@ def looked_at(sight: Sight) -> tuple[Task, ...]:
     plan = sight.snapshot.plan
     if plan is None:
         return ()
-    at_hand = (task for stage in plan.stages if stage.id == sight.stage for task in stage.tasks)
-    return sight.snapshot.whole or tuple(at_hand)
+    at_hand = sight.stage
+    return sight.snapshot.whole or tuple(t for s in plan.stages if s.id == at_hand for t in s.tasks)

@@ -56,9 +56,10 @@ class Index:
         if not pattern:
             return list(range(len(self.items)))
         table = self._table(tuple(pattern))
-        wanted = [choices(value) for value in pattern.values()]
-        if all(len(keys) == 1 for keys in wanted):
-            return table.get(tuple(next(iter(keys)) for keys in wanted), [])
+        values = tuple(pattern.values())
+        if all(type(value) is str for value in values):
+            return table.get(values, [])
+        wanted = [choices(value) for value in values]
         return sorted(position for key in _fitting(table, wanted) for position in table[key])
 
     def _table(self, names: tuple[str, ...]) -> dict[tuple, list[int]]:

@@ -163,6 +163,8 @@ class Language:
         self.variables = dict(variables)
         self.facts = dict(facts)
         self.values: dict[str, Expression] = {}
+        # By path, what `name_in` says of it: the same for every run.
+        self._names: dict[tuple[str, ...], str] = {}
         self.edits = edits
         self.trusted = trusted
 
@@ -224,6 +226,14 @@ class Language:
                 errors[name] = error
             self.facts[name] = "any" if name in errors else self.values[name].type
         return errors
+
+    def name_in(self, path: tuple[str, ...]) -> str:
+        """The longest fact or variable that a path begins with, "" when it begins with none."""
+        name = self._names.get(path)
+        if name is None:
+            known = (name for name in prefixes(path) if name in self.facts or name in self.variables)
+            name = self._names[path] = next(known, "")
+        return name
 
     def is_set(self, name: str) -> bool:
         """Whether a name is a value that holds a set of tasks."""

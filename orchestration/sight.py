@@ -63,10 +63,9 @@ class Sight:
                 continue
             if isinstance(held.data, Plan):
                 parts = snapshot.parts
-                done = sum(stage["done"] for stage in parts.stages)
-                total = sum(stage["total"] for stage in parts.stages)
                 bound |= {f"{name}.stages": parts.stages, f"{name}.files": parts.files}
-                bound |= {f"{name}.done": done, f"{name}.total": total, f"{name}.status": held.data.status}
+                bound |= {f"{name}.done": parts.done, f"{name}.total": parts.total}
+                bound[f"{name}.status"] = held.data.status
             else:
                 bound[name] = held.data
         return bound
@@ -192,8 +191,8 @@ class Sight:
             self.tell("artifact-missing", snapshot.plan_path, f"and {more} more task files do not exist")
         state = "valid" if names and not missing else "missing"
         prefix = f"{snapshot.run}/" if snapshot.run else ""
-        paths = tuple(prefix + name for name in names)
         lost = tuple(prefix + task.file for task in without[:MOST_FINDINGS] if task.file)
+        paths = snapshot.task_paths
         return Held(artifact.id, state, snapshot.plan_path, paths=paths, kind="files", missing=lost)
 
     def _named_in(self, name: str) -> tuple[str, Span | None]:

@@ -40,6 +40,8 @@ class Parts:
     names: frozenset[str]
     index: Index
     stages: list[dict[str, Any]]
+    done: int = 0
+    total: int = 0
 
 
 class Pending(NamedTuple):
@@ -116,6 +118,12 @@ class Snapshot:
         if key not in self.looked.parsed:
             self.looked.parsed[key] = _parts(plan)
         return self.looked.parsed[key]
+
+    @cached_property
+    def task_paths(self) -> tuple[str, ...]:
+        """The files that the plan's tasks name, from the root, in the order of the plan."""
+        prefix = f"{self.run}/" if self.run else ""
+        return tuple(prefix + name for name in self.parts.files)
 
     @cached_property
     def tasks(self) -> Tasks:
@@ -201,7 +209,8 @@ def _parts(plan: Plan) -> Parts:
         for stage in plan.stages
     ]
     files = [task.file for task in plan.tasks]
-    return Parts(files, frozenset(files), Index(items), stages)
+    done, total = (sum(stage[key] for stage in stages) for key in ("done", "total"))
+    return Parts(files, frozenset(files), Index(items), stages, done, total)
 
 
 def definition_digest(workflow: Workflow, parameters: Mapping[str, Any]) -> str:
