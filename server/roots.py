@@ -31,12 +31,14 @@ def find_root(path: Path, claims: Callable[[Path], bool]) -> Path:
 
     The nearest folder from `path` upwards that holds a configuration or that `claims` (a run of some
     definition is found in it), never above the git toplevel; else the toplevel; else the folder itself.
+    A hidden folder is no root by its runs alone: `tasks/*` fits below `.orchestrator` too.
     Raises UsageError when `path` does not exist.
     """
     start = _folder_of(path)
     top = toplevel(start)
     for folder in _upwards(start):
-        if _kind(folder / CONFIGURATION) == stat.S_IFREG or claims(folder):
+        configured = _kind(folder / CONFIGURATION) == stat.S_IFREG
+        if configured or (not folder.name.startswith(".") and claims(folder)):
             return folder
         if folder == top:
             break

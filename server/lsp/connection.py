@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from ...orchestration.workflow import Workflow
 from ..engine import Engine
 from ..live import Change
 from ..roots import UsageError
+from ..version import VERSION
 from . import definitions, features
 from .documents import Document, Documents, path_of
 from .progress import Scanning
@@ -36,8 +36,10 @@ async def serve_lsp(
     engine: Engine,
     *,
     trusted_allowed: bool = True,
-) -> None:
-    """Serve one editor until it says `exit` or goes. Never ends the process, whatever the editor sends.
+) -> int:
+    """Serve one editor until it says `exit` or goes; 0 when it said `shutdown` before, else 1.
+
+    Never ends the process, whatever the editor sends.
 
     With `trusted_allowed` False nothing is written for it, whatever it says of itself.
     """
@@ -45,6 +47,7 @@ async def serve_lsp(
     connection = Connection(engine, outlet, trusted_allowed)
     try:
         await read_messages(reader, connection.protocol)
+        return 0 if connection.protocol.ending else 1
     finally:
         await connection.end()
         await outlet.drain()
@@ -56,7 +59,7 @@ class Connection:
 
     def __init__(self, engine: Engine, outlet: Outlet, trusted_allowed: bool) -> None:
         self.engine = engine
-        self.server: Server = new_server(version("phasekeeper"))
+        self.server: Server = new_server(VERSION)
         self.protocol.set_writer(outlet)
         self.documents = Documents()
         self.views: dict[Path, View] = {}
@@ -71,7 +74,7 @@ class Connection:
         self._workflows: dict[tuple[str, str], Workflow] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._publisher = Publisher(
-            self.documents, self.uri_of, self.server.text_document_publish_diagnostics
+            self.documents, self.uri_of, self.innermost, self.server.text_document_publish_diagnostics
         )
         self.spawn(self._publisher.run(outlet.drain))
         self._register()
@@ -136,7 +139,7 @@ class Connection:
 
     def _initialized(self, _: lsp.InitializedParams) -> None:
         for folder in self._given_folders():
-            self.spawn(self._add_folder(folder))
+            self._add_folder(folder)
 
     def _given_folders(self) -> list[str]:
         """The URIs of the folders that the editor has open."""
@@ -148,14 +151,13 @@ class Connection:
         for folder in params.event.removed:
             self.spawn(self._drop_folder(folder.uri))
         for folder in params.event.added:
-            self.spawn(self._add_folder(folder.uri))
+            self._add_folder(folder.uri)
 
     def _opened(self, params: lsp.DidOpenTextDocumentParams) -> None:
         document = self.documents.opened(params.text_document, self.encoding)
         found = self.located(document)
         if found is None:
-            if document.path is not None:
-                self.spawn(self._add_loose(document.path))
+            self._add_loose(document)
             return
         view, path = found
         if self._as_on_disk(view, path, document):
@@ -203,21 +205,35 @@ class Connection:
 
     # ---- roots
 
-    async def _add_folder(self, uri: str) -> None:
+    def _add_folder(self, uri: str) -> None:
         path = path_of(uri)
-        if path is None or uri in self._folders:
-            return
-        self._folders[uri] = (path, await self._open(path))
+        if path is not None and uri not in self._folders:
+            self._folders[uri] = (path, ())
+            self.spawn(self._open_folder(uri, path))
+
+    async def _open_folder(self, uri: str, path: Path) -> None:
+        roots = await self._open(path)
+        if uri in self._folders:
+            self._folders[uri] = (path, roots)
+        else:
+            # It was taken out while it was looked at.
+            await self._close(roots)
 
     async def _drop_folder(self, uri: str) -> None:
         _, roots = self._folders.pop(uri, (None, ()))
         await self._close(roots)
 
-    async def _add_loose(self, path: Path) -> None:
+    def _add_loose(self, document: Document) -> None:
         """Open the root of a document that lies in no folder the editor has open."""
-        if path.parent not in self._loose:
-            self._loose[path.parent] = ()
-            self._loose[path.parent] = await self._open(path if path.exists() else path.parent)
+        path = document.path
+        given = [folder for folder, _ in self._folders.values()]
+        if path is None or path.parent in self._loose or any(path.is_relative_to(f) for f in given):
+            return
+        self._loose[path.parent] = ()
+        self.spawn(self._open_loose(path.parent))
+
+    async def _open_loose(self, folder: Path) -> None:
+        self._loose[folder] = await self._open(folder)
 
     async def _open(self, path: Path) -> tuple[Path, ...]:
         scanning = Scanning(self.server, str(path))
@@ -239,6 +255,7 @@ class Connection:
         self.views[root] = view
         self._ends[root] = self.engine.subscribe(root, self._changed)
         view.refresh(view.board.runs)
+        self._publish_around(root)
         for document in self.documents:
             found = self.located(document)
             if found and found[0] is view and self._as_on_disk(view, found[1], document):
@@ -256,7 +273,14 @@ class Connection:
                 self._ends.pop(root)()
                 board = self.views.pop(root).board
                 self._publisher.forget(root)
+                self._publish_around(root)
                 self._tell(Change(root, board.version + 1, {}, tuple(board.runs), {}))
+
+    def _publish_around(self, root: Path) -> None:
+        """Tell anew of the roots that another lies in: which of them speaks of a file is different now."""
+        for view in self.views.values():
+            if root != view.root and root.is_relative_to(view.root):
+                self._publisher.publish(view, view.paths)
 
     def _changed(self, change: Change) -> None:
         view = self.views.get(change.root)
@@ -312,11 +336,13 @@ class Connection:
         """The innermost root that a document lies in, and its path there."""
         if document.path is None:
             return None
-        around = [root for root in self.views if document.path.is_relative_to(root)]
-        if not around:
-            return None
-        root = max(around, key=lambda root: len(root.parts))
-        return self.views[root], document.path.relative_to(root).as_posix()
+        view = self.innermost(document.path)
+        return (view, document.path.relative_to(view.root).as_posix()) if view else None
+
+    def innermost(self, path: Path) -> View | None:
+        """The innermost root that a file lies in: of roots in one another that one speaks of it."""
+        around = [root for root in self.views if path.is_relative_to(root)]
+        return self.views[max(around, key=lambda root: len(root.parts))] if around else None
 
     # ---- for the functions that answer
 

@@ -44,27 +44,30 @@ def _gate(evaluation: Evaluation, gate: GateState) -> Iterator[Mark]:
     unmet: dict[tuple[str, Span | None], list[CriterionState]] = {}
     for criterion in gate.criteria:
         if criterion.met is False:
-            first = next(iter(_located(criterion.evidence)), None)
-            unmet.setdefault(_place(evaluation, first), []).append(criterion)
+            reason = _reason(criterion.evidence)
+            unmet.setdefault(_place(evaluation, reason), []).append(criterion)
     for (path, span), criteria in unmet.items():
         said = f"gate {gate.id} is shut: {_against(criteria)}; next: {next_words(evaluation.suggestion)}"
         found = Finding(GATE, path, said, span, Severity.WARNING)
-        yield Mark(found, evaluation.run, _located(criteria[0].evidence)[1:])
+        reason = _reason(criteria[0].evidence)
+        more = (entry for entry in _located(criteria[0].evidence) if entry is not reason)
+        yield Mark(found, evaluation.run, tuple(more))
 
 
 def _against(criteria: Sequence[CriterionState]) -> str:
     """What is not met, and the value that says so."""
-    first = next(iter(_located(criteria[0].evidence)), None)
-    seen = f" ({plain(first.expression, 80)} = {shown(first.value)})" if first else ""
+    reason = _reason(criteria[0].evidence)
+    seen = f" ({plain(reason.expression, 80)} = {shown(reason.value)})" if reason else ""
     return "not met: " + "; ".join(criterion.text for criterion in criteria) + seen
 
 
 def _awaited(evaluation: Evaluation, question: QuestionState) -> Mark:
-    first, *more = _located(evaluation.suggestion.evidence) or (None,)
+    reason = _reason(evaluation.suggestion.evidence)
+    more = tuple(entry for entry in _located(evaluation.suggestion.evidence) if entry is not reason)
     options = ", ".join(option.id for option in question.options)
     said = f"{question.kind} {question.id}: {question.question}" + (f" ({options})" if options else "")
     severity = Severity.WARNING if question.kind == "escalation" else Severity.INFO
-    path, span = _place(evaluation, first)
+    path, span = _place(evaluation, reason)
     return Mark(Finding(AWAITED, path, said, span, severity), evaluation.run, (*_history(question), *more))
 
 
@@ -79,6 +82,12 @@ def _history(question: QuestionState) -> tuple[Evidence, ...]:
         )
         for entry in entries
     )
+
+
+def _reason(evidence: tuple[Evidence, ...]) -> Evidence | None:
+    """What decided: the first evidence with a place; of several reports on the same, the newest."""
+    located = _located(evidence)
+    return next((entry for entry in reversed(located) if entry.expression == located[0].expression), None)
 
 
 def _located(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:

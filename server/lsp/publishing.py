@@ -30,8 +30,14 @@ class _Told(NamedTuple):
 class Publisher:
     """Tells one editor the diagnostics of its roots. One task publishes, so the newest comes last."""
 
-    def __init__(self, documents: Documents, uri_of: Callable[[Path], str], send: Send) -> None:
-        self._documents, self._uri_of, self._send = documents, uri_of, send
+    def __init__(
+        self,
+        documents: Documents,
+        uri_of: Callable[[Path], str],
+        innermost: Callable[[Path], View | None],
+        send: Send,
+    ) -> None:
+        self._documents, self._uri_of, self._innermost, self._send = documents, uri_of, innermost, send
         self.encoding = lsp.PositionEncodingKind.Utf16
         self._waiting: dict[tuple[Path, str], View | None] = {}
         self._told: dict[tuple[Path, str], _Told] = {}
@@ -65,7 +71,10 @@ class Publisher:
                 await drained()
 
     async def _publish(self, batch: Mapping[tuple[Path, str], View | None]) -> None:
-        marks = {(root, path): view.at(path) if view else () for (root, path), view in batch.items()}
+        marks = {
+            (root, path): view.at(path) if view and self._innermost(root / path) is view else ()
+            for (root, path), view in batch.items()
+        }
         texts = await self._texts(marks)
         for (root, path), found in marks.items():
             self._tell(root, path, found, texts)

@@ -41,6 +41,12 @@ def test_a_folder_with_a_fitting_run_is_the_root(base):
     assert find_root(made(claimed / "src"), lambda folder: folder == claimed) == claimed
 
 
+def test_a_hidden_folder_is_no_root_by_the_runs_that_seem_to_lie_below_it(base):
+    (base / ".orchestrator/tasks/x").mkdir(parents=True)
+    asked = base / ".orchestrator/tasks/x"
+    assert find_root(asked, lambda folder: folder.name == ".orchestrator" or folder == base) == base
+
+
 def test_the_git_toplevel_is_the_root_when_nothing_is_claimed(base):
     made(base / "repo" / ".git")
     assert find_root(made(base / "repo" / "src"), nothing) == base / "repo"
