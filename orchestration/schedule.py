@@ -52,11 +52,15 @@ class StageState:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """`ready` can start now, in plan order; `batches` follow each other; `blocked` maps the rest to why."""
+    """`ready` can start now, in plan order; `batches` follow each other; `blocked` maps the rest to why.
+
+    `claimed` are those that somebody is at work on.
+    """
 
     ready: tuple[str, ...] = ()
     batches: tuple[tuple[str, ...], ...] = ()
     blocked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    claimed: tuple[str, ...] = ()
 
 
 def resolve(plan: Plan, reference: str) -> str | None:
@@ -83,7 +87,8 @@ def arrange(
             blocked[task.id] = why
         else:
             ready.append(task.id)
-    return Schedule(tuple(ready), _batches(open_tasks, waits, details), blocked)
+    taken = tuple(task.id for task in handed if task.id in claimed)
+    return Schedule(tuple(ready), _batches(open_tasks, waits, details), blocked, taken)
 
 
 def needs(plan: Plan, task: Task, detail: TaskFile, finished: Collection[str]) -> tuple[str, ...]:
@@ -191,6 +196,11 @@ class Board:
             )
             for s in self.plan.stages
         )
+
+    def task(self, name: str) -> TaskState | None:
+        """One task by its id, without a look at the others."""
+        found = self.plan.by_id.get(name)
+        return self._task(found) if found else None
 
     def _task(self, task: Task) -> TaskState:
         state, blocked_by = self._state(task)

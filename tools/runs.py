@@ -5,9 +5,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
+from ..orchestration.display import plain
 from ..orchestration.evaluation import Evaluation, GateState
 from ..orchestration.findings import Evidence, Finding
+from .answers import quoted
 
 _LISTED = 20
 
@@ -86,3 +89,35 @@ def below(evaluation: Evaluation, folder: str) -> Evaluation:
 def _gate_below(gate: GateState, folder: str) -> GateState:
     criteria = tuple(replace(c, evidence=moved_evidence(c.evidence, folder)) for c in gate.criteria)
     return replace(gate, criteria=criteria)
+
+
+# ---- how answers about runs begin -------------------------------------------------------------
+
+_ROOT, _RUN = 400, 300
+
+
+def head_of(evaluation: Evaluation) -> tuple[dict[str, Any], str]:
+    """(the data, the line) with which every answer about one run begins.
+
+    A path too long for an answer is given by its last whole segments, which still name the run.
+    """
+    run = short_run(evaluation.run)
+    data = {"root": plain(evaluation.root, _ROOT), "run": run, "revision": evaluation.revision}
+    titled = (
+        f" {quoted(evaluation.title, 80)}" if evaluation.title != evaluation.run.rsplit("/", 1)[-1] else ""
+    )
+    line = f"run {run or '.'}{titled} ({plain(evaluation.workflow, 60)}) in {data['root']}"
+    return data, f"{line}, revision {evaluation.revision}"
+
+
+def short_run(run: str) -> str:
+    """A run's path, or as many of its last segments as fit."""
+    while len(run) > _RUN and "/" in run:
+        run = run.partition("/")[2]
+    return plain(run, _RUN)
+
+
+def progress_words(evaluation: Evaluation) -> str:
+    """ ", 2 of 6 done", or "" where nothing is counted."""
+    progress = evaluation.progress
+    return f", {progress.done} of {progress.total} done" if progress and progress.total else ""

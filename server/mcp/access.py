@@ -1,0 +1,178 @@
+"""What the operations look at and do, for one call of one assistant."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...orchestration.acts import Act, Refused
+from ...orchestration.display import plain
+from ...orchestration.evaluate import Steps
+from ...orchestration.evaluation import Evaluation
+from ...orchestration.journal import Claim
+from ...orchestration.schedule import resolve
+from ...tools.registry import Place, Refusal, tasks_held
+from ...tools.runs import joined
+from ...tools.standing import revision_of
+from ..acting import Token
+from ..engine import Board, Engine
+from ..files import DiskFiles
+from ..roots import UsageError
+from ..store import Conflict
+from ..store_claims import claim as claim_task
+from ..store_claims import release as release_task
+from ..store_folder import StoreError
+from ..store_lock import CLAIMS, folder_of
+from .keeping import Keeping
+
+_TASK_TEXT = 20_000
+_CLAIM_TRIES = 50
+
+
+@dataclass
+class CallAccess:
+    """`tools.registry.Access` over the engine. `folders` are where the caller works, `name` is its own."""
+
+    engine: Engine
+    keeping: Keeping
+    folders: Sequence[Path]
+    name: str
+    unique: str | None
+
+    async def place(self, root: str) -> Place:
+        if root:
+            return await self._opened(_folder(root))
+        if not self.folders:
+            raise Refusal("say with root= in which folder you work; this connection has none")
+        places = [await self._opened(folder) for folder in self.folders]
+        distinct = {place.root: place for place in places}
+        busy = [place for place in distinct.values() if place.runs] or list(distinct.values())
+        if len(busy) > 1:
+            named = "; ".join(plain(place.root, 300) for place in busy[:6])
+            raise Refusal(f"the workspace has several roots with runs, name one with root=: {named}")
+        return busy[0]
+
+    async def _opened(self, folder: Path) -> Place:
+        try:
+            roots = await self.keeping.hold(folder)
+        except UsageError as error:
+            raise Refusal(plain(str(error), 600)) from None
+        return place_of([self.engine.board(root) for root in roots])
+
+    async def steps(self, run: Evaluation) -> Steps:
+        return await self.engine.steps(Path(run.root), run.run)
+
+    async def text(self, run: Evaluation, path: str) -> str:
+        file = await asyncio.to_thread(DiskFiles(Path(run.root)).read, path)
+        return (file.text or "")[:_TASK_TEXT]
+
+    async def act(self, run: Evaluation, act: Act, token: int | None) -> Evaluation:
+        given = Token(act.actor, token) if token is not None else None
+        try:
+            done = await self.engine.act(Path(run.root), run.run, act, token=given)
+            if act.kind == "report" and act.tasks:
+                await self._let_go(done.evaluation, act)
+        except (Refused, StoreError, UsageError) as error:
+            raise Refusal(plain(str(error), 1_200)) from None
+        return self._now(run)
+
+    async def _let_go(self, run: Evaluation, act: Act) -> None:
+        """What was reported need not be claimed any more."""
+        plan = run.plan.plan if run.plan else None
+        named = {resolve(plan, task) for task in act.tasks} if plan else set()
+        mine = [claim.task for claim in run.claims if claim.actor == act.actor and claim.task in named]
+        for task in mine:
+            await asyncio.to_thread(release_task, Path(run.root), run.run, task, act.actor)
+        if mine:
+            await self._look_at_claims(run)
+
+    async def claim(self, run: Evaluation, who: str, seconds: float) -> tuple[Evaluation, Claim | None]:
+        root = Path(run.root)
+        async with self.keeping.alone(root, run.run):
+            for _ in range(_CLAIM_TRIES):
+                now = self._now(run)
+                wanted = (*tasks_held(now, who), *now.suggestion.tasks)
+                if not wanted:
+                    return now, None
+                try:
+                    made = await asyncio.to_thread(claim_task, root, run.run, wanted[0], who, seconds)
+                except Conflict:
+                    await self._look_at_claims(run)
+                    continue
+                except (StoreError, ValueError) as error:
+                    raise Refusal(plain(str(error), 600)) from None
+                await self._look_at_claims(run)
+                return self._now(run), made
+        raise Refusal("others took every task that was tried; ask again")
+
+    async def _look_at_claims(self, run: Evaluation) -> None:
+        root = Path(run.root)
+        await self.engine.touch(root, [root / folder_of(run.run) / CLAIMS])
+
+    def _now(self, run: Evaluation) -> Evaluation:
+        found = self.engine.board(Path(run.root)).runs.get(run.run)
+        if found is None:
+            raise Refusal(f"{plain(run.run, 300)} is no run any more; call status")
+        return found
+
+    async def wait(self, place: Place, run: str, since: str, seconds: float) -> Place:
+        roots = await self.keeping.hold(Path(place.root))
+
+        def now() -> Place:
+            return place_of([self.engine.board(root) for root in roots])
+
+        def changed(seen: Place) -> bool:
+            found = seen.runs.get(run)
+            return found is None or found.revision != since if run else revision_of(seen.runs) != since
+
+        try:
+            async with asyncio.timeout(seconds):
+                while not changed(now()):
+                    await self._any_change(roots)
+        except TimeoutError:
+            pass
+        return now()
+
+    async def _any_change(self, roots: Sequence[Path]) -> None:
+        async with asyncio.TaskGroup() as group:
+            waiting = [
+                group.create_task(self.engine.wait(root, self.engine.board(root).version, 3600.0))
+                for root in roots
+            ]
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for task in waiting:
+                task.cancel()
+
+    def who(self, named: str) -> str:
+        if named.strip():
+            return plain(named.strip(), 80)
+        if self.unique is None:
+            return plain(self.name, 80)
+        return f"{plain(self.name, 60)} {self.unique}"
+
+
+def _folder(root: str) -> Path:
+    path = Path(root).expanduser()
+    if not path.is_absolute():
+        raise Refusal(f"root must be an absolute path, not {plain(root, 200)!r}")
+    return path
+
+
+def place_of(boards: Sequence[Board]) -> Place:
+    """The boards of a root and of its projects as one place; runs are named from the first."""
+    main = boards[0].root
+    runs: dict[str, Evaluation] = {}
+    for board in boards:
+        folder = board.root.relative_to(main).as_posix() if board.root != main else ""
+        runs |= {joined(folder, name): e for name, e in board.runs.items()}
+    broken = [
+        f"{plain(path, 160)}: {plain(found.message, 200)}"
+        for board in boards
+        for path, each in board.findings.items()
+        for found in each
+        if found.code == "workflow-invalid"
+    ]
+    note = f"a definition cannot be used, {broken[0]}" if broken else ""
+    return Place(str(main), dict(sorted(runs.items())) if len(boards) > 1 else runs, note)

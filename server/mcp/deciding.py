@@ -1,0 +1,212 @@
+"""A decision, asked of the person who sits at the client: `request_decision`, in both eras of the protocol.
+
+What the person reads comes from the definition and the evaluation, never from an argument of the call. Where
+the client can ask nobody, the answer says exactly how a person can decide, and nothing is decided.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from mcp.server.mcpserver import Context, Elicit, ElicitationResult, Resolve
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from ...orchestration.acts import Act, Refused
+from ...orchestration.display import plain
+from ...orchestration.evaluation import Evaluation, QuestionState
+from ...tools.answers import Answer, Draft, quoted
+from ...tools.asking import how_to_decide, how_to_override
+from ...tools.next_step import next_step
+from ...tools.registry import Refusal, RequestDecision, chosen
+from ...tools.runs import head_of
+from ..acting import prepare_decision
+from ..confirm import actor
+from ..roots import UsageError
+from ..store_folder import StoreError
+from ..workspace import Workspace
+from .access import CallAccess
+
+CHANNEL = "mcp"
+"""One of `acting.CHANNELS`."""
+_REASON = "Why you decide so; it is recorded with your name."
+_DIALOG, _OPTIONS = 2_000, 8
+# The person's own comes later; what would follow from an option does not depend on it.
+_ANY_REASON = "not said yet"
+
+
+class Shown(NamedTuple):
+    """What the person is shown, what the dialog takes, the act it leads to, and how to decide without it."""
+
+    run: Evaluation
+    said: str
+    form: type[BaseModel]
+    act: Act
+    command: str
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+# ---- what the person sees ---------------------------------------------------------------------
+
+
+async def look(ctx: Context, root: str, run: str, question: str, override_to: str) -> Shown:
+    """What is asked. Raises Refusal where that is not clear, or nothing is, or it cannot be decided."""
+    found = chosen(await access_of(ctx).place(root), run)
+    make = _override if override_to else _answer
+    return await asyncio.to_thread(make, found, override_to or question)
+
+
+def _answer(run: Evaluation, wanted: str) -> Shown:
+    """The dialog for an open question, the only one where none is named."""
+    question = _meant(run, wanted)
+    act = Act(kind="answer", question=question.id)
+    lines = [*_of_run(run), plain(question.question, 400)]
+    if question.tasks:
+        lines.append(f"tasks: {', '.join(plain(task, 60) for task in question.tasks[:8])}")
+    for option in question.options[:_OPTIONS]:
+        lines += [f"- {plain(option.id, 40)}: {plain(option.text, 120)}"]
+        lines += [f"  {_afterwards(run, act._replace(option=option.id))}"]
+    choices: Any = (str, Field(min_length=1, max_length=2_000))
+    if question.options:
+        choices = (Literal[tuple(option.id for option in question.options)], ...)
+    return Shown(run, _dialog(lines), _form(choices), act, how_to_decide(run, question))
+
+
+def _meant(run: Evaluation, wanted: str) -> QuestionState:
+    asked = [question for question in run.questions if wanted in ("", question.id)]
+    if len(asked) == 1:
+        return asked[0]
+    names = ", ".join(plain(question.id, 80) for question in run.questions[:10])
+    raise Refusal(f"name the question: open are {names}" if names else "nothing is asked in this run now")
+
+
+def _override(run: Evaluation, wanted: str) -> Shown:
+    """The dialog for going against a gate. Raises Refusal where no rule leads to the phase."""
+    act = Act(kind="override", step=wanted, why=_ANY_REASON)
+    said = [plain(line, 300) for line in _prepared(run, act) if not line.startswith("reason: ")]
+    choices: Any = (Literal["no", "override"], ...)
+    return Shown(run, _dialog([*_of_run(run), *said]), _form(choices), act, how_to_override(run, wanted))
+
+
+def _prepared(run: Evaluation, act: Act) -> Sequence[str]:
+    """What a person sees before the decision, by the code that every channel uses."""
+    try:
+        return prepare_decision(Workspace(Path(run.root)), run.run, act).said
+    except (Refused, StoreError, UsageError) as error:
+        raise Refusal(plain(str(error), 1_200)) from None
+
+
+def _afterwards(run: Evaluation, act: Act) -> str:
+    """How the run would stand after an answer, or why it cannot be given."""
+    try:
+        return plain(_prepared(run, act._replace(why=_ANY_REASON))[-1], 200)
+    except Refusal as error:
+        return f"not possible now: {error}"
+
+
+def _of_run(run: Evaluation) -> list[str]:
+    title = f" {quoted(run.title, 80)}" if run.title else ""
+    where = f"Run {plain(run.run, 200) or '.'}{title} in {plain(run.root, 200)} ({plain(run.workflow, 60)})"
+    phase = plain(run.current_phase or "unknown", 60)
+    return [f"{where}, phase {phase}, revision {run.revision}.", f"Why: {plain(run.status_reason, 300)}"]
+
+
+def _dialog(lines: Sequence[str]) -> str:
+    text = "\n".join(lines)
+    return text if len(text) <= _DIALOG else text[: _DIALOG - 1] + "…"
+
+
+def _form(choices: Any) -> type[BaseModel]:
+    reason: Any = (str, Field(description=_REASON, min_length=1, max_length=2_000))
+    return create_model("Decision", __base__=_Form, decision=choices, reason=reason)
+
+
+# ---- asking and recording ---------------------------------------------------------------------
+
+
+async def ask(ctx: Context, shown: Annotated[Shown, Resolve(look)]) -> Elicit[BaseModel] | None:
+    """The dialog, where the client can show one."""
+    return Elicit(shown.said, shown.form) if can_ask(ctx) else None
+
+
+def can_ask(ctx: Context) -> bool:
+    """Whether the client shows forms to its person."""
+    told = ctx.client_capabilities
+    elicitation = told.elicitation if told else None
+    return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
+
+
+async def decided(
+    ctx: Context,
+    shown: Annotated[Shown, Resolve(look)],
+    outcome: Annotated[ElicitationResult[BaseModel], Resolve(ask)],
+    root: str = "",
+    run: str = "",
+    question: str = "",
+    override_to: str = "",
+) -> Answer:
+    """The tool: what the person decided is recorded, signed, on the revision that was shown."""
+    if outcome.action != "accept":
+        return undecided(shown, f"the person said {outcome.action}: nothing is decided")
+    if outcome.data is None:
+        return undecided(shown, "this client cannot ask a person: nothing is decided, the gate stays shut")
+    given = outcome.data.model_dump()
+    if not given["reason"].strip():
+        return undecided(shown, "the person gave no reason: nothing is decided")
+    if shown.act.kind == "override" and given["decision"] != "override":
+        return undecided(shown, "the person said no: nothing is decided")
+    return await _recorded(access_of(ctx), shown, given["decision"], given["reason"])
+
+
+async def _recorded(access: CallAccess, shown: Shown, decision: str, reason: str) -> Answer:
+    root, name, is_answer = Path(shown.run.root), shown.run.run, shown.act.kind == "answer"
+    who = await asyncio.to_thread(actor, root)
+    act = shown.act._replace(option=decision if is_answer else "", why=reason, actor=who, channel=CHANNEL)
+    try:
+        await access.engine.act(root, name, act, signed=True, revision=shown.run.revision)
+    except (Refused, StoreError, UsageError) as error:
+        raise Refusal(plain(str(error), 1_200)) from None
+    what = f"answered {plain(act.question, 80)} {plain(decision, 60)}" if is_answer else "overridden"
+    return next_step(access.engine.board(root).runs[name], recorded=f"{what}, by a person")
+
+
+def undecided(shown: Shown, why: str) -> Answer:
+    """Nothing was decided; how a person can."""
+    head, line = head_of(shown.run)
+    draft = Draft(head | {"decided": False}, why, line)
+    draft.put("decide", shown.command, f"a person can decide on a terminal: {shown.command}")
+    draft.put("asked", plain(shown.said, 600), f"what is asked: {quoted(shown.said, 500)}")
+    return draft.answer()
+
+
+TOOL = Tool.from_function(decided, name="request_decision", structured_output=False)
+_NAMES = tuple(RequestDecision.model_fields)
+_ACCESS: ContextVar[CallAccess] = ContextVar("access of the call at hand")
+
+
+def access_of(_: Context) -> CallAccess:
+    """What the call at hand may look at; resolvers get nothing but the SDK's context."""
+    return _ACCESS.get()
+
+
+async def request_decision(access: CallAccess, ctx: Context, arguments: RequestDecision) -> Any:
+    """An Answer, or the SDK's InputRequiredResult, which has the client call again with its person's answer.
+
+    Raises Refusal.
+    """
+    token = _ACCESS.set(access)
+    try:
+        return await TOOL.run({name: getattr(arguments, name) for name in _NAMES}, ctx)
+    except ToolError as error:
+        cause = error.__cause__
+        raise (cause if isinstance(cause, Refusal) else Refusal(plain(str(error), 600))) from None
+    finally:
+        _ACCESS.reset(token)

@@ -1,0 +1,163 @@
+"""Resources: the runs of a root, one run, its questions, history and workflow, and the schema."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+
+from ...orchestration.display import markdown, plain
+from ...orchestration.evaluation import Evaluation, as_json
+from ...orchestration.evaluation_schema import evaluation_schema
+from ...orchestration.graph import graph
+from ...orchestration.journal import read_journal
+from ...orchestration.snapshot import JOURNAL
+from ...tools.registry import Place, Refusal
+from ...tools.standing import revision_of
+from ..files import DiskFiles
+from .access import CallAccess
+from .addresses import SCHEMA, address, read_address
+
+PAGE = 100
+"""Resources of one page of the list."""
+MOST_CHARACTERS = 400_000
+"""Of one resource; a plan too large for that is given by its open stage alone."""
+_MOST_RUNS, _MOST_RECORDS = 1_000, 200
+_JSON, _MARKDOWN = "application/json", "text/markdown"
+
+
+# ---- the list ---------------------------------------------------------------------------------
+
+_PARTS = {
+    "": ("one run: the whole evaluation", _JSON),
+    "questions": ("what people are asked in one run", _JSON),
+    "history": ("what was recorded of one run, the newest last", _JSON),
+    "workflow": ("the workflow of one run as a Mermaid graph, with its phases", _MARKDOWN),
+}
+
+
+def templates() -> list[types.ResourceTemplate]:
+    """The forms of all addresses."""
+    root = "phasekeeper://root/{root}"
+    made = [
+        types.ResourceTemplate(
+            uri_template=f"{root}/runs",
+            name="runs",
+            description="all runs of a root, in short",
+            mime_type=_JSON,
+        )
+    ]
+    for part, (about, kind) in _PARTS.items():
+        form = f"{root}/run/{{run}}" + (f"/{part}" if part else "")
+        made.append(
+            types.ResourceTemplate(uri_template=form, name=part or "run", description=about, mime_type=kind)
+        )
+    return made
+
+
+def listed(places: Sequence[Place], start: int) -> tuple[list[types.Resource], int | None]:
+    """A page of the resources from `start`, and where the next begins."""
+    every = list(_all(places))
+    page = every[start : start + PAGE]
+    return page, start + PAGE if start + PAGE < len(every) else None
+
+
+def _all(places: Sequence[Place]) -> Iterator[types.Resource]:
+    yield types.Resource(
+        uri=SCHEMA, name="evaluation schema", description="JSON Schema of a run's evaluation", mime_type=_JSON
+    )
+    for place in places:
+        uri = address(place.root)
+        yield types.Resource(uri=uri, name=f"runs of {plain(place.root, 120)}", mime_type=_JSON)
+        for name, e in place.runs.items():
+            uri = address(e.root, e.run)
+            title = plain(e.title, 100)
+            yield types.Resource(uri=uri, name=plain(name, 200) or ".", title=title, mime_type=_JSON)
+
+
+# ---- reading ----------------------------------------------------------------------------------
+
+
+async def read(access: CallAccess, uri: str) -> tuple[str, str] | None:
+    """(the text, its kind); None where nothing has that address. Text is ASCII where it is JSON."""
+    if uri == SCHEMA:
+        return json.dumps(evaluation_schema()), _JSON
+    named = read_address(uri)
+    if named is None:
+        return None
+    try:
+        place = await access.place(named.root)
+    except Refusal:
+        return None
+    if named.run is None:
+        return _runs(place), _JSON
+    run = next((e for e in place.runs.values() if e.run == named.run and e.root == named.root), None)
+    run = run or place.runs.get(named.run)
+    return await _part(access, run, named.part) if run else None
+
+
+async def _part(access: CallAccess, run: Evaluation, part: str) -> tuple[str, str]:
+    if part == "":
+        return _whole(run), _JSON
+    if part == "questions":
+        asked = as_json(run)["questions"]
+        return json.dumps(
+            {"root": run.root, "run": run.run, "revision": run.revision, "questions": asked}
+        ), _JSON
+    if part == "history":
+        return await asyncio.to_thread(_history, run), _JSON
+    workflow = (await access.steps(run)).sight.workflow
+    drawn = graph(workflow, run)
+    return f"# {markdown(workflow.title)}\n\n```mermaid\n{drawn}```\n", _MARKDOWN
+
+
+def _runs(place: Place) -> str:
+    shown = list(place.runs.items())[:_MOST_RUNS]
+    runs: list[dict[str, Any]] = [
+        {
+            "run": name,
+            "uri": address(e.root, e.run),
+            "title": e.title,
+            "workflow": e.workflow,
+            "currentPhase": e.current_phase,
+            "status": e.status,
+            "suggestion": {"kind": e.suggestion.kind, "suggestedNext": e.suggestion.suggested_next},
+            "questions": [question.id for question in e.questions],
+            "revision": e.revision,
+        }
+        for name, e in shown
+    ]
+    head = {"root": place.root, "revision": revision_of(place.runs), "total": len(place.runs)}
+    return json.dumps({**head, "runs": runs})
+
+
+def _whole(run: Evaluation) -> str:
+    data = as_json(run)
+    text = json.dumps(data)
+    if len(text) > MOST_CHARACTERS and data["plan"]:
+        ready = set(run.suggestion.tasks)
+        for stage in data["plan"]["stages"]:
+            if not any(task["id"] in ready for task in stage["tasks"]):
+                stage["tasks"] = []
+        text = json.dumps(data)
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    return json.dumps(
+        {**data, "plan": None, "findings": data["findings"][:100], "questions": data["questions"][:20]}
+    )
+
+
+def _history(run: Evaluation) -> str:
+    path = f"{run.run}/{JOURNAL}".lstrip("/")
+    journal = read_journal(DiskFiles(Path(run.root)).read(path).text or "")
+    newest = [
+        {name: value for name, value in entry.items() if value} for entry in journal.records[-_MOST_RECORDS:]
+    ]
+    while newest and len(json.dumps(newest)) > MOST_CHARACTERS:
+        newest = newest[len(newest) // 2 + 1 :]
+    head = {"root": run.root, "run": run.run, "total": len(journal.records), "broken": journal.broken}
+    return json.dumps({**head, "records": newest})

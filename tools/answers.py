@@ -1,0 +1,137 @@
+"""Answers to assistants: text for a model to read, and the same as data, both within their sizes.
+
+An answer is made from its head downwards, the most important first; what does not fit any more is left out,
+and that is told. Text from files is quoted and shown through `display`, so that it is read as data.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from ..orchestration.display import plain
+
+TEXT_LIMIT = 2_000
+"""Characters of an answer's text (design, section 7)."""
+DATA_LIMIT = 4_000
+"""Characters of an answer's data as JSON (design, section 7)."""
+_TEXT_RESERVE, _DATA_RESERVE = 160, 400
+_SEPARATORS = (",", ":")
+
+
+class Answer(NamedTuple):
+    """What an operation answers. `data` holds `root`, and `run` and `revision` where it is about one."""
+
+    text: str
+    data: dict[str, Any]
+
+
+class Draft:
+    """An answer in the making. Nothing is ever cut in the middle: a value and its lines fit whole or not."""
+
+    def __init__(self, head: Mapping[str, Any], *lines: str) -> None:
+        self._data: dict[str, Any] = dict(head)
+        self._lines = list(lines)
+        self._left_out: list[str] = []
+        self._text_room = TEXT_LIMIT - _TEXT_RESERVE - sum(len(line) + 1 for line in lines)
+        self._data_room = DATA_LIMIT - _DATA_RESERVE - size(self._data)
+
+    def say(self, *lines: str) -> bool:
+        """Lines of text alone; whether they fit."""
+        return self._fits(0, lines) and self._take(0, lines)
+
+    def put(self, name: str, value: Any, *lines: str) -> bool:
+        """A value under a dotted name, and its lines. What does not fit is noted by the name."""
+        cost = _cost(name, value)
+        if cost > self._data_room:
+            self._left_out.append(name)
+            return False
+        self._place(name, value)
+        self._take(cost, lines if self._fits(0, lines) else ())
+        return True
+
+    def fill(self, name: str, items: Iterable[tuple[Any, str]], start: int = 0, total: int = 0) -> int:
+        """As many items as fit, each with its line; how many. Where some of `total` are left, `next` says at
+        which one the next page starts."""
+        taken: list[Any] = []
+        lines: list[str] = []
+        for item, line in items:
+            cost = size(item) + 1 + (0 if taken else len(name) + 6)
+            if not self._fits(cost, (line,)):
+                break
+            taken.append(item)
+            lines.append(line)
+            self._take(cost, (line,))
+        if taken or not total:
+            self._place(name, taken)
+        if start + len(taken) < total:
+            self._data["next"] = start + len(taken)
+            self._data["total"] = total
+        return len(taken)
+
+    def answer(self) -> Answer:
+        """The answer as it is now."""
+        if self._left_out:
+            self._data["leftOut"] = self._left_out[:10]
+        if "next" in self._data:
+            shown, total = self._data["next"], self._data["total"]
+            self._lines.append(f"{total - shown} more of {total}: ask again with start={shown}")
+        return Answer("\n".join(self._lines), self._data)
+
+    def _fits(self, cost: int, lines: Iterable[str]) -> bool:
+        return cost <= self._data_room and sum(len(line) + 1 for line in lines if line) <= self._text_room
+
+    def _take(self, cost: int, lines: Iterable[str]) -> bool:
+        self._data_room -= cost
+        for line in lines:
+            if line:
+                self._lines.append(line)
+                self._text_room -= len(line) + 1
+        return True
+
+    def _place(self, name: str, value: Any) -> None:
+        *above, last = name.split(".")
+        at = self._data
+        for part in above:
+            at = at.setdefault(part, {})
+        at[last] = value
+
+
+def _cost(name: str, value: Any) -> int:
+    return size(value) + len(name) + 10
+
+
+def size(value: Any) -> int:
+    """Characters of a value as JSON."""
+    return len(json.dumps(value, ensure_ascii=False, separators=_SEPARATORS))
+
+
+def quoted(text: str, limit: int = 160) -> str:
+    """Text from a file in quotes that it cannot leave."""
+    return '"' + plain(text, limit).replace("\\", "/").replace('"', "'") + '"'
+
+
+def shrunk(value: Any, limit: int) -> Any:
+    """Data as small as `limit` asks, still of the same shape: long texts are cut, then lists to their first
+    items; None when even that is too long."""
+    for texts, items in ((200, 50), (80, 10), (40, 3), (20, 1)):
+        made = _shrunk(value, texts, items, 6)
+        if size(made) <= limit:
+            return made
+    return None
+
+
+def _shrunk(value: Any, texts: int, items: int, depth: int) -> Any:
+    if isinstance(value, str):
+        return plain(value, texts)
+    if depth == 0 and isinstance(value, (dict, list, tuple)):
+        return None
+    if isinstance(value, Mapping):
+        pairs = list(value.items())[: max(items, 4)]
+        return {plain(str(key), 60): _shrunk(each, texts, items, depth - 1) for key, each in pairs}
+    if isinstance(value, (list, tuple)):
+        return [_shrunk(each, texts, items, depth - 1) for each in value[:items]]
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 53:
+        return plain(str(value) if value.bit_length() <= 256 else f"integer of {value.bit_length()} bits", 80)
+    return value

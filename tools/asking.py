@@ -1,0 +1,59 @@
+"""What a person is asked, and exactly how the person answers."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from ..orchestration.display import plain
+from ..orchestration.evaluation import Evaluation, QuestionState
+from .answers import Answer, Draft, quoted
+
+
+def how_to_decide(evaluation: Evaluation, question: QuestionState) -> str:
+    """The command with which a person answers on a terminal, quoted for a shell."""
+    option = question.options[0].id if question.options else "ANSWER"
+    words = ["phasekeeper", "answer", evaluation.run or ".", question.id, option, "--root", evaluation.root]
+    said = " ".join(shlex.quote(plain(word, 400)) for word in words)
+    return f'{said} --reason "why"'
+
+
+def how_to_override(evaluation: Evaluation, phase: str) -> str:
+    """The command with which a person moves a run on against its gates."""
+    words = ["phasekeeper", "override", evaluation.run or ".", "--to", phase, "--root", evaluation.root]
+    return " ".join(shlex.quote(plain(word, 400)) for word in words) + ' --reason "why"'
+
+
+def question_line(question: QuestionState) -> str:
+    """One question with its options, on a line."""
+    options = ", ".join(f"{plain(o.id, 40)} ({quoted(o.text, 60)})" for o in question.options[:6])
+    said = f"asked of a person: {plain(question.id, 80)} ({question.kind}): {quoted(question.question, 200)}"
+    return f"{said}; options {options}" if options else said
+
+
+def question_data(evaluation: Evaluation, question: QuestionState) -> dict[str, Any]:
+    """One question as data, with the command that answers it."""
+    return {
+        "run": plain(evaluation.run, 200),
+        "id": plain(question.id, 80),
+        "kind": question.kind,
+        "question": plain(question.question, 300),
+        "options": [{"id": plain(o.id, 40), "text": plain(o.text, 80)} for o in question.options[:6]],
+        "tasks": [plain(task, 60) for task in question.tasks[:8]],
+        "since": plain(question.since, 40) if question.since else None,
+        "decide": how_to_decide(evaluation, question)[:600],
+    }
+
+
+def asked(head: dict[str, Any], line: str, evaluations: Sequence[Evaluation], start: int = 0) -> Answer:
+    """The open questions of some runs, in order of the runs; each with how a person answers it."""
+    pairs = [(e, question) for e in evaluations for question in e.questions]
+    draft = Draft(
+        head, line, f"{len(pairs)} open; a person answers them, never you" if pairs else "nothing is asked"
+    )
+    entries = (
+        (question_data(e, q), f"{plain(e.run, 120) or '.'}: {question_line(q)}") for e, q in pairs[start:]
+    )
+    draft.fill("questions", entries, start, len(pairs))
+    return draft.answer()

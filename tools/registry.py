@@ -1,0 +1,350 @@
+"""The operations that assistants call, in one list: what each takes, what it is for, and what it does.
+
+An operation gets its arguments and an `Access`, by which it looks at runs and writes; it never touches a
+file itself. What an operation refuses it raises as `Refusal`: one sentence that says what to do instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Annotated, Any, NamedTuple, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..orchestration.acts import Act
+from ..orchestration.display import plain
+from ..orchestration.evaluate import Steps
+from ..orchestration.evaluation import Evaluation
+from ..orchestration.guards import did_you_mean
+from ..orchestration.journal import Claim
+from ..orchestration.permission import may
+from .answers import Answer
+from .asking import asked
+from .next_step import next_step as next_step_of
+from .runs import NoSuchRun, find_run, head_of
+from .standing import gates, head_of_root, permission, revision_of, status
+
+CLAIM_S = 3600
+"""A claim made with the next step lasts so many seconds; asking again renews it."""
+MOST_WAIT_S = 50
+"""Clients give a call up after a minute."""
+_MOST_TASKS = 200
+
+
+class Refusal(Exception):  # noqa: N818 - said to assistants as it is
+    """What was asked for is not possible; the text says why and what to do instead."""
+
+
+class Place(NamedTuple):
+    """A root and its runs by the names that a caller may use, those of its projects among them."""
+
+    root: str
+    runs: Mapping[str, Evaluation]
+    note: str = ""
+
+
+class Access(Protocol):
+    """What an operation may look at and do. Every method raises Refusal for what cannot be."""
+
+    async def place(self, root: str) -> Place:
+        """The runs of the root that is named, else of the caller's."""
+        ...
+
+    async def steps(self, run: Evaluation) -> Steps: ...
+
+    async def text(self, run: Evaluation, path: str) -> str:
+        """What a file of the root says; "" where it cannot be read."""
+        ...
+
+    async def act(self, run: Evaluation, act: Act, token: int | None) -> Evaluation: ...
+
+    async def claim(self, run: Evaluation, who: str, seconds: float) -> tuple[Evaluation, Claim | None]:
+        """The task that is `who`'s from now on: the one held already, else the first that is free."""
+        ...
+
+    async def wait(self, place: Place, run: str, since: str, seconds: float) -> Place: ...
+
+    def who(self, named: str) -> str:
+        """The name of the caller in records, unique to a connection unless it names itself."""
+        ...
+
+
+# ---- arguments --------------------------------------------------------------------------------
+
+Root = Annotated[str, Field(description="absolute path", max_length=4096)]
+Run = Annotated[str, Field(description="path or unique end", max_length=4096)]
+Start = Annotated[int, Field(description="an answer's `next`", ge=0, le=1_000_000)]
+Agent = Annotated[str, Field(description="your unique name", max_length=80)]
+
+
+class Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class AtRoot(Arguments):
+    root: Root = ""
+
+
+class OfRoot(AtRoot):
+    start: Start = 0
+
+
+class OfRun(AtRoot):
+    run: Run = ""
+
+
+class NextStep(OfRun):
+    claim: Annotated[bool, Field(description="reserve a free task")] = False
+    agent: Agent = ""
+    start: Start = 0
+
+
+class CheckGate(OfRun):
+    gate: Annotated[str, Field(max_length=200)] = ""
+    start: Start = 0
+
+
+class CheckAction(OfRun):
+    step: Annotated[str, Field(description="phase or action", max_length=200)]
+
+
+class Report(OfRun):
+    step: Annotated[str, Field(max_length=200)]
+    outcome: Annotated[str, Field(max_length=200)]
+    tasks: Annotated[list[str], Field(description="ids", max_length=_MOST_TASKS)] = []
+    summary: Annotated[str, Field(description="what was done, with evidence", max_length=20_000)] = ""
+    data: Annotated[dict[str, Any], Field(description="as next_step shows")] = {}
+    next: Annotated[str, Field(description="phase to jump to", max_length=200)] = ""
+    stage: Annotated[str, Field(max_length=200)] = ""
+    agent: Agent = ""
+    token: Annotated[int | None, Field(description="a claim's seq")] = None
+
+
+class Escalations(OfRun):
+    ask: Annotated[str, Field(description="a question to raise", max_length=4_000)] = ""
+    agent: Agent = ""
+    start: Start = 0
+
+
+class RequestDecision(OfRun):
+    question: Annotated[str, Field(description="id; default: the only one", max_length=300)] = ""
+    override_to: Annotated[str, Field(description="or a phase, against a gate", max_length=200)] = ""
+
+
+class WaitForChange(OfRun):
+    since: Annotated[str, Field(description="the `revision` you know", max_length=64)]
+    timeout: Annotated[float, Field(description="seconds", ge=0, le=MOST_WAIT_S)] = 25
+
+
+# ---- operations -------------------------------------------------------------------------------
+
+
+async def run_status(access: Access, asked_for: OfRoot) -> Answer:
+    place = await access.place(asked_for.root)
+    return status(place.root, place.runs, asked_for.start, place.note)
+
+
+async def run_next_step(access: Access, asked_for: NextStep) -> Answer:
+    run = chosen(await access.place(asked_for.root), asked_for.run)
+    claim, note = None, ""
+    if asked_for.claim:
+        run, claim = await access.claim(run, access.who(asked_for.agent), CLAIM_S)
+        note = "" if claim else _nothing_to_claim(run)
+    return await _shown(access, run, claim=claim, start=asked_for.start, note=note)
+
+
+def _nothing_to_claim(run: Evaluation) -> str:
+    taken = run.plan.schedule.claimed if run.plan else ()
+    if taken:
+        return f"no task is free: others are at work on {len(taken)}; wait_for_change, then ask again"
+    return "there is no task to claim in this step; it is done as a whole"
+
+
+async def _shown(access: Access, run: Evaluation, **more: Any) -> Answer:
+    """The next step, with the text of the one task that is to be done first."""
+    claim: Claim | None = more.get("claim")
+    ready = [claim.task] if claim else run.suggestion.tasks
+    task = run.plan.task(ready[0]) if run.plan and ready else None
+    text = await access.text(run, task.path) if task and task.path else ""
+    return next_step_of(run, text=text, **more)
+
+
+async def run_check_gate(access: Access, asked_for: CheckGate) -> Answer:
+    run = chosen(await access.place(asked_for.root), asked_for.run)
+    return gates(run, asked_for.gate, asked_for.start)
+
+
+async def run_check_action(access: Access, asked_for: CheckAction) -> Answer:
+    run = chosen(await access.place(asked_for.root), asked_for.run)
+    steps = await access.steps(run)
+    given = may(steps, asked_for.step)
+    if given is None:
+        workflow = steps.sight.workflow
+        known = did_you_mean(asked_for.step, [*workflow.phases, *workflow.actions])
+        raise Refusal(f"{workflow.name} has no phase or action {plain(asked_for.step, 80)!r}{known}")
+    return permission(steps.evaluation, given)
+
+
+async def run_report(access: Access, asked_for: Report) -> Answer:
+    run = chosen(await access.place(asked_for.root), asked_for.run)
+    wanted = Act(
+        kind="report", step=asked_for.step, outcome=asked_for.outcome, stage=asked_for.stage,
+        tasks=tuple(asked_for.tasks), next=asked_for.next, message=asked_for.summary, data=asked_for.data,
+        actor=access.who(asked_for.agent), channel="mcp",
+    )  # fmt: skip
+    after = await access.act(run, wanted, asked_for.token)
+    return await _shown(access, after, recorded=f"{plain(asked_for.step, 60)} {plain(asked_for.outcome, 40)}")
+
+
+async def run_escalations(access: Access, asked_for: Escalations) -> Answer:
+    place = await access.place(asked_for.root)
+    if asked_for.ask:
+        run = chosen(place, asked_for.run)
+        wanted = Act(kind="raise", message=asked_for.ask, actor=access.who(asked_for.agent), channel="mcp")
+        after = await access.act(run, wanted, None)
+        head, line = head_of(after)
+        return asked(head, line, [after], asked_for.start)
+    if asked_for.run:
+        run = chosen(place, asked_for.run)
+        return asked(*head_of(run), [run], asked_for.start)
+    return asked(*head_of_root(place.root, place.runs), list(place.runs.values()), asked_for.start)
+
+
+async def run_wait_for_change(access: Access, asked_for: WaitForChange) -> Answer:
+    place = await access.place(asked_for.root)
+    name = name_of(place, asked_for.run) if asked_for.run else ""
+    after = await access.wait(place, name, asked_for.since, asked_for.timeout)
+    if name:
+        if name not in after.runs:
+            raise Refusal(f"{plain(name, 300)} is no run any more; call status")
+        return await _waited(access, after.runs[name], asked_for.since)
+    changed = revision_of(after.runs) != asked_for.since
+    answer = status(after.root, after.runs, 0, "changed" if changed else "nothing changed")
+    return answer._replace(data={**answer.data, "changed": changed})
+
+
+async def _waited(access: Access, run: Evaluation, since: str) -> Answer:
+    changed = run.revision != since
+    answer = await _shown(access, run)
+    word = "changed" if changed else "nothing changed"
+    return Answer(f"{word}\n{answer.text}", {**answer.data, "changed": changed})
+
+
+def chosen(place: Place, wanted: str) -> Evaluation:
+    """The run that is meant, the only one without a name. Raises Refusal with the list if it is not clear."""
+    return place.runs[name_of(place, wanted)]
+
+
+def name_of(place: Place, wanted: str) -> str:
+    names = list(place.runs)
+    if not wanted and len(names) == 1:
+        return names[0]
+    if not wanted:
+        few = ", ".join(plain(name, 200) for name in names[:10]) or "none"
+        more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+        raise Refusal(f"say which run is meant; the runs are {few}{more}"[:1_900])
+    if wanted in (".", "./") and "" in place.runs:
+        return ""
+    try:
+        return find_run(names, wanted)
+    except NoSuchRun as error:
+        shown = {plain(name, 300): name for name in names}
+        if wanted in shown:
+            return shown[wanted]
+        raise Refusal(plain(str(error), 1_900)) from None
+
+
+def tasks_held(run: Evaluation, who: str) -> Sequence[str]:
+    """The tasks that somebody has claimed and that are still to be done, in the order of the plan."""
+    if run.plan is None:
+        return ()
+    holders = {claim.task: claim.actor for claim in run.claims}
+    return [task for task in run.plan.schedule.claimed if holders.get(task) == who]
+
+
+# ---- the list ---------------------------------------------------------------------------------
+
+
+class Tool(NamedTuple):
+    """One operation. `run` is None where only a person can do it and the server asks that person itself."""
+
+    name: str
+    title: str
+    about: str
+    arguments: type[Arguments]
+    run: Callable[[Access, Any], Awaitable[Answer]] | None
+    read_only: bool = True
+    destructive: bool = False
+    idempotent: bool = True
+
+
+TOOLS: tuple[Tool, ...] = (
+    Tool(
+        "status",
+        "All runs",
+        "Every run (piece of work): phase, status, next step, who is awaited. Start here.",
+        OfRoot,
+        run_status,
+    ),
+    Tool(
+        "next_step",
+        "Next step",
+        "What to do now in a run, and why: phase, role, files to write, tasks, what may run in parallel, "
+        "what is forbidden, limits, how to report.",
+        NextStep,
+        run_next_step,
+        read_only=False,
+        idempotent=False,
+    ),
+    Tool(
+        "check_gate",
+        "Gates",
+        "Whether gates are passed, failed or open, each criterion with its evidence (file and line).",
+        CheckGate,
+        run_check_gate,
+    ),
+    Tool(
+        "check_action",
+        "May I do this now?",
+        "Ask before you start a phase or action: allowed, or forbidden with the gate's reason.",
+        CheckAction,
+        run_check_action,
+    ),
+    Tool(
+        "report",
+        "Report an outcome",
+        "Record what a step came to; refused out of turn. Answers with the new next step. Gates look at "
+        "files, not at your word.",
+        Report,
+        run_report,
+        read_only=False,
+        idempotent=False,
+    ),
+    Tool(
+        "escalations",
+        "Questions to people",
+        "What people are asked and how they answer. With `ask`, raise a question when you cannot go on.",
+        Escalations,
+        run_escalations,
+        read_only=False,
+        idempotent=False,
+    ),
+    Tool(
+        "request_decision",
+        "Ask a person",
+        "Have the person answer an open question, or go against a gate, in a dialog. Never decide for them; "
+        "where no dialog is possible you get the command for the person.",
+        RequestDecision,
+        None,
+        read_only=False,
+        destructive=True,
+        idempotent=False,
+    ),
+    Tool(
+        "wait_for_change",
+        "Wait for a change",
+        "Wait until a run or root is not at `since` any more, then say how it stands.",
+        WaitForChange,
+        run_wait_for_change,
+    ),
+)
