@@ -10,7 +10,7 @@ import time
 from . import address as places
 from .address import Address, Listening
 
-_HANDOVER_S = 30.0
+HANDOVER_S = 30.0
 """A server that makes way for this one may take so long to finish."""
 _POLL_S = 0.02
 IDLE = "PHASEKEEPER_IDLE_S"
@@ -35,15 +35,20 @@ def only_one(address: Address) -> int | None:
 
     Raises OSError where the lock cannot be made, TimeoutError when its holder neither listens nor ends.
     """
-    until = time.monotonic() + _HANDOVER_S
+    until = time.monotonic() + HANDOVER_S
     while (lock := places.try_lock(address.lock)) is None:
         if listens(address):
             return None
         if time.monotonic() > until:
-            raise TimeoutError(f"a server holds {address.lock} and does not answer; `phasekeeper doctor`")
+            raise TimeoutError(stuck(address))
         time.sleep(_POLL_S)
     places.sign(lock)
     return lock
+
+
+def stuck(address: Address) -> str:
+    """That a server runs which does not listen, and what mends it."""
+    return f"a server (process {places.holder(address) or 'unknown'}) does not answer: `phasekeeper doctor`"
 
 
 def listens(address: Address) -> bool:

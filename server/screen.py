@@ -292,7 +292,9 @@ class Drawn(Screen):
 
     def _foot(self) -> Iterator[Line]:
         yield []
-        for at, line in list(self._newest)[-_NEWEST_SHOWN:]:
+        # A low screen is for the runs.
+        most = min(_NEWEST_SHOWN, self._console.height // 5)
+        for at, line in list(self._newest)[-most:] if most else ():
             yield [Part(f"{at} ", "dim"), *line]
         if any(row.asked for row in self._rows.values()):
             yield [Part("`phasekeeper questions` has the options, `phasekeeper answer` answers", "dim")]

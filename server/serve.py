@@ -10,15 +10,16 @@ import asyncio
 import json
 import socket
 import sys
+import time
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import address as places
-from .address import Address, Greeting, Refused, Unusable
-from .background import only_one
+from .address import Address, Greeting, Refused
+from .background import HANDOVER_S, listens, stuck
 from .hub import Hub
 from .logs import to_file
 from .roots import UsageError
@@ -28,6 +29,7 @@ from .streams import LONGEST
 from .version import VERSION
 
 _STOP_S = 10.0
+_POLL_S = 0.02
 
 
 def serve(options: Namespace) -> int:
@@ -39,7 +41,9 @@ def serve(options: Namespace) -> int:
     request = {"roots": [str(root) for root in roots], "journal": options.journal}
     try:
         return asyncio.run(_Serve(request, standalone=options.standalone).run())
-    except (Unusable, TimeoutError, OSError) as error:
+    except BrokenPipeError:
+        raise
+    except OSError as error:
         raise UsageError(f"{error}; `phasekeeper serve --standalone` needs no socket") from None
 
 
@@ -68,20 +72,11 @@ def stop() -> int:
 
 def _await_end(address: Address) -> None:
     """Until the server that was told to end has finished."""
-    import time
-
     until = time.monotonic() + _STOP_S
     while (lock := places.try_lock(address.lock)) is None and time.monotonic() < until:
-        time.sleep(0.02)
+        time.sleep(_POLL_S)
     if lock is not None:
         places.unlock(lock)
-
-
-class _Own(NamedTuple):
-    """The server in this process, and its work."""
-
-    hub: Hub
-    work: asyncio.Task[None]
 
 
 class _Serve:
@@ -109,49 +104,69 @@ class _Serve:
 
     async def _once(self) -> int | None:
         """Serve and look, or join and look; None when the server that was joined is gone."""
-        loop = asyncio.get_running_loop()
         if self._standalone:
-            hub = Hub(loop)
+            hub = Hub(asyncio.get_running_loop())
             mine, theirs = socket.socketpair()
-            own = _Own(hub, asyncio.ensure_future(_alone(hub, theirs)))
-            return await self._look(mine, own)
+            return await self._look_at_own(hub, _alone(hub, theirs), mine)
         address = places.find()
-        lock = await asyncio.to_thread(only_one, address)
-        own = None
-        if lock is not None:
-            hub = Hub(loop)
-            work = hub.listen(address, lock, places.listen(address))
-            own = _Own(hub, asyncio.ensure_future(work))
+        lock = await _lock(address)
+        if lock is None:
+            try:
+                return await self._look(await asyncio.to_thread(_reached, address), own=False)
+            except (OSError, Refused):
+                # It has just ended, or is about to.
+                await asyncio.sleep(_POLL_S)
+                return None
         try:
-            sock = await asyncio.to_thread(_reached, address)
-        except (OSError, Refused):
-            # It has just ended, or is about to.
-            await asyncio.sleep(0.05)
-            return None
-        try:
-            return await self._look(sock, own)
+            hub = Hub(asyncio.get_running_loop())
+            return await self._look_at_own(hub, hub.listen(address, lock, places.listen(address)), address)
         finally:
-            if lock is not None:
-                places.unlock(lock)
+            places.unlock(lock)
 
-    async def _look(self, sock: socket.socket, own: _Own | None) -> int | None:
-        """Show what the server says until it ends; then the server of this process, too."""
-        self._screen.server(own is not None)
+    async def _look_at_own(
+        self, hub: Hub, work: Coroutine[Any, Any, None], to: Address | socket.socket
+    ) -> int:
+        """Look at the server of this process until it ends or the view does; then both have ended."""
+        working = asyncio.ensure_future(work)
         try:
+            sock = to if isinstance(to, socket.socket) else await asyncio.to_thread(_reached, to)
+            return await self._look(sock, own=True) or 0
+        finally:
+            hub.stopping.set()
+            await working
+
+    async def _look(self, sock: socket.socket, *, own: bool) -> int | None:
+        """Show what the server says until it ends: None, or the code to end with."""
+        self._screen.server(own)
+        with sock:
             reader, writer = await asyncio.open_connection(sock=sock, limit=2 * LONGEST)
             writer.write(json.dumps(self._request).encode() + b"\n")
-            await writer.drain()
-            while line := await reader.readline():
+            while line := await _line(reader):
                 if (code := self._screen.hear(json.loads(line))) is not None:
                     return code
-            return 0 if own else None
-        except ConnectionError:
+            writer.close()
+        return None
+
+
+async def _line(reader: asyncio.StreamReader) -> bytes:
+    """The next line; b"" when the server is gone, however it went."""
+    try:
+        return await reader.readline()
+    except ConnectionError:
+        return b""
+
+
+async def _lock(address: Address) -> int | None:
+    """As `background.only_one`, without keeping the loop from hearing Ctrl-C."""
+    until = time.monotonic() + HANDOVER_S
+    while (lock := places.try_lock(address.lock)) is None:
+        if await asyncio.to_thread(listens, address):
             return None
-        finally:
-            sock.close()
-            if own:
-                own.hub.stopping.set()
-                await own.work
+        if time.monotonic() > until:
+            raise TimeoutError(stuck(address))
+        await asyncio.sleep(_POLL_S)
+    places.sign(lock)
+    return lock
 
 
 async def _alone(hub: Hub, sock: socket.socket) -> None:

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -21,7 +22,7 @@ from phasekeeper.server import address as places
 from phasekeeper.server.address import Address, Greeting
 from phasekeeper.server.version import VERSION
 
-BOUND_S = 120.0
+BOUND_S = 60.0
 """Nothing waited for takes longer, however busy the machine is."""
 
 
@@ -38,6 +39,7 @@ class Home:
             "PHASEKEEPER_WAIT_S": str(BOUND_S),
         }
         self.processes: list[Any] = []
+        self._bounds: list[threading.Timer] = []
 
     @property
     def address(self) -> Address:
@@ -52,6 +54,11 @@ class Home:
         pipe = subprocess.PIPE
         process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd, env=env)
         self.processes.append(process)
+        # What waits for its output sees the end of it, whatever becomes of the process.
+        bound = threading.Timer(BOUND_S, process.kill)
+        bound.daemon = True
+        bound.start()
+        self._bounds.append(bound)
         return process
 
     def server(self, **env: str) -> Any:
@@ -91,6 +98,8 @@ class Home:
         if lock is None and pid is not None:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        for bound in self._bounds:
+            bound.cancel()
         for process in self.processes:
             process.kill()
             process.wait()

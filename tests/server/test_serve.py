@@ -1,0 +1,255 @@
+"""`phasekeeper serve` as a person runs it: in a pipe, on a terminal, first and second."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from ..roots import EXAMPLES, needs, task
+from .servers import BOUND_S, until
+
+RUN = ".ai-tools-chain/tasks/T1"
+STANDS = f"{RUN}: plan_review, active; next: go on to codegen"
+PLAN = ".orchestrator/tasks/reading-lists"
+ALONE = ("--standalone",)
+
+
+@pytest.fixture
+def work(home):
+    """A root with one task."""
+    root = home.path / "work"
+    (root / ".git").mkdir(parents=True)
+    task(root, "T1")
+    return root
+
+
+def heard(process, wanted: str) -> str:
+    """The first line that has the text in it."""
+    while line := process.stdout.readline().decode():
+        if wanted in line:
+            return line
+    raise AssertionError(f"it ended without {wanted!r}: {process.stderr.read().decode()}")
+
+
+def ended(process, number=signal.SIGINT) -> int:
+    process.send_signal(number)
+    return process.wait(BOUND_S)
+
+
+@pytest.mark.parametrize("more", [(), ALONE])
+def test_in_a_pipe_each_run_and_then_each_change_is_a_line(home, work, more):
+    process = home.start("serve", "work", *more)
+    assert heard(process, "phasekeeper: ") == "phasekeeper: the server runs in this process\n"
+    assert heard(process, RUN).startswith(STANDS)
+    task(work, "T1", ok=False)
+    assert "next: go back to planning" in heard(process, RUN)
+    task(work, "T2")
+    assert heard(process, "T2").startswith(".ai-tools-chain/tasks/T2: plan_review, active")
+    for file in sorted((work / RUN).rglob("*.json")):
+        file.unlink()
+    assert heard(process, "gone") == f"{RUN} is gone\n"
+    assert ended(process) == 0
+    assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_cleanly_and_takes_its_socket_away(home, work, number):
+    process = home.start("serve", "work")
+    heard(process, RUN)
+    assert home.address.place and os.path.exists(home.address.place)  # noqa: PTH110
+    assert ended(process, number) == 0
+    assert not os.path.exists(home.address.place)  # noqa: PTH110
+
+
+def test_alone_it_makes_no_socket(home, work):
+    process = home.start("serve", "work", *ALONE)
+    heard(process, RUN)
+    assert not os.path.exists(home.address.folder)  # noqa: PTH110
+    assert ended(process) == 0
+
+
+def test_where_a_server_runs_it_looks_through_it_and_takes_its_place_when_that_ends(home, work):
+    server = home.server()
+    process = home.start("serve", "work")
+    heard(process, "joined the server that runs already")
+    heard(process, RUN)
+    assert [client["kind"] for client in home.information()["clients"]] == ["view"]
+    server.kill()
+    heard(process, "the server runs in this process")
+    assert home.information()["pid"] == process.pid
+    task(work, "T1", ok=False)
+    assert "go back to planning" in heard(process, RUN)
+    assert ended(process) == 0
+
+
+def test_ending_a_view_leaves_the_server_it_looked_through(home, work):
+    server = home.server()
+    process = home.start("serve", "work")
+    heard(process, RUN)
+    assert ended(process) == 0
+    assert home.information()["pid"] == server.pid
+
+
+def test_the_server_can_be_told_to_end(home, work):
+    process = home.start("serve", "work")
+    heard(process, RUN)
+    stop = home.start("serve", "--stop")
+    assert stop.wait(BOUND_S) == 0
+    assert stop.stdout.read().decode() == f"the server (process {process.pid}) ended\n"
+    assert process.wait(BOUND_S) == 0
+    again = home.start("serve", "--stop")
+    assert (again.wait(BOUND_S), again.stdout.read()) == (0, b"no server runs\n")
+
+
+def test_several_roots_are_told_apart(home, work):
+    (home.path / "other/.git").mkdir(parents=True)
+    task(home.path / "other", "T1")
+    process = home.start("serve", "work", "other")
+    assert {heard(process, RUN).split(":")[0] for _ in range(2)} == {"work", "other"}
+    assert ended(process) == 0
+
+
+def test_no_run_is_said_with_what_to_do(home):
+    (home.path / "empty/.git").mkdir(parents=True)
+    process = home.start("serve", "empty")
+    assert "no run was found in" in heard(process, "phasekeeper demo")
+    assert ended(process) == 0
+
+
+def test_a_folder_that_is_not_there_is_wrong_use(home):
+    process = home.start("serve", "nowhere")
+    assert process.wait(BOUND_S) == 2
+    assert process.stderr.read() == b"phasekeeper: 'nowhere' does not exist or cannot be opened.\n"
+
+
+def test_a_reader_that_goes_away_ends_it(home, work):
+    process = home.start("serve", "work")
+    heard(process, RUN)
+    process.stdout.close()
+    task(work, "T2")
+    assert process.wait(BOUND_S) == 141
+
+
+def test_a_broken_definition_is_told_and_when_it_is_mended(home, work):
+    definition = work / ".phasekeeper/workflows/mine.yaml"
+    definition.parent.mkdir(parents=True)
+    definition.write_text("workflow: [\n")
+    process = home.start("serve", "work")
+    assert ".phasekeeper/workflows/mine.yaml" in heard(process, "mine.yaml")
+    assert ended(process) == 0
+
+
+def test_without_a_folder_for_sockets_it_says_what_to_do(home, work):
+    (home.path / "run").write_text("in the way")
+    process = home.start("serve", "work")
+    assert process.wait(BOUND_S) == 2
+    assert b"`phasekeeper serve --standalone` needs no socket" in process.stderr.read()
+
+
+# ---- recording reports -------------------------------------------------------------------------
+
+
+def test_report_files_are_recorded_as_they_appear_where_that_is_asked_for(home):
+    root = home.path / "work"
+    (root / ".git").mkdir(parents=True)
+    shutil.copytree(EXAMPLES / ".orchestrator", root / ".orchestrator")
+    folder = root / PLAN
+    late = folder / "reports/09-f1-report.md"
+    reports = sorted((folder / "reports").iterdir())
+    last = reports[-1].read_text()
+    reports[-1].unlink()
+    process = home.start("serve", "work", "--journal")
+    assert heard(process, "recorded").startswith(f"phasekeeper: {len(reports) - 1} reports of {PLAN}")
+    late.write_text(last)
+    assert heard(process, "recorded") == f"phasekeeper: 1 report of {PLAN} recorded\n"
+    journal = folder / ".phasekeeper/journal.jsonl"
+    records = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert [entry["kind"] for entry in records] == ["report"] * len(reports)
+    assert "reports/09-f1-report.md" in json.dumps(records[-1])
+    assert ended(process) == 0
+
+
+def test_without_being_asked_nothing_is_written(home):
+    root = home.path / "work"
+    (root / ".git").mkdir(parents=True)
+    shutil.copytree(EXAMPLES / ".orchestrator", root / ".orchestrator")
+    before = sorted(root.rglob("*"))
+    process = home.start("serve", "work")
+    heard(process, PLAN)
+    assert ended(process) == 0
+    assert sorted(root.rglob("*")) == before
+
+
+# ---- on a terminal -----------------------------------------------------------------------------
+
+
+class Terminal:
+    """A terminal of tmux's with one command in it."""
+
+    def __init__(self, home, *words: str) -> None:
+        self._tmux = [needs("tmux"), "-S", str(home.path / "tmux"), "-f", os.devnull]
+        self._env = {**home.env, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+        command = shlex.join([sys.executable, "-I", "-m", "phasekeeper", *words])
+        shell = f"{command}; echo exit code $?; cat"
+        self._do("new-session", "-d", "-x", "90", "-y", "24", "-c", str(home.path), shell)
+
+    def _do(self, *words: str) -> str:
+        done = subprocess.run(
+            [*self._tmux, *words], env=self._env, check=True, capture_output=True, text=True, timeout=BOUND_S
+        )
+        return done.stdout
+
+    def shows(self, *wanted: str) -> str:
+        """The screen, once it has all that is wanted."""
+        seen = []
+
+        def there() -> bool:
+            seen[:] = [self._do("capture-pane", "-p")]
+            return all(text in seen[0] for text in wanted)
+
+        until(there)
+        return seen[0]
+
+    def keys(self, *keys: str) -> None:
+        self._do("send-keys", *keys)
+
+    def resize(self, columns: int, rows: int) -> None:
+        self._do("resize-window", "-x", str(columns), "-y", str(rows))
+
+    def end(self) -> None:
+        self._do("kill-server")
+
+
+@pytest.fixture
+def terminal(home, work):
+    made = []
+
+    def opened(*words: str) -> Terminal:
+        made.append(Terminal(home, *words))
+        return made[-1]
+
+    yield opened
+    for each in made:
+        each.end()
+
+
+def test_on_a_terminal_the_screen_is_drawn_again_on_change_and_on_another_size(terminal, work):
+    screen = terminal("serve", "work")
+    screen.shows("1 run, 1 active", f"{RUN}  plan_review  active", "next: go on to codegen", "Ctrl-C ends")
+    task(work, "T1", ok=False)
+    screen.shows("next: go back to planning")
+    for number in range(2, 30):
+        task(work, f"T{number}")
+    screen.shows("29 runs", "more: `phasekeeper status`")
+    screen.resize(50, 12)
+    lines = screen.shows("…", "Ctrl-C ends").splitlines()
+    assert lines[0].startswith("phasekeeper ") and max(map(len, lines)) <= 50
+    screen.keys("C-c")
+    screen.shows("phasekeeper: ended; 29 runs", "exit code 0")
