@@ -15,7 +15,7 @@ LIMIT = 200
 """Characters of one printed text, unless the caller has room for more."""
 VALUE_LIMIT = 80
 """Characters of one printed value."""
-_ITEMS = 3
+_ITEMS = 6
 _MAX_DIGIT_BITS = 256
 
 # Letters and marks that Unicode calls printable although nothing is seen; text can be hidden in them.

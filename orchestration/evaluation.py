@@ -238,7 +238,7 @@ def evidence_json(evidence: Evidence) -> dict[str, Any]:
         "line": line,
         "column": column,
         "expression": evidence.expression,
-        "value": evidence.value,
+        "value": list(evidence.value) if isinstance(evidence.value, tuple) else evidence.value,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -20,6 +20,9 @@ from .workflow import Artifact, Parameter, Question, Workflow
 
 # A file that names more missing files than this gets one finding for the rest.
 MOST_FINDINGS = 50
+# Of a list in evidence, so many items are said, texts among them with so many characters.
+MOST_SAID = 5
+LONGEST_SAID = 80
 # The kinds of records that make a phase's last report old.
 STEPS = ("start", "report")
 
@@ -356,9 +359,24 @@ def _find(data: object, words: Sequence[str]) -> tuple[str | int, ...] | None:
 
 
 def short(value: object) -> object:
-    """A value as evidence: scalars as they are, lists and maps by their size."""
+    """A value as evidence: scalars as they are, of a list the first items, a map by its size."""
     if isinstance(value, list):
-        return f"{len(value)} item{'' if len(value) == 1 else 's'}"
+        more = len(value) - MOST_SAID
+        return (*map(_named, value[:MOST_SAID]), *([f"and {more} more"] if more > 0 else []))
     if isinstance(value, Mapping):
-        return f"{len(value)} key{'' if len(value) == 1 else 's'}"
+        return _sized(value, "key")
     return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
+
+
+def _named(item: object) -> object:
+    """An item of a list as evidence: text without its end where it is long, a map by what names it."""
+    if isinstance(item, str):
+        return item if len(item) <= LONGEST_SAID else f"{item[: LONGEST_SAID - 1]}…"
+    if isinstance(item, Mapping):
+        names = (item.get(key) for key in ("id", "task", "path", "name", "title"))
+        return next((_named(name) for name in names if isinstance(name, str) and name), _sized(item, "key"))
+    return _sized(item, "item") if isinstance(item, list) else short(item)
+
+
+def _sized(value: Sized, what: str) -> str:
+    return f"{len(value)} {what}{'' if len(value) == 1 else 's'}"

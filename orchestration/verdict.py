@@ -197,6 +197,9 @@ class _Decision:
 
     def _ask(self, name: str, made: Verdict) -> Verdict:
         question = self.workflow.questions[name]
+        if self.lost and question.kind == "approval":
+            # Nobody approves what rests on work that is not there.
+            return self._back(self.lost, replace(made, asked=()))
         kind = "wait" if question.kind == "approval" else "escalate"
         said = f"person: {self.sight.text(question.ask)}"
         return replace(made, status="waiting_human", kind=kind, waiting=said)

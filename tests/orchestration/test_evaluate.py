@@ -59,6 +59,18 @@ def test_a_snapshot_gives_the_same_answer_again() -> None:
     assert len(look(used, taken).sight.records) == 1
 
 
+def test_evidence_shows_the_first_items_of_a_list_and_how_many_more_there_are() -> None:
+    used = workflow(rules="[{when: 'state.a != [] && state.b.size() > 1 && state.c.size() == 2', to: done}]")
+    odd = [{"id": "x"}, {"n": 1}, [1], 3, "y" * 99]
+    state = {"phase": "one", "a": ["1", "2", "3", "4", "5", "6", "7"], "b": odd, "c": {"d": 1, "e": 2}}
+    found = looked(MemoryFiles({"t/state.json": json.dumps(state)}), used).evaluation
+    assert {entry.expression: entry.value for entry in found.suggestion.evidence} == {
+        "state.a": ("1", "2", "3", "4", "5", "and 2 more"),
+        "state.b": ("x", "1 key", "1 item", 3, "y" * 79 + "…"),
+        "state.c": "2 keys",
+    }
+
+
 def test_only_a_run_that_is_complete_is_completed() -> None:
     used = workflow()
     assert not completed(evaluate(used, snapshot(MemoryFiles(STATE))))
