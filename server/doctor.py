@@ -303,6 +303,8 @@ def _server_lines(server: Mapping[str, Any]) -> Iterator[Line]:
         Part(f", for {_ago(server['started'])}{size}"),
         Part(f"  {plain(str(server['python']), 400)}", "dim"),
     ]
+    if "http" in server:
+        yield [Part(f"assistants over HTTP at {plain(str(server['http']))}")]
     for client in server["clients"]:
         pid = f"process {client['pid']}, " if client["pid"] else ""
         said = f"{client['kind']}: {pid}{plain(client['folder'], 400)}, for {_ago(client['since'])}"

@@ -36,6 +36,8 @@ def add_running(commands: Any, command: Callable[..., argparse.ArgumentParser]) 
     serve = command(commands, "serve", "the server, with a live view of the runs", _SERVE)
     serve.add_argument("roots", nargs="*", type=Path, metavar="ROOT", help="folders of work (default: .)")
     _standalone(serve)
+    http = "serve assistants over HTTP on this machine, too (default port: 7425)"
+    serve.add_argument("--http", nargs="?", type=_port, const=7425, metavar="PORT", help=http)
     journal = "record report files in the journals as they appear"
     serve.add_argument("--journal", action="store_true", help=journal)
     serve.add_argument("--stop", action="store_true", help="end the server that runs")
@@ -51,3 +53,10 @@ def add_running(commands: Any, command: Callable[..., argparse.ArgumentParser]) 
 
 def _standalone(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--standalone", action="store_true", help="in this process alone, without a socket")
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 0 <= port <= 65535:
+        raise argparse.ArgumentTypeError(f"{port} is no port")
+    return port

@@ -38,7 +38,7 @@ def serve(options: Namespace) -> int:
         return stop()
     roots = [_folder(path) for path in options.roots or [Path()]]
     to_file(streams=False)
-    request = {"roots": [str(root) for root in roots], "journal": options.journal}
+    request = {"roots": [str(root) for root in roots], "journal": options.journal, "http": options.http}
     try:
         return asyncio.run(_Serve(request, standalone=options.standalone).run())
     except BrokenPipeError:
@@ -181,7 +181,7 @@ async def _alone(hub: Hub, sock: socket.socket) -> None:
 def _reached(address: Address) -> socket.socket:
     connected = places.connect(address, 5.0)
     try:
-        places.greet(connected, Greeting("view", "/", VERSION), 10.0)
+        places.greet(connected, Greeting("view", str(Path.cwd()), VERSION), 10.0)
     except BaseException:
         connected.socket.close()
         raise

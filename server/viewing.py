@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,6 +32,7 @@ class Wanted(NamedTuple):
 
     roots: tuple[str, ...]
     journal: bool = False
+    http: int | None = None
 
 
 class Row(NamedTuple):
@@ -80,7 +81,7 @@ async def serve_view(hub: Hub, reader: asyncio.StreamReader, writer: asyncio.Str
     """Serve one viewer until it goes."""
     try:
         asked = json.loads(await reader.readline())
-        wanted = Wanted(tuple(asked["roots"]), bool(asked.get("journal")))
+        wanted = Wanted(tuple(asked["roots"]), bool(asked.get("journal")), asked.get("http"))
     except (ValueError, KeyError, TypeError):
         return
     viewing = _Viewing(hub, writer)
@@ -107,15 +108,15 @@ class _Viewing:
         async with AsyncExitStack() as stack:
             try:
                 roots = [root for path in wanted.roots for root in await self._open(stack, path)]
+                for root in dict.fromkeys(roots):
+                    stack.callback(self._engine.subscribe(root, self._told))
+                    self._dirty[root] = dict.fromkeys(self._engine.board(root).runs)
+                await self._say(roots=[str(root) for root in self._dirty])
+                await self._send()
+                await self._extras(stack, wanted, tuple(self._dirty))
             except UsageError as error:
                 await self._say(error=str(error))
                 return
-            await self._extras(stack, wanted, roots)
-            for root in dict.fromkeys(roots):
-                stack.callback(self._engine.subscribe(root, self._told))
-                self._dirty[root] = dict.fromkeys(self._engine.board(root).runs)
-            await self._say(roots=[str(root) for root in dict.fromkeys(roots)])
-            self._news.set()
             while await self._news.wait():
                 self._news.clear()
                 await self._send()
@@ -131,12 +132,18 @@ class _Viewing:
         if done % 500 == 0:
             self._writer.write(_line({"scanning": path, "done": done, "total": total}))
 
-    async def _extras(self, stack: AsyncExitStack, wanted: Wanted, roots: Iterable[Path]) -> None:
+    async def _extras(self, stack: AsyncExitStack, wanted: Wanted, roots: Sequence[Path]) -> None:
         if wanted.journal:
             from .journalling import Journalling
 
-            journalling = Journalling(self._engine, tuple(dict.fromkeys(roots)), self._said)
+            journalling = Journalling(self._engine, roots, self._said)
             stack.push_async_callback(journalling.stop)
+        if wanted.http is not None:
+            from .over_http import OverHttp
+
+            over_http = OverHttp(self._hub)
+            stack.push_async_callback(over_http.stop)
+            self._said(await over_http.start(wanted.http))
 
     def _told(self, change: Change) -> None:
         dirty = self._dirty[change.root]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -232,3 +233,24 @@ def test_until_is_bounded(monkeypatch):
     monkeypatch.setattr("tests.server.servers.BOUND_S", 0.0)
     with pytest.raises(TimeoutError):
         until(lambda: False)
+
+
+@pytest.mark.parametrize("more", [(), ("--standalone",)])
+def test_an_assistant_is_served_for_the_folder_it_was_started_in(home, work, more):
+    process = home.start("mcp", *more, cwd=work)
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    call = {"name": "next_step", "arguments": {}}
+    for message in (
+        {"id": 1, "method": "initialize", "params": hello},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": call},
+    ):
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+    process.stdin.flush()
+    answers = {}
+    while 2 not in answers:
+        said = json.loads(process.stdout.readline())
+        answers[said.get("id")] = said
+    assert "go on to codegen" in json.dumps(answers[2]) or '"codegen"' in json.dumps(answers[2])
+    process.stdin.close()
+    assert process.wait(BOUND_S) == 0

@@ -7,10 +7,16 @@ import os
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
 
 import pytest
+from phasekeeper.server import over_http
+from phasekeeper.server.roots import UsageError
 
 from ..roots import EXAMPLES, needs, task
 from .servers import BOUND_S, until
@@ -253,3 +259,66 @@ def test_on_a_terminal_the_screen_is_drawn_again_on_change_and_on_another_size(t
     assert lines[0].startswith("phasekeeper ") and max(map(len, lines)) <= 50
     screen.keys("C-c")
     screen.shows("phasekeeper: ended; 29 runs", "exit code 0")
+
+
+# ---- over HTTP ---------------------------------------------------------------------------------
+
+
+def asked(url: str, token: str, **headers: str) -> int:
+    """The status that a request of an assistant gets."""
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).encode()
+    given = {
+        "Authorization": f"Bearer {token}",
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+    }
+    request = urllib.request.Request(url, body, {**given, **headers})
+    try:
+        with urllib.request.urlopen(request, timeout=BOUND_S) as answered:
+            return answered.status
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+
+
+def test_over_http_only_who_has_the_token_and_comes_from_here_is_served(home, work):
+    process = home.start("serve", "work", "--http", "0")
+    said = heard(process, "assistants reach").split()
+    url, file = said[3], Path(said[-1])
+    token = file.read_text().strip()
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert asked(url, token) == 200
+    assert asked(url, "") == asked(url, "x" * 43) == 401
+    assert asked(url, token, Host="evil.example") in (400, 421)
+    assert asked(url, token, Origin="http://evil.example") in (400, 403)
+    assert home.information()["http"] == url
+    second = home.start("serve", "work", "--http", "0")
+    assert second.wait(BOUND_S) == 2
+    assert f"assistants are served at {url} already" in second.stdout.read().decode()
+    assert ended(process) == 0
+
+
+def test_a_port_in_use_is_told_and_ends_it(home, work):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        process = home.start("serve", "work", "--http", str(port))
+        assert f"port {port} of 127.0.0.1 cannot be used" in heard(process, "port")
+        assert process.wait(BOUND_S) == 2
+
+
+def test_a_token_that_others_could_read_is_refused(home, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(home.path / "state"))
+    token, path = over_http.kept_token()
+    assert over_http.kept_token() == (token, path)
+    path.chmod(0o644)
+    with pytest.raises(UsageError, match="is open to others"):
+        over_http.kept_token()
+    path.chmod(0o600)
+    path.write_text("short")
+    with pytest.raises(UsageError, match="too short"):
+        over_http.kept_token()

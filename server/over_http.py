@@ -1,0 +1,131 @@
+"""Assistants over HTTP on this machine's loopback, for those that cannot start a process.
+
+The token is made once and kept, so that what is configured with it goes on working.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import socket
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import platformdirs
+
+from .roots import UsageError
+
+if TYPE_CHECKING:
+    import uvicorn
+
+    from .hub import Hub
+
+_POLL_S = 0.01
+_STOP_S = 2
+_LEAST = 16
+
+
+class OverHttp:
+    """The HTTP port of a server, from `start` to `stop`; a server has at most one."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._server: uvicorn.Server | None = None
+        self._work: asyncio.Task[None] | None = None
+
+    async def start(self, port: int) -> str:
+        """Listen on a port, 0 for any; a sentence that says where. Raises UsageError when that cannot be."""
+        if "http" in self._hub.about:
+            raise UsageError(f"assistants are served at {self._hub.about['http']} already")
+        token, path = kept_token()
+        sock = _bound(port)
+        port = sock.getsockname()[1]
+        self._hub.about["http"] = url = f"http://127.0.0.1:{port}/mcp"
+        app = (await self._hub.assistants()).http_app(port, token)
+        self._server = await asyncio.to_thread(_server, app)
+        self._work = asyncio.ensure_future(self._server.serve(sockets=[sock]))
+        while not (self._server.started or self._work.done()):
+            await asyncio.sleep(_POLL_S)
+        return f"assistants reach {url} with the bearer token in {path}"
+
+    async def stop(self) -> None:
+        """Listen no more; requests that are under way are given a moment."""
+        if self._server is None or self._work is None:
+            return
+        self._server.should_exit = True
+        with suppress(asyncio.CancelledError):
+            await self._work
+        del self._hub.about["http"]
+
+
+def _server(app: object) -> uvicorn.Server:
+    """uvicorn, which leaves the process' signals and logs alone."""
+    import uvicorn
+
+    class Quiet(uvicorn.Server):
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
+
+    settings = uvicorn.Config(
+        app,  # pyright: ignore[reportArgumentType]
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_STOP_S,
+    )
+    settings.load()
+    return Quiet(settings)
+
+
+def _bound(port: int) -> socket.socket:
+    sock = socket.socket(socket.AF_INET)
+    if os.name == "posix":
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind(("127.0.0.1", port))
+    except OSError as error:
+        sock.close()
+        why = (error.strerror or "unknown error").lower()
+        raise UsageError(f"port {port} of 127.0.0.1 cannot be used: {why}; name another one") from None
+    return sock
+
+
+def token_path() -> Path:
+    """`http.token` in the user's folder for application state."""
+    return platformdirs.user_state_path("phasekeeper", appauthor=False) / "http.token"
+
+
+def kept_token() -> tuple[str, Path]:
+    """The token and its file, made where there is none. Raises UsageError for one that others could know."""
+    path = token_path()
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            _make(path)
+        return _read(path), path
+    except OSError as error:
+        why = (error.strerror or "unknown error").lower()
+        raise UsageError(f"{path} cannot be used: {why}") from None
+
+
+def _make(path: Path) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(secrets.token_urlsafe(32) + "\n")
+
+
+def _read(path: Path) -> str:
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    with os.fdopen(descriptor, encoding="ascii", errors="replace") as file:
+        found = os.fstat(file.fileno())
+        others = os.name == "posix" and (found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077)
+        token = file.read(1024).strip()
+    if others or len(token) < _LEAST:
+        raise UsageError(f"{path} is open to others or too short; remove it, and a new one is made")
+    return token
