@@ -9,7 +9,7 @@ from . import markdown
 from .config import Config
 from .definition import InvalidWorkflow
 from .documents import clean, fold_dotted, lay_under, read_json
-from .files import File, Files, fits, glob, glob_at, join, natural
+from .files import File, Files, fits, glob, glob_at, join, leads_to, natural
 from .findings import Finding, Problem, finding
 from .guards import Context, Unknown, dig
 from .journal import read_journal
@@ -76,6 +76,10 @@ class Known:
             if not definition.at:
                 self.workflow(definition.name)
 
+    def lead_below(self, folder: str) -> bool:
+        """Whether runs may lie below a folder."""
+        return any(leads_to(folder, pattern) for each in self.definitions.values() for pattern in each.at)
+
     def workflow(self, name: str) -> Workflow | None:
         """The compiled definition of that name; None when it is broken."""
         if name in self.broken:
@@ -124,15 +128,14 @@ def candidates(known: Known, files: Files) -> dict[str, list[str]]:
     return found
 
 
-def claims_of(run: str, known: Known, files: Files) -> list[str]:
-    """The names of the definitions by which one folder may be a run."""
-    definitions = known.definitions.values()
-    return [each.name for each in definitions if any(_is_at(run, pattern, files) for pattern in each.at)]
-
-
-def _is_at(run: str, pattern: str, files: Files) -> bool:
-    path, entry = next(glob_at(files, pattern, run), ("", None))
-    return entry is not None and path == run and entry.kind == "folder"
+def claims_at(folder: str, known: Known, files: Files) -> dict[str, list[str]]:
+    """Like `candidates`, at a folder and below it only."""
+    found: dict[str, list[str]] = {}
+    for definition in known.definitions.values():
+        places = (place for pattern in definition.at for place in glob_at(files, pattern, folder))
+        for run in dict.fromkeys(path for path, entry in places if entry.kind == "folder"):
+            found.setdefault(run, []).append(definition.name)
+    return found
 
 
 def _folders(at: Iterable[str], files: Files) -> list[str]:

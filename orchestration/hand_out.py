@@ -80,8 +80,7 @@ def board_of(sight: Sight, verdict: Verdict, schedule: Schedule) -> Board | None
         reported=reported(sight),
         skipped=frozenset(map(str, ids)) if isinstance(ids, list) else frozenset(),
         claims={claim.task: claim for claim in snapshot.claims},
-        details=snapshot.details,
-        known=frozenset(task.id for task in looked_at(sight)),
+        files={task.file: files for task in looked_at(sight) if (files := snapshot.details(task).files)},
     )
 
 

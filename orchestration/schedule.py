@@ -171,9 +171,13 @@ def dependency_problems(plan: Plan, tasks: Sequence[Task], details: Details) -> 
     return found
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Board:
-    """The plan as people see it. `stages` is made when it is looked at: a plan may have 10,000 tasks."""
+    """The plan as people see it. `stages` is made when it is looked at: a plan may have 10,000 tasks.
+
+    `files` are those that the tasks' own files name, by that file. Those of tasks that are far off are not
+    read for the board either: its revision does not cover them.
+    """
 
     path: str
     plan: Plan
@@ -185,8 +189,7 @@ class Board:
     reported: frozenset[str]
     skipped: frozenset[str]
     claims: Mapping[str, Claim]
-    details: Details
-    known: frozenset[str]
+    files: Mapping[str, tuple[str, ...]]
 
     @cached_property
     def stages(self) -> tuple[StageState, ...]:
@@ -206,8 +209,6 @@ class Board:
         state, blocked_by = self._state(task)
         claim = self.claims.get(task.id)
         path = f"{self.folder}/{task.file}" if self.folder and task.file else task.file
-        # Files of tasks that are far off are not read for the board either: its revision does not cover them.
-        files = self.details(task).files if task.id in self.known else ()
         return TaskState(
             task.id,
             task.title,
@@ -216,7 +217,7 @@ class Board:
             claim.actor if claim else None,
             path,
             task.span.line,
-            files,
+            self.files.get(task.file, ()),
             self.agent,
         )
 

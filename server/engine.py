@@ -1,61 +1,89 @@
 """The live roots of a process, all on one thread; an asyncio loop sees frozen boards and is told of changes.
 
-The engine's thread alone reads files and evaluates. What it finds goes to the loop as values that never
-change, in order; whatever runs on the loop looks at the newest board at once and never waits for a disk.
+The engine's thread alone watches, reads files and evaluates. What it finds goes to the loop as values that
+never change, in order; whatever runs on the loop looks at the newest board at once and never waits for a
+disk. Long looks (a first scan, a rescan) are done in small parts, and what is saved meanwhile comes first.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..orchestration.effects import Act
 from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation
+from ..orchestration.files import join
 from ..orchestration.findings import Finding
+from ..orchestration.snapshot import JOURNAL
 from .acting import Done, Token
-from .live import Change, Live
+from .live import Carried, Change, Live
+from .reading import CLAIMS, Parsed
 from .roots import UsageError
 from .workspace import Workspace, open_path
+
+if TYPE_CHECKING:
+    from .watcher import Watcher
 
 IDLE_S = 300.0
 """A root that nobody has open is kept for so long: editors come back."""
 RESCAN_S = 60.0
 """So often every root is looked at without any hint."""
+POLL_S = 3.0
+"""So often, when the system does not say what changes."""
+_SHARE = 20
+"""A look without a hint is followed by a pause so many times as long."""
+_PROGRESS_S = 0.1
+_MOST_FAILURES = 100
+_ACTED = 8
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Told = Callable[[Change], None]
 Progress = Callable[[int, int], None]
+Look = Generator[None, None, Change | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """How one root stands at one version: its runs in order of their paths, and all findings by path."""
+    """How one root stands at one version: its runs in order of their paths, and all findings by path.
+
+    `conditions` are sentences about the server itself: why the board may be behind the files.
+    """
 
     root: Path
     version: int
     runs: Mapping[str, Evaluation]
     findings: Mapping[str, tuple[Finding, ...]]
+    conditions: tuple[str, ...] = ()
 
 
 @dataclass
 class _Rooted:
-    """A root on the engine's thread. `users` is how often it was opened and not closed."""
+    """A root on the engine's thread. `users` is how often it was opened and not closed; `waiting` is called
+    when the first scan is done, `look` is the long look at work."""
 
     live: Live
-    watcher: object = None
     users: int = 0
     idle_since: float = field(default_factory=monotonic)
+    look: Look | None = None
+    began: float = 0.0
+    rescan_at: float = 0.0
+    is_scanned: bool = False
+    failure: str = ""
+    conditions: tuple[str, ...] = ()
+    waiting: list[Callable[[], None]] = field(default_factory=list)
 
 
 class Engine:
@@ -63,16 +91,14 @@ class Engine:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, watch: bool = True) -> None:
         self._loop = loop
-        self._watch = watch
         self._boards: dict[Path, Board] = {}
         self._told: dict[Path, list[Told]] = {}
         self._changed: dict[Path, asyncio.Event] = {}
-        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._roots: dict[Path, _Rooted] = {}
-        self._thread = threading.Thread(target=self._work, name="phasekeeper-engine", daemon=True)
-        self._thread.start()
-
-    # ---- on the loop
+        self._results: set[asyncio.Future[Any]] = set()
+        self._acted: dict[tuple[Path, str], Parsed] = {}
+        worker = self._worker = _Worker(self._post, watch)
+        worker.show, worker.hide = self._show, self._hide
+        worker.start()
 
     async def open(self, path: Path, progress: Progress | None = None) -> tuple[Path, ...]:
         """The root of `path` and those of its projects, looked at and watched from now on.
@@ -80,12 +106,20 @@ class Engine:
         Each call needs a `close` of each root. `progress` hears on the loop of (runs judged, runs in all).
         Raises UsageError for a path that does not exist.
         """
+        opened: list[Path] = []
         said = None if progress is None else self._reporting(progress)
-        return await self._done(lambda: self._open(path, said))
+        result = self._result()
+        self._worker.do(lambda: self._worker.open(path, said, opened, _Later(self._post, result)))
+        try:
+            return await result
+        except asyncio.CancelledError:
+            # Whoever wanted it is gone; what was opened for him is closed again.
+            self._worker.do(lambda: [self._worker.close(root) for root in opened])
+            raise
 
     async def close(self, root: Path) -> None:
         """Somebody needs the root no more; it is dropped some time after the last one."""
-        await self._done(lambda: self._close(root))
+        await self._done(lambda: self._worker.close(root))
 
     def board(self, root: Path) -> Board:
         """The newest board of an open root. Raises UsageError for one that is not open."""
@@ -117,16 +151,16 @@ class Engine:
 
     async def steps(self, root: Path, run: str) -> Steps:
         """How a run's evaluation comes about. Raises UsageError when it is no run."""
-        return await self._done(lambda: self._rooted(root).live.steps(run))
+        return await self._done(lambda: self._worker.rooted(root).live.steps(run))
 
     async def unsaved(self, root: Path, overlay: Mapping[str, str]) -> Mapping[str, Evaluation]:
         """The runs that unsaved texts (root-relative path to text) have a part in, judged on them."""
-        return await self._done(lambda: self._rooted(root).live.unsaved(overlay))
+        return await self._done(lambda: self._worker.rooted(root).live.unsaved(overlay))
 
     async def touch(self, root: Path, paths: Iterable[Path]) -> None:
         """Look now where `paths` (absolute) may have changed; the board shows it when this returns."""
         hints = list(paths)
-        await self._done(lambda: self._publish(root, self._rooted(root).live.touch(hints)))
+        await self._done(lambda: self._worker.touch(root, hints))
 
     async def act(
         self,
@@ -141,10 +175,21 @@ class Engine:
         """`acting.act`; the root's board shows the result when this returns. Raises what that raises."""
         from . import acting
 
+        # Whoever acts on the same run at the same time does without: it belongs to one thread.
+        parsed = Carried(self._acted.pop((root, run), {}))
         done = await asyncio.to_thread(
-            acting.act, Workspace(root), run, act, signed=signed, token=token, revision=revision
+            acting.act,
+            Workspace(root, parsed=parsed),
+            run,
+            act,
+            signed=signed,
+            token=token,
+            revision=revision,
         )
-        await self.touch(root, [root / run])
+        self._acted[root, run] = dict(parsed)
+        if len(self._acted) > _ACTED:
+            del self._acted[next(iter(self._acted))]
+        await self.touch(root, [root / path for path in _written(run, done)])
         return done
 
     async def start(self, root: Path, workflow: str, name: str, title: str, actor: str) -> tuple[str, Done]:
@@ -160,32 +205,61 @@ class Engine:
         return run, done
 
     async def stop(self) -> None:
-        """End the thread and all watching."""
-        self._jobs.put(None)
-        await asyncio.to_thread(self._thread.join)
+        """End the thread and all watching; who still waits for something is cancelled."""
+        await asyncio.to_thread(self._worker.stop)
+        for result in tuple(self._results):
+            result.cancel()
+
+    # ---- between the loop and the thread
 
     async def _done(self, work: Callable[[], T]) -> T:
         """What `work` gives on the engine's thread."""
-        result: asyncio.Future[T] = self._loop.create_future()
+        result = self._result()
+        later = _Later(self._post, result)
 
         def job() -> None:
             try:
                 value = work()
             except BaseException as error:
-                self._tell(_fail, result, error)
+                later.fail(error)
             else:
-                self._tell(_settle, result, value)
+                later.settle(value)
 
-        self._jobs.put(job)
+        self._worker.do(job)
         return await result
 
-    def _reporting(self, progress: Progress) -> Progress:
-        return lambda done, total: self._tell(progress, done, total)
+    def _result(self) -> asyncio.Future[Any]:
+        result = self._loop.create_future()
+        self._results.add(result)
+        result.add_done_callback(self._results.discard)
+        if not self._worker.is_alive():
+            result.cancel()
+        return result
 
-    def _show(self, board: Board, change: Change) -> None:
+    def _post(self, what: Callable[..., object], *values: object) -> None:
+        """Have the loop do something; one that is closed needs to do nothing."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(what, *values)
+
+    def _reporting(self, progress: Progress) -> Progress:
+        last = [0.0]
+
+        def report(done: int, total: int) -> None:
+            if done == total or monotonic() - last[0] > _PROGRESS_S:
+                last[0] = monotonic()
+                self._post(progress, done, total)
+
+        return report
+
+    def _show(self, board: Board, change: Change | None) -> None:
         self._boards[board.root] = board
+        if change is None:
+            return
         for told in tuple(self._told.get(board.root, ())):
-            told(change)
+            try:
+                told(change)
+            except Exception:
+                _log.exception("somebody who was told of %s failed", board.root)
         if event := self._changed.pop(board.root, None):
             event.set()
 
@@ -193,98 +267,251 @@ class Engine:
         self._boards.pop(root, None)
         self._told.pop(root, None)
 
-    # ---- on the engine's thread
 
-    def _tell(self, what: Callable[..., object], *values: object) -> None:
-        # A loop that is closed needs to know nothing.
-        with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(what, *values)
+class _Later:
+    """A result on the loop, given from the thread."""
 
-    def _work(self) -> None:
-        last = monotonic()
+    def __init__(self, post: Callable[..., None], result: asyncio.Future[Any]) -> None:
+        self._post, self._result = post, result
+
+    def settle(self, value: object) -> None:
+        self._post(self._give, value, None)
+
+    def fail(self, error: BaseException) -> None:
+        self._post(self._give, None, error)
+
+    def _give(self, value: object, error: BaseException | None) -> None:
+        if self._result.done():
+            return
+        if error is None:
+            self._result.set_result(value)
+        else:
+            self._result.set_exception(error)
+
+
+class _Worker(threading.Thread):
+    """The engine's thread. Everything but `do`, `start` and `stop` runs on it."""
+
+    def __init__(self, post: Callable[..., None], watch: bool) -> None:
+        super().__init__(name="phasekeeper-engine", daemon=True)
+        self.show: Callable[[Board, Change | None], None]
+        self.hide: Callable[[Path], None]
+        self._post, self._watch = post, watch
+        self._jobs: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self._roots: dict[Path, _Rooted] = {}
+        self._looks: deque[_Rooted] = deque()
+        self._watcher: Watcher | None = None
+
+    def do(self, job: Callable[[], object]) -> None:
+        """Have the thread do something that raises nothing."""
+        self._jobs.put(job)
+
+    def stop(self) -> None:
+        self._jobs.put(None)
+        self.join()
+
+    def run(self) -> None:
         while True:
             try:
-                job = self._jobs.get(timeout=max(0.0, last + RESCAN_S - monotonic()))
+                job = self._jobs.get(timeout=self._pause_s())
             except Empty:
-                last = monotonic()
-                self._look_everywhere()
+                self._go_on()
                 continue
             if job is None:
                 break
             job()
-        for rooted in self._roots.values():
-            _stop_watching(rooted)
+        if self._watcher:
+            self._watcher.stop()
 
-    def _look_everywhere(self) -> None:
-        for root, rooted in list(self._roots.items()):
-            if rooted.users == 0 and monotonic() - rooted.idle_since > IDLE_S:
-                _stop_watching(self._roots.pop(root))
-                self._tell(self._hide, root)
-            else:
-                self._look_again(root, rooted.live.rescan)
+    def _pause_s(self) -> float:
+        """How long nothing has to be done unless somebody asks."""
+        if self._looks:
+            return 0.0
+        now = monotonic()
+        waits = [RESCAN_S, *(rooted.rescan_at - now for rooted in self._roots.values())]
+        due = (rooted.live.due_ms() for rooted in self._roots.values())
+        return max(0.0, min([*waits, *(wait / 1000 for wait in due if wait is not None)]))
 
-    def _look_again(self, root: Path, look: Callable[[], Change | None]) -> None:
-        try:
-            self._publish(root, look())
-        except Exception:
-            _log.exception("%s could not be looked at", root)
+    # ---- long looks, in parts
 
-    def _open(self, path: Path, progress: Progress | None) -> tuple[Path, ...]:
-        roots = tuple(workspace.root for workspace in open_path(path).workspaces)
-        for root in roots:
-            self._rooted_at(root, progress).users += 1
-        return roots
-
-    def _rooted_at(self, root: Path, progress: Progress | None) -> _Rooted:
-        rooted = self._roots.get(root)
-        if rooted is None:
-            rooted = self._roots[root] = _Rooted(Live(root))
-            self._start_watching(root, rooted)
-            self._publish(root, rooted.live.scan(progress))
-        return rooted
-
-    def _start_watching(self, root: Path, rooted: _Rooted) -> None:
-        if not self._watch:
+    def _go_on(self) -> None:
+        if self._looks:
+            self._look_on(self._looks[0])
             return
-        from .watcher import Watcher
+        now = monotonic()
+        for rooted in list(self._roots.values()):
+            if rooted.users == 0 and now - rooted.idle_since > IDLE_S:
+                self._drop(rooted)
+            elif rooted.rescan_at <= now:
+                self._begin(rooted, rooted.live.rescanning())
+            elif (due_ms := rooted.live.due_ms()) is not None and due_ms <= 0:
+                self._look(rooted, rooted.live.touch)
 
-        watcher = rooted.watcher = Watcher(lambda: self._jobs.put(heard))
+    def _begin(self, rooted: _Rooted, look: Look) -> None:
+        rooted.look, rooted.began = look, monotonic()
+        self._looks.append(rooted)
 
-        def heard() -> None:
-            hints = watcher.take()
-            look = rooted.live.rescan if hints.lost else lambda: rooted.live.touch(hints.paths)
-            self._look_again(root, look)
+    def _look_on(self, rooted: _Rooted) -> None:
+        """One part of a long look."""
+        try:
+            assert rooted.look
+            next(rooted.look)
+        except StopIteration as end:
+            change: Change | None = end.value
+        except Exception:
+            self._note_failure(rooted)
+            change = self._tried(rooted, rooted.live.touch)
+        else:
+            return
+        self._looks.popleft()
+        rooted.look = None
+        self._seen_whole(rooted, change)
 
-        watcher.watch(rooted.live.watched())
+    def _seen_whole(self, rooted: _Rooted, change: Change | None) -> None:
+        took = monotonic() - rooted.began
+        if not rooted.is_scanned:
+            rooted.is_scanned = True
+            # What stays is not looked through for garbage time and again.
+            gc.collect()
+            gc.freeze()
+        else:
+            rooted.failure = ""
+        self._publish(rooted, change, always=True)
+        for ready in rooted.waiting:
+            ready()
+        rooted.waiting.clear()
+        if self._watcher and rooted.live.root in self._roots:
+            self._touch_new(self._watcher.check())
+        self._follow(rooted)
+        polls = self._watcher is not None and bool(self._watcher.condition)
+        rooted.rescan_at = monotonic() + max(POLL_S if polls else RESCAN_S, _SHARE * took)
 
-    def _close(self, root: Path) -> None:
-        rooted = self._rooted(root)
-        rooted.users = max(0, rooted.users - 1)
-        rooted.idle_since = monotonic()
+    # ---- short looks
 
-    def _rooted(self, root: Path) -> _Rooted:
+    def touch(self, root: Path, paths: Iterable[Path]) -> None:
+        rooted = self.rooted(root)
+        self._look(rooted, lambda: rooted.live.touch(paths))
+
+    def _look(self, rooted: _Rooted, look: Callable[[], Change | None]) -> None:
+        self._publish(rooted, self._tried(rooted, look))
+        self._follow(rooted)
+
+    def _tried(self, rooted: _Rooted, look: Callable[[], Change | None]) -> Change | None:
+        """What a look comes to. A run that cannot be judged is left out, and all others are judged."""
+        for _ in range(_MOST_FAILURES):
+            try:
+                return look()
+            except Exception:
+                self._note_failure(rooted)
+                look = rooted.live.touch
+        return None
+
+    def _note_failure(self, rooted: _Rooted) -> None:
+        if not rooted.failure:
+            _log.exception("%s could not be looked at", rooted.live.root)
+        rooted.failure = "something in this root could not be judged; the server's log says what"
+
+    def _heard(self) -> None:
+        """There are hints to be taken."""
+        assert self._watcher
+        hints = self._watcher.take()
+        for rooted in list(self._roots.values()):
+            self._look(rooted, lambda live=rooted.live: live.touch(hints.paths, grace=True))
+            if hints.lost and rooted.look is None:
+                self._begin(rooted, rooted.live.rescanning())
+
+    def _follow(self, rooted: _Rooted) -> None:
+        """Watch what the root depends on now, and look where nothing was watched before."""
+        if self._watcher is None or not rooted.is_scanned:
+            return
+        self._touch_new(self._watcher.watch(rooted.live.root, rooted.live.watched()))
+
+    def _touch_new(self, folders: Mapping[Path, bool]) -> None:
+        """Look where nothing was watched before."""
+        whole = [folder for folder, is_whole in folders.items() if is_whole]
+        single = [folder for folder, is_whole in folders.items() if not is_whole]
+        for rooted in self._roots.values() if folders else ():
+            live = rooted.live
+            self._publish(rooted, self._tried(rooted, lambda live=live: live.glance(single)))
+            self._publish(rooted, self._tried(rooted, lambda live=live: live.touch(whole)))
+
+    def _publish(self, rooted: _Rooted, change: Change | None, always: bool = False) -> None:
+        live = rooted.live
+        condition = self._watcher.condition if self._watcher else ""
+        conditions = tuple(filter(None, (condition, rooted.failure)))
+        if rooted.is_scanned and (change or always or conditions != rooted.conditions):
+            rooted.conditions = conditions
+            board = Board(live.root, live.version, live.runs, live.findings, conditions)
+            self._post(self.show, board, change)
+
+    # ---- roots
+
+    def open(self, path: Path, progress: Progress | None, opened: list[Path], later: _Later) -> None:
+        try:
+            opened += (workspace.root for workspace in open_path(path).workspaces)
+            roots = [self._rooted_at(root, progress) for root in opened]
+        except BaseException as error:
+            opened.clear()
+            later.fail(error)
+            return
+        found = tuple(opened)
+        for rooted in roots:
+            rooted.users += 1
+
+        def ready() -> None:
+            if all(rooted.is_scanned for rooted in roots):
+                later.settle(found)
+
+        for rooted in roots:
+            if not rooted.is_scanned:
+                rooted.waiting.append(ready)
+        ready()
+
+    def close(self, root: Path) -> None:
+        rooted = self._roots.get(root)
+        if rooted:
+            rooted.users = max(0, rooted.users - 1)
+            rooted.idle_since = monotonic()
+
+    def rooted(self, root: Path) -> _Rooted:
+        """Raises UsageError for a root that is not open."""
         if root not in self._roots:
             raise UsageError(f"{root} is not open")
         return self._roots[root]
 
-    def _publish(self, root: Path, change: Change | None) -> None:
-        if change is not None:
-            live = self._roots[root].live
-            self._tell(self._show, Board(root, live.version, live.runs, live.findings), change)
+    def _rooted_at(self, root: Path, progress: Progress | None) -> _Rooted:
+        rooted = self._roots.get(root)
+        if rooted is None:
+            rooted = self._roots[root] = _Rooted(Live(root), rescan_at=float("inf"))
+            if self._watch:
+                self._start_watching(rooted)
+            self._begin(rooted, rooted.live.scanning(progress))
+        return rooted
+
+    def _start_watching(self, rooted: _Rooted) -> None:
+        """Watched first and looked at then: what changes in between is heard."""
+        if self._watcher is None:
+            from .watcher import Watcher
+
+            self._watcher = Watcher(lambda: self.do(self._heard))
+        rooted.live.prepare()
+        self._watcher.watch(rooted.live.root, rooted.live.watched())
+
+    def _drop(self, rooted: _Rooted) -> None:
+        root = rooted.live.root
+        del self._roots[root]
+        if rooted.look is not None:
+            self._looks.remove(rooted)
+        if self._watcher:
+            self._watcher.watch(root, {})
+        self._post(self.hide, root)
 
 
-def _stop_watching(rooted: _Rooted) -> None:
-    from .watcher import Watcher
-
-    if isinstance(rooted.watcher, Watcher):
-        rooted.watcher.stop()
-
-
-def _settle(result: asyncio.Future[T], value: T) -> None:
-    if not result.done():
-        result.set_result(value)
-
-
-def _fail(result: asyncio.Future[T], error: BaseException) -> None:
-    if not result.done():
-        result.set_exception(error)
+def _written(run: str, done: Done) -> set[str]:
+    """The files of a root that an act has written."""
+    paths = {join(run, JOURNAL), join(run, CLAIMS), *(mended.path for mended in done.committed.mended)}
+    for entry in done.committed.records:
+        files = entry.get("files")
+        for item in files if isinstance(files, list) else ():
+            paths.add(str(item.get("path")))
+    return {path for path in paths if path}

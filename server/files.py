@@ -29,7 +29,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from ..orchestration.files import Entry, File, Files, decode, name_in, parent
+from ..orchestration.files import Entry, File, Files, below, decode, name_in, parent
 from ..orchestration.findings import Problem
 
 MEBIBYTE = 1 << 20
@@ -180,6 +180,18 @@ def listing_at(root: str, folder: str) -> tuple[dict[str, Entry], Problem | None
         known = error.errno in _MISSING
         return {}, None if known else Problem("artifact-unreadable", _told(error))
     return {name: names[name] for name in sorted(names)}, None
+
+
+def entry_at(root: str, folder: str, name: str) -> Entry | None:
+    """One name of a folder below a resolved root as it is now; see `listing_at`."""
+    if refusal(below(folder, name)):
+        return None
+    try:
+        return _look_up(root, folder, name)
+    except OSError as error:
+        return None if error.errno in _MISSING else listing_at(root, folder)[0].get(name)
+    except _RefusedError:
+        return None
 
 
 def links_on(root: str, path: str) -> frozenset[str]:
@@ -446,6 +458,34 @@ def _list_by_name(root: str, folder: str) -> dict[str, Entry]:
         return _entries(root, real, entries)
 
 
+def _look_up_strictly(root: str, folder: str, name: str) -> Entry:
+    descriptor = _enter(root, folder, _ENTERED)
+    try:
+        status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+    finally:
+        os.close(descriptor)
+    return _link_or_not(root, folder, name, status)
+
+
+def _look_up_from_root(root: str, folder: str, name: str) -> Entry:
+    return _through_links(root, folder, lambda root, folder: _look_up_strictly(root, folder, name))
+
+
+def _look_up_by_name(root: str, folder: str, name: str) -> Entry:
+    real = _resolved(root, folder) if folder else ""
+    status = os.lstat(_full(root, below(real, name)))
+    return _link_or_not(root, real, name, status)
+
+
+def _link_or_not(root: str, folder: str, name: str, status: os.stat_result) -> Entry:
+    if not stat.S_ISLNK(status.st_mode):
+        return _described(name, status)
+    try:
+        return _linked(root, folder, name)
+    except OSError:
+        return Entry(name, "other")
+
+
 def _entries(root: str, folder: str, entries: Iterator[os.DirEntry[str]]) -> dict[str, Entry]:
     return {entry.name: _entry(root, folder, entry) for entry in entries}
 
@@ -483,3 +523,4 @@ def _linked(root: str, folder: str, name: str) -> Entry:
 
 _open_file = _open_from_root if _HAS_DESCRIPTORS else _open_by_name
 _list_folder = _list_from_root if _HAS_DESCRIPTORS else _list_by_name
+_look_up = _look_up_from_root if _HAS_DESCRIPTORS else _look_up_by_name

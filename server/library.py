@@ -108,6 +108,24 @@ class Library:
             return tuple(error.findings)
         return ()
 
+    def states(self) -> dict[str, object]:
+        """Name to what tells one state of a user's definition, and of what it extends, from another."""
+        return {name: self._state(name) for name in self.own}
+
+    def _state(self, name: str) -> object:
+        try:
+            return load_branch(self.own[name], self.source)[1]
+        except InvalidWorkflow:
+            # What is wrong may lie in any of them.
+            return tuple(sorted(self.own.items()))
+
+    def checked(self) -> list[Finding]:
+        """All that is wrong or doubtful in the users' definitions that are not hidden by built-in ones."""
+        from ..orchestration.lint import check  # late: a cold start needs no checks
+
+        names = (name for name in self.own if name not in self.built_in)
+        return [found for name in names for found in self.faults(name) or check(self.workflow(name))]
+
     def definitions(self) -> Iterator[Definition]:
         """Every definition, to find runs with. One whose YAML cannot be read has no place for its runs."""
         for name in self.names:

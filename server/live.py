@@ -1,20 +1,55 @@
-"""One root kept current: its runs and findings as its files show them, looked at again where they changed."""
+"""One root kept current: its runs and findings as its files show them.
+
+Every run's evaluation notes what it looked at, whether it was there or not. When something may have changed,
+the files concerned are looked at again, and the runs that looked at what really changed are evaluated anew:
+a change costs what depends on it, however much is watched.
+
+Besides files an evaluation may depend on the time (a claim ends), on the commit HEAD (it proves decisions)
+and on the key of decisions. They are looked at with every change, for none of them costs more than a stat.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Iterable, Mapping, Set
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+from time import time_ns
 from typing import Any, NamedTuple
 
-from ..orchestration.definition import InvalidWorkflow
+from ..orchestration.config import PATH as CONFIG_PATH
+from ..orchestration.config import Config, read_config
+from ..orchestration.discovery import Known, Match, assigned, candidates, claims_at, judge
 from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation
-from ..orchestration.findings import Finding
-from .roots import UsageError
-from .workspace import Workspace
+from ..orchestration.files import Files, Noted, natural, parent
+from ..orchestration.findings import Finding, finding
+from ..orchestration.looked import Looked
+from . import decide
+from .files import Overlaid
+from .head import Head, head_of
+from .indexes import Readers, Told
+from .kept import Kept
+from .library import Library
+from .reading import Around, Parsed, look_at, read_match
+from .roots import UsageError, project_folders
+from .watches import Watches
+from .workspace import Workspace, root_findings
 
 Progress = Callable[[int, int], None]
+Clock = Callable[[], datetime]
+
+WARM_RUNS = 256
+"""The parse results of so many runs are kept, those that were evaluated last."""
+GRACE_MS = 150
+"""A file that was saved so short ago and is empty or broken may be half saved."""
+_BROKEN = ("artifact-unreadable", "artifact-invalid")
+_ROUNDS = 8
+# Readers that are no runs, and keys that are no files; no path has such a name.
+_LIBRARY, _CONFIG, _PLACES = "\0library", "\0configuration", "\0places"
+_HEAD, _KEY = "\0head", "\0key"
 
 
 class Change(NamedTuple):
@@ -31,78 +66,426 @@ class Change(NamedTuple):
     findings: Mapping[str, tuple[Finding, ...]]
 
 
-class Live:
-    """One root. Used from one thread only; `runs` and `findings` are replaced, never changed."""
+class _Place(NamedTuple):
+    """A folder that may be a run: what it was judged to be. `until` is when the first claim on it ends."""
 
-    def __init__(self, root: Path) -> None:
+    named: tuple[str | None, str | None] = (None, None)
+    match: Match | None = None
+    evaluation: Evaluation | None = None
+    until: str = ""
+
+
+class Live:
+    """One root. Used from one thread only; `runs` (in order of their paths) and `findings` are replaced when
+    they differ, never changed."""
+
+    def __init__(self, root: Path, clock: Clock = lambda: datetime.now(UTC)) -> None:
         self.root = root
         self.version = 0
         self.runs: Mapping[str, Evaluation] = {}
         self.findings: Mapping[str, tuple[Finding, ...]] = {}
-        self._parsed: dict[tuple[str, str], Any] = {}
+        self._clock = clock
+        self._is_scanned = True
+        self._kept = Kept(root)
+        self._readers = Readers()
+        self._told = Told()
+        self._library = Library()
+        self._config = Config()
+        self._known = Known(())
+        self._definitions: Mapping[str, object] = {}
+        self._claims: dict[str, tuple[str, ...]] = {}
+        self._places: dict[str, _Place] = {}
+        self._due: dict[str, None] = {}
+        self._differing: set[str] = set()
+        self._warm: OrderedDict[str, Parsed] = OrderedDict()
+        self._ends: dict[str, str] = {}
+        self._held: dict[str, int] = {}
+        self._watches = Watches(self._kept)
+        self._head = Head()
+        self._key: object = None
+        self._proven: dict[str, frozenset[str]] = {}
+
+    # ---- looking
 
     def scan(self, progress: Progress | None = None) -> Change:
         """The first look at everything; `progress` hears of (runs judged, runs in all)."""
-        return self._became(*self._look(progress)) or Change(self.root, self.version, {}, (), {})
+        return _whole(self.scanning(progress)) or Change(self.root, self.version, {}, (), {})
 
-    def touch(self, paths: Iterable[Path]) -> Change | None:
-        """Look again where `paths` (absolute) may have changed. None when nothing differs."""
-        return self.rescan() if list(paths) else None
+    def scanning(self, progress: Progress | None = None) -> Generator[None, None, Change | None]:
+        """`scan` in small parts, between which other roots can be looked at."""
+        self._is_scanned = False
+        self.prepare()
+        self._find_all()
+        total = len(self._due)
+        for number, run in enumerate(list(self._due), 1):
+            if run in self._due:
+                self._evaluate(run)
+            if progress:
+                progress(number, total)
+            yield
+        self._is_scanned = True
+        return self._settle()
+
+    def prepare(self) -> None:
+        """Read what says where runs are looked for, so that `watched` knows them before they are read."""
+        if not self._known.definitions:
+            self._read_library()
+            self._read_config()
+
+    def touch(self, paths: Iterable[Path] = (), *, grace: bool = False) -> Change | None:
+        """Look again where `paths` (absolute) may have changed. None when nothing differs.
+
+        With `grace` a file that was saved this moment, and is empty or broken now, counts as half saved: its
+        runs stand as before until it is touched again or `GRACE_MS` are over.
+        """
+        self._kept.refresh({place for path in paths for place in self._places_of(path)})
+        self._look_outside()
+        return self._settle(grace)
+
+    def glance(self, folders: Iterable[Path]) -> Change | None:
+        """Look again at the names and files right in folders (absolute), but at nothing below them."""
+        self._kept.refresh_right_in({place for path in folders for place in self._places_of(path)})
+        self._look_outside()
+        return self._settle()
 
     def rescan(self) -> Change | None:
         """Look again without knowing what changed. None when nothing differs."""
-        return self._became(*self._look(None))
+        return _whole(self.rescanning())
+
+    def rescanning(self) -> Generator[None, None, Change | None]:
+        """`rescan` in small parts, between which other roots can be looked at and this one be touched."""
+        yield from self._kept.rescanning()
+        self._look_outside()
+        change = self._settle()
+        keys = self._readers.keys()
+        self._kept.forget_names({parent(key) for key in keys} | {key[:-1] for key in keys if key[-1:] == "/"})
+        return change
+
+    def due_ms(self) -> float | None:
+        """In so many milliseconds a `touch` without paths is due: a claim ends, or a file was half saved."""
+        now = self._clock()
+        waits = [_until_ms(until, now) for until in self._ends.values()]
+        waits += [(at - time_ns()) / 1e6 for at in self._held.values()]
+        return max(0.0, min(waits)) if waits else None
+
+    def watched(self) -> Mapping[Path, bool]:
+        """The folders whose changes can matter; True where changes of all that is below them do."""
+        outside = self._head.places if self._readers.of((_HEAD,)) else frozenset()
+        if self._readers.of((_KEY,)):
+            outside |= {decide.key_path()}
+        return self._watches.of(self._known, outside)
 
     def steps(self, run: str) -> Steps:
-        """How a run's evaluation comes about. Raises UsageError when it is no run."""
-        workspace = Workspace(self.root, parsed=self._parsed)
-        for match in workspace.matches:
-            if match.run == run:
-                return workspace.look(match)
-        raise UsageError(f"{run} is no run any more")
+        """How a run's evaluation comes about. It is a look of its own, so it may be used on any thread.
+
+        Raises UsageError when it is no run.
+        """
+        workspace = Workspace(self.root)
+        match = workspace.match(run)
+        if match is None:
+            raise UsageError(f"{run} is no run any more")
+        return workspace.look(match)
 
     def unsaved(self, overlay: Mapping[str, str]) -> Mapping[str, Evaluation]:
         """The runs that unsaved texts (root-relative path to text) have a part in, judged on them."""
-        workspace = Workspace(self.root, overlay, self._parsed)
-        found = {match.run: workspace.evaluate(match) for match in workspace.matches}
-        return {run: _unsaved(e) for run, e in found.items() if any(path in e.reads for path in overlay)}
-
-    def watched(self) -> frozenset[Path]:
-        """The folders whose changes can matter."""
-        return frozenset({self.root})
-
-    def _look(self, progress: Progress | None) -> tuple[dict[str, Evaluation], list[Finding]]:
-        workspace = Workspace(self.root, parsed=self._parsed)
-        try:
-            matches = workspace.matches
-        except InvalidWorkflow as error:
-            return {}, list(error.findings)
-        runs = {}
-        for number, match in enumerate(matches, 1):
-            runs[match.run] = workspace.evaluate(match)
-            if progress:
-                progress(number, len(matches))
-        return runs, list(workspace.findings)
-
-    def _became(self, runs: dict[str, Evaluation], own: Iterable[Finding]) -> Change | None:
-        found: dict[str, dict[Finding, None]] = {}
-        for each in (*own, *(each for e in runs.values() for each in e.findings)):
-            found.setdefault(each.path, {})[each] = None
-        findings = {path: tuple(each) for path, each in sorted(found.items())}
-        before, told = self.runs, self.findings
-        changed = {run: e for run, e in runs.items() if before.get(run) != e}
-        removed = tuple(run for run in before if run not in runs)
-        differing = {
-            path: findings.get(path, ())
-            for path in (*findings, *(path for path in told if path not in findings))
-            if findings.get(path) != told.get(path)
+        keys = {key for path in overlay for key in (path, f"{parent(path)}/")}
+        runs = sorted(self._readers.of(keys) & self._claims.keys(), key=natural)
+        found = {run: self._look(run, Overlaid(self._kept, overlay))[0].evaluation for run in runs}
+        return {
+            run: replace(evaluation, revision=f"{evaluation.revision}+unsaved")
+            for run, evaluation in found.items()
+            if evaluation
         }
-        if not (changed or removed or differing):
+
+    # ---- one run
+
+    def _evaluate(self, run: str, saved: Set[str] = frozenset()) -> None:
+        """Judge a run anew; while a file `saved` this moment is half of itself, the run stands as it did."""
+        self._due.pop(run, None)
+        place, files, parsed = self._look(run, self._kept)
+        self._depends(run, files.used)
+        if self._is_torn(run, place, saved & files.used):
+            self._held.setdefault(run, time_ns() + GRACE_MS * 1_000_000)
+            return
+        self._held.pop(run, None)
+        if place.evaluation is not None and place.evaluation == self.runs.get(run):
+            place = place._replace(evaluation=self.runs[run])
+        self._places[run] = place
+        self._warm[run] = dict(parsed)
+        self._warm.move_to_end(run)
+        if len(self._warm) > WARM_RUNS:
+            self._warm.popitem(last=False)
+        self._ends.pop(run, None)
+        if place.until:
+            self._ends[run] = place.until
+        self._differing.add(run)
+        self._told.say(run, place.evaluation.findings if place.evaluation else ())
+
+    def _is_torn(self, run: str, now: _Place, saved: Iterable[str]) -> bool:
+        before = self.runs.get(run)
+        if before is None:
+            return False
+        known = {found.path for found in before.findings if found.code in _BROKEN}
+        found = now.evaluation.findings if now.evaluation else ()
+        broken = {each.path for each in found if each.code in _BROKEN} - known
+        fresh = time_ns() - GRACE_MS * 1_000_000
+        files = (file for path in saved if (file := self._kept.file(path)) and file.exists)
+        return any(file.mtime_ns > fresh and (not file.size or file.path in broken) for file in files)
+
+    def _look(self, run: str, below: Files) -> tuple[_Place, Noted, Parsed]:
+        files, parsed = Noted(below), self._parsed(run)
+        judged = judge(run, self._claims[run], self._known, Looked(files, parsed), self._config)
+        if judged.match is None:
+            return _Place(judged.named), files, parsed
+        around = self._around(files)
+        evaluation = look_at(judged.match, read_match(judged.match, files, around, parsed)).evaluation
+        until = min((claim.until for claim in evaluation.claims), default="")
+        return _Place(judged.named, judged.match, evaluation, until), files, parsed
+
+    def _parsed(self, run: str) -> Parsed:
+        return Carried(self._warm.get(run, {}))
+
+    def _around(self, files: Noted) -> Around:
+        def key() -> bytes | None:
+            if not self._readers.of((_KEY,)):
+                self._key = _state_of(decide.key_path())
+            files.used.add(_KEY)
+            return decide.load_key().secret
+
+        def committed(root: Path, journal: str) -> frozenset[str]:
+            if not self._readers.of((_HEAD,)):
+                # Nobody looked after it since the last one that needed it was gone.
+                self._head, self._proven = head_of(self.root), {}
+            files.used.add(_HEAD)
+            if journal not in self._proven:
+                self._proven[journal] = decide.committed_lines(root, journal)
+            return self._proven[journal]
+
+        return Around(self.root, self._config, self._now(), key, committed)
+
+    def _now(self) -> str:
+        return self._clock().isoformat()
+
+    def _depends(self, reader: str, keys: set[str]) -> None:
+        self._kept.forget(self._readers.set(reader, keys))
+
+    # ---- the root itself
+
+    def _read_library(self) -> None:
+        """The definitions, and what has to be judged anew because some are others now."""
+        files = Noted(self._kept)
+        self._library = Library.of(files)
+        self._depends(_LIBRARY, files.used)
+        before, self._definitions = self._definitions, self._library.states()
+        self._known = Known(self._library.definitions())
+        now = self._definitions
+        names = {name for name in {**before, **now} if before.get(name) != now.get(name)}
+        for run, place in self._places.items():
+            if names.intersection((*self._claims[run], *place.named)):
+                self._due[run] = None
+
+    def _read_config(self) -> None:
+        """The configuration, and what has to be judged anew because it says other things now."""
+        files = Noted(self._kept)
+        before, self._config = self._config, read_config(files.read(CONFIG_PATH).text or "")
+        problems = project_folders(files, self._config.projects)[1]
+        self._depends(_CONFIG, files.used)
+        self._told.say(_CONFIG, (finding(problem, CONFIG_PATH) for problem in problems))
+        now = self._config
+        for run, place in self._places.items():
+            name = place.match.workflow.name if place.match else ""
+            other = before.workflows != now.workflows and assigned(run, before) != assigned(run, now)
+            if other or (name and _settings(before, name) != _settings(now, name)):
+                self._due[run] = None
+
+    def _find_all(self) -> None:
+        """The folders that may be runs."""
+        files = Noted(self._kept)
+        found = candidates(self._known, files)
+        self._depends(_PLACES, files.used)
+        for run in [run for run in self._claims if run not in found]:
+            self._claim(run, ())
+        for run in sorted(found, key=natural):
+            self._claim(run, tuple(found[run]))
+
+    def _find_at(self, folders: Iterable[str]) -> None:
+        """The folders that may be runs, where folders came or went."""
+        files = Noted(self._kept)
+        files.used.update(self._readers.keys_of(_PLACES))
+        for folder in folders:
+            found = claims_at(folder, self._known, files)
+            gone = [run for run in self._inside(folder) if run not in found]
+            for run in gone:
+                self._claim(run, ())
+            for run, names in found.items():
+                self._claim(run, tuple(names))
+        self._depends(_PLACES, files.used)
+
+    def _inside(self, folder: str) -> list[str]:
+        deep = (
+            [run for run in self._claims if run.startswith(f"{folder}/")]
+            if self._known.lead_below(folder)
+            else []
+        )
+        return [folder, *deep] if folder in self._claims else deep
+
+    def _claim(self, run: str, names: tuple[str, ...]) -> None:
+        """By these definitions a folder may be a run."""
+        if self._claims.get(run, ()) == names:
+            return
+        if names:
+            self._claims[run] = names
+            self._due[run] = None
+            return
+        del self._claims[run]
+        for known in (self._places, self._due, self._ends, self._held, self._warm):
+            known.pop(run, None)
+        self._depends(run, set())
+        self._told.say(run, ())
+        self._differing.add(run)
+
+    def _tell_of_root(self) -> None:
+        """What is wrong with the root itself: its configuration, its definitions, folders that are shut."""
+        shut = self._kept.unlisted.items()
+        used = set(self._readers.keys_of(_PLACES)) if shut else set()
+        closed = (finding(problem, folder) for folder, problem in shut if f"{folder}/" in used)
+        self._told.say(_PLACES, closed)
+        self._told.say(_LIBRARY, (*root_findings(self._config, self._library), *self._library.checked()))
+
+    # ---- what is no file of the root
+
+    def _places_of(self, path: Path) -> tuple[str, ...]:
+        """The path from the root, under which the files know it; nothing for a path elsewhere."""
+        for root in (self._kept.root, str(self.root)):
+            full = str(path)
+            if full == root or root.startswith(full.rstrip(os.sep) + os.sep):
+                return ("",)
+            prefix = root.rstrip(os.sep) + os.sep
+            if full.startswith(prefix):
+                return (full[len(prefix) :].replace(os.sep, "/"),)
+        return ()
+
+    def _look_outside(self) -> None:
+        """Note whether the commit HEAD or the key are others now, and for which runs a time has come."""
+        if self._readers.of((_HEAD,)):
+            before, self._head = self._head, head_of(self.root)
+            if before.state != self._head.state:
+                self._proven = {}
+                self._kept.changed.add(_HEAD)
+        if self._readers.of((_KEY,)):
+            was, self._key = self._key, _state_of(decide.key_path())
+            if was != self._key:
+                self._kept.changed.add(_KEY)
+        now, now_ns = self._now(), time_ns()
+        self._due.update(dict.fromkeys(run for run, until in self._ends.items() if until <= now))
+        self._due.update(dict.fromkeys(run for run, at in self._held.items() if at <= now_ns))
+
+    # ---- what differs
+
+    def _settle(self, grace: bool = False) -> Change | None:
+        """Judge anew what depends on what changed, until nothing more does, and say what differs."""
+        if not self._is_scanned:
+            return None
+        for _ in range(_ROUNDS):
+            changed, moved = self._kept.take()
+            self._note(changed, moved)
+            if not self._due:
+                break
+            for run in list(self._due):
+                self._evaluate(run, changed if grace else set())
+        return self._change()
+
+    def _note(self, keys: set[str], moved: set[str]) -> None:
+        readers = self._readers.of(keys)
+        if _LIBRARY in readers:
+            self._read_library()
+            self._find_all()
+        if _CONFIG in readers:
+            self._read_config()
+        if moved:
+            self._find_at(moved)
+            self._watches.forget()
+        if readers.intersection((_LIBRARY, _CONFIG, _PLACES)) or not self.version:
+            self._tell_of_root()
+        self._due.update(dict.fromkeys(run for run in readers if run in self._claims))
+
+    def _change(self) -> Change | None:
+        changed: dict[str, Evaluation] = {}
+        removed: list[str] = []
+        for run in sorted(self._differing, key=natural):
+            evaluation = self._places.get(run, _Place()).evaluation
+            if evaluation is None:
+                removed += [run] if run in self.runs else []
+            elif evaluation != self.runs.get(run):
+                changed[run] = evaluation
+        self._differing = set()
+        findings = {
+            path: said for path, said in self._told.differing().items() if said != self.findings.get(path, ())
+        }
+        if not (changed or removed or findings):
             return None
         self.version += 1
-        self.runs, self.findings = runs, findings
-        return Change(self.root, self.version, changed, removed, differing)
+        self.runs = _replaced(self.runs, changed, removed, natural)
+        told = {path: said for path, said in findings.items() if said}
+        self.findings = _replaced(self.findings, told, findings.keys() - told.keys(), str)
+        return Change(self.root, self.version, changed, tuple(removed), findings)
 
 
-def _unsaved(evaluation: Evaluation) -> Evaluation:
-    return replace(evaluation, revision=f"{evaluation.revision}+unsaved")
+def _whole(parts: Generator[None, None, Change | None]) -> Change | None:
+    """What a look in parts comes to, all of it done."""
+    while True:
+        try:
+            next(parts)
+        except StopIteration as end:
+            return end.value
+
+
+class Carried(dict[tuple[str, str], Any]):
+    """Parse results of one evaluation; what the one before it knew is taken over when it is asked for."""
+
+    def __init__(self, before: Parsed) -> None:
+        super().__init__()
+        self._before = before
+
+    def __contains__(self, key: object) -> bool:
+        if not super().__contains__(key) and key in self._before:
+            self[key] = self._before[key]  # type: ignore[index]
+        return super().__contains__(key)
+
+
+def _replaced(
+    before: Mapping[str, Any],
+    changed: Mapping[str, Any],
+    removed: Iterable[str],
+    order: Callable[[str], Any],
+) -> dict[str, Any]:
+    """The mapping with some values replaced, added or removed, in order."""
+    now = {**before, **changed}
+    for key in removed:
+        now.pop(key, None)
+    if changed.keys() - before.keys():
+        return {key: now[key] for key in sorted(now, key=order)}
+    return now
+
+
+def _settings(config: Config, workflow: str) -> object:
+    """The parameters of a workflow, and where they stand."""
+    places = {place: span for place, span in config.places.items() if place[0] == workflow}
+    return dict(config.of(workflow)), places
+
+
+def _until_ms(until: str, now: datetime) -> float:
+    """How long it is until a moment; a day, where nobody can say."""
+    try:
+        left = datetime.fromisoformat(until) - now
+    except (ValueError, TypeError):
+        return 86_400_000.0
+    return left.total_seconds() * 1000
+
+
+def _state_of(path: Path) -> object:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_mode, status.st_uid

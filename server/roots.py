@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ..orchestration.files import glob, join
+from ..orchestration.files import Files, glob, join
 from ..orchestration.findings import Problem
 from .files import DiskFiles
 
@@ -62,8 +62,13 @@ def projects(root: Path, patterns: Iterable[str]) -> Projects:
 
     A pattern that leaves the root, names the root itself or fits no folder is a problem.
     """
-    files = DiskFiles(root)
-    found: set[Path] = set()
+    folders, problems = project_folders(DiskFiles(root), patterns)
+    return Projects(tuple(root.resolve() / folder for folder in folders), problems)
+
+
+def project_folders(files: Files, patterns: Iterable[str]) -> tuple[list[str], tuple[Problem, ...]]:
+    """Like `projects` for files that are looked at already; the folders are relative to the root."""
+    found: set[str] = set()
     problems: list[Problem] = []
     for pattern in patterns:
         inside = join("", pattern)
@@ -71,10 +76,10 @@ def projects(root: Path, patterns: Iterable[str]) -> Projects:
             problems.append(_pattern_problem(pattern, "does not name folders below the root"))
             continue
         folders = [path for path, entry in glob(files, inside) if entry.kind == "folder"]
-        found.update(Path(files.root, folder) for folder in folders)
+        found.update(folders)
         if not folders:
             problems.append(_pattern_problem(pattern, "fits no folder"))
-    return Projects(tuple(sorted(found)), tuple(problems))
+    return sorted(found, key=lambda folder: folder.split("/")), tuple(problems)
 
 
 def select(root: Path, path: Path) -> str | None:

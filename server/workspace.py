@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -11,7 +11,7 @@ from typing import Any
 
 from ..orchestration.config import PATH as CONFIG_PATH
 from ..orchestration.config import Config, read_config
-from ..orchestration.discovery import Found, Known, Match, Passed, claims_of, discover, judge, judged
+from ..orchestration.discovery import Found, Known, Match, Passed, claims_at, discover, judge, judged
 from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation
 from ..orchestration.files import Files, Noted
@@ -33,6 +33,7 @@ class Workspace:
     root: Path
     overlay: Mapping[str, str] = field(default_factory=dict)
     parsed: dict[tuple[str, str], Any] = field(default_factory=dict)
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     @cached_property
     def files(self) -> Files:
@@ -58,7 +59,7 @@ class Workspace:
 
     def match(self, run: str) -> Match | None:
         """The run in that folder, found without a look at any other; None when it is none."""
-        claims = claims_of(run, self._known, self.files)
+        claims = claims_at(run, self._known, self.files).get(run)
         looked = Looked(self.files, self.parsed)
         return judge(run, claims, self._known, looked, self.config).match if claims else None
 
@@ -90,8 +91,7 @@ class Workspace:
         return (*root_findings(self.config, self.library), *broken)
 
     def snapshot(self, match: Match) -> Snapshot:
-        now = datetime.now(UTC).isoformat()
-        around = Around(self.root, self.config, now, lambda: decide.load_key().secret)
+        around = Around(self.root, self.config, self.clock().isoformat(), lambda: decide.load_key().secret)
         return read_match(match, Noted(self.files), around, self.parsed)
 
     def look(self, match: Match) -> Steps:

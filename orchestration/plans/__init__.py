@@ -82,7 +82,7 @@ class Count(NamedTuple):
     span: Span
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Plan:
     """A whole plan. `problems` are ready to become findings of the plan's file.
 
@@ -96,8 +96,8 @@ class Plan:
     substance: str
     count: Count | None = None
     problems: tuple[Problem, ...] = ()
-    tasks: tuple[Task, ...] = field(init=False)
-    by_id: Mapping[str, Task] = field(init=False)
+    tasks: tuple[Task, ...] = field(init=False, compare=False)
+    by_id: Mapping[str, Task] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         tasks = tuple(task for stage in self.stages for task in stage.tasks)

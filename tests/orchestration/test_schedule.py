@@ -158,7 +158,7 @@ def board(whole: Plan, **more: Any) -> Board:
     known: dict[str, Any] = {
         "path": "p/MASTER_PLAN.md", "plan": whole, "folder": "p", "schedule": Schedule(), "stage": "1",
         "phase": "4a", "agent": "coder", "reported": frozenset(), "skipped": frozenset(), "claims": {},
-        "details": lambda one: TaskFile(files=("a.py",)), "known": frozenset(),
+        "files": {},
     }  # fmt: skip
     return Board(**(known | more))
 
@@ -173,7 +173,7 @@ def test_the_board_says_of_each_task_how_it_stands() -> None:
         claims={"t-02": Claim("t-02", "ann", "2099", 1)},
         reported=frozenset({"t-05"}),
         skipped=frozenset({"3"}),
-        known=frozenset({"t-03"}),
+        files={"03-step.md": ("a.py",)},
     )
     states = {one.id: (one.state, *one.blocked_by) for stage in shown.stages for one in stage.tasks}
     assert states == {

@@ -35,7 +35,7 @@ class Heard:
 def watching(*folders: Path) -> Iterator[Heard]:
     heard = Heard()
     try:
-        heard.watcher.watch(folders)
+        heard.watcher.watch(folders[0], dict.fromkeys(folders, True))
         yield heard
     finally:
         heard.watcher.stop()

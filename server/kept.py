@@ -1,0 +1,416 @@
+"""A root's files as they were last seen: each read once, and again only where something may have changed.
+
+Unlike `DiskFiles` this view is not of one moment. It is brought up to date by `refresh` with paths that may
+have changed, or by `rescan` without any, and then says in `changed` which answers are no longer those it
+gave before. A key of `changed` is a path (its text, or what its folder says of it), or a folder with "/"
+behind it (its names).
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from time import time_ns
+from typing import NamedTuple
+
+from ..orchestration.files import Entry, File, below, name_in, parent
+from ..orchestration.findings import Problem
+from .files import MEBIBYTE, entry_at, file_at, links_on, listing_at, vanished
+
+TEXT_BYTES = 16 * MEBIBYTE
+"""So much text is kept; a file that was not looked at for long is read again when it is needed."""
+SETTLED_NS = 2_000_000_000
+"""A file saved this short before it was read may be saved again without its times showing it."""
+_PART = 64
+_MANY = 64
+"""If more names of one folder may have changed, the folder is listed anew."""
+
+
+class _Sign(NamedTuple):
+    """What tells one state of a file from another without reading it; `inode` 0 is nothing there."""
+
+    inode: int = 0
+    size: int = 0
+    mtime_ns: int = 0
+    ctime_ns: int = 0
+
+
+class _Seen(NamedTuple):
+    """A file without its text. With no `sign` it has to be read to know whether it is still the same."""
+
+    file: File
+    sign: _Sign | None
+
+
+class Kept:
+    """The files of a root that were asked for. It belongs to one thread."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = os.path.realpath(root)
+        self.unlisted: dict[str, Problem] = {}
+        self.changed: set[str] = set()
+        self.moved: set[str] = set()
+        """Folders that came, went, or became links or ceased to be."""
+        self._seen: dict[str, _Seen] = {}
+        self._listings: dict[str, dict[str, Entry]] = {}
+        self._texts = _Texts()
+        self._tree = _Tree()
+        # The places that the way of a path leads through by links, and which paths lead through a place.
+        self._links: dict[str, frozenset[str]] = {}
+        self._through: dict[str, set[str]] = {}
+        self._waiting: list[str] = []
+        self.ways = 0
+        """Counts up when links lead other ways than before."""
+
+    # ---- what evaluations ask
+
+    def read(self, path: str) -> File:
+        """The file as it was last seen; see `DiskFiles.read`."""
+        held = self._texts.get(path)
+        if held is not None:
+            return held
+        seen = self._seen.get(path)
+        # A text that was let go is read again, and what is there now counts.
+        return seen.file if seen and not _has_text(seen.file) else self._read(path)
+
+    def list(self, folder: str) -> Mapping[str, Entry]:
+        """The names in a folder, sorted; see `DiskFiles.list`."""
+        return self._listings[folder] if folder in self._listings else self._list(folder)
+
+    def entry(self, path: str) -> Entry | None:
+        """One name as the listing of its folder has it."""
+        return self.list(parent(path)).get(name_in(path))
+
+    # ---- bringing it up to date
+
+    def refresh(self, hints: Iterable[str]) -> None:
+        """Look again at paths that may have changed, and at all below them."""
+        by_folder: dict[str, set[str]] = {}
+        for hint in self._with_aliases(hints):
+            place = self._outermost(hint)
+            self._waiting.append(place)
+            by_folder.setdefault(parent(place), set()).add(name_in(place))
+        for folder, names in by_folder.items():
+            if folder in self._listings and (len(names) > _MANY or folder in self.unlisted):
+                self._list(folder)
+            else:
+                self._look_for(folder, names)
+        self._catch_up()
+
+    def refresh_right_in(self, folders: Iterable[str]) -> None:
+        """Look again at the names of folders and at the files right in them."""
+        for folder in self._with_aliases(folders):
+            if folder in self._listings:
+                self._list(folder)
+            for path in self._tree.below(folder):
+                self._again(path)
+        self._catch_up()
+
+    def rescanning(self) -> Iterator[None]:
+        """Look again at everything, as far as times and sizes do not say that it is the same; in parts."""
+        for number, folder in enumerate(list(self._listings)):
+            if folder in self._listings:
+                self._list(folder)
+            if number % _PART == 0:
+                yield
+        for number, (path, seen) in enumerate(list(self._seen.items())):
+            if path in self._links or seen.sign is None or seen.sign != _sign(self._full(path)):
+                self._again(path)
+            if number % _PART == 0:
+                yield
+        self._catch_up()
+
+    def _again(self, path: str) -> None:
+        # What was forgotten meanwhile is not to come back.
+        if path in self._seen:
+            self._read(path)
+
+    def take(self) -> tuple[set[str], set[str]]:
+        """(the keys of what changed since the last time, the folders that came or went)."""
+        taken = self.changed, self.moved
+        self.changed, self.moved = set(), set()
+        return taken
+
+    def forget(self, paths: Iterable[str]) -> None:
+        """Keep nothing more of the files at these paths; nobody asks for them any more."""
+        for path in paths:
+            if self._seen.pop(path, None) is not None:
+                self._texts.drop(path)
+                self._drop(path)
+
+    def forget_names(self, needed: Container[str]) -> None:
+        """Keep no names of folders but the `needed` ones and those in which something is known."""
+        for folder in [each for each in self._listings if each not in needed]:
+            if not self._tree.below(folder):
+                names = self._listings.pop(folder)
+                self.unlisted.pop(folder, None)
+                for name, entry in names.items():
+                    if _may_link(entry):
+                        self._drop(below(folder, name))
+                self._drop(folder)
+
+    def take_folders(self) -> list[str]:
+        """The folders in which something is known since the last time, whether they are there or not."""
+        taken, self._tree.appeared = self._tree.appeared, []
+        return taken
+
+    def folders(self) -> set[str]:
+        """All folders in which something is known."""
+        return self._tree.folders() | self._listings.keys()
+
+    def file(self, path: str) -> File | None:
+        """A file that was read, maybe without its text; None where nothing is known."""
+        seen = self._seen.get(path)
+        return seen.file if seen else None
+
+    def linked(self) -> frozenset[str]:
+        """The places that links lead to or through."""
+        return frozenset(self._through)
+
+    def _drop(self, path: str) -> None:
+        self._tree.remove(path)
+        if path not in self._seen and path not in self._listings:
+            self._leads(path, frozenset())
+
+    # ---- which paths a hint is about
+
+    def _with_aliases(self, hints: Iterable[str]) -> Iterator[str]:
+        """The hints, and the paths by which what they are about is known through links."""
+        for hint in hints:
+            yield hint
+            place = hint
+            while self._through and place:
+                for path in tuple(self._through.get(place, ())):
+                    yield path + hint[len(place) :]
+                place = parent(place)
+
+    def _outermost(self, hint: str) -> str:
+        """The hint, or the first folder on its way that was not known to be one."""
+        at = ""
+        for name in hint.split("/")[:-1]:
+            names = self._listings.get(at)
+            at = below(at, name)
+            if names is not None and (name not in names or names[name].kind != "folder"):
+                return at
+        return hint
+
+    def _look_for(self, folder: str, names: Iterable[str]) -> None:
+        """Bring single names of a folder up to date. Whoever looks through its listing keeps what he has."""
+        known = self._listings.get(folder)
+        if known is None:
+            return
+        found = {name: entry_at(self.root, folder, name) for name in names if name}
+        differing = {name: entry for name, entry in found.items() if entry != known.get(name)}
+        if not differing:
+            return
+        now = known | {name: entry for name, entry in differing.items() if entry}
+        if differing.keys() - known.keys():
+            now = {name: now[name] for name in sorted(now)}
+        for name in differing:
+            if differing[name] is None:
+                del now[name]
+        self._listings[folder] = now
+        for name, entry in differing.items():
+            self._differs(folder, name, known.get(name), entry)
+
+    def _catch_up(self) -> None:
+        """Look again at all that waits, and at what waits because of that."""
+        done: set[str] = set()
+        while self._waiting:
+            path = self._waiting.pop()
+            if path in done:
+                continue
+            done.add(path)
+            if path in self._links:
+                self._look_for(parent(path), (name_in(path),))
+            if path in self._listings:
+                self._list(path)
+            if path in self._seen:
+                self._read(path)
+            self._waiting += self._through.get(path, ())
+            self._waiting += self._tree.below(path)
+
+    # ---- looking
+
+    def _full(self, path: str) -> str:
+        return f"{self.root}{os.sep}{path.replace('/', os.sep)}" if path else self.root
+
+    def _read(self, path: str) -> File:
+        # Asked before the file is read: what is saved meanwhile has another sign.
+        sign = _sign(self._full(path))
+        file = self._checked(path, file_at(self.root, path))
+        bare = replace(file, text=None) if file.text is not None else file
+        before = self._seen.get(path)
+        self._seen[path] = _Seen(bare, None if file.problem or not _is_settled(sign) else sign)
+        self._texts.keep(file)
+        self._leads(path, links_on(self.root, path))
+        if before is None:
+            self._tree.add(path)
+        elif before.file != bare:
+            self.changed.add(path)
+        return file
+
+    def _checked(self, path: str, file: File) -> File:
+        """A missing file that its folder has: the folder was looked at before, and is looked at again."""
+        folder, name = parent(path), name_in(path)
+        known = self._listings.get(folder, {})
+        if file.exists or file.problem or name not in known or known[name].kind != "file":
+            return file
+        self._look_for(folder, (name,))
+        entry = self._listings[folder].get(name)
+        return vanished(path) if entry and entry.kind == "file" else file
+
+    def _list(self, folder: str) -> Mapping[str, Entry]:
+        now, problem = listing_at(self.root, folder)
+        before = self._listings.get(folder)
+        self._listings[folder] = now
+        was_unlisted = self.unlisted.pop(folder, None)
+        if problem:
+            self.unlisted[folder] = problem
+        self._leads(folder, links_on(self.root, folder))
+        if before is None:
+            self._tree.add(folder)
+            self._tree.appeared.append(folder)
+            for name, entry in now.items():
+                self._note_link(below(folder, name), entry)
+            return now
+        if problem != was_unlisted:
+            self.changed.add(f"{folder}/")
+        for name in before.keys() | now.keys() if before != now else ():
+            if before.get(name) != now.get(name):
+                self._differs(folder, name, before.get(name), now.get(name))
+        return now
+
+    def _differs(self, folder: str, name: str, before: Entry | None, now: Entry | None) -> None:
+        path = below(folder, name)
+        self.changed |= {path, f"{folder}/"}
+        self._waiting.append(path)
+        if _may_link(before):
+            self._drop(path)
+        self._note_link(path, now)
+        if _as_folder(before) != _as_folder(now):
+            self.moved.add(path)
+
+    def _note_link(self, path: str, entry: Entry | None) -> None:
+        """What a folder says of a link is what stands where it leads."""
+        if _may_link(entry):
+            self._tree.add(path)
+            self._leads(path, links_on(self.root, path))
+
+    def _leads(self, path: str, now: frozenset[str]) -> None:
+        """Note the places that the way of a path leads through."""
+        before = self._links.get(path, frozenset())
+        self.ways += now != before
+        for place in before - now:
+            self._through[place].discard(path)
+            if not self._through[place]:
+                del self._through[place]
+            self._tree.remove(place)
+        for place in now - before:
+            self._through.setdefault(place, set()).add(path)
+            self._tree.add(place)
+        if now:
+            self._links[path] = now
+        else:
+            self._links.pop(path, None)
+
+
+class _Tree:
+    """Known paths by the folder they are in, so that those below one are found without a look at others.
+
+    `appeared` are the folders of known paths since somebody last emptied it.
+    """
+
+    def __init__(self) -> None:
+        self._children: dict[str, dict[str, int]] = {}
+        self.appeared: list[str] = []
+
+    def add(self, path: str) -> None:
+        """A path is known once more."""
+        while path:
+            folder = parent(path)
+            children = self._children.get(folder)
+            if children is None:
+                children = self._children[folder] = {}
+                self.appeared.append(folder)
+            children[path] = children.get(path, 0) + 1
+            path = folder
+
+    def remove(self, path: str) -> None:
+        """A path is known once less."""
+        while path:
+            folder = parent(path)
+            children = self._children.get(folder, {})
+            if path not in children:
+                return
+            children[path] -= 1
+            if not children[path]:
+                del children[path]
+                if not children:
+                    del self._children[folder]
+            path = folder
+
+    def folders(self) -> set[str]:
+        return set(self._children)
+
+    def below(self, folder: str) -> list[str]:
+        """The paths right below a folder that are known, or lead to known ones."""
+        return list(self._children.get(folder, ()))
+
+
+class _Texts:
+    """Files with their texts, those used last; together not more than `TEXT_BYTES`."""
+
+    def __init__(self) -> None:
+        self._files: OrderedDict[str, File] = OrderedDict()
+        self._size = 0
+
+    def get(self, path: str) -> File | None:
+        file = self._files.get(path)
+        if file is not None:
+            self._files.move_to_end(path)
+        return file
+
+    def keep(self, file: File) -> None:
+        self.drop(file.path)
+        if file.text is None:
+            return
+        self._files[file.path] = file
+        self._size += file.size
+        while self._size > TEXT_BYTES:
+            _, oldest = self._files.popitem(last=False)
+            self._size -= oldest.size
+
+    def drop(self, path: str) -> None:
+        file = self._files.pop(path, None)
+        self._size -= file.size if file else 0
+
+
+def _has_text(file: File) -> bool:
+    """Whether a file that was seen had a text; it is kept elsewhere, or was let go."""
+    return file.exists and file.problem is None
+
+
+def _may_link(entry: Entry | None) -> bool:
+    """Whether an entry is a link; one that leads nowhere, or out, is no file and no folder."""
+    return entry is not None and (entry.link or entry.kind == "other")
+
+
+def _as_folder(entry: Entry | None) -> bool | None:
+    """Whether an entry is a folder, and by a link; None when it is none."""
+    return entry.link if entry and entry.kind == "folder" else None
+
+
+def _sign(full: str) -> _Sign:
+    try:
+        status = os.stat(full)  # noqa: PTH116 - a Path for each of 100,000 names is slow
+    except (OSError, ValueError):
+        return _Sign()
+    return _Sign(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def _is_settled(sign: _Sign) -> bool:
+    return max(sign.mtime_ns, sign.ctime_ns) + SETTLED_NS < time_ns()
