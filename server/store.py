@@ -173,13 +173,18 @@ def recovered(root: Path, run: str, also: Iterable[str] = ()) -> tuple[Tail, tup
     with told(folder_of(run)), opened(root, folder_of(run)) as folder:
         tail = tail_of(folder.read(JOURNAL) or b"", folder.below(JOURNAL))
         mended = recover(root, run, tail, lambda: _flush(folder), also)
-        cut = (Mended(folder.below(JOURNAL), "cut"),) if tail.torn else ()
-        return tail, mended + cut
+        if not tail.torn:
+            return tail, mended
+        _flush(folder, tail.size)
+        return tail._replace(torn=False), (*mended, Mended(folder.below(JOURNAL), "cut"))
 
 
-def _flush(folder: Folder) -> None:
+def _flush(folder: Folder, size: int | None = None) -> None:
+    """Puts the journal on the disk, cut off at `size` if that is given."""
     descriptor = folder.open(JOURNAL, os.O_RDWR)
     try:
+        if size is not None:
+            os.ftruncate(descriptor, size)
         os.fsync(descriptor)
     finally:
         close(descriptor)
