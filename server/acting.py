@@ -26,8 +26,9 @@ from ..orchestration.snapshot import definition_digest
 from ..orchestration.workflow import Workflow
 from . import decide, store_claims
 from .roots import UsageError
-from .store import Committed, Held, committed
+from .store import Committed, Held, StoreError, committed
 from .store import Proposal as Writes
+from .store_lock import FOLDER
 from .workspace import Workspace
 
 CHANNELS = ("terminal", "editor", "vscode", "mcp")
@@ -234,7 +235,9 @@ def start(workspace: Workspace, workflow: Workflow, name: str, title: str, actor
     if workflow.new is None:
         raise UsageError(f"{workflow.name} does not say how a run of it begins (`new:` in its definition)")
     run = workflow.new.folder.replace("{name}", name)
-    if workspace.files.list(run):
+    names = workspace.files.list(run)
+    # With our own folder in it, it may be what an interrupted start left; that is known under the lock.
+    if names and FOLDER not in names:
         raise UsageError(f"{run} exists already")
     filled = {path: _filled(path, text, name, title) for path, text in workflow.new.files.items()}
     edits = [Edit(f"{run}/{path}", None, text) for path, text in filled.items()]
@@ -247,7 +250,15 @@ def start(workspace: Workspace, workflow: Workflow, name: str, title: str, actor
             actor=actor,
         )
     )
-    done = committed(workspace.root, run, lambda held: Writes([began], edits), create=True)
+
+    def writes(held: Held) -> Writes:
+        if held.seq > 1 or set(Workspace(workspace.root).files.list(run)) - {FOLDER}:
+            raise UsageError(f"{run} exists already")
+        return Writes([began], edits)
+
+    done = committed(workspace.root, run, writes, create=True)
+    if done.unfinished:
+        raise StoreError(f"{run} was begun; {done.unfinished[0].path}: {done.unfinished[0].why}")
     after = Workspace(workspace.root, parsed=workspace.parsed)
     return run, Done(done, after.evaluate(_match(after, run)))
 

@@ -261,3 +261,37 @@ def test_a_workflow_that_does_not_say_how_it_begins_starts_nothing(root: Path) -
     workspace = Workspace(root)
     with pytest.raises(UsageError, match="does not say how a run of it begins"):
         acting.start(workspace, workspace.library.workflow("planned"), "x", "", "ann")
+
+
+def test_a_start_that_was_cut_off_before_its_record_can_be_repeated(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = Workspace(root)
+    workflow = workspace.library.workflow("artifact-pipeline")
+    with monkeypatch.context() as patch:
+        patch.setattr("phasekeeper.server.store.append", dying)
+        with pytest.raises(Died):
+            acting.start(workspace, workflow, "T9", "", "ann")
+    run, done = acting.start(Workspace(root), workflow, "T9", "", "ann")
+    assert (done.evaluation.current_phase, len(lines(root, run))) == ("planning", 1)
+    with pytest.raises(UsageError, match="exists already"):
+        acting.start(Workspace(root), workflow, "T9", "", "bob")
+    assert len(lines(root, run)) == 1
+
+
+def test_of_two_starts_at_one_moment_the_second_is_told(root: Path) -> None:
+    workspace, late = Workspace(root), Workspace(root)
+    workflow = workspace.library.workflow("artifact-pipeline")
+    assert not late.files.list(".ai-tools-chain/tasks/T9")
+    run, _ = acting.start(workspace, workflow, "T9", "", "ann")
+    with pytest.raises(UsageError, match="exists already"):
+        acting.start(late, workflow, "T9", "", "bob")
+    assert [entry["actor"] for entry in lines(root, run)] == ["ann"]
+
+
+class Died(BaseException):
+    """The end of the process."""
+
+
+def dying(*_arguments: Any) -> None:
+    raise Died
