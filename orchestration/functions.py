@@ -73,7 +73,7 @@ def _keep(items: list, most: int) -> list:
 
 
 def _by(items: list, path: str) -> list:
-    return sorted(items, key=lambda item: _rank(dig(item, path)))
+    return sorted(items, key=lambda item: _rank(dig(item, path) if path else item))
 
 
 def _rank(value: object) -> tuple[int, float, str]:

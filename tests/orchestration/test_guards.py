@@ -349,6 +349,7 @@ def test_two_threads_with_a_context_each_get_their_own_answers():
         ("[1, 2, 3].keep(9)", [1, 2, 3]),
         ("[1, 2].reversed()", [2, 1]),
         ("state.l.by('b').map(x, x.b)", ["x", "y", "z"]),
+        ("['c', 'a', 'b'].by('')", ["a", "b", "c"]),
         ("state.m.by('at.t').map(x, x.n)", [4, 3, 2, 1]),
         ("['b', 'a'].minus(['a'])", ["b"]),
         ("[1, true, 'x', 2.5].joined('; ')", "1; true; x; 2.5"),
