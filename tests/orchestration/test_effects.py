@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from phasekeeper.orchestration.effects import Act, Proposal, Refused, propose
+from phasekeeper.orchestration.effects import Act, Misnamed, Proposal, Refused, propose
 from phasekeeper.orchestration.evaluate import Steps, look
 from phasekeeper.orchestration.evaluation import as_json
 from phasekeeper.orchestration.files import MemoryFiles, digest_of
@@ -127,9 +127,8 @@ def after(texts: dict[str, Any], proposal: Proposal, run: str = "t") -> dict[str
         last = number == len(proposal.records) - 1
         named = [{"path": e.path, "digest": digest_of(e.text), "was": e.digest or ""} for e in proposal.edits]
         prev = digest_of(lines[-1]) if lines else ""
-        made = {**said, "seq": seq + 1 + number, "at": AT, "prev": prev} | (
-            {"files": named} if last and named else {}
-        )
+        files = [*said.get("files", ()), *(named if last else ())]  # type: ignore[misc]
+        made = {**said, "seq": seq + 1 + number, "at": AT, "prev": prev} | ({"files": files} if files else {})
         lines.append(json.dumps(made))
     return {**texts, **{e.path: e.text for e in proposal.edits}, path: "".join(f"{line}\n" for line in lines)}
 
@@ -701,7 +700,7 @@ def acts(draw: st.DrawFn, steps: Steps) -> Act:
     step = draw(st.sampled_from([*likely, *of.phases]))
     phase = of.phases.get(step)
     outcome = draw(st.sampled_from(phase.outcomes if phase else ("ok", "error")))
-    kind = draw(st.sampled_from(["report"] * 6 + ["answer"] * 3 + ["start", "override", "redo"]))
+    kind = draw(st.sampled_from(["report"] * 6 + ["answer"] * 3 + ["start", "override", "redo", "raise"]))
     options = [(q.id, o.id) for q in evaluation.questions for o in q.options]
     question, option = draw(st.sampled_from(options or [("none", "")]))
     updates = draw(st.dictionaries(st.sampled_from(["a", "b.c", "b"]), st.integers(), max_size=2))
@@ -720,3 +719,187 @@ def test_an_effect_of_what_cannot_be_told_is_refused() -> None:
     )
     said = "what work.error writes to todo.json has no value: odd: cannot convert string to int"
     assert refused(TASKS, report("work", "error", tasks=("01",)), of) == said
+
+
+# ---- what would spoil the run, and what is claimed ---------------------------------------------
+
+
+def test_what_would_make_the_run_invalid_is_refused_with_what_is_wrong() -> None:
+    said = refused(files(), report(outcome="error", data={"stateUpdates": {"phase": "nowhere"}}))
+    assert said.startswith(
+        "nothing was written, because the run would be invalid: t/state.json: 'nowhere' is no"
+    )
+    many = {"log": list(range(1001))}
+    said = refused(files(), report(outcome="error", data={"stateUpdates": many}))
+    assert said.startswith("nothing was written, because the run would be invalid: t/state.json: ")
+
+
+def test_a_run_that_a_rule_calls_invalid_is_told_by_the_rules_reason() -> None:
+    of = workflow(
+        DEFINITION.replace(
+            "phases:\n",
+            "before: [{when: state.iteration > 5, stop: invalid, because: too many}]\nphases:\n",
+            1,
+        )
+    )
+    updates = {"stateUpdates": {"iteration": 6}}
+    assert refused(files(), report(outcome="error", data=updates), of).endswith("would be invalid: too many")
+    # A run that is invalid already takes no report at all.
+    assert "too many" in refused(files({"iteration": 7}), report(outcome="error"), of)
+
+
+def test_the_first_outcome_claims_the_artifacts_of_the_phase() -> None:
+    assert refused(files(), report(outcome="done")) == (
+        "one is not done: paper is missing (t/paper.md); make it, then report again. "
+        "`phasekeeper next --run t` shows what it needs"
+    )
+    assert "paper is empty" in refused(files(paper_md=" \n"), report(outcome="done"))
+    assert (
+        proposed(files({"note": ""}, paper_md="# P\n"), report(outcome="done")).evaluation.current_phase
+        == "two"
+    )
+
+
+def test_a_first_outcome_that_is_a_failure_claims_nothing() -> None:
+    of = workflow(DEFINITION.replace("outcomes: [done, ok, error]", "outcomes: [error, ok]"))
+    assert proposed(files(), report(outcome="error"), of).records[-1]["outcome"] == "error"
+
+
+def test_a_phase_that_a_rule_keeps_says_more_than_its_missing_artifact() -> None:
+    asks = "      - {when: \"report.outcome == 'error'\", ask: help}\n"
+    waits = "      - {when: \"report.outcome == 'done'\", wait: job}\n"
+    of = workflow(DEFINITION.replace(asks, asks + waits))
+    assert proposed(files(), report(outcome="done"), of).evaluation.status == "waiting"
+
+
+def test_a_report_of_a_phase_that_the_run_is_past_says_what_shows_it() -> None:
+    assert refused(files({"phase": "two"}, paper_md="# P\n"), report(outcome="ok")) == (
+        "one counts as done by its evidence (t/paper.md); the run is in two now: two is to be done; "
+        "it is the turn of two"
+    )
+    loop = BUILT_IN["phase-loop"]
+    texts = begun("phase-loop")
+    state = json.loads(texts["t/loop.state.json"]) | {"phase": "verify"}
+    said = refused({"t/loop.state.json": json.dumps(state)}, report("plan"), loop)
+    assert said.startswith("plan is behind the run; the run is in verify now: ")
+
+
+def test_nothing_is_reported_of_a_run_that_is_over() -> None:
+    of = workflow(DEFINITION.replace("stop: complete}", "stop: exited}"))
+    texts = files({"phase": "two"}, paper_md="# P\n")
+    ended = after(texts, proposed(texts, report("two"), of))
+    assert refused(ended, report("two"), of).startswith("two may not be reported now: the run is exited: ")
+    assert "nothing is left to decide" in refused(ended, Act("raise", message="Why?"), of)
+
+
+# ---- phases that are passed over --------------------------------------------------------------
+
+SKIPPING = """\
+workflow: skipping
+runs: {at: [t], marker: {file: state.json}}
+state: {file: state.json, defaults: {log: [], quick: false}}
+phase: state.phase
+phases:
+  one: {}
+  two: {skip: state.quick, skip_because: it is quick}
+  three: {skip: state.quick}
+  four: {rules: [{when: "report.outcome == 'ok'", stop: complete}]}
+otherwise: [{when: "report.outcome == 'ok'", to: next}, {when: "phase == 'two' && state.quick", to: next}]
+effects:
+  ok: {log: "state.log + [step]", phase: step}
+  start: {log: "state.log + ['start ' + step]"}
+  skip: {log: "state.log + ['skip ' + step + ': ' + report.why]"}
+  three.skip: {third: "true"}
+"""
+
+
+def _skips(state: dict[str, Any], act: Act, text: str = SKIPPING) -> tuple[Any, list[tuple[Any, Any, Any]]]:
+    """(the state afterwards, kind, phase and reason of the records)"""
+    of, texts = workflow(text), {"t/state.json": json.dumps(state)}
+    proposal = propose(steps_of(texts, of), act, NOW)
+    told_truly(texts, proposal, of)
+    records = [(entry["kind"], entry["phase"], entry["why"]) for entry in proposal.records]
+    return json.loads(after(texts, proposal)["t/state.json"]), records
+
+
+def test_phases_passed_over_on_the_way_on_are_recorded_behind_the_report() -> None:
+    state, records = _skips({"phase": "one", "quick": True}, report("one"))
+    standard = "its condition to be skipped holds"
+    assert records == [
+        ("report", "one", ""), ("transition", "two", "it is quick"), ("transition", "three", standard),
+    ]  # fmt: skip
+    assert state == {
+        "phase": "four", "quick": True, "third": True,
+        "log": ["one", "skip two: it is quick", f"skip three: {standard}"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("act", [report("four"), Act("start", "four")])
+def test_phases_passed_over_before_the_step_are_recorded_before_it(act: Act) -> None:
+    state, records = _skips({"phase": "two", "quick": True}, act)
+    assert [entry[:2] for entry in records] == [
+        ("transition", "two"), ("transition", "three"), (act.kind, "four"),
+    ]  # fmt: skip
+    assert [line.split(":")[0] for line in state["log"]][:2] == ["skip two", "skip three"]
+    assert state["log"][2].endswith("four")
+
+
+def test_nothing_is_passed_over_where_no_phase_is_skipped() -> None:
+    state, records = _skips({"phase": "one"}, report("one"))
+    assert (state["phase"], [entry[0] for entry in records]) == ("two", ["report"])
+
+
+def test_where_the_files_tell_the_phase_it_is_passed_over_when_the_next_one_is_reported() -> None:
+    inferred = SKIPPING.replace(
+        "phase: state.phase", "phase: [{when: \"'one' in state.log\", is: two}, {is: one}]", 1
+    )
+    inferred = inferred.replace(", phase: step}", "}")
+    _, records = _skips({"log": [], "quick": True}, report("one"), inferred)
+    assert [entry[:2] for entry in records] == [("report", "one")]
+    _, records = _skips({"log": ["one"], "quick": True}, report("four"), inferred)
+    assert [entry[:2] for entry in records] == [
+        ("transition", "two"), ("transition", "three"), ("report", "four"),
+    ]  # fmt: skip
+
+
+# ---- the order of keys ------------------------------------------------------------------------
+
+
+def test_objects_of_a_report_keep_the_order_of_their_keys() -> None:
+    item = {"zeta": 1, "alpha": {"second": 2, "first": 1}, "list": [{"y": 1, "x": 2}]}
+    proposal = proposed(files(), report(outcome="error", data={"stateUpdates": {"made": item}}))
+    made = written(proposal)["made"]
+    assert json.dumps(made) == json.dumps(item)
+
+
+def test_of_two_orders_of_the_same_keys_the_first_is_kept() -> None:
+    updates = {"one": {"b": 1, "a": 2}, "two": {"a": 1, "b": 2}}
+    made = written(proposed(files(), report(outcome="error", data={"stateUpdates": updates})))
+    assert (list(made["one"]), list(made["two"])) == (["b", "a"], ["b", "a"])
+
+
+# ---- an agent asks ----------------------------------------------------------------------------
+
+
+def test_a_question_of_an_agent_is_recorded_and_writes_nothing() -> None:
+    proposal = proposed(files(), Act("raise", message="Which one?", actor="bot"))
+    (entry,) = proposal.records
+    assert (entry["kind"], entry["message"], entry["phase"], proposal.edits) == (
+        "question",
+        "Which one?",
+        "one",
+        (),
+    )
+    assert [q.id for q in proposal.evaluation.questions] == ["raised:1"]
+    again = after(files(), proposal)
+    assert (
+        refused(again, Act("raise", message=" Which  one? "))
+        == "raised:1 asks that already, and awaits its answer"
+    )
+    assert refused(files(), Act("raise", message=" ")) == "say what a person is to decide"
+
+
+def test_what_is_not_named_right_is_wrong_use() -> None:
+    for act in (Act("answer", question="x", option="y", why="z"), Act("override", "two"), Act("raise")):
+        with pytest.raises(Misnamed):
+            proposed(files(), act)

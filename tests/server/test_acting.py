@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phasekeeper.orchestration.effects import Act, Refused
+from phasekeeper.orchestration.effects import Act, Misnamed, Refused
 from phasekeeper.orchestration.evaluation import as_json
 from phasekeeper.server import acting, decide
-from phasekeeper.server.acting import Token, act
+from phasekeeper.server.acting import Token, act, prepare_decision, record_decision
 from phasekeeper.server.roots import UsageError
 from phasekeeper.server.store import Conflict
 from phasekeeper.server.store_claims import claim, release
@@ -172,6 +172,27 @@ def test_the_token_of_a_claim_that_ended_is_refused(root: Path) -> None:
     assert lines(root) == []
 
 
+def test_a_task_is_taken_and_given_back_by_any_of_its_names(root: Path) -> None:
+    made = acting.claim(Workspace(root), RUN, "01", "ann", 60)
+    assert (made.task, made.actor) == ("f-01", "ann")
+    assert acting.claim(Workspace(root), RUN, "f-01", "ann", 60).seq == made.seq + 1
+    with pytest.raises(Conflict):
+        acting.claim(Workspace(root), RUN, "01-a.md", "bob", 60)
+    with pytest.raises(UsageError, match="'nought' is no task of work/one"):
+        acting.claim(Workspace(root), RUN, "nought", "ann", 60)
+    with pytest.raises(UsageError, match="a claim needs"):
+        acting.claim(Workspace(root), RUN, "f-02", "", 60)
+    assert acting.release(Workspace(root), RUN, "01", "ann") == ("f-01", True)
+    assert acting.release(Workspace(root), RUN, "01", "ann") == ("f-01", False)
+    assert acting.release(Workspace(root), RUN, "nought", "ann") == ("nought", False)
+
+
+def test_a_task_that_is_done_is_not_taken(root: Path) -> None:
+    (root / RUN / "PLAN.md").write_text(PLAN.replace("impl | [ ] |", "impl | [x] |", 1))
+    with pytest.raises(Refused, match="f-01 cannot start now; ready are f-02"):
+        acting.claim(Workspace(root), RUN, "01", "ann", 60)
+
+
 def test_a_token_without_a_task_is_refused(root: Path) -> None:
     with pytest.raises(Refused, match="the report names none"):
         act(Workspace(root), RUN, report(), token=Token("ann", 1))
@@ -205,6 +226,80 @@ def test_a_decision_copied_to_another_run_does_not_count(root: Path) -> None:
     there = evaluation(root, "work/two")
     assert [question.id for question in there.questions] == ["go_on"]
     assert any(found.code == "decision-unverified" for found in there.findings)
+
+
+def test_a_person_sees_the_question_the_answer_and_what_comes_of_it(root: Path) -> None:
+    asked(root)
+    wanted = Act("answer", question="go_on", option="yes", why="fine")
+    decision = prepare_decision(Workspace(root), RUN, wanted)
+    assert decision.said == (
+        f"{RUN}: Go on?",
+        "answer: yes (go on)",
+        "reason: fine",
+        "afterwards: active in mend, next mend: mend is to be done",
+    )
+    assert decision.revision == evaluation(root).revision and len(lines(root)) == 1
+    done = record_decision(Workspace(root), decision, "ann", "editor")
+    made = lines(root)[-1]
+    assert (made["actor"], made["channel"], made["why"]) == ("ann", "editor", "fine") and made["mac"]
+    assert done.evaluation.questions == ()
+
+
+def test_an_override_shows_what_it_waives(root: Path) -> None:
+    workspace = Workspace(root)
+    run, _ = acting.start(workspace, workspace.library.workflow("artifact-pipeline"), "T1", "", "ann")
+    decision = prepare_decision(Workspace(root), run, Act("override", "codegen", why="urgent"))
+    said = "\n".join(decision.said)
+    assert decision.said[1] == "move it to codegen"
+    assert "gate plan-review is not-reached and will be waived: The plan is approved by its review" in said
+    assert "planning will go without what it owes: " in said and "planning.ai.json is missing" in said
+    assert decision.said[-1].startswith("afterwards: active in codegen, next codegen: ")
+
+
+def test_all_that_can_be_refused_is_refused_before_a_person_is_asked(root: Path) -> None:
+    asked(root)
+    wrong = (
+        Act("answer", question="nought", option="yes", why="w"),
+        Act("answer", question="go_on", option="maybe", why="w"),
+        Act("answer", question="go_on", option="yes", why=" "),
+    )
+    for wanted in wrong:
+        with pytest.raises(Misnamed):
+            prepare_decision(Workspace(root), RUN, wanted)
+    with pytest.raises(Refused, match="no rule leads from mend"):
+        prepare_decision(Workspace(root), RUN, Act("override", "do", why="w"))
+    assert len(lines(root)) == 1
+
+
+def test_a_decision_comes_by_a_way_of_persons_only(root: Path) -> None:
+    asked(root)
+    decision = prepare_decision(Workspace(root), RUN, ANSWER)
+    with pytest.raises(ValueError, match="'cli' is no channel of a person's"):
+        record_decision(Workspace(root), decision, "bot", "cli")
+    assert len(lines(root)) == 1
+
+
+def test_a_decision_is_about_what_was_shown(root: Path) -> None:
+    asked(root)
+    decision = prepare_decision(Workspace(root), RUN, ANSWER)
+    (root / RUN / "PLAN.md").write_text(PLAN.replace("Do it", "Do something else"))
+    with pytest.raises(Refused, match="was changed meanwhile"):
+        record_decision(Workspace(root), decision, "ann", "terminal")
+
+
+def test_what_is_wrong_only_since_an_act_is_told(root: Path) -> None:
+    told = act(Workspace(root), RUN, report()).arisen
+    assert told == ()
+    definition = root / ".phasekeeper/workflows/planned.yaml"
+    text = definition.read_text().replace(
+        "rules: [{when: plan",
+        "rules: [{when: \"report.outcome == 'ok'\", warn: status-drift, because: odd}, {when: plan",
+        1,
+    )
+    definition.write_text(text)
+    (found,) = act(Workspace(root), "work/two", report()).arisen
+    assert (found.code, found.message) == ("status-drift", "odd")
+    assert act(Workspace(root), "work/two", report()).arisen == ()
 
 
 def test_a_decision_is_not_written_unsigned(root: Path) -> None:
