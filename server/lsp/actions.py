@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,7 +63,17 @@ def actions(scene: Scene, marks: Sequence[Mark], writer: Writer) -> list[lsp.Cod
         around = scene._replace(evaluation=scene.view.run(mark.run) or scene.evaluation)
         found += [_edit(scene, mend, said, writer) for mend in _mends(around, mark, writer)]
         found += [_command(offer, said) for offer in offers(mark.finding, around)]
-    return [action for action in found if action is not None]
+    return _merged(action for action in found if action is not None)
+
+
+def _merged(actions: Iterable[lsp.CodeAction]) -> list[lsp.CodeAction]:
+    """The actions, each once: one that is offered for several findings mends them all."""
+    found: dict[tuple[str, str], lsp.CodeAction] = {}
+    for action in actions:
+        first = found.setdefault((action.title, repr(action.edit or action.command)), action)
+        if first is not action:
+            first.diagnostics = [*(first.diagnostics or ()), *(action.diagnostics or ())]
+    return list(found.values())
 
 
 def _said(scene: Scene, mark: Mark, writer: Writer) -> list[lsp.Diagnostic]:

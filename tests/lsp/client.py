@@ -44,6 +44,7 @@ class Client:
         self.diagnostics: dict[str, list[dict[str, Any]]] = {}
         self.answer: Callable[[dict[str, Any]], Any] = lambda request: None
         self.reading = asyncio.ensure_future(self._read())
+        self.serving: asyncio.Future[int] | None = None
 
     async def _read(self) -> None:
         while header := await self._reader.readline():
@@ -146,6 +147,11 @@ class Client:
         uri = path if isinstance(path, str) else path.as_uri()
         return [found["code"] for found in self.diagnostics.get(uri, [])]
 
+    async def ended(self) -> int:
+        """What the server's side of the connection came to."""
+        assert self.serving is not None
+        return await asyncio.wait_for(asyncio.shield(self.serving), BOUND_S)
+
     async def close(self) -> None:
         self._writer.close()
         await asyncio.wait_for(asyncio.wait([self.reading]), BOUND_S)
@@ -160,6 +166,7 @@ async def connected(engine: Engine, **options: Any) -> AsyncIterator[Client]:
     client_side = await asyncio.open_connection(sock=ours, limit=limit)
     serving = asyncio.ensure_future(serve_lsp(*server_side, engine, **options))
     client = Client(*client_side)
+    client.serving = serving
     try:
         yield client
     finally:
