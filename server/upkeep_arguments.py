@@ -26,7 +26,9 @@ Shows what it will write, and asks. Files that exist are only added to:
   .phasekeeper/config.yaml   the parameters there are, commented out
   .gitattributes             journals are merged line by line
   .gitignore                 claims and locks stay on this machine
-  .claude/settings.json      decisions and Phasekeeper's files are denied to the assistant
+  .claude/settings.json, .codex/rules/, .cursor/cli.json, .gemini/policies/
+                             decisions and Phasekeeper's files are denied to assistants:
+                             Claude Code, and the others whose folder is there
 
 exit codes: 0 done, 1 refused, 2 wrong use
 """
@@ -43,6 +45,14 @@ def add_upkeep(commands: Any, command: Callable[..., argparse.ArgumentParser]) -
     repair.add_argument("--restore", action="store_true", help="put the last good state file back")
     init = command(commands, "init", "set a repository up for runs that people and assistants share", _INIT)
     init.add_argument("--yes", action="store_true", help="write without asking")
+    init.add_argument(
+        "--for",
+        dest="assistants",
+        nargs="+",
+        choices=("claude", "codex", "cursor", "gemini"),
+        metavar="ASSISTANT",
+        help="deny decisions to these: claude, codex, cursor, gemini",
+    )
     for parser in (history, repair):
         parser.add_argument("--json", action="store_true", help="the answer as JSON")
     for parser in (history, repair, init):

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from phasekeeper.orchestration.config import read_config
+from phasekeeper.server.additions import Change, write
 from phasekeeper.server.cli import main
-from phasekeeper.server.init import ATTRIBUTES, DENIED, IGNORED, Change, write
+from phasekeeper.server.fences import CLAUDE as DENIED
+from phasekeeper.server.fences import CODEX, CURSOR, DECISIONS, FENCES, GEMINI
+from phasekeeper.server.init import ATTRIBUTES, IGNORED
 from phasekeeper.server.store_folder import StoreError
 
 from ..roots import needs, put
@@ -170,6 +175,50 @@ def test_a_file_that_changed_after_it_was_shown_is_not_overwritten(here):
     with pytest.raises(StoreError, match="changed meanwhile"):
         write(here, Change(".gitignore", b"old\n", b"old\nmore\n", ("more",)))
     assert (here / ".gitignore").read_text() == "new\n"
+
+
+# ---- other assistants -------------------------------------------------------------------------
+
+
+def test_assistants_whose_folder_is_there_are_fenced_too(here, run):
+    for folder in (".codex", ".cursor", ".gemini"):
+        (here / folder).mkdir()
+    code, out, _ = run("init", "--yes")
+    assert code == 0
+    assert (here / ".codex/rules/phasekeeper.rules").read_text() == CODEX
+    assert json.loads((here / ".cursor/cli.json").read_text()) == {"permissions": {"deny": list(CURSOR)}}
+    assert (here / ".gemini/policies/phasekeeper.toml").read_text() == GEMINI
+    assert ".codex/rules/phasekeeper.rules (new)" in out
+    assert run("init", "--yes")[1].endswith("nothing is left to do\n")
+
+
+def test_only_the_assistants_that_are_named_are_fenced(here, run):
+    assert run("init", "--yes", "--for", "codex")[0] == 0
+    assert (here / ".codex/rules/phasekeeper.rules").exists() and not (here / ".claude").exists()
+
+
+def test_rules_that_somebody_changed_are_left_alone_and_told(here, run):
+    put(here / ".gemini/policies/phasekeeper.toml", "# mine\n")
+    code, _, err = run("init", "--yes")
+    assert code == 1 and ".gemini/policies/phasekeeper.toml is left alone: it holds other rules" in err
+    assert (here / ".gemini/policies/phasekeeper.toml").read_text() == "# mine\n"
+
+
+def test_every_command_of_a_person_is_denied_to_every_assistant():
+    said = {"claude": " ".join(DENIED), "codex": CODEX, "cursor": " ".join(CURSOR), "gemini": GEMINI}
+    assert said.keys() == FENCES.keys()
+    for rules in said.values():
+        assert all(command in rules for command in DECISIONS)
+
+
+def test_the_policies_of_gemini_are_toml_that_fits_what_must_be_denied():
+    rules = tomllib.loads(GEMINI)["rule"]
+    assert [rule["decision"] for rule in rules] == ["deny", "deny"]
+    assert "python3 -m phasekeeper override" in rules[0]["commandPrefix"]
+    pattern = re.compile(rules[1]["argsPattern"])
+    for path in (".phasekeeper/config.yaml", "a/b/.phasekeeper/journal.jsonl", "/r/.phasekeeper/x"):
+        assert pattern.search(json.dumps({"file_path": path}, separators=(",", ":")))
+    assert not pattern.search('{"file_path":"docs/phasekeeper/x"}')
 
 
 # ---- on a terminal ----------------------------------------------------------------------------

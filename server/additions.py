@@ -1,0 +1,108 @@
+"""Files that are made or only added to: no byte that stands in them changes, and nothing is added twice.
+
+Computed as values first, so that they can be shown before anything is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..orchestration.documents import read_json
+from ..orchestration.json_edits import create, set_values
+from .store_folder import StoreError, opened, told
+
+
+class Change(NamedTuple):
+    """A file to be written: `added` are the lines that people are shown. `before` None: a new file."""
+
+    path: str
+    before: bytes | None
+    after: bytes
+    added: tuple[str, ...]
+
+
+class Left(NamedTuple):
+    """A file that would have to change and is left alone, and why."""
+
+    path: str
+    why: str
+
+
+def read(root: Path, path: str) -> bytes | None:
+    """The bytes of a file, None when it is missing. Raises StoreError for one that cannot be read."""
+    folder_path, _, name = path.rpartition("/")
+    with told(path):
+        try:
+            with opened(root, folder_path) as folder:
+                return folder.read(name)
+        except FileNotFoundError:
+            return None
+
+
+def whole(root: Path, path: str, text: str) -> Change | Left | None:
+    """A file of our own; one that is there with another text is left alone."""
+    before = read(root, path)
+    if before is None:
+        return Change(path, None, text.encode(), tuple(line for line in text.splitlines() if line))
+    if before == text.encode():
+        return None
+    return Left(path, "it holds other rules; compare them by hand, or remove it and run this again")
+
+
+def with_lines(root: Path, path: str, lines: Sequence[str]) -> Change | None:
+    """A file of lines with those that it lacks, in its own line ends."""
+    before = read(root, path)
+    raw = before or b""
+    there = {line.strip() for line in raw.split(b"\n")}
+    missing = tuple(line for line in lines if line.encode() not in there)
+    if not missing:
+        return None
+    end = b"\r\n" if b"\r\n" in raw else b"\n"
+    gap = end if raw and not raw.endswith(b"\n") else b""
+    return Change(path, before, raw + gap + b"".join(line.encode() + end for line in missing), missing)
+
+
+def with_rules(root: Path, path: str, rules: Sequence[str]) -> Change | Left | None:
+    """A JSON file of settings whose list `permissions.deny` holds the rules, its own ones first."""
+    before = read(root, path)
+    if before is None or not before.strip():
+        text = create({"permissions": {"deny": list(rules)}})
+        return Change(path, before, (before or b"") + text.encode(), tuple(rules))
+    mark = b"\xef\xbb\xbf" if before.startswith(b"\xef\xbb\xbf") else b""
+    try:
+        text = before[len(mark) :].decode("utf-8")
+        there = _denied(text)
+        missing = tuple(rule for rule in rules if rule not in there)
+        if not missing:
+            return None
+        after = set_values(text, [(("permissions", "deny"), [*there, *missing])])
+    except ValueError as error:
+        return Left(path, f"{error}; add to permissions.deny by hand: {', '.join(rules[:5])} …")
+    return Change(path, before, mark + after.encode(), missing)
+
+
+def _denied(text: str) -> list[Any]:
+    """The rules that are there. Raises ValueError where none can be added without losing something."""
+    data = read_json(text).data
+    permissions = data.get("permissions", {}) if isinstance(data, dict) else None
+    if not isinstance(permissions, dict):
+        raise ValueError("it is no JSON object with permissions")
+    deny = permissions.get("deny", [])
+    if not isinstance(deny, list):
+        raise ValueError("permissions.deny is no list")
+    return deny
+
+
+def write(root: Path, change: Change) -> None:
+    """Put a change in its place whole. Raises StoreError when the file is not what was shown any more."""
+    folder_path, _, name = change.path.rpartition("/")
+    with told(change.path), opened(root, folder_path, create=True) as folder:
+        if folder.read(name) != change.before:
+            raise StoreError(f"{change.path} was changed meanwhile; run `phasekeeper init` again")
+        status = folder.status(name)
+        temporary = f".{name}.phasekeeper-init.tmp"
+        folder.write(temporary, change.after, status.st_mode & 0o777 if status else None)
+        folder.replace(temporary, name)
+        folder.sync()

@@ -1,0 +1,88 @@
+"""Rules in assistants' settings that keep them from a person's commands and from Phasekeeper's own files.
+
+They are a fence, not a wall: what they do not stop is told in README.md. Where an assistant has no way to
+tell one command of a program from another, only the files are fenced; a decision needs a terminal anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from .additions import Change, Left, whole, with_rules
+from .store_lock import FOLDER
+
+DECISIONS = ("answer", "approve", "resolve", "adopt", "override")
+_PYTHONS = ("python", "python3")
+_WHY = "a person decides: show the question with `phasekeeper questions`, and wait"
+# The root's own folder, and that of each run: the first pattern alone does not reach below it.
+_FOLDERS = (f"{FOLDER}/**", f"**/{FOLDER}/**")
+
+
+def _commands() -> list[str]:
+    """The beginnings of the commands by which a person decides."""
+    programs = ("phasekeeper", *(f"{python} -m phasekeeper" for python in _PYTHONS))
+    return [f"{program} {command}" for program in programs for command in DECISIONS]
+
+
+CLAUDE = (
+    *(f"Bash({command}:*)" for command in _commands()),
+    *(f"{tool}({folder})" for folder in _FOLDERS for tool in ("Edit", "Write")),
+)
+CURSOR = (
+    *(f"Shell(phasekeeper:{command}*)" for command in DECISIONS),
+    *(f"Write({folder})" for folder in _FOLDERS),
+)
+_WORDS = ", ".join(f'"{command}"' for command in DECISIONS)
+CODEX = f"""\
+# Written by `phasekeeper init`: decisions are a person's. Loaded where the project is trusted.
+prefix_rule(
+    pattern = ["phasekeeper", [{_WORDS}]],
+    decision = "forbidden",
+    justification = "{_WHY}",
+    match = ["phasekeeper approve RUN"],
+    not_match = ["phasekeeper report RUN STEP ok"],
+)
+prefix_rule(
+    pattern = [[{", ".join(f'"{python}"' for python in _PYTHONS)}], "-m", "phasekeeper", [{_WORDS}]],
+    decision = "forbidden",
+    justification = "{_WHY}",
+    match = ["python3 -m phasekeeper approve RUN"],
+)
+"""
+_PREFIXES = "".join(f'  "{command}",\n' for command in _commands())
+GEMINI = f"""\
+# Written by `phasekeeper init`: decisions are a person's, and so are Phasekeeper's own files.
+[[rule]]
+toolName = "run_shell_command"
+commandPrefix = [
+{_PREFIXES}]
+decision = "deny"
+priority = 900
+denyMessage = "{_WHY}"
+
+[[rule]]
+toolName = ["write_file", "replace"]
+argsPattern = '"file_path":"([^"]*/)?\\.phasekeeper/'
+decision = "deny"
+priority = 900
+denyMessage = "Phasekeeper writes these files itself"
+"""
+
+_Fence = Callable[[Path], "Change | Left | None"]
+FENCES: dict[str, tuple[str, _Fence]] = {
+    "claude": (".claude", lambda root: with_rules(root, ".claude/settings.json", CLAUDE)),
+    "codex": (".codex", lambda root: whole(root, ".codex/rules/phasekeeper.rules", CODEX)),
+    "cursor": (".cursor", lambda root: with_rules(root, ".cursor/cli.json", CURSOR)),
+    "gemini": (".gemini", lambda root: whole(root, ".gemini/policies/phasekeeper.toml", GEMINI)),
+}
+"""name of an assistant -> (the folder of its settings, what its fence has to be made of)"""
+
+
+def fences(root: Path, names: Sequence[str] | None) -> list[Change | Left]:
+    """What is missing in the settings of these assistants; for None of Claude Code's, and of those whose
+    folder is there. Raises StoreError for a file that cannot be read."""
+    if names is None:
+        names = [name for name, (folder, _) in FENCES.items() if name == "claude" or (root / folder).is_dir()]
+    made = (FENCES[name][1](root) for name in dict.fromkeys(names))
+    return [each for each in made if each is not None]
