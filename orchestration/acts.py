@@ -30,6 +30,10 @@ class Misnamed(Refused):
     """The call itself is wrong: it names what there is not, or leaves out what is needed."""
 
 
+class Settled(Refused):
+    """What is reported needs no report: the files show that it is done."""
+
+
 class Act(NamedTuple):
     """What somebody reports, decides or asks for. `kind`: start, report, raise, answer, override or redo.
 
@@ -149,20 +153,21 @@ def _in_turn(steps: Steps, step: str) -> str:
         raise Refused(f"{workflow.name} has no phase or action {step!r}{did_you_mean(step, names)}")
     due = turns(steps.verdict, workflow)
     if permission.step not in due:
-        raise Refused(_not_now(steps, permission, due))
+        raise _not_now(steps, permission, due)
     return permission.step
 
 
-def _not_now(steps: Steps, permission: Permission, due: Sequence[str]) -> str:
+def _not_now(steps: Steps, permission: Permission, due: Sequence[str]) -> Refused:
     """Why a step may not be reported: a gate, a run that is over, or a phase that the run is past."""
     name, current = permission.step, steps.verdict.phase
     turn = f"; it is the turn of {', '.join(due)}" if due else ""
     phase = steps.sight.workflow.phases.get(name)
     if phase and current and permission.gate is None and due and _is_past(steps, phase, current):
-        return f"{name} {_done_by(steps, phase)}; the run is in {current} now: {steps.verdict.reason}{turn}"
+        said = f"{name} {_done_by(steps, phase)}; the run is in {current} now: {steps.verdict.reason}{turn}"
+        return Settled(said) if phase.produces else Refused(said)
     why = "it is not its turn" if permission.allowed else permission.because
     gate = f" (gate {permission.gate})" if permission.gate else ""
-    return f"{name} may not be reported now: {why}{gate}{turn}"
+    return Refused(f"{name} may not be reported now: {why}{gate}{turn}")
 
 
 def _is_past(steps: Steps, phase: Phase, current: str) -> bool:

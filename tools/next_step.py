@@ -12,7 +12,7 @@ from ..orchestration.evaluation import Evaluation, Reportable, Suggestion, evide
 from ..orchestration.findings import Severity
 from ..orchestration.journal import Claim
 from ..orchestration.schedule import TaskState
-from .answers import Answer, Draft, quoted, shrunk
+from .answers import Answer, Draft, quoted, shrunk, size
 from .asking import how_to_decide, question_line
 from .runs import head_of, progress_words
 
@@ -157,7 +157,7 @@ def _produce(draft: Draft, suggestion: Suggestion) -> None:
     def entries() -> Iterator[tuple[Any, str]]:
         for entry in suggestion.produce:
             path = plain(entry.path, 300)
-            example = entry.example if entry.example and len(entry.example) <= _EXAMPLE else None
+            example = _example(entry.example or "")
             said = f" (schema {plain(entry.schema, 100)})" if entry.schema else ""
             below = " (any files below)" if path.endswith("**") else ""
             line = f"write {path}{below}{said}"
@@ -171,6 +171,12 @@ def _produce(draft: Draft, suggestion: Suggestion) -> None:
 
     if suggestion.produce:
         draft.fill("suggestion.produce", islice(entries(), 20))
+
+
+def _example(text: str) -> str | None:
+    """An example with its line ends, what cannot be seen made visible; none that is too long."""
+    made = "\n".join(plain(line, _EXAMPLE) for line in text.split("\n")) if len(text) <= _EXAMPLE else ""
+    return made if 0 < size(made) - 2 <= _EXAMPLE else None
 
 
 # ---- tasks ------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..orchestration.acts import Act
+from ..orchestration.acts import Act, Settled
 from ..orchestration.display import plain
 from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation
@@ -56,7 +56,13 @@ class Access(Protocol):
         """What a file of the root says; "" where it cannot be read."""
         ...
 
-    async def act(self, run: Evaluation, act: Act, token: int | None) -> Evaluation: ...
+    async def act(self, run: Evaluation, act: Act, token: int | None) -> Evaluation:
+        """Carry an act out; how the run stands then. Raises Settled for a report that is not needed."""
+        ...
+
+    async def again(self, run: Evaluation) -> Evaluation:
+        """The run as its files have it now."""
+        ...
 
     async def claim(self, run: Evaluation, who: str, seconds: float) -> tuple[Evaluation, Claim | None]:
         """The task that is `who`'s from now on: the one held already, else the first that is free."""
@@ -192,7 +198,11 @@ async def run_report(access: Access, asked_for: Report) -> Answer:
         tasks=tuple(asked_for.tasks), next=asked_for.next, message=asked_for.summary, data=asked_for.data,
         actor=access.who(asked_for.agent), channel="mcp",
     )  # fmt: skip
-    after = await access.act(run, wanted, asked_for.token)
+    try:
+        after = await access.act(run, wanted, asked_for.token)
+    except Settled as told:
+        note = f"nothing to record: {plain(str(told), 400)}"
+        return await _shown(access, await access.again(run), note=note)
     return await _shown(access, after, recorded=f"{plain(asked_for.step, 60)} {plain(asked_for.outcome, 40)}")
 
 

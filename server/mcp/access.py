@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...orchestration.acts import Act, Refused
+from ...orchestration.acts import Act, Refused, Settled
 from ...orchestration.display import plain
 from ...orchestration.evaluate import Steps
 from ...orchestration.evaluation import Evaluation
@@ -74,8 +74,15 @@ class CallAccess:
             done = await self.engine.act(Path(run.root), run.run, act, token=given)
             if act.kind == "report" and act.tasks:
                 await self._let_go(done.evaluation, act)
+        except Settled:
+            raise
         except (Refused, StoreError, UsageError) as error:
             raise Refusal(plain(str(error), 1_200)) from None
+        return self._now(run)
+
+    async def again(self, run: Evaluation) -> Evaluation:
+        root = Path(run.root)
+        await self.engine.touch(root, [root / run.run])
         return self._now(run)
 
     async def _let_go(self, run: Evaluation, act: Act) -> None:

@@ -1,0 +1,165 @@
+"""A person's decision, asked by the client's own dialog, in both eras of the protocol."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+import pytest
+from phasekeeper.server.cli import main
+
+from ..roots import TASKS, loop, task
+from .rig import ERAS, call, going, refusal, rig, text
+
+RUN = ".claude/state"
+QUESTION = "severe:1:WQ-1"
+eras = pytest.mark.parametrize("era", ERAS)
+
+
+class Person:
+    """Who sits at the client, and what the dialog said."""
+
+    def __init__(self, action: Any = "accept", **content: Any) -> None:
+        self.action, self.content = action, content
+        self.asked: list[types.ElicitRequestFormParams] = []
+
+    async def __call__(self, context: Any, params: Any) -> types.ElicitResult:
+        self.asked.append(params)
+        content = self.content if self.action == "accept" else None
+        return types.ElicitResult(action=self.action, content=content)
+
+
+def records(root: Path, run: str = RUN) -> list[dict[str, Any]]:
+    path = root / run / ".phasekeeper/journal.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+@eras
+@going
+async def test_what_the_person_decides_is_recorded_and_signed(root: Path, era: str) -> None:
+    loop(root)
+    person = Person(decision="resolve", reason="it is being mended")
+    async with rig() as r, r.client(root, era, elicitation_callback=person) as client:
+        data = await call(client, "request_decision")
+        assert data["recorded"] == f"answered {QUESTION} resolve, by a person"
+        assert data["status"] == "active"
+    [entry] = records(root)
+    assert (entry["kind"], entry["option"], entry["why"]) == ("answer", "resolve", "it is being mended")
+    assert (entry["actor"], entry["channel"], len(entry["mac"])) == ("Ada <ada@example.org>", "mcp", 64)
+
+
+@eras
+@going
+async def test_the_dialog_shows_what_the_files_and_the_definition_say(root: Path, era: str) -> None:
+    loop(root)
+    person = Person("decline")
+    async with rig() as r, r.client(root, era, elicitation_callback=person) as client:
+        data = await call(client, "request_decision", question=QUESTION)
+        assert data["decided"] is False
+    [asked] = person.asked
+    assert "Severity S0 or worse is open: WQ-1. How to go on?" in asked.message
+    assert (
+        "- resolve: let the loop resolve it in this iteration\n  afterwards: active in plan" in asked.message
+    )
+    assert "- stop: stop the loop\n  afterwards: failed in plan" in asked.message
+    assert asked.requested_schema["properties"]["decision"]["enum"] == ["resolve", "lower", "stop"]
+    assert asked.requested_schema["required"] == ["decision", "reason"]
+    assert records(root) == []
+
+
+@eras
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+@going
+async def test_a_person_who_says_no_decides_nothing(root: Path, era: str, action: str) -> None:
+    loop(root)
+    async with rig() as r, r.client(root, era, elicitation_callback=Person(action)) as client:
+        said = await text(client, "request_decision")
+        assert said.startswith(f"the person said {action}: nothing is decided")
+        assert (await call(client, "next_step"))["status"] == "waiting_human"
+    assert records(root) == []
+
+
+@eras
+@going
+async def test_a_client_without_dialogs_gets_the_command_for_the_person(root: Path, era: str) -> None:
+    loop(root)
+    async with rig() as r, r.client(root, era) as client:
+        data = await call(client, "request_decision")
+        assert data["decided"] is False
+        words = shlex.split(data["decide"])
+        assert words[:5] == ["phasekeeper", "answer", RUN, QUESTION, "resolve"]
+        # Without a terminal not even the very command gets round the person.
+        assert main(words[1:]) == 1
+        assert (await call(client, "next_step"))["status"] == "waiting_human"
+    assert records(root) == []
+
+
+@eras
+@pytest.mark.parametrize(
+    "content",
+    [{"decision": "resolve"}, {"decision": "resolve", "reason": " "}, {"decision": "all", "reason": "x"}],
+)
+@going
+async def test_an_answer_that_lacks_something_decides_nothing(root: Path, era: str, content: Any) -> None:
+    loop(root)
+    async with rig() as r, r.client(root, era, elicitation_callback=Person(**content)) as client:
+        result = await client.call_tool("request_decision", {})
+        assert result.is_error or (result.structured_content or {})["decided"] is False
+    assert records(root) == []
+
+
+@eras
+@going
+async def test_nothing_is_decided_about_what_was_changed_meanwhile(root: Path, era: str) -> None:
+    loop(root)
+
+    class Slow(Person):
+        async def __call__(self, context: Any, params: Any) -> types.ElicitResult:
+            if not self.asked:
+                loop(root, context={"level": "changed while the dialog was open"})
+            return await super().__call__(context, params)
+
+    person = Slow(decision="resolve", reason="as it was")
+    async with rig() as r, r.client(root, era, elicitation_callback=person) as client:
+        result = await client.call_tool("request_decision", {})
+        if result.is_error:
+            assert "changed meanwhile" in str(result.content)
+        else:
+            # The newer protocol asks again when what it asked about is not the same any more.
+            assert len(person.asked) == 2
+    assert len(records(root)) == len(person.asked) - 1
+
+
+@eras
+@going
+async def test_a_gate_is_overridden_by_the_person_alone(root: Path, era: str) -> None:
+    folder = task(root, "T1", ok=False)
+    person = Person(decision="override", reason="the review is wrong")
+    async with rig() as r, r.client(root, era, elicitation_callback=person) as client:
+        data = await call(client, "request_decision", run="T1", override_to="codegen")
+        assert data["currentPhase"] == "codegen"
+        assert "gate plan-review is failed and will be waived" in person.asked[0].message
+        person.content = {"decision": "no", "reason": "not again"}
+        no = await call(client, "request_decision", run="T1", override_to="test")
+        assert no["decided"] is False
+    entries = records(root, folder.relative_to(root).as_posix())
+    assert [(e["kind"], e["next"], e["channel"]) for e in entries] == [("override", "codegen", "mcp")]
+
+
+@going
+async def test_no_argument_of_the_call_is_shown_and_file_text_is_shown_safely(root: Path) -> None:
+    task(root, "T1", title="\x1b[2Jerased\u202e", ok=False)
+    person = Person("decline")
+    async with rig() as r, r.client(root, elicitation_callback=person) as client:
+        said = await refusal(client, "request_decision", run="T1", question="is all right?")
+        assert said == "nothing is asked in this run now"
+        assert "unknown phase" in await refusal(
+            client, "request_decision", run="T1", override_to="everything"
+        )
+        await call(client, "request_decision", run="T1", override_to="codegen")
+    [asked] = person.asked
+    assert f'Run {TASKS}/T1 "/x1b[2Jerased/u202e"' in asked.message
+    assert all(line.isprintable() for line in asked.message.splitlines())

@@ -1,0 +1,128 @@
+"""Which root a call is about: the argument, else the client's own roots, else the connection's folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+import pytest
+
+from ..roots import TASKS, put, task
+from .rig import ERAS, call, going, refusal, rig, text
+
+eras = pytest.mark.parametrize("era", ERAS)
+
+
+class Roots:
+    """A client that tells its roots, and how often it was asked."""
+
+    def __init__(self, *folders: Path | str) -> None:
+        self.folders = folders
+        self.asked = 0
+
+    async def __call__(self, context: Any) -> types.ListRootsResult:
+        self.asked += 1
+        uris = [folder if isinstance(folder, str) else folder.as_uri() for folder in self.folders]
+        return types.ListRootsResult(roots=[types.Root(uri=uri) for uri in uris])  # pyright: ignore
+
+
+def two(root: Path) -> tuple[Path, Path]:
+    for name in ("a", "b"):
+        (root / name / ".git").mkdir(parents=True)
+        task(root / name, f"T-{name}")
+    return root / "a", root / "b"
+
+
+@eras
+@going
+async def test_a_client_s_roots_come_before_the_folder_of_its_connection(root: Path, era: str) -> None:
+    a, b = two(root)
+    told = Roots(b)
+    async with rig() as r, r.client(a, era, list_roots_callback=told) as client:
+        assert (await call(client, "status"))["root"] == str(b)
+        assert (await call(client, "next_step"))["run"] == f"{TASKS}/T-b"
+        assert told.asked == 1
+        assert (await call(client, "next_step", root=str(a)))["run"] == f"{TASKS}/T-a"
+    async with rig() as r, r.client(a, era) as client:
+        assert (await call(client, "status"))["root"] == str(a)
+
+
+@eras
+@going
+async def test_several_roots_with_runs_are_refused_with_the_list(root: Path, era: str) -> None:
+    a, b = two(root)
+    (root / "empty" / ".git").mkdir(parents=True)
+    told = Roots(a, b, root / "empty", "file:///nowhere/at/all")
+    async with rig() as r, r.client(root, era, list_roots_callback=told) as client:
+        said = await refusal(client, "status")
+        assert f"name one with root=: {a}; {b}" in said
+        assert (await call(client, "status", root=str(b)))["root"] == str(b)
+
+
+@going
+async def test_of_several_roots_the_one_with_runs_is_meant(root: Path) -> None:
+    a, _ = two(root)
+    (root / "empty" / ".git").mkdir(parents=True)
+    async with rig() as r, r.client(root, list_roots_callback=Roots(root / "empty", a)) as client:
+        assert (await call(client, "status"))["root"] == str(a)
+
+
+@going
+async def test_roots_that_change_are_asked_for_again(root: Path) -> None:
+    a, b = two(root)
+    told = Roots(a)
+    async with rig() as r, r.client(a, "legacy", list_roots_callback=told) as client:
+        assert (await call(client, "status"))["root"] == str(a)
+        told.folders = (b,)
+        await client.session.send_roots_list_changed()
+        assert (await call(client, "status"))["root"] == str(b)
+
+
+@going
+async def test_a_folder_in_a_run_means_the_root_around_it_and_a_worktree_is_its_own(root: Path) -> None:
+    a, b = two(root)
+    (b / ".git").rmdir()
+    put(b / ".git", "gitdir: ../a/.git/worktrees/b\n")
+    async with rig() as r, r.client(a / TASKS / "T-a") as client:
+        assert (await call(client, "status"))["root"] == str(a)
+        assert (await call(client, "status", root=str(b / TASKS)))["root"] == str(b)
+
+
+@going
+async def test_runs_of_projects_are_named_from_the_root(root: Path) -> None:
+    put(root / ".phasekeeper/config.yaml", "projects: [packages/*]\n")
+    task(root / "packages/shop", "T1")
+    task(root / "packages/bill", "T1")
+    async with rig() as r, r.client(root) as client:
+        names = [each["run"] for each in (await call(client, "status"))["runs"]]
+        assert names == [f"packages/bill/{TASKS}/T1", f"packages/shop/{TASKS}/T1"]
+        assert "more than one run" in await refusal(client, "next_step", run="T1")
+        data = await call(client, "next_step", run=names[1])
+        assert (data["root"], data["run"]) == (str(root / "packages/shop"), f"{TASKS}/T1")
+        assert (await call(client, "next_step", root=data["root"], run=data["run"]))["root"] == data["root"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+@going
+async def test_no_link_leads_out_of_the_root(root: Path) -> None:
+    secret = put(root.parent / "secret.md", "# the secret\n")
+    folder = task(root, "T1")
+    (folder / "planning/planning.ai.json").unlink()
+    (folder / "planning/planning.ai.json").symlink_to(secret)
+    (root / TASKS / "T2").symlink_to(root.parent)
+    async with rig() as r, r.client(root) as client:
+        for tool in ("status", "next_step", "check_gate"):
+            assert "the secret" not in await text(client, tool, **({} if tool == "status" else {"run": "T1"}))
+        assert [each["run"] for each in (await call(client, "status"))["runs"]] == [f"{TASKS}/T1"]
+
+
+@going
+async def test_a_broken_definition_is_told_and_hides_no_other_run(root: Path) -> None:
+    task(root, "T1")
+    put(root / ".phasekeeper/workflows/mine.yaml", "workflow: mine\nphases: 7\n")
+    async with rig() as r, r.client(root) as client:
+        said = await text(client, "status")
+        assert "a definition cannot be used, .phasekeeper/workflows/mine.yaml" in said
+        assert f"{TASKS}/T1: active" in said
