@@ -145,9 +145,11 @@ def approve(options: Namespace) -> int:
     approvals = [question for question in evaluation.questions if question.kind == "approval"]
     named = [question for question in evaluation.questions if question.id == options.question]
     asked = named if options.question else approvals
-    if len(asked) != 1:
-        names = ", ".join(question.id for question in asked or evaluation.questions) or "none is open"
-        raise UsageError(f"name the question to approve: {names}")
+    if not asked:
+        names = ", ".join(question.id for question in evaluation.questions) or "none is open"
+        raise UsageError(f"there is no such approval to give; open questions: {names}")
+    if len(asked) > 1:
+        raise UsageError(f"name the question to approve: {', '.join(question.id for question in asked)}")
     if not asked[0].options:
         raise UsageError(f"{asked[0].id} has no options: `phasekeeper answer` takes the answer in words")
     return _answered(options, run, asked[0].id, asked[0].options[0].id)
