@@ -43,6 +43,8 @@ class Verdict:
     lost: str | None = None
 
 
+# The records that an answer in words is spent by, and answers themselves.
+_SAID = ("start", "report", "answer")
 CHANGED = "the definition changed under the run"
 ENDS = {"complete": "complete", "failed": "failed", "exited": "ended by its user", "blocked": "blocked"}
 
@@ -189,11 +191,23 @@ class _Decision:
         if rule.act is not None:
             return self._act(rule, made)
         if rule.wait:
-            status = "waiting_human" if rule.wait == "person" else "waiting"
-            return replace(made, status=status, kind="wait", waiting=f"{rule.wait}: {reason}")
+            return self._wait(rule, made)
         if rule.stop:
             return self._stop(rule, made)
         return self._ask(rule.ask, made) if asked else None
+
+    def _wait(self, rule: Rule, made: Verdict) -> Verdict:
+        """For a person in words, unless the words came and nothing was done since: then the phase goes on."""
+        words = self._clarified() if rule.wait == "person" and not rule.ask else ""
+        if words:
+            return replace(made, kind="stay", to=self.phase.id, reason=f"a person answered: {words}")
+        status = "waiting_human" if rule.wait == "person" else "waiting"
+        return replace(made, status=status, kind="wait", waiting=f"{rule.wait}: {made.reason}")
+
+    def _clarified(self) -> str:
+        newest = next((e for e in reversed(self.sight.records) if e["kind"] in _SAID), None)
+        answered = newest is not None and newest["question"] == f"clarification:{self.phase.id}"
+        return str(newest["option"]) if answered and newest else ""
 
     def _ask(self, name: str, made: Verdict) -> Verdict:
         question = self.workflow.questions[name]

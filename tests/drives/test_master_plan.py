@@ -215,6 +215,19 @@ def test_questions_wait_for_a_person_until_the_third_round(drive: Drive) -> None
     assert drive.suggestion("late-fees") == ("advance", "2")
 
 
+def test_a_persons_words_let_the_next_round_begin(drive: Drive) -> None:
+    _started(drive)
+    _report(drive, "0a", "questions_needed")
+    assert drive.questions("late-fees") == ["clarification:0a"]
+    answer = ("answer", "late-fees", "clarification:0a", "fees are monthly", "--reason", "asked the library")
+    assert "terminal" in drive.refused(*answer)
+    assert drive.decide(*answer).code == 0
+    assert (drive.suggestion("late-fees"), drive.questions("late-fees")) == (("stay", "0a"), [])
+    assert drive.run("next", "--run", "late-fees").code == 0
+    _report(drive, "0a", "requirements_clear")
+    assert drive.suggestion("late-fees") == ("advance", "2")
+
+
 def test_rounds_before_and_after_discovery_count_together(drive: Drive) -> None:
     _started(drive)
     _report(drive, "0a", "questions_needed")
