@@ -45,13 +45,17 @@ vsix: $(VENV)/tested $(EXTENSION)/node_modules/installed
 clean:
 	rm -rf build dist $(VENV) *.egg-info $(addprefix $(EXTENSION)/,node_modules dist dist-test server LICENSE test-output)
 
-# The extension's tests, where there is Node.
+# Unit tests of the extension where there is Node; its tests in a real workbench where there are chromium and a
+# code-server, which `make rig` installs outside the repository.
 .PHONY: extension-test rig
 extension-test:
 	@if ! node -e 'process.exit(process.versions.node.split(".")[0] >= 20 ? 0 : 1)' 2>/dev/null || ! command -v npm >/dev/null; then \
 		echo "not run: the extension's tests need Node 20 or newer and npm"; test -z "$(REQUIRE_ALL)"; \
+	elif [ -n "$(REQUIRE_ALL)" ] || { [ -e "$(RIG)/ready" ] && command -v chromium >/dev/null; }; then \
+		$(MAKE) --no-print-directory $(EXTENSION)/node_modules/installed rig vsix && cd $(EXTENSION) && npm test && npm run --silent test:workbench; \
 	else \
-		$(MAKE) --no-print-directory $(EXTENSION)/node_modules/installed && cd $(EXTENSION) && npm test; \
+		$(MAKE) --no-print-directory $(EXTENSION)/node_modules/installed && cd $(EXTENSION) && npm test && \
+		echo "not run: the extension's workbench tests need chromium and \`make rig\`"; \
 	fi
 
 rig:

@@ -154,7 +154,6 @@ export class Client implements vscode.Disposable {
   private closed(client: LanguageClient, why: string): void {
     if (client !== this.client || this.disposed) return;
     this.client = undefined;
-    void client.dispose(STOP_MS).catch(() => undefined);
     this.crashes = Date.now() - this.startedAt > STEADY_MS ? 1 : this.crashes + 1;
     const wait = backOff(this.crashes);
     this.output.error(`The server has stopped: ${why}.` + (wait ? ` It is started again in ${wait / 1000} s.` : ""));

@@ -92,12 +92,14 @@ function isFile(file: string): boolean {
 
 function wanted(own: string): Wanted {
   return {
-    setting: vscode.workspace.getConfiguration("phasekeeper").get("python", "").trim(),
+    setting: pythonSetting(),
     own,
     trusted: vscode.workspace.isTrusted,
     folders: (vscode.workspace.workspaceFolders ?? []).filter((folder) => folder.uri.scheme === "file").map((folder) => folder.uri.fsPath),
   };
 }
+
+const pythonSetting = (): string => vscode.workspace.getConfiguration("phasekeeper").get("python", "").trim();
 
 async function findServer(output: vscode.LogOutputChannel, installation: Place): Promise<Found | undefined> {
   const found = await find(candidates(wanted(installation.own), machine()), async (python, args) => {
@@ -129,12 +131,15 @@ function pythonsOnPath(): string[] {
 }
 
 function restarting({ client }: Session): vscode.Disposable[] {
+  let python = pythonSetting();
   return [
     vscode.workspace.onDidGrantWorkspaceTrust(() => void client.restartByHand()),
-    vscode.workspace.onDidChangeConfiguration((event) => {
-      if (event.affectsConfiguration("phasekeeper.python")) void client.restartByHand();
+    vscode.workspace.onDidChangeConfiguration(() => {
+      // Granting trust says that every restricted setting changed, also one that did not.
+      if (python === pythonSetting()) return;
+      python = pythonSetting();
+      void client.restartByHand();
     }),
-    vscode.workspace.onDidChangeWorkspaceFolders(() => void client.board().catch(() => undefined)),
   ];
 }
 

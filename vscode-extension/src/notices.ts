@@ -51,6 +51,9 @@ export function notices(known: Known, seen: ReadonlySet<string> | undefined): { 
   const open = runs.flatMap(noticesOf);
   const names = new Set(runs.map(keyOf));
   const elsewhere = [...(seen ?? [])].filter((key) => !names.has(key.split("\n").slice(0, 2).join("\n")));
-  const fresh = seen === undefined ? [] : open.filter((notice) => !seen.has(notice.key));
+  const news = seen === undefined ? [] : open.filter((notice) => !seen.has(notice.key));
+  const asking = new Set(news.filter((notice) => notice.kind !== "gate").map(keyOf));
+  // A question that comes with a gate's failure is about it: one thing is told once.
+  const fresh = news.filter((notice) => notice.kind !== "gate" || !asking.has(keyOf(notice)));
   return { fresh, seen: new Set([...elsewhere, ...open.map((notice) => notice.key)]) };
 }

@@ -21,7 +21,8 @@ export class Graphs implements vscode.Disposable {
       session.store.onChange((now, before) => {
         for (const [key, panel] of this.panels) {
           const [root, run] = key.split("\n") as [string, string];
-          if (runOf(now, { root, run })?.revision !== runOf(before, { root, run })?.revision) this.send(panel, { root, run });
+          const revision = runOf(now, { root, run })?.revision;
+          if (revision && revision !== runOf(before, { root, run })?.revision) this.send(panel, { root, run });
         }
       }),
       vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, {
@@ -56,7 +57,8 @@ export class Graphs implements vscode.Disposable {
     const file = (...segments: string[]): string =>
       panel.webview.asWebviewUri(vscode.Uri.joinPath(extensionUri, ...segments)).toString();
     this.panels.set(keyOf(name), panel);
-    panel.iconPath = vscode.Uri.joinPath(extensionUri, "media", "phasekeeper.svg");
+    const icon = (theme: string): vscode.Uri => vscode.Uri.joinPath(extensionUri, "media", `graph-${theme}.svg`);
+    panel.iconPath = { light: icon("light"), dark: icon("dark") };
     panel.onDidDispose(() => this.panels.delete(keyOf(name)));
     panel.webview.options = this.options();
     panel.webview.onDidReceiveMessage((message: FromView) => this.received(panel, name, message));

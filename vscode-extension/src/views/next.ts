@@ -44,7 +44,7 @@ export function stepSaid(suggestion: Suggestion): string {
 function waits(suggestion: Suggestion): string {
   const [who, what] = splitOnce(suggestion.waitingFor ?? "", ": ");
   if (who === "person") return `Wait for a person${what ? `: ${plain(what)}` : ""}`;
-  return what ? `Wait for ${plain(what)}` : "Wait";
+  return what ? `Wait: ${plain(what)}` : "Wait";
 }
 
 function splitOnce(text: string, by: string): [string, string] {
@@ -59,13 +59,15 @@ export function stepOf(run: Pick<Summary, "suggestion" | "currentPhase">): strin
   return (kind === "stay" ? run.currentPhase : suggestedNext) ?? run.currentPhase ?? "";
 }
 
+/** Steps are open while there are few enough to be seen at once. */
+const MOST_OPEN = 2;
+
 export function nextNodes(known: Known): Node[] {
-  return runsOf(known)
-    .filter((run) => !isOver(run))
-    .map(stepNode);
+  const runs = runsOf(known).filter((run) => !isOver(run));
+  return runs.map((run) => stepNode(run, runs.length <= MOST_OPEN));
 }
 
-function stepNode(run: Summary): Node {
+function stepNode(run: Summary, open: boolean): Node {
   const { suggestion } = run;
   const name = { root: run.root, run: run.run };
   const id = `${keyOf(run)}/next`;
@@ -83,15 +85,24 @@ function stepNode(run: Summary): Node {
     context: [works ? "step" : "", place ? "place" : ""].join(" ").trim(),
     click: place && "openPlace",
     subject: { ...name, step: stepOf(run), place },
-    open: true,
-    children: [...because(run, id), ...evidenceNodes(name, suggestion.evidence, id), ...toDo(run, id), ...notNow(run, id)],
+    open,
+    children: [because(run, id, open), ...toDo(run, id), ...notNow(run, id)],
   };
 }
 
-function because(run: Summary, id: string): Node[] {
-  const reason = run.suggestion.reason || run.statusReason;
-  if (!reason) return [];
-  return [{ id: `${id}/why`, label: plain(reason), tooltip: [plain(reason, 600)], icon: icon("comment") }];
+/** The reason, and below it the evidence. */
+function because(run: Summary, id: string, open: boolean): Node {
+  const { reason, evidence } = run.suggestion;
+  const said = reason || run.statusReason || "no reason is given";
+  const below = evidenceNodes({ root: run.root, run: run.run }, evidence, id);
+  return {
+    id: `${id}/why`,
+    label: plain(said),
+    tooltip: [plain(said, 600)],
+    icon: icon("comment"),
+    children: below.length ? below : undefined,
+    open,
+  };
 }
 
 function toDo(run: Summary, id: string): Node[] {

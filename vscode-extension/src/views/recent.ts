@@ -23,7 +23,8 @@ const ICONS: Record<string, Icon> = {
   question: icon("bell", ASKED),
   violation: icon("error", BAD),
 };
-const FAILURES = new Set(["fail", "failed", "error", "blocked"]);
+/** Outcomes that say that the work did not succeed. */
+export const FAILED = new Set(["fail", "failed", "error", "blocked"]);
 
 export function recentNodes(histories: readonly RunHistory[]): Node[] {
   return histories
@@ -48,7 +49,7 @@ function recordNode(run: Summary, event: Recorded, at: number): Node {
 
 function recordIcon(event: Recorded): Icon {
   if (event.kind !== "report") return ICONS[event.kind ?? ""] ?? icon("circle-small");
-  return FAILURES.has(event.outcome ?? "") ? icon("close", BAD) : icon("check", GOOD);
+  return FAILED.has(event.outcome ?? "") ? icon("close", BAD) : icon("check", GOOD);
 }
 
 /** A record in a few words. */

@@ -194,6 +194,7 @@ function planNodes(run: Evaluation, id: string): Node[] {
   const plan = run.plan;
   if (plan === null || plan.stages.length === 0) return [];
   const progress = run.progress;
+  const under = plan.stages.find((stage) => stage.done < stage.total);
   return [
     {
       id: `${id}/plan`,
@@ -204,12 +205,13 @@ function planNodes(run: Evaluation, id: string): Node[] {
       context: "place",
       subject: { ...nameOf(run), place: { root: run.root, path: plan.path, line: plan.stages[0]!.line, column: null } },
       open: true,
-      children: plan.stages.map((stage) => stageNode(run, stage, `${id}/plan`)),
+      children: plan.stages.map((stage) => stageNode(run, stage, `${id}/plan`, stage === under)),
     },
   ];
 }
 
-function stageNode(run: Evaluation, stage: Stage, id: string): Node {
+/** The stage that is worked on is open, and every other one in which something can be done. */
+function stageNode(run: Evaluation, stage: Stage, id: string, worked: boolean): Node {
   const own = `${id}/${stage.id}`;
   const done = stage.total > 0 && stage.done === stage.total;
   return {
@@ -219,7 +221,7 @@ function stageNode(run: Evaluation, stage: Stage, id: string): Node {
     icon: done ? icon("pass", GOOD) : icon(stage.done ? "circle-large-filled" : "circle-large-outline", stage.done ? NOW : FAINT),
     context: "place",
     subject: { ...nameOf(run), place: { root: run.root, path: run.plan!.path, line: stage.line, column: null } },
-    open: !done && stage.tasks.some((task) => task.state !== "blocked"),
+    open: worked || (!done && stage.tasks.some((task) => task.state !== "blocked")),
     children: stage.tasks.map((task) => taskNode(run, task, own)),
   };
 }

@@ -55,6 +55,8 @@ export function itemOf(node: Node): vscode.TreeItem {
   item.id = node.id;
   item.description = node.description;
   item.tooltip = node.tooltip?.join("\n");
+  // Without it a tooltip is what a screen reader says of a row.
+  item.accessibilityInformation = { label: [node.label, node.description].filter(Boolean).join(", ") };
   item.contextValue = node.context;
   if (node.icon)
     item.iconPath = new vscode.ThemeIcon(

@@ -3,7 +3,8 @@
 import { keyOf, type Question, type Summary } from "../protocol";
 import { asked, type Known } from "../store";
 import { plain, shown } from "../text";
-import { ASKED, icon, type Icon, type Node } from "./node";
+import { ASKED, BAD, icon, type Icon, type Node } from "./node";
+import { FAILED } from "./recent";
 import { titleOf } from "./runs";
 
 export const KIND: Record<Question["kind"], { said: string; icon: Icon }> = {
@@ -29,6 +30,7 @@ function questionNode(run: Summary, question: Question): Node {
     click: "answerQuestion",
     subject: { ...subject, option: option.id },
   }));
+  const below = [...options, ...about(question, id)];
   return {
     id,
     label: plain(question.question),
@@ -40,7 +42,7 @@ function questionNode(run: Summary, question: Question): Node {
     // Without options the answer is words, so a click on the question itself asks for them.
     ...(options.length === 0 && { click: "answerQuestion" as const }),
     open: true,
-    children: [...options, ...about(question, id)].length ? [...options, ...about(question, id)] : undefined,
+    children: below.length ? below : undefined,
   };
 }
 
@@ -54,13 +56,24 @@ function about(question: Question, id: string): Node[] {
     id: `${id}/history/${at}`,
     label: historySaid(entry),
     tooltip: [historySaid(entry, 600)],
-    icon: icon("history"),
+    icon: FAILED.has(String(entry["outcome"])) ? icon("close", BAD) : icon("history"),
   }));
-  return [...tasks, ...history];
+  const led = history.length
+    ? [{ id: `${id}/history`, label: "What led to it", description: `${history.length}`, icon: icon("history"), children: history }]
+    : [];
+  return [...tasks, ...led];
 }
 
-/** One failure of an escalation's history on a line: its fields in their order. */
+/** One record of what led to a question, on a line; one of another form as its fields in their order. */
 export function historySaid(entry: Readonly<Record<string, unknown>>, limit = 200): string {
+  const { phase, outcome, iteration, message, tasks } = entry;
+  if (typeof phase !== "string" || typeof outcome !== "string") return fields(entry, limit);
+  const round = typeof iteration === "number" && iteration > 0 ? ` (${iteration})` : "";
+  const why = typeof message === "string" && message ? message : Array.isArray(tasks) ? tasks.join(", ") : "";
+  return plain(`${phase}${round}: ${outcome}${why ? ` · ${why}` : ""}`, limit);
+}
+
+function fields(entry: Readonly<Record<string, unknown>>, limit: number): string {
   const parts = Object.entries(entry)
     .filter(([, value]) => value !== null && value !== "" && !(Array.isArray(value) && value.length === 0))
     .map(([name, value]) => `${name}: ${typeof value === "string" ? value : shown(value)}`);

@@ -34,6 +34,12 @@ test("a gate is told when it has failed and is in force, and not before", () => 
   expect(notices(with_({}), failed.seen).fresh).toEqual([]);
 });
 
+test("a gate that fails together with a question of its run is told as that question", () => {
+  const { fresh, seen } = notices(known([summary({ questions: [question()], gates: [gate()] })]), new Set());
+  expect(fresh.map((notice) => notice.kind)).toEqual(["approval"]);
+  expect(notices(known([summary({ gates: [gate()] })]), seen).fresh).toEqual([]);
+});
+
 test("what was told of a root is kept while that root is not known, as after a restart", () => {
   const told = notices(known([asks]), new Set());
   const without = notices(known([summary({ root: "/other" })]), told.seen);

@@ -112,7 +112,7 @@ test("the next step says what, why, on what evidence, what to write and what not
   expect(await outline(nextNodes(known([run, summary({ run: "over", status: "complete" })])))).toEqual([
     "Go on to codegen | Charge a fee",
     "  the plan review is ok |",
-    "  plan_review.ok = true | plan-review.json:3",
+    "    plan_review.ok = true | plan-review.json:3",
     "  coder | who",
     "  01 | task, batch 1, side by side",
     "  02 | task, batch 1, side by side",
@@ -134,7 +134,7 @@ test.each([
   [{ kind: "regress", suggestedNext: "codegen" }, "Go back to codegen"],
   [{ kind: "stay", suggestedNext: "quality" }, "Stay in quality"],
   [{ kind: "act", action: "verify" }, "Do verify"],
-  [{ kind: "wait", waitingFor: "job: sessions" }, "Wait for sessions"],
+  [{ kind: "wait", waitingFor: "job: sessions are running" }, "Wait: sessions are running"],
   [{ kind: "wait", waitingFor: "person: approval" }, "Wait for a person: approval"],
   [{ kind: "escalate" }, "A person decides"],
   [{ kind: "stop" }, "Nothing more to do"],
@@ -150,14 +150,16 @@ test("a report is about the action, the phase that goes on, or the next one", ()
 });
 
 test("what waits shows the question, its options and what led to it; options decide by a click", async () => {
-  const asked = question({ kind: "escalation", tasks: ["x-01"], history: [{ round: 1, outcome: "fail", note: "" }] });
+  const asked = question({ kind: "escalation", tasks: ["x-01"], history: [{ phase: "4b", iteration: 2, outcome: "fail", message: "still 401" }, { round: 1, note: "" }] });
   const nodes = waitingNodes(known([summary({ questions: [asked] })]));
   expect(await outline(nodes)).toEqual([
     "Is the plan good? | Charge a fee · escalation",
     "  start the work | approve",
     "  plan again | revise",
     "  x-01 | tasks",
-    "  round: 1, outcome: fail |",
+    "  What led to it | 2",
+    "    4b (2): fail · still 401 |",
+    "    round: 1 |",
   ]);
   expect((nodes[0]!.children as typeof nodes)[0]).toMatchObject({ click: "answerQuestion", subject: { question: "approval", option: "approve" } });
 });

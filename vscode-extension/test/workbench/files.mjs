@@ -1,0 +1,102 @@
+/** The files of the scenarios: the examples, a run that stands before its third failure, and a plan that nobody approved. */
+
+import fs from "node:fs/promises";
+import path from "node:path";
+
+const TASKS = ".orchestrator/tasks";
+export const REPORT = "14-4b-phase-2.md";
+
+const fixed = (file) => `## Task Complete (Fix Mode)\n\n**Task File**: ${file}\n**Status**: Complete\n`;
+const failed = (round) => `## Phase Quality Gate: FAIL
+
+**Phase**: 2 (Tasks 03-06)
+**Iteration**: ${round} of 3
+**Overall Status**: FAIL
+
+| Task | Criterion | Status | Evidence |
+|---|---|---|---|
+| 03 | A shared link works without an account | FAIL | \`test_share_link\`: still 401 |
+
+### Fix Scope
+
+Only tasks [03] require fixes.
+`;
+const ANALYSIS = `## Failure Analysis
+
+**Phase**: 2
+**Failed Gate**: 4b
+**Iteration**: 2 of 3
+
+### Root Cause
+
+- Task 03: the token is read after the session.
+`;
+
+/** What the person writes: the third failure in a row. */
+export const FAILURE = failed(3);
+
+const PLAN = `# Reservations - Master Plan
+
+**Objective**: Members reserve a book that is lent out.
+**Status**: [ ] Not Started
+**Total Tasks**: 2
+
+## Progress Summary
+
+| Phase | Status | Tasks | Effort | Notes |
+|---|---|---|---|---|
+| Phase 1: Queue | [ ] | 0/2 | 3h | |
+
+## Phase 1: Queue (3h)
+
+| Order | Task ID | File | Description | Type | Status |
+|---|---|---|---|---|---|
+| 1 | reservations-01 | \`01-queue.md\` | A queue for each book | impl | [ ] |
+| 2 | reservations-02 | \`02-phase-1-tests.md\` | Tests of the queue | **test** | [ ] |
+
+**Progress**: 1/2 tasks complete (50%)
+`;
+const task = (number, title, after) => `# ${number}. ${title}
+
+## Meta
+
+- **ID**: reservations-${number}
+- **Feature**: reservations
+- **Phase**: 1
+- **Depends On**: [${after}]
+- **Requires UX/DX Review**: false
+
+## Files to Change
+
+| File | Action | Changes |
+|---|---|---|
+| \`lending/queue_${number}.py\` | create | ${title} |
+
+## Acceptance Criteria
+
+- [ ] ${title}
+`;
+
+/** Write them into the examples. Times are an hour apart, so that the order of the reports is beyond doubt. */
+export async function prepare(folder) {
+  const reports = path.join(folder, TASKS, "reading-lists/reports");
+  const written = {
+    "09-F2-task-03.md": fixed("03-share-link.md"),
+    "10-F2-task-04.md": fixed("04-export.md"),
+    "11-4b-phase-2.md": failed(2),
+    "12-F1-phase-2.md": ANALYSIS,
+    "13-F2-task-03.md": fixed("03-share-link.md"),
+    [REPORT]: "# Notes\n",
+  };
+  for (const [name, text] of Object.entries(written)) await fs.writeFile(path.join(reports, name), text);
+  const names = (await fs.readdir(reports)).sort();
+  const start = Date.now() / 1000 - names.length * 3600;
+  for (const [at, name] of names.entries()) await fs.utimes(path.join(reports, name), start + at * 3600, start + at * 3600);
+  const plan = path.join(folder, TASKS, "reservations");
+  await fs.mkdir(plan);
+  await fs.writeFile(path.join(plan, "MASTER_PLAN.md"), PLAN);
+  await fs.writeFile(path.join(plan, "01-queue.md"), task("01", "A queue for each book", ""));
+  await fs.writeFile(path.join(plan, "02-phase-1-tests.md"), task("02", "Tests of the queue", "reservations-01"));
+}
+
+export const journal = (folder, run) => path.join(folder, TASKS, run, ".phasekeeper/journal.jsonl");

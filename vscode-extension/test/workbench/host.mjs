@@ -1,0 +1,28 @@
+/** Mocha inside the extension host, by the way of VS Code's own tests for the web. */
+
+import fs from "node:fs/promises";
+import path from "node:path";
+import { BOUND_MS } from "./rig.mjs";
+
+export async function hostTests({ context, page, rig, extension, output }) {
+  const log = path.join(output, "host-tests.txt");
+  // A built workbench looks at the payload only with this driver, which on the other hand shows no toasts.
+  await rig.serve("--vscode-option", "enable-smoke-test-driver");
+  let ended;
+  const exit = new Promise((resolve) => (ended = resolve));
+  await context.exposeFunction("codeAutomationLog", () => undefined);
+  await context.exposeFunction("codeAutomationExit", (code) => ended(code));
+  const remote = (file) => `vscode-remote://${rig.authority}${file}`;
+  const payload = [
+    ["extensionDevelopmentPath", remote(extension)],
+    ["extensionTestsPath", remote(path.join(extension, "dist-test/index.js"))],
+    ["skipWelcome", "true"],
+  ];
+  const folder = path.join(rig.folder, "library");
+  await page.goto(`${rig.address}/?folder=${encodeURIComponent(folder)}&payload=${encodeURIComponent(JSON.stringify(payload))}`);
+  const late = new Promise((resolve) => setTimeout(resolve, BOUND_MS, "no end"));
+  const code = await Promise.race([exit, late]);
+  const said = await fs.readFile(log, "utf8").catch(() => "nothing was said");
+  console.log(said.trimEnd());
+  if (code !== 0) throw new Error(`the tests ended with ${code}`);
+}

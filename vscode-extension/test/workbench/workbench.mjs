@@ -1,0 +1,120 @@
+/** What a person sees and does in the workbench, by name. */
+
+import { press } from "./rig.mjs";
+
+export class Workbench {
+  constructor(page, rig) {
+    this.page = page;
+    this.rig = rig;
+  }
+
+  async open(folder) {
+    await this.page.goto(`${this.rig.address}/?folder=${encodeURIComponent(folder)}`);
+    await this.page.locator(".monaco-workbench .activitybar").waitFor();
+  }
+
+  /** The tower in the activity bar. */
+  get tower() {
+    return this.page.locator('.activitybar .action-item:has(a[aria-label^="Phasekeeper"])').first();
+  }
+
+  async showSidebar() {
+    const pane = this.view("Runs");
+    await press(pane, async () => {
+      if (!(await pane.isVisible())) await this.tower.locator("a").click();
+    });
+  }
+
+  view(name) {
+    return this.page.locator(".pane", { has: this.page.locator(".pane-header", { hasText: new RegExp(`^${name}$`, "i") }) });
+  }
+
+  row(view, text) {
+    return this.view(view).locator(".monaco-list-row", { hasText: text }).first();
+  }
+
+  async expand(row) {
+    if ((await row.getAttribute("aria-expanded")) !== "true") await row.locator(".monaco-tl-twistie").click();
+  }
+
+  async collapse(row) {
+    if ((await row.getAttribute("aria-expanded")) === "true") await row.locator(".monaco-tl-twistie").click();
+  }
+
+  /** Reads "" while nothing waits. */
+  async badge() {
+    const badge = this.tower.locator(".badge-content");
+    return (await badge.count()) ? (await badge.textContent()).trim() : "";
+  }
+
+  get status() {
+    return this.page.locator('.statusbar-item[id="phasekeeper.phasekeeper.phasekeeper.status"]');
+  }
+
+  async command(title) {
+    const box = this.page.locator('.quick-input-widget input[type="text"]').first();
+    await press(box, () => this.page.keyboard.press("F1"));
+    await box.fill(`>${title}`);
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().click();
+  }
+
+  /** The titles of commands that the palette offers. */
+  async offered(title) {
+    const box = this.page.locator('.quick-input-widget input[type="text"]').first();
+    await press(box, () => this.page.keyboard.press("F1"));
+    await box.fill(`>${title}`);
+    const rows = this.page.locator(".quick-input-list .monaco-list-row");
+    await rows.first().waitFor();
+    const titles = await rows.evaluateAll((all) => all.map((row) => row.getAttribute("aria-label")));
+    await this.page.keyboard.press("Escape");
+    return titles;
+  }
+
+  async type(text) {
+    const box = this.page.locator(".quick-input-widget input[type=\"text\"]").first();
+    await box.waitFor();
+    await box.fill(text);
+    await box.press("Enter");
+  }
+
+  get dialog() {
+    return this.page.locator(".monaco-dialog-box");
+  }
+
+  toast(text) {
+    return this.page.locator(".notification-toast", { hasText: text }).first();
+  }
+
+  /** Open a file of the folder by its name. */
+  async openFile(name) {
+    const tab = this.page.locator(".tab.active", { hasText: name });
+    await press(tab, async () => {
+      const box = this.page.locator('.quick-input-widget input[type="text"]').first();
+      await press(box, () => this.page.keyboard.press("Control+P"));
+      await box.fill(name);
+      await this.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().click();
+    });
+  }
+
+  /** Put a text in place of what the active editor holds, and save it. */
+  async write(text) {
+    const editor = this.page.locator(".editor-instance .monaco-editor").first();
+    await editor.locator(".view-line").first().click();
+    await this.page.keyboard.press("Control+A");
+    await this.page.keyboard.insertText(text);
+    await this.page.keyboard.press("Control+S");
+    await this.page.locator(".tab.active:not(.dirty)").waitFor();
+  }
+
+  lens(text) {
+    return this.page.locator(".codelens-decoration a", { hasText: text }).first();
+  }
+
+  problem(text) {
+    return this.page.locator(".markers-panel .monaco-list-row", { hasText: text }).first();
+  }
+
+  get graph() {
+    return this.page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
+  }
+}
