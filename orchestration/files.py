@@ -130,6 +130,9 @@ def join(run: str, path: str) -> str | None:
     """
     if "\0" in path or "\\" in path:
         return None
+    # Nearly every path is written plainly, and normalising each takes a tenth of an evaluation.
+    if path[:1] not in ("", "/") and path[-1] not in "/." and "./" not in path and "//" not in path:
+        return f"{run}/{path}" if run else path
     whole = posixpath.normpath(path.lstrip("/") if path.startswith("/") else posixpath.join(run, path))
     if whole == ".." or whole.startswith("../"):
         return None

@@ -62,6 +62,8 @@ class Kept:
         self._links: dict[str, frozenset[str]] = {}
         self._through: dict[str, set[str]] = {}
         self._waiting: list[str] = []
+        # Folders, and whether no link leads to them; for the time of one refresh.
+        self._plain: dict[str, bool] = {}
         self.ways = 0
         """Counts up when links lead other ways than before."""
 
@@ -88,6 +90,7 @@ class Kept:
 
     def refresh(self, hints: Iterable[str]) -> None:
         """Look again at paths that may have changed, and at all below them."""
+        self._plain = {}
         by_folder: dict[str, set[str]] = {}
         for hint in self._with_aliases(hints):
             place = self._outermost(hint)
@@ -102,6 +105,7 @@ class Kept:
 
     def refresh_right_in(self, folders: Iterable[str]) -> None:
         """Look again at the names of folders and at the files right in them."""
+        self._plain = {}
         for folder in self._with_aliases(folders):
             if folder in self._listings:
                 self._list(folder)
@@ -115,11 +119,13 @@ class Kept:
             if folder in self._listings:
                 self._list(folder)
             if number % _PART == 0:
+                self._plain = {}
                 yield
         for number, (path, seen) in enumerate(list(self._seen.items())):
             if path in self._links or seen.sign is None or seen.sign != _sign(self._full(path)):
                 self._again(path)
             if number % _PART == 0:
+                self._plain = {}
                 yield
         self._catch_up()
 
@@ -246,7 +252,7 @@ class Kept:
         before = self._seen.get(path)
         self._seen[path] = _Seen(bare, None if file.problem or not _is_settled(sign) else sign)
         self._texts.keep(file)
-        self._leads(path, links_on(self.root, path))
+        self._leads(path, self._links_on(path))
         if before is None:
             self._tree.add(path)
         elif before.file != bare:
@@ -270,7 +276,7 @@ class Kept:
         was_unlisted = self.unlisted.pop(folder, None)
         if problem:
             self.unlisted[folder] = problem
-        self._leads(folder, links_on(self.root, folder))
+        self._leads(folder, self._links_on(folder))
         if before is None:
             self._tree.add(folder)
             self._tree.appeared.append(folder)
@@ -298,7 +304,16 @@ class Kept:
         """What a folder says of a link is what stands where it leads."""
         if _may_link(entry):
             self._tree.add(path)
-            self._leads(path, links_on(self.root, path))
+            self._leads(path, self._links_on(path))
+
+    def _links_on(self, path: str) -> frozenset[str]:
+        """`links_on`, asked once for each folder between two refreshes."""
+        folder = parent(path)
+        if folder not in self._plain:
+            self._plain[folder] = not links_on(self.root, folder)
+        if self._plain[folder] and not os.path.islink(self._full(path)):  # noqa: PTH114
+            return frozenset()
+        return links_on(self.root, path)
 
     def _leads(self, path: str, now: frozenset[str]) -> None:
         """Note the places that the way of a path leads through."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.config import Config, read_config
 from phasekeeper.orchestration.definition import Source
-from phasekeeper.orchestration.discovery import Definition, Known, Passed, discover
+from phasekeeper.orchestration.discovery import Definition, Known, Passed, candidates, claims_at, discover
 from phasekeeper.orchestration.files import MemoryFiles, digest_of
 from phasekeeper.orchestration.workflow import Workflow, build, load_branch, parse_workflow
 from phasekeeper.server.library import Library
@@ -318,3 +318,16 @@ def test_the_run_of_a_broken_definition_is_judged_by_no_other(by):
     config = read_config("workflows: {tasks/*: broken}" if by == "configuration" else "")
     files = FILES | ({"tasks/a/.phasekeeper/journal.jsonl": journal("broken")} if by == "journal" else {})
     assert discover(Known([BROKEN, MINE]), MemoryFiles(files), config).matches == []
+
+
+def test_one_folder_is_claimed_by_the_definitions_that_claim_it_among_all():
+    known = Known([*built_ins(), definition("{file: state.json}", "deep", at="own/**")])
+    files = MemoryFiles({f"{path}/state.json": "{}" for path in ("tasks/a", "tasks/a/b", "own/x/y", "own")})
+    everywhere = candidates(known, files)
+    assert everywhere == {"tasks/a": ["master-plan"], "own/x": ["deep"], "own/x/y": ["deep"]}
+    for folder in ("tasks", "tasks/a", "tasks/a/b", "own", "own/x", "own/x/y", "nowhere"):
+        inside = {run: names for run, names in everywhere.items() if f"{run}/".startswith(f"{folder}/")}
+        assert claims_at(folder, known, files) == inside
+    assert known.lead_below("tasks")
+    assert not known.lead_below("tasks/a")
+    assert known.lead_below("own/x/y")

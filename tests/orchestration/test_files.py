@@ -12,14 +12,17 @@ from phasekeeper.orchestration.files import (
     MOST_DEEP,
     Entry,
     MemoryFiles,
+    Noted,
     decode,
     fits,
     glob,
+    glob_at,
     is_glob,
     join,
     leads_to,
     natural,
 )
+from phasekeeper.orchestration.findings import Problem
 
 
 def found(files: MemoryFiles, pattern: str) -> list[str]:
@@ -193,3 +196,52 @@ def test_a_root_in_memory_lists_its_folders() -> None:
     assert not root.read("a").exists
     assert root.read("a/c/d.md").text is None
     assert root.read("a/b.md").mtime_ns == 5
+
+
+_NAMES = st.sampled_from(("a", "b", "ab", ".a", "a.md"))
+_PATHS = st.lists(_NAMES, min_size=1, max_size=4).map("/".join)
+_PATTERNS = st.lists(
+    st.one_of(_NAMES, st.sampled_from(("*", "**", "a*", ".*", "[ab]"))), min_size=1, max_size=4
+)
+
+
+@given(st.lists(_PATHS, max_size=8), _PATTERNS.map("/".join), _PATHS)
+def test_a_glob_at_a_path_finds_what_a_glob_finds_there(listed: list[str], pattern: str, path: str) -> None:
+    tree = files(*(f"{each}/file" for each in listed))
+    everywhere = [each for each, _ in glob(tree, pattern)]
+    there = [each for each in everywhere if each == path or each.startswith(f"{path}/")]
+    assert sorted(each for each, _ in glob_at(tree, pattern, path)) == sorted(there)
+
+
+def test_what_was_asked_for_is_noted_and_nothing_else() -> None:
+    noted = Noted(files("runs/T1/a.md", "runs/T2/a.md", "other/x"))
+    assert [path for path, _ in glob(noted, "runs/T1/*.md")] == ["runs/T1/a.md"]
+    assert noted.used == {"runs", "runs/T1", "runs/T1/"}
+    assert noted.read("other/x").exists
+    assert noted.entry("other/y") is None
+    assert {"other/x", "other/y"} <= noted.used
+
+
+def test_a_folder_that_is_shut_is_noted_when_it_was_asked_for() -> None:
+    shut = {"a": Problem("artifact-unreadable", "no"), "b": Problem("artifact-unreadable", "no")}
+    noted = Noted(MemoryFiles({}, unlisted=shut))
+    assert noted.entry("a/x") is None
+    assert list(noted.unlisted) == ["a"]
+    assert noted.used == {"a/x", "a/"}
+    noted.list("b")
+    assert list(noted.unlisted) == ["a", "b"]
+
+
+def test_a_path_is_joined_as_it_is_written_or_normalised() -> None:
+    assert join("run", "a/b.md") == "run/a/b.md"
+    assert join("", ".a/b") == ".a/b"
+    for path, wanted in {
+        "./a": "run/a",
+        "a/../b": "run/b",
+        "a//b": "run/a/b",
+        "a/": "run/a",
+        "": "run",
+    }.items():
+        assert join("run", path) == wanted
+    assert join("run", "../..") is None
+    assert join("run", "/a") == "a"

@@ -1,0 +1,250 @@
+"""`python -m tests.bench.watching`: from a save to the change on the loop, what a watched run costs, bursts.
+
+Raw inotify stands beside it: a thread that does nothing but read the events of one folder. Numbers are
+medians of the best of five rounds; the slowest of a hundred are told too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import ctypes
+import gc
+import json
+import os
+import resource
+import select
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter, process_time
+
+from phasekeeper.server.engine import Engine
+from phasekeeper.server.live import Live
+
+from .plans import write_plan
+
+ROUNDS = 5
+SAVES = 60
+TASKS = ".ai-tools-chain/tasks"
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--runs", type=int, nargs="*", default=[10, 1_000, 10_000])
+    options.add_argument("--burst", type=int, default=60_000)
+    options.add_argument("--idle-s", type=float, default=20)
+    options.add_argument("--task-files", type=int, default=100_000)
+    chosen = options.parse_args()
+    print(f"python {sys.version.split()[0]}, load average {os.getloadavg()[0]:.1f}")
+    for count in chosen.runs:
+        _apart("watched", count, chosen.idle_s)
+    _apart("burst", chosen.burst)
+    _apart("task_files", chosen.task_files)
+    print(f"\nload average {os.getloadavg()[0]:.1f}")
+
+
+def _apart(what: str, *arguments: object) -> None:
+    """Each in a process of its own: memory is only told there."""
+    if arguments[0]:
+        call = f"from tests.bench import watching; watching.{what}(*{arguments!r})"
+        subprocess.run([sys.executable, "-c", call], check=True)
+
+
+def write_run(root: Path, number: int) -> Path:
+    """A run of the artifact pipeline as one looks under way."""
+    folder = root / TASKS / f"T{number:05}"
+    for name in ("planning", "review", "code"):
+        (folder / name).mkdir(parents=True)
+    texts = {
+        "state.json": json.dumps({"phase": "plan_review", "title": f"Task {number}", "actors": {}}, indent=2),
+        "planning/planning.ai.json": json.dumps({"id": f"T{number}", "steps": ["one", "two"] * 20}, indent=2),
+        "planning/plan.files.json": json.dumps({"files": ["a.py", "b.py"]}),
+        "review/plan-review.json": _review(True, 0),
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    return folder / "review/plan-review.json"
+
+
+def _review(ok: bool, number: int) -> str:
+    issues = [] if ok else [{"severity": "high", "message": "it does not say how", "blocking": True}]
+    return json.dumps({"ok": ok, "issues": issues, "number": number}, indent=2)
+
+
+def _save(path: Path, text: str) -> None:
+    made = path.with_name(f".{path.name}.swp")
+    made.write_text(text)
+    made.replace(path)
+
+
+def _memory_kib() -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def watched(runs: int, idle_s: float) -> None:
+    print(f"\n{runs:,} runs watched")
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name).resolve()
+        (root / ".git").mkdir()
+        reviews = [write_run(root, number) for number in range(runs)]
+        asyncio.run(_watched(root, reviews, idle_s))
+        _raw(reviews[0])
+        _alone(root, reviews)
+
+
+async def _watched(root: Path, reviews: list[Path], idle_s: float) -> None:
+    engine = Engine(asyncio.get_running_loop())
+    before, start, cpu = _memory_kib(), perf_counter(), process_time()
+    await engine.open(root)
+    gc.collect()
+    taken = _memory_kib() - before
+    print(f"  first look: {perf_counter() - start:.2f} s, {process_time() - cpu:.2f} s of CPU")
+    print(
+        f"  memory: {taken / len(reviews):.1f} KiB a run (budget 25), {_memory_kib() / 1024:.0f} MiB in all"
+    )
+    heard: asyncio.Queue[tuple[float, set[str]]] = asyncio.Queue()
+    engine.subscribe(root, lambda change: heard.put_nowait((perf_counter(), set(change.changed))))
+    rounds, all_spent = [], []
+    for turn in range(ROUNDS):
+        spent = []
+        for number in range(SAVES // ROUNDS * 2):
+            path = reviews[(turn * 7919 + number * 104_729) % len(reviews)]
+            run = path.parent.parent.relative_to(root).as_posix()
+            text = _review(bool(turn % 2), number * 10 + turn)
+            begin = perf_counter()
+            _save(path, text)
+            spent.append(await _until(heard, run) - begin)
+            await asyncio.sleep(0.02)
+        rounds.append(statistics.median(spent))
+        all_spent += spent
+    worst = sorted(all_spent)[int(len(all_spent) * 0.99)]
+    print(f"  save to change: {min(rounds) * 1000:.2f} ms, p99 {worst * 1000:.1f} ms")
+    cpu, start = process_time(), perf_counter()
+    await asyncio.sleep(idle_s)
+    print(f"  idle: {(process_time() - cpu) / (perf_counter() - start):.2%} of a core over {idle_s:g} s")
+    await engine.stop()
+
+
+async def _until(heard: asyncio.Queue[tuple[float, set[str]]], run: str) -> float:
+    while True:
+        at, changed = await asyncio.wait_for(heard.get(), 60)
+        if run in changed:
+            return at
+
+
+def _raw(path: Path) -> None:
+    """The floor: one thread, one folder, one read."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor = libc.inotify_init1(os.O_CLOEXEC)
+    libc.inotify_add_watch(descriptor, os.fsencode(path.parent), 0x80)
+    rounds = []
+    for turn in range(ROUNDS):
+        spent = []
+        for number in range(SAVES):
+            begin = perf_counter()
+            _save(path, _review(bool(turn % 2), number))
+            select.select([descriptor], [], [], 10)
+            os.read(descriptor, 65_536)
+            spent.append(perf_counter() - begin)
+        rounds.append(statistics.median(spent))
+    os.close(descriptor)
+    print(f"  floor: the save itself and raw inotify: {min(rounds) * 1000:.2f} ms")
+
+
+def _alone(root: Path, reviews: list[Path]) -> None:
+    """The part of it that is looking and evaluating, on this thread and with the paths told."""
+    live = Live(root)
+    live.scan()
+    gc.collect()
+    gc.freeze()
+    rounds = []
+    for turn in range(ROUNDS):
+        spent = []
+        for number in range(SAVES):
+            path = reviews[(turn * 7919 + number * 104_729) % len(reviews)]
+            _save(path, _review(bool(turn % 2), number + turn * 1000))
+            begin = perf_counter()
+            assert live.touch([path])
+            spent.append(perf_counter() - begin)
+        rounds.append(statistics.median(spent))
+    print(f"  a touch alone: {min(rounds) * 1000:.2f} ms")
+    begin = perf_counter()
+    live.rescan()
+    print(f"  a rescan: {perf_counter() - begin:.2f} s")
+
+
+def burst(files: int) -> None:
+    """Many files saved by another process while it is watched; nothing may be missed."""
+    print(f"\nburst of {files:,} files in {files // 100:,} new runs")
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name).resolve()
+        (root / ".git").mkdir()
+        asyncio.run(_burst(root, files))
+
+
+async def _burst(root: Path, files: int) -> None:
+    engine = Engine(asyncio.get_running_loop())
+    write_run(root, 0)
+    await engine.open(root)
+    begin = perf_counter()
+    await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", _WRITER, str(root / TASKS), str(files)], check=True
+    )
+    wrote = perf_counter() - begin
+    wanted = files // 100 + 1
+    while len(engine.board(root).runs) < wanted or not _all_reviewed(engine, root):
+        await engine.wait(root, engine.board(root).version, 300)
+    print(f"  written in {wrote:.1f} s, all on the board after {perf_counter() - begin:.1f} s")
+    await engine.stop()
+
+
+def _all_reviewed(engine: Engine, root: Path) -> bool:
+    """Whether of each run its last file was seen."""
+    runs = engine.board(root).runs.values()
+    return all(run.suggestion.kind == "advance" for run in runs)
+
+
+_WRITER = """
+import json, pathlib, sys
+top, files = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+for number in range(files // 100):
+    folder = top / f"B{number:05}"
+    for name in ("planning", "review", "code/files"):
+        (folder / name).mkdir(parents=True)
+    (folder / "state.json").write_text(json.dumps({"phase": "plan_review"}))
+    for other in range(97):
+        (folder / "code/files" / f"{other:03}.py").write_text("x = 1\\n")
+    (folder / "planning/planning.ai.json").write_text(json.dumps({"id": str(number)}))
+    (folder / "review/plan-review.json").write_text(json.dumps({"ok": True}))
+"""
+
+
+def task_files(files: int) -> None:
+    """Plans of a thousand tasks each, all their task files on disk."""
+    print(f"\n{files:,} task files in plans of 1,000")
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name).resolve()
+        (root / ".git").mkdir()
+        for number in range(files // 1_000):
+            write_plan(root, 1_000, feature=f"plan-{number:03}")
+        before, start = _memory_kib(), perf_counter()
+        live = Live(root)
+        live.scan()
+        gc.collect()
+        print(f"  first look: {perf_counter() - start:.1f} s")
+        print(f"  memory: {(_memory_kib() - before) / 1024:.0f} MiB (budget 300)")
+        path = next(iter(root.rglob("MASTER_PLAN.md")))
+        path.write_text(path.read_text().replace("[ ]", "[x]", 1))
+        begin = perf_counter()
+        live.touch([path])
+        print(f"  a task ticked off in one plan: {(perf_counter() - begin) * 1000:.0f} ms")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""Boards follow what happens on the disk, told by the system alone."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import shutil
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from phasekeeper.server import engine as engine_module
+from phasekeeper.server import watcher
+from phasekeeper.server.engine import Board, Engine
+from phasekeeper.server.workspace import Workspace
+
+from ..roots import TASKS, put, task
+from .changes import Changes, changes
+
+T1, T2 = f"{TASKS}/T1", f"{TASKS}/T2"
+LIMIT_S = 30
+
+
+@asynccontextmanager
+async def watching(root: Path) -> AsyncIterator[Engine]:
+    engine = Engine(asyncio.get_running_loop())
+    try:
+        await engine.open(root)
+        yield engine
+    finally:
+        await engine.stop()
+
+
+async def until(engine: Engine, root: Path, holds: Callable[[Board], bool]) -> None:
+    while not holds(board := engine.board(root)):
+        assert await engine.wait(root, board.version, LIMIT_S) != board.version, "nothing was heard"
+
+
+def going(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    def run(root: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        asyncio.run(test(root, monkeypatch))
+
+    run.__name__ = test.__name__
+    return run
+
+
+def kind(run: str, wanted: str) -> Callable[[Board], bool]:
+    return lambda board: run in board.runs and board.runs[run].suggestion.kind == wanted
+
+
+@going
+async def test_a_folder_that_is_made_and_filled_at_once_is_a_run(root, _) -> None:
+    async with watching(root) as engine:
+        task(root, "T1")
+        await until(engine, root, kind(T1, "advance"))
+        put(root / T1 / "review/plan-review.json", {"ok": False})
+        await until(engine, root, kind(T1, "regress"))
+
+
+@going
+async def test_a_renamed_run_is_one_run_under_its_new_name(root, _) -> None:
+    folder = task(root, "T1")
+    async with watching(root) as engine:
+        folder.rename(root / T2)
+        await until(engine, root, lambda board: list(board.runs) == [T2])
+        put(root / T2 / "review/plan-review.json", {"ok": False})
+        await until(engine, root, kind(T2, "regress"))
+
+
+@going
+async def test_what_is_written_through_a_link_is_seen(root, _) -> None:
+    task(root, "T1")
+    (root / "work").mkdir()
+    (root / T1).rename(root / "work/T1")
+    (root / T1).symlink_to(root / "work/T1")
+    async with watching(root) as engine:
+        assert list(engine.board(root).runs) == [T1]
+        put(root / T1 / "review/plan-review.json", {"ok": False})
+        await until(engine, root, kind(T1, "regress"))
+        put(root / "work/T1/review/plan-review.json", {"ok": True})
+        await until(engine, root, kind(T1, "advance"))
+
+
+@going
+async def test_a_root_that_goes_and_comes_again_is_followed(root, _) -> None:
+    task(root, "T1")
+    async with watching(root) as engine:
+        shutil.rmtree(root)
+        await until(engine, root, lambda board: not board.runs)
+        task(root, "T2", ok=False)
+        await until(engine, root, kind(T2, "regress"))
+        put(root / T2 / "review/plan-review.json", {"ok": True})
+        await until(engine, root, kind(T2, "advance"))
+
+
+@going
+async def test_a_root_that_is_moved_away_has_no_runs_until_it_is_back(root, _) -> None:
+    task(root, "T1")
+    away = root.with_name("away")
+    async with watching(root) as engine:
+        root.rename(away)
+        await until(engine, root, lambda board: not board.runs)
+        put(away / T1 / "review/plan-review.json", {"ok": False})
+        away.rename(root)
+        await until(engine, root, kind(T1, "regress"))
+        put(root / T1 / "review/plan-review.json", {"ok": True})
+        await until(engine, root, kind(T1, "advance"))
+
+
+@going
+async def test_the_folder_of_all_runs_may_go_and_come_again(root, _) -> None:
+    task(root, "T1")
+    async with watching(root) as engine:
+        shutil.rmtree(root / ".ai-tools-chain")
+        await until(engine, root, lambda board: not board.runs)
+        task(root, "T1", ok=False)
+        await until(engine, root, kind(T1, "regress"))
+        put(root / T1 / "review/plan-review.json", {"ok": True})
+        await until(engine, root, kind(T1, "advance"))
+
+
+@going
+async def test_a_definition_and_a_configuration_are_read_again_when_they_are_saved(root, _) -> None:
+    put(root / "own/T1/state.json", {"phase": "planning"})
+    async with watching(root) as engine:
+        text = "extend: artifact-pipeline\nworkflow: mine\nruns: {at: [own/*], marker: {file: state.json}}\n"
+        path = put(root / ".phasekeeper/workflows/mine.yaml", text)
+        await until(engine, root, lambda board: "own/T1" in board.runs)
+        path.write_text("workflow: mine\nruns: {at: [")
+        await until(engine, root, lambda board: ".phasekeeper/workflows/mine.yaml" in board.findings)
+        assert not engine.board(root).runs
+        path.write_text(text)
+        await until(engine, root, lambda board: "own/T1" in board.runs and not board.findings)
+        put(root / ".phasekeeper/config.yaml", "nothing: 1\n")
+        await until(engine, root, lambda board: ".phasekeeper/config.yaml" in board.findings)
+
+
+@going
+async def test_lost_events_make_it_look_everywhere(root, monkeypatch) -> None:
+    folder = task(root, "T1")
+    monkeypatch.setattr(watcher.Watcher, "_event", lambda self, event: None)
+    async with watching(root) as engine:
+        put(folder / "review/plan-review.json", {"ok": False})
+        logging.getLogger("watchdog.observers.inotify_c").warning(
+            "Inotify queue overflowed; events were lost"
+        )
+        await until(engine, root, kind(T1, "regress"))
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EMFILE])
+def test_without_room_for_watches_folders_are_looked_at_and_that_is_told(root, monkeypatch, code) -> None:
+    def refuse(*_arguments: object, **_more: object) -> None:
+        raise OSError(code, "no more")
+
+    monkeypatch.setattr(watcher.Observer, "schedule", refuse)
+    monkeypatch.setattr(engine_module, "POLL_S", 0.01)
+    folder = task(root, "T1")
+
+    async def test() -> None:
+        async with watching(root) as engine:
+            assert "looked at every few seconds" in engine.board(root).conditions[0]
+            put(folder / "review/plan-review.json", {"ok": False})
+            await until(engine, root, kind(T1, "regress"))
+
+    asyncio.run(test())
+
+
+def test_a_root_that_cannot_be_judged_is_told_and_takes_no_other_down(root, monkeypatch, caplog) -> None:
+    task(root, "T1")
+    task(root, "T2")
+    real = engine_module.Live._look
+
+    def failing(self, run, below):
+        if run == T1 and (root / T1 / "fails").exists():
+            raise RuntimeError("a mistake of ours")
+        return real(self, run, below)
+
+    monkeypatch.setattr(engine_module.Live, "_look", failing)
+
+    async def test() -> None:
+        async with watching(root) as engine:
+            put(root / T1 / "fails", "")
+            for name in ("T1", "T2"):
+                put(root / TASKS / name / "review/plan-review.json", {"ok": False})
+            await until(engine, root, kind(T2, "regress"))
+            await engine.touch(root, [root / T1 / "review/plan-review.json"])
+            assert "could not be judged" in engine.board(root).conditions[0]
+            assert kind(T1, "advance")(engine.board(root))
+
+    asyncio.run(test())
+    assert len([record for record in caplog.records if "could not be looked at" in record.message]) == 1
+
+
+@settings(
+    max_examples=3,
+    deadline=None,
+    suppress_health_check=(HealthCheck.too_slow, HealthCheck.function_scoped_fixture),
+)
+@given(st.lists(changes(), min_size=10, max_size=14))
+def test_after_any_changes_the_board_comes_to_what_a_first_look_says(tmp_path_factory, done) -> None:
+    root = tmp_path_factory.mktemp("root").resolve()
+
+    async def test() -> None:
+        made = Changes(root)
+        async with watching(root) as engine:
+            for name, arguments in done:
+                getattr(made, name)(*arguments)
+            await until(engine, root, lambda board: board.runs == cold(root))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        asyncio.run(test())
+
+
+def cold(root: Path) -> dict[str, Any]:
+    workspace = Workspace(root)
+    return {match.run: workspace.evaluate(match) for match in workspace.matches}
