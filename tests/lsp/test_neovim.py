@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from ..roots import EXAMPLES, needs
+from ..server.servers import homes
 from ..tools.test_mends import plan
 
 HERE = Path(__file__).parent / "nvim"
 BOUND_S = 300
+HOME = ("HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "PHASEKEEPER_WAIT_S")
 STANDALONE = [sys.executable, "-m", "phasekeeper", "lsp", "--standalone"]
 
 
@@ -68,6 +70,17 @@ def test_a_drift_is_seen_mended_by_an_action_and_gone(root: Path) -> None:
     assert "**Progress**: 1/2 tasks complete (50%)" in only(found, "text")[0]
     assert only(found, "left") == [[]]
     assert only(found, "stopped") == [True]
+
+
+def test_the_same_is_seen_through_the_server_that_all_editors_share(root: Path) -> None:
+    drifted(root)
+    with homes() as home:
+        shared = [sys.executable, "-m", "phasekeeper", "lsp"]
+        found = seen(root, "drift", shared, **{name: home.env[name] for name in HOME})
+        assert only(found, "left") == [[]]
+        assert only(found, "stopped") == [True]
+        # The editor went; the server did not.
+        assert home.answers()
 
 
 def test_a_report_that_fails_shuts_the_gate_and_the_third_asks_a_person(root: Path) -> None:
