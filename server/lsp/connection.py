@@ -27,6 +27,8 @@ from .scene import Scene
 from .summaries import changed_json
 from .view import View
 
+AT_ONCE = 200
+"""So many runs are marked before other messages get their turn."""
 _log = logging.getLogger(__name__)
 
 
@@ -63,7 +65,10 @@ class Connection:
         self.protocol.set_writer(outlet)
         self.documents = Documents()
         self.views: dict[Path, View] = {}
+        # Whether the client shows boards: it says who it is, or has asked for one.
+        self.follows = False
         self.trusted = self.decides = False
+        self._changes: asyncio.Queue[Change] = asyncio.Queue()
         self._trusted_allowed = trusted_allowed
         self._outlet = outlet
         self._folders: dict[str, tuple[Path, tuple[Path, ...]]] = {}
@@ -77,6 +82,7 @@ class Connection:
             self.documents, self.uri_of, self.innermost, self.server.text_document_publish_diagnostics
         )
         self.spawn(self._publisher.run(outlet.drain))
+        self.spawn(self._telling())
         self._register()
 
     @property
@@ -130,6 +136,7 @@ class Connection:
         own = options.get("phasekeeper")
         own = own if isinstance(own, dict) else {}
         self.trusted = self._trusted_allowed and options.get("trusted") is True
+        self.follows = bool(own)
         self.decides = self.trusted and own.get("client") == "vscode" and own.get("decides") is True
         self._publisher.encoding = lsp.PositionEncodingKind(self.server.workspace.position_encoding)
 
@@ -254,7 +261,7 @@ class Connection:
         view = View(root, self.engine.board(root))
         self.views[root] = view
         self._ends[root] = self.engine.subscribe(root, self._changed)
-        view.refresh(view.board.runs)
+        await self._mark(view)
         self._publish_around(root)
         for document in self.documents:
             found = self.located(document)
@@ -264,6 +271,13 @@ class Connection:
         # A board that was asked for while the root was still being scanned did not hold it.
         self._tell(Change(root, view.board.version, view.board.runs, (), {}))
         self.judge(view)
+
+    async def _mark(self, view: View) -> None:
+        """Make the marks of all runs, some at a time: there may be thousands, and others wait."""
+        runs = list(view.board.runs)
+        for start in range(0, len(runs), AT_ONCE):
+            view.refresh(runs[start : start + AT_ONCE])
+            await asyncio.sleep(0)
 
     async def _close(self, roots: Iterable[Path]) -> None:
         for root in roots:
@@ -294,7 +308,15 @@ class Connection:
         self.judge(view)
 
     def _tell(self, change: Change) -> None:
-        self.protocol.notify("phasekeeper/changed", changed_json(change))
+        """Have a client that shows boards told of a change; other editors would only throw it away."""
+        if self.follows:
+            self._changes.put_nowait(change)
+
+    async def _telling(self) -> None:
+        """Tell of changes in their order, after the diagnostics, and without holding up the messages."""
+        while True:
+            change = await self._changes.get()
+            self.protocol.send_note("phasekeeper/changed", await asyncio.to_thread(changed_json, change))
 
     def refresh_lenses(self) -> None:
         """Have the editor ask for its lenses again, where it can be told."""

@@ -28,6 +28,7 @@ def requests(connection: Connection) -> dict[str, Answer]:
     """The functions that answer, by the names of their requests."""
 
     async def board(_: Any) -> Any:
+        connection.follows = True
         boards = [connection.engine.board(root) for root in sorted(connection.views)]
         return await asyncio.to_thread(board_json, boards)
 

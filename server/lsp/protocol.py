@@ -68,6 +68,10 @@ class Protocol(LanguageServerProtocol):
     def lsp_text_document__did_close(self, params: lsp.DidCloseTextDocumentParams) -> Any:
         yield self.fm.features[lsp.TEXT_DOCUMENT_DID_CLOSE], (params,), None
 
+    def send_note(self, method: str, params: dict[str, Any]) -> None:
+        """Send a notification of plain data; pygls' own way looks into every part of it for types."""
+        self._send_data({"jsonrpc": "2.0", "method": method, "params": params})
+
     def answer_error(self, msg_id: Any, code: int, said: str) -> None:
         """Answer a request, or what may have been one, with an error."""
         self._send_data({"jsonrpc": "2.0", "id": msg_id, "error": {"code": code, "message": said}})

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...orchestration.evaluation import Evaluation, as_json
+from ...orchestration.evaluation import Evaluation, GateState, as_json
 from ...orchestration.findings import Severity
 from ...orchestration.graph import arrows, graph
 from ...orchestration.workflow import Workflow
@@ -25,12 +25,18 @@ _COUNTED = {"error": Severity.ERROR, "warning": Severity.WARNING, "information":
 
 def summary(evaluation: Evaluation) -> dict[str, Any]:
     """What a board shows of a run: part of its evaluation's JSON, gates in short, findings counted."""
-    whole = as_json(replace(evaluation, plan=None, phases=(), notes=()))
+    # What is left out is most of the work, and a board may hold thousands of runs.
+    whole = as_json(replace(evaluation, plan=None, phases=(), notes=(), gates=(), findings=()))
     counts = Counter(found.severity for found in evaluation.findings if not found.overridden)
     return {name: whole[name] for name in _WHOLE} | {
-        "gates": [{name: gate[name] for name in _GATE} for gate in whole["gates"]],
+        "gates": [_gate(gate) for gate in evaluation.gates],
         "findingCounts": {name: counts[severity] for name, severity in _COUNTED.items()},
     }
+
+
+def _gate(gate: GateState) -> dict[str, Any]:
+    whole = (gate.id, gate.after, gate.title, gate.status, gate.in_force)
+    return dict(zip(_GATE, whole, strict=True))
 
 
 def board_json(boards: Sequence[Board]) -> dict[str, Any]:

@@ -1,0 +1,246 @@
+"""`python -m tests.bench.editors [RUNS…]`: from a write to the diagnostic at an editor's client.
+
+Beside it, in the same run: raw inotify (the floor of anything that watches) and `ruff server` (a server of
+native code that is told of a change in memory, so that its figure holds no disk and no watching).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import queue
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from shutil import which
+from time import perf_counter, sleep
+from typing import Any
+
+ROUNDS = 200
+BOUND_S = 600.0
+_MOVED_TO = 0x80
+
+
+class Client:
+    """A client over pipes that notes when each message had come."""
+
+    def __init__(self, command: Sequence[str], env: dict[str, str] | None = None) -> None:
+        self.began = perf_counter()
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=env)
+        self.heard: queue.Queue[tuple[float, dict[str, Any]]] = queue.Queue()
+        self._count = 0
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        stream = self.process.stdout
+        assert stream
+        while header := stream.readline():
+            length = int(header.split(b":")[1])
+            while stream.readline().strip():
+                pass
+            body = stream.read(length)
+            self.heard.put((perf_counter(), json.loads(body)))
+
+    def send(self, method: str, params: Any, number: int | None = None) -> None:
+        message = {"jsonrpc": "2.0", "method": method, "params": params} | (
+            {} if number is None else {"id": number}
+        )
+        body = json.dumps(message).encode()
+        assert self.process.stdin
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        self.process.stdin.flush()
+
+    def until(self, wanted: Callable[[dict[str, Any]], bool]) -> tuple[float, dict[str, Any]]:
+        while True:
+            at, message = self.heard.get(timeout=BOUND_S)
+            if "id" in message and "method" in message:
+                self._answer(message["id"])
+            if wanted(message):
+                return at, message
+
+    def _answer(self, number: Any) -> None:
+        body = json.dumps({"jsonrpc": "2.0", "id": number, "result": None}).encode()
+        assert self.process.stdin
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        self.process.stdin.flush()
+
+    def ask(self, method: str, params: Any) -> tuple[float, Any]:
+        self._count += 1
+        number = self._count
+        self.send(method, params, number)
+        at, message = self.until(lambda m: m.get("id") == number and "method" not in m)
+        return at, message.get("result")
+
+    def initialize(self, root: Path) -> float:
+        """Milliseconds from the start of the process to the answer."""
+        folder = {"uri": root.as_uri(), "name": root.name}
+        capabilities = {"general": {"positionEncodings": ["utf-8", "utf-16"]}}
+        params = {
+            "processId": None, "rootUri": root.as_uri(), "workspaceFolders": [folder],
+            "capabilities": capabilities,
+        }  # fmt: skip
+        at, _ = self.ask("initialize", params)
+        self.send("initialized", {})
+        return (at - self.began) * 1000
+
+    def memory_mib(self) -> float:
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+
+    def cpu_s(self) -> float:
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+def made(root: Path, runs: int) -> list[Path]:
+    """A root with small runs of the artifact pipeline; the reviews that open or shut their gates."""
+    (root / ".git").mkdir(parents=True)
+    reviews = []
+    for number in range(runs):
+        folder = root / f".ai-tools-chain/tasks/T{number:05}"
+        for name, data in (
+            ("state.json", {"phase": "plan_review"}),
+            ("planning/planning.ai.json", {"id": "T"}),
+            ("review/plan-review.json", {"ok": True}),
+        ):
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(data))
+        reviews.append(path)
+    return reviews
+
+
+def replace(path: Path, text: str) -> float:
+    """Put a text in a file's place as editors do; when that began."""
+    new = path.with_name(".new")
+    new.write_text(text)
+    at = perf_counter()
+    new.replace(path)
+    return at
+
+
+def latencies(client: Client, reviews: Sequence[Path], told: bool) -> Iterator[float]:
+    """Milliseconds from a write to its diagnostic; `told`: the editor says that it saved."""
+    step = max(len(reviews) // ROUNDS, 1)
+    for number in range(ROUNDS):
+        path = reviews[number * step % len(reviews)]
+        uri = path.as_uri()
+        shut = '"ok": true' in path.read_text()
+        at = replace(path, json.dumps({"ok": not shut}))
+        if told:
+            client.send("textDocument/didSave", {"textDocument": {"uri": uri}})
+        seen, _ = client.until(lambda m, uri=uri, shut=shut: _says(m, uri, shut))
+        yield (seen - at) * 1000
+        sleep(0.005)
+
+
+def _says(message: dict[str, Any], uri: str, shut: bool) -> bool:
+    if message.get("method") != "textDocument/publishDiagnostics" or message["params"]["uri"] != uri:
+        return False
+    return bool(message["params"]["diagnostics"]) == shut
+
+
+def inotify(folder: Path) -> Iterator[float]:
+    """Milliseconds from a write to its event, with nothing in between."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor = libc.inotify_init1(0)
+    libc.inotify_add_watch(descriptor, str(folder).encode(), _MOVED_TO)
+    seen: queue.Queue[float] = queue.Queue()
+
+    def read() -> None:
+        while os.read(descriptor, 4096):
+            seen.put(perf_counter())
+
+    threading.Thread(target=read, daemon=True).start()
+    for number in range(ROUNDS):
+        at = replace(folder / "watched", str(number))
+        yield (seen.get(timeout=BOUND_S) - at) * 1000
+        sleep(0.005)
+
+
+def ruff(root: Path) -> Iterator[float]:
+    """Milliseconds from a change in memory to the diagnostic of `ruff server`."""
+    found = which(
+        "ruff", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    )
+    if found is None:
+        return
+    client = Client([found, "server"])
+    client.initialize(root)
+    uri = (root / "x.py").as_uri()
+    item = {"uri": uri, "languageId": "python", "version": 1, "text": "x = 1\n"}
+    client.send("textDocument/didOpen", {"textDocument": item})
+    client.until(lambda m: m.get("method") == "textDocument/publishDiagnostics")
+    for number in range(ROUNDS):
+        wrong = number % 2 == 0
+        text = "import os\n" if wrong else "x = 1\n"
+        at = perf_counter()
+        which_one = {"uri": uri, "version": number + 2}
+        client.send("textDocument/didChange", {"textDocument": which_one, "contentChanges": [{"text": text}]})
+        seen, _ = client.until(lambda m, wrong=wrong: _says(m, uri, wrong))
+        yield (seen - at) * 1000
+        sleep(0.005)
+    client.end()
+
+
+def say(what: str, found: Sequence[float], budget: str = "") -> None:
+    if not found:
+        print(f"{what:<58} not run")
+        return
+    ordered = sorted(found)
+    p50, p99 = statistics.median(ordered), ordered[int(len(ordered) * 0.99)]
+    print(f"{what:<58} p50 {p50:8.2f} ms  p99 {p99:8.2f} ms  min {ordered[0]:7.2f} ms  {budget}")
+
+
+def measure(runs: int, folder: Path) -> None:
+    root = folder / f"runs-{runs}"
+    reviews = made(root, runs)
+    environment = os.environ | {"XDG_STATE_HOME": str(folder / "state")}
+    client = Client([sys.executable, "-I", "-m", "phasekeeper", "lsp", "--standalone"], environment)
+    cold = client.initialize(root)
+    began, cpu = perf_counter(), client.cpu_s()
+    while not client.ask("phasekeeper/board", {})[1]["roots"]:
+        sleep(0.05)
+    scanned, looked = perf_counter() - began, client.cpu_s() - cpu
+    print(f"\n{runs:,} runs watched")
+    print(f"  initialize answered {cold:,.0f} ms (CPU {cpu:.2f} s)")
+    print(f"  first look {scanned:.2f} s (CPU {looked:.2f} s)")
+    try:
+        for what, told in (
+            ("a write that the watcher sees", False),
+            ("a save that the editor tells of", True),
+        ):
+            before = client.cpu_s()
+            found = list(latencies(client, reviews, told))
+            each = (client.cpu_s() - before) * 1000 / ROUNDS
+            say(f"  {what} -> diagnostic", found, f"CPU {each:.1f} ms a write; budget 3")
+        print(f"  memory {client.memory_mib():,.0f} MiB")
+    finally:
+        client.end()
+
+
+def main(arguments: Sequence[str]) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        print(f"python {sys.version.split()[0]}, load average {os.getloadavg()[0]:.1f}; {ROUNDS} writes each")
+        (folder / "floor").mkdir()
+        say("raw inotify: a write -> its event", list(inotify(folder / "floor")))
+        say("ruff server: a change in memory -> diagnostic", list(ruff(folder)))
+        for runs in [int(word) for word in arguments] or (10, 1_000, 10_000):
+            measure(runs, folder)
+        say("\nraw inotify again", list(inotify(folder / "floor")))
+        print(f"load average {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
