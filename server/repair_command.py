@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from ..orchestration.artifacts import Held
@@ -18,12 +18,11 @@ from .store_folder import StoreError
 from .store_lines import Broken
 from .store_lock import JOURNAL
 from .store_recovery import Mended
-from .store_repair import Agreed, Damage, damage
+from .store_repair import Agreed, damage, damage_lines
 from .store_repair import repair as repair_run
 from .terminal import Part, emit
 from .terminal import tell as complain
 
-_MOST_TOLD = 10
 _DID = {
     "finished": "an interrupted write was finished",
     "removed": "what a write that never counted had left was removed",
@@ -65,7 +64,7 @@ def repair(options: Namespace) -> int:
 def _agreed(options: Namespace, run: Chosen) -> tuple[Agreed, list[str]]:
     """(what a person agreed to, why not). A person is only asked where something begins to count."""
     found = damage(run.workspace.root, run.match.run)
-    said = list(_said(found, options.drop_bad_lines))
+    said = list(damage_lines(found, options.drop_bad_lines))
     heads = [branch.head for branch in found.branches]
     if not said:
         return Agreed(heads), []
@@ -74,23 +73,6 @@ def _agreed(options: Namespace, run: Chosen) -> tuple[Agreed, list[str]]:
     except NotConfirmed as error:
         return Agreed(()), [f"phasekeeper: {plain(str(error))}; what did not count still does not"]
     return Agreed(heads, actor(run.workspace.root), "terminal"), []
-
-
-def _said(found: Damage, drop: bool) -> Iterator[str]:
-    for branch in found.branches:
-        yield f"a branch of {len(branch.records)} records was merged in; linked to the others it counts:"
-        yield from (f"  {_told(entry)}" for entry in branch.records[:_MOST_TOLD])
-        if len(branch.records) > _MOST_TOLD:
-            yield f"  and {len(branch.records) - _MOST_TOLD} more"
-    if drop and found.unreadable:
-        yield f"lines that cannot be read ({found.unreadable}) are taken out, whatever they said; the whole"
-        yield "journal is copied before, and the records behind them count again"
-
-
-def _told(entry: Mapping[str, object]) -> str:
-    """A record in a line: what it is, of what, and what came of it."""
-    names = ("kind", "phase", "stage", "question", "option", "outcome", "next", "actor", "message", "why")
-    return " ".join(str(entry[name]) for name in names if entry.get(name))
 
 
 def _as_json(mended: tuple[Mended, ...]) -> list[dict[str, str | None]]:

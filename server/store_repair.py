@@ -45,6 +45,7 @@ class Agreed(NamedTuple):
 
 
 EVERYTHING = Agreed()
+_MOST_TOLD = 10
 
 
 class _Line(NamedTuple):
@@ -102,6 +103,28 @@ def damage(root: Path, run: str) -> Damage:
         return Damage(unreadable=max(1, len(_lines(raw.decode("utf-8-sig", "replace"))[1])))
     lines, _ = _lines(raw[: tail.size].decode("utf-8-sig", "replace"))
     return Damage(tuple(_branches(lines, tail.head)))
+
+
+def damage_lines(found: Damage, drop_bad_lines: bool = False) -> Iterator[str]:
+    """What a person reads before agreeing: which records begin to count, and which lines are taken out.
+
+    It is text of files, still to be displayed safely.
+    """
+    for branch in found.branches:
+        count = f"{len(branch.records)} record{'s' if len(branch.records) > 1 else ''}"
+        yield f"a branch of {count} was merged in; linked to the others it counts:"
+        yield from (f"  {_told(entry)}" for entry in branch.records[:_MOST_TOLD])
+        if len(branch.records) > _MOST_TOLD:
+            yield f"  and {len(branch.records) - _MOST_TOLD} more"
+    if drop_bad_lines and found.unreadable:
+        yield f"lines that cannot be read ({found.unreadable}) are taken out, whatever they said; the whole"
+        yield "journal is copied before, and the records behind them count again"
+
+
+def _told(entry: Mapping[str, object]) -> str:
+    """A record in a line: what it is, of what, and what came of it."""
+    names = ("kind", "phase", "stage", "question", "option", "outcome", "next", "actor", "message", "why")
+    return " ".join(str(entry[name]) for name in names if entry.get(name))
 
 
 def _branches(lines: Sequence[_Line], head: str) -> Iterator[Branch]:

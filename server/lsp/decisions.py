@@ -18,9 +18,10 @@ from pygls.exceptions import JsonRpcException
 from ...orchestration.display import plain
 from ...orchestration.effects import Act, Refused
 from ...orchestration.evaluation import Evaluation, QuestionState
+from ..confirm import actor
 from ..roots import UsageError
 from ..store_folder import StoreError
-from ..store_repair import repair
+from ..store_repair import Agreed, damage, damage_lines, repair
 from ..views import next_words, status_word
 from .actions import COMMAND, REDO, REPAIR
 from .custom import named
@@ -32,7 +33,7 @@ from .writing import act_on, known_run, require_trust
 if TYPE_CHECKING:
     from .connection import Connection
 
-LATER = "Not now"
+LATER, LINK = "Not now", "Let them count"
 _REFUSALS = (Refused, StoreError, UsageError, Refusal)
 
 Run = Callable[["Connection", View, Evaluation, "dict[str, Any]"], Awaitable[str]]
@@ -94,9 +95,22 @@ async def _redo(connection: Connection, view: View, e: Evaluation, params: dict[
 
 async def _repair(connection: Connection, view: View, e: Evaluation, params: dict[str, Any]) -> str:
     require_trust(connection)
-    mended = await asyncio.to_thread(repair, view.root, e.run)
+    agreed = await _agreed(connection, view, e)
+    mended = await asyncio.to_thread(repair, view.root, e.run, agreed=agreed)
     await connection.engine.touch(view.root, [Path(view.root, e.run, ".phasekeeper")])
-    return "; ".join(f"{each.path}: {each.did}" for each in mended) or "nothing is to be repaired"
+    left = "nothing was linked" if agreed.heads == () else "nothing is to be repaired"
+    return "; ".join(f"{each.path}: {each.did}" for each in mended) or left
+
+
+async def _agreed(connection: Connection, view: View, e: Evaluation) -> Agreed:
+    """Which branches of the journal a person lets count, asked in a dialog where there are any."""
+    found = await asyncio.to_thread(damage, view.root, e.run)
+    heads = tuple(branch.head for branch in found.branches)
+    if not heads:
+        return Agreed(heads)
+    said = "; ".join(plain(line.strip(), 200) for line in damage_lines(found))
+    picked = await _asked(connection, f"{plain(e.run)}: {said}", (LINK,))
+    return Agreed(heads, actor(view.root), "editor") if picked == LINK else Agreed(())
 
 
 async def _decide(connection: Connection, view: View, e: Evaluation, params: dict[str, Any]) -> str:
@@ -123,12 +137,17 @@ async def _decide(connection: Connection, view: View, e: Evaluation, params: dic
 async def _chosen(connection: Connection, e: Evaluation, question: QuestionState) -> str | None:
     """The option that the person picked in a dialog; None where it was closed."""
     titles = {f"{plain(option.id, 60)}: {plain(option.text, 120)}": option.id for option in question.options}
+    picked = await _asked(connection, f"{plain(e.run)}: {plain(question.question, 400)}", tuple(titles))
+    return titles.get(picked or "")
+
+
+async def _asked(connection: Connection, said: str, titles: tuple[str, ...]) -> str | None:
+    """The title that the person picked in a dialog; None where it was closed."""
     items = [lsp.MessageActionItem(title) for title in (*titles, LATER)]
-    said = f"{plain(e.run)}: {plain(question.question, 400)}"
     request = lsp.ShowMessageRequestParams(lsp.MessageType.Warning, said, items)
     # Shielded: an answer to a request that was cancelled is an error inside pygls.
     picked = await asyncio.shield(connection.server.window_show_message_request_async(request))
-    return titles.get(picked.title) if picked else None
+    return picked.title if picked else None
 
 
 _COMMANDS: dict[str, Run] = {

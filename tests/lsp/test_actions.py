@@ -282,8 +282,15 @@ def test_a_journal_with_two_heads_is_repaired(root):
     async def work(client: Client) -> None:
         await client.initialize(root, trusted=True)
         actions = await offered(client, client.open(journal), "journal-forked")
+        shown: list[dict] = []
+        client.answer = lambda request: shown.append(request["params"])
+        await done(client, actions[0])
+        assert messages(client)[-1] == "nothing was linked"
+        client.answer = lambda request: request["params"]["actions"][0]
         await done(client, actions[0])
         await client.until(lambda: "journal-forked" not in client.codes(journal))
+        assert "a branch of 1 record was merged in" in shown[0]["message"]
+        assert json.loads(journal.read_text().splitlines()[-1])["channel"] == "editor"
 
     run_with(work)
 

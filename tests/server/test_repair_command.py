@@ -71,7 +71,7 @@ def test_the_branches_of_a_fork_are_linked_where_a_person_agrees(here, run, agre
     _, shown, err = run("history", "T1")
     assert "left" in shown and "right" in shown and err == ""
     assert agrees[1:] == [
-        "a branch of 1 records was merged in; linked to the others it counts:", "  report ok right", RUN,
+        "a branch of 1 record was merged in; linked to the others it counts:", "  report ok right", RUN,
     ]  # fmt: skip
     linked = json.loads((here / JOURNAL).read_text().splitlines()[-1])
     assert linked["actor"] and (linked["kind"], linked["channel"]) == ("relink", "terminal")
