@@ -163,8 +163,9 @@ class Live:
 
     def due_ms(self) -> float | None:
         """In so many milliseconds a `touch` without paths is due: a claim ends, or a file was half saved."""
-        now = self._clock()
-        waits = [_until_ms(until, now) for until in self._ends.values()]
+        now, said = self._clock(), self._now()
+        # Times are compared as they are written, which may say that one is over a little later.
+        waits = [max(_until_ms(until, now), 0 if until <= said else 50) for until in self._ends.values()]
         waits += [(at - time_ns()) / 1e6 for at in self._held.values()]
         return max(0.0, min(waits)) if waits else None
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from phasekeeper.orchestration.effects import Act
+from phasekeeper.server import engine as engine_module
 from phasekeeper.server.engine import Board, Engine
 from phasekeeper.server.live import Change
 from phasekeeper.server.roots import UsageError
@@ -137,3 +138,77 @@ async def test_waiting_ends_without_a_change(root: Path) -> None:
         version = e.board(root).version
         assert await e.wait(root, version, 0.01) == version
         assert await e.wait(root, version - 1, LIMIT_S) == version
+
+
+@going
+async def test_acts_on_many_runs_at_once_are_all_on_the_board(root: Path) -> None:
+    names = [f"T{number}" for number in range(6)]
+    for name in names:
+        task(root, name)
+    async with engine() as e:
+        await e.open(root)
+        act = Act("report", step="plan_review", outcome="ok", actor="somebody")
+        done = await asyncio.gather(*(e.act(root, f"{TASKS}/{name}", act) for name in names))
+        assert [e.board(root).runs[f"{TASKS}/{name}"] for name in names] == [d.evaluation for d in done]
+
+
+@going
+async def test_several_who_open_a_root_share_its_first_look(root: Path) -> None:
+    task(root, "T1")
+    async with engine() as e:
+        opened = await asyncio.gather(*(e.open(root) for _ in range(3)))
+        assert opened == [(root,)] * 3
+        assert e.board(root).version == 1
+
+
+@going
+async def test_whoever_waits_when_it_ends_is_let_go(root: Path) -> None:
+    made = Engine(asyncio.get_running_loop(), watch=False)
+    await made.open(root)
+    await made.stop()
+    with pytest.raises(asyncio.CancelledError):
+        await made.touch(root, [root])
+
+
+def test_a_root_that_nobody_has_open_is_dropped_after_a_while(root: Path, monkeypatch) -> None:
+    monkeypatch.setattr(engine_module, "IDLE_S", 0.0)
+    monkeypatch.setattr(engine_module, "RESCAN_S", 0.01)
+    task(root, "T1")
+
+    async def test() -> None:
+        async with engine(watch=True) as e:
+            await e.open(root)
+            await e.open(root)
+            await e.close(root)
+            assert e.board(root)
+            await e.close(root)
+            gone = asyncio.Event()
+            hide = e._worker.hide
+            e._worker.hide = lambda path: (hide(path), gone.set())
+            await asyncio.wait_for(gone.wait(), LIMIT_S)
+            assert e.boards() == ()
+            await e.open(root)
+            assert list(e.board(root).runs) == [T1]
+
+    asyncio.run(test())
+
+
+@going
+async def test_somebody_who_fails_when_told_keeps_nobody_else_from_it(root: Path) -> None:
+    folder = task(root, "T1")
+    async with engine() as e:
+        await e.open(root)
+        heard: list[Change] = []
+
+        def failing(change: Change) -> None:
+            raise RuntimeError("a mistake of a front end")
+
+        e.subscribe(root, failing)
+        end = e.subscribe(root, heard.append)
+        path = put(folder / "review/plan-review.json", {"ok": False})
+        await e.touch(root, [path])
+        assert len(heard) == 1
+        end()
+        path.write_text('{"ok": true}')
+        await e.touch(root, [path])
+        assert len(heard) == 1

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import threading
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from phasekeeper.server.live import Live
+import pytest
+from phasekeeper.server import decide, kept, live
+from phasekeeper.server.live import GRACE_MS, Live
+from phasekeeper.server.roots import UsageError
+from phasekeeper.server.workspace import Workspace
 
-from ..roots import TASKS, put, task
+from ..roots import TASKS, needs, plan, put, task
 
 T1 = f"{TASKS}/T1"
 
@@ -61,3 +69,184 @@ def test_a_run_that_goes_takes_its_findings_with_it(root):
     assert change.removed == (T1,)
     assert change.findings[f"{T1}/review/plan-review.json"] == ()
     assert live.findings == {}
+
+
+def codes(root: Live, run: str = T1) -> list[str]:
+    return [found.code for found in root.runs[run].findings]
+
+
+def test_a_claim_ends_without_any_file_that_changed(root):
+    folder = plan(root, "p", 3)
+    now = datetime(2030, 1, 1, tzinfo=UTC)
+    until = (now + timedelta(seconds=5)).isoformat(timespec="milliseconds")
+    claim = {"seq": 1, "kind": "claim", "task": "p-1", "actor": "ann", "until": until}
+    put(folder / ".phasekeeper/claims.jsonl", json.dumps(claim) + "\n")
+    clock = [now]
+    current = Live(root, lambda: clock[0])
+    current.scan()
+    assert [each.actor for each in current.runs[".orchestrator/tasks/p"].claims] == ["ann"]
+    assert current.due_ms() == 5000
+    assert current.touch() is None
+
+    clock[0] = now + timedelta(seconds=5, milliseconds=1)
+    assert current.due_ms() == 0
+    assert current.touch()
+    assert current.runs[".orchestrator/tasks/p"].claims == ()
+    assert current.due_ms() is None
+
+
+DECISION = {"seq": 1, "at": "2030-01-01T00:00:00.000+00:00", "kind": "override", "from": "plan_review"}
+
+
+def decided(root: Path, **more: str) -> Path:
+    folder = task(root, "T1", ok=False)
+    record = {**DECISION, "to": "codegen", "why": "it is good enough", **more}
+    return put(folder / ".phasekeeper/journal.jsonl", json.dumps(record) + "\n")
+
+
+def test_a_decision_counts_once_it_is_in_the_commit_head(root, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(root / "state"))
+    git = [needs("git"), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    (root / ".git").rmdir()
+    subprocess.run([*git, "init", "-q"], cwd=root, check=True)
+    decided(root)
+    current = scanned(root)
+    assert "decision-unverified" in codes(current)
+    head = root / ".git/HEAD"
+    assert any(head.is_relative_to(folder) for folder in current.watched())
+
+    subprocess.run([*git, "add", "--all"], cwd=root, check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "decided"], cwd=root, check=True)
+    assert current.touch([head])
+    assert "decision-unverified" not in codes(current)
+
+
+def test_a_decision_ceases_to_count_when_its_key_is_gone(root, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(root / "state"))
+    key = decide.make_key().secret
+    assert key
+    record = {**DECISION, "to": "codegen", "why": "it is good enough"}
+    where = decide.place(root, f"{T1}/.phasekeeper/journal.jsonl")
+    decided(root, mac=decide.sign(record, key, where))
+    current = scanned(root)
+    assert "decision-unverified" not in codes(current)
+    assert decide.key_path().parent in current.watched()
+
+    decide.key_path().unlink()
+    assert current.touch()
+    assert "decision-unverified" in codes(current)
+
+
+@pytest.mark.parametrize("half", ["", '{"phase": "plan'])
+def test_half_a_save_is_not_shown_unless_it_stays_so(root, monkeypatch, half):
+    folder = task(root, "T1")
+    current = scanned(root)
+    before = current.runs
+    path = put(folder / "state.json", half)
+    assert current.touch([path], grace=True) is None
+    due_ms = current.due_ms()
+    assert due_ms is not None
+    assert 0 < due_ms <= GRACE_MS
+
+    put(folder / "state.json", {"phase": "planning"})
+    assert current.touch([path], grace=True)
+    assert current.runs[T1].current_phase == "planning"
+    assert current.due_ms() is None
+
+    path = put(folder / "state.json", half)
+    assert current.touch([path], grace=True) is None
+    later = live.time_ns() + 2 * GRACE_MS * 1_000_000
+    monkeypatch.setattr(live, "time_ns", lambda: later)
+    assert current.touch()
+    assert "artifact-unreadable" in codes(current) or "artifact-invalid" in codes(current)
+    assert before is not current.runs
+
+
+def test_a_broken_file_whose_saving_was_told_is_shown_at_once(root):
+    folder = task(root, "T1")
+    current = scanned(root)
+    assert current.touch([put(folder / "state.json", "")])
+    assert current.runs[T1].status == "invalid"
+
+
+def test_unsaved_texts_are_judged_with_the_runs_that_look_at_them(root):
+    task(root, "T1")
+    task(root, "T2")
+    current = scanned(root)
+    before = current.runs
+    review = f"{T1}/review/plan-review.json"
+    found = current.unsaved({review: '{"ok": false}'})
+    assert list(found) == [T1]
+    assert found[T1].suggestion.kind == "regress"
+    assert found[T1].revision.endswith("+unsaved")
+    assert current.unsaved({"README.md": "x"}) == {}
+    assert current.touch() is None
+    assert current.runs is before
+
+
+def test_what_is_wrong_with_a_definition_is_told_at_its_place_and_hides_no_other_run(root):
+    task(root, "T1")
+    path = put(root / ".phasekeeper/workflows/mine.yaml", "workflow: mine\nruns: {at: [own/*]}\nphasez: 1\n")
+    current = scanned(root)
+    assert list(current.runs) == [T1]
+    [*found] = current.findings[".phasekeeper/workflows/mine.yaml"]
+    assert any("phasez" in each.message for each in found)
+    path.unlink()
+    change = current.touch([path])
+    assert change
+    assert change.findings == {".phasekeeper/workflows/mine.yaml": ()}
+
+
+def test_texts_that_were_let_go_are_read_again(root, monkeypatch):
+    monkeypatch.setattr(kept, "TEXT_BYTES", 0)
+    folder = task(root, "T1")
+    current = scanned(root)
+    put(folder / "planning/planning.ai.json", {"id": "other"})
+    assert current.touch([put(folder / "review/plan-review.json", {"ok": False})])
+    workspace = Workspace(root)
+    assert current.runs[T1] == workspace.evaluate(workspace.matches[0])
+
+
+def test_a_look_at_how_an_answer_came_about_may_be_used_on_another_thread(root):
+    task(root, "T1")
+    current = scanned(root)
+    steps = current.steps(T1)
+    said: list[object] = []
+    thread = threading.Thread(target=lambda: said.append(steps.sight.snapshot.looked.read(f"{T1}/x")))
+    thread.start()
+    thread.join()
+    assert said
+    assert steps.evaluation == current.runs[T1]
+    with pytest.raises(UsageError):
+        current.steps("nowhere")
+
+
+def test_watched_are_the_folders_that_runs_are_in_and_the_names_above_them(root):
+    task(root, "T1")
+    watched = scanned(root).watched()
+    assert watched[root / TASKS] is True
+    assert watched[root / ".ai-tools-chain"] is False
+    assert watched[root] is False
+    assert watched[root.parent] is False
+    assert root / T1 not in watched
+
+
+def test_of_a_root_that_is_gone_the_nearest_folder_above_is_watched(tmp_path):
+    current = scanned(tmp_path / "gone/root")
+    assert tmp_path in current.watched()
+    assert current.runs == {}
+
+
+def test_nothing_is_kept_of_runs_that_are_gone(root):
+    current = scanned(root)
+    known = len(current._kept._seen), len(current._kept._listings)
+    for name in ("T1", "T2"):
+        folder = task(root, name)
+        current.touch([folder])
+        for path in sorted(folder.rglob("*"), reverse=True):
+            path.rmdir() if path.is_dir() else path.unlink()
+        folder.rmdir()
+        current.touch([folder])
+    current.rescan()
+    assert len(current._kept._seen) == known[0]
+    assert len(current._kept._listings) <= known[1] + 2
