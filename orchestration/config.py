@@ -34,7 +34,7 @@ class Config:
 
 def read_config(text: str) -> Config:
     """The configuration in `text`. Never raises: what is wrong is a finding, and is left out."""
-    if not text.strip():
+    if _says_nothing(text):
         return Config()
     try:
         node = read_yaml(text, "parameter-invalid")
@@ -49,6 +49,12 @@ def read_config(text: str) -> Config:
     workflows = _words(top.get("workflows"), "workflows", wrong)
     projects = _texts(top.get("projects"), wrong)
     return Config(parameters, workflows, projects, places, tuple(finding(problem, PATH) for problem in wrong))
+
+
+def _says_nothing(text: str) -> bool:
+    """Whether there are only blank lines and comments: what `init` leaves to be filled in."""
+    lines = (line.strip("\ufeff \t") for line in text.splitlines())
+    return all(not line or line.startswith("#") for line in lines)
 
 
 def _problem(message: str, span: Span) -> Problem:

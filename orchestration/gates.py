@@ -80,8 +80,9 @@ def unproven_gate(sight: Sight, gates: Sequence[GateState], phase: Phase) -> Gat
 
 
 def unmet(gate: GateState) -> str:
-    """The criteria of a gate that are not met, in words; "" when all are."""
-    return ", ".join(criterion.text for criterion in gate.criteria if criterion.met is not True)
+    """Which criteria of a gate are not met, in words; "" when all are."""
+    texts = [criterion.text for criterion in gate.criteria if criterion.met is not True]
+    return f"not met: {', '.join(texts)}" if texts else ""
 
 
 def granted(gate: GateState, workflow: Workflow) -> tuple[str, ...]:

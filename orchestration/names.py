@@ -68,9 +68,21 @@ def check_references(raw: dict, reading: Reading) -> None:
         for text in used:
             known(text, names, what, reading)
     actions = raw.get("actions", {})
+    _check_judged(raw, reading)
     for text in raw.get("action_aliases", {}).values():
         if not any(name.endswith("*") and text.startswith(name[:-1]) for name in actions):
             known(text, actions, "action", reading)
+
+
+def _check_judged(raw: dict, reading: Reading) -> None:
+    """Tell an `of` that nobody can follow: files named by data have no time at which they were judged."""
+    artifacts = raw.get("artifacts", {})
+    for name, entry in artifacts.items():
+        if entry.get("of") and "listed" in entry:
+            reading.wrong(name, f"{str(name)!r} is listed, so it cannot judge others; give it paths or no of")
+        for text in entry.get("of", ()):
+            if "listed" in artifacts.get(text, {}):
+                reading.wrong(text, f"{str(text)!r} is listed; of needs an artifact that has paths")
 
 
 def _uses(raw: dict) -> Iterator[tuple[str, Collection[str], Iterable[Text]]]:

@@ -170,7 +170,9 @@ def task_set(name: str, call: Call, arguments: Sequence[Run]) -> Plain:
 
 def looped(loop: Callable[[list, Any], object], of: Run, variable: str, each: Run) -> Run:
     def run(context: Any, bound: dict[str, Any]) -> object:
-        items = as_list(of(context, bound))
+        value = of(context, bound)
+        # Of a map its keys are looked at, in the order of its file; CEL has them in an order of its own.
+        items = list(value) if type(value) is dict else as_list(value)
         if len(items) > MOST_ITEMS:
             raise Doubt
         inner: dict[str, Any] = {}

@@ -134,7 +134,7 @@ class _Decision:
         gate = self._unproven()
         if gate:
             back = Fix(f"roll back to {gate.after}", ("redo", self.sight.snapshot.run, gate.after))
-            self._contradicts(f"gate {gate.id} of {gate.after} is {gate.status}: {unmet(gate)}", back)
+            self._contradicts(f"gate {gate.id} of {gate.after} is {gate.status}, {unmet(gate)}", back)
             return self._not_ended(gate.after, f"gate {gate.id} of {gate.after} is {gate.status}")
         if self.phase.terminal == "complete" and self._changed():
             return self._same(Verdict("active", "stay", CHANGED))
@@ -259,7 +259,7 @@ class _Decision:
         return replace(made, status="active", kind="regress", reason=reason, to=lost, rule=None)
 
     def _kept(self, gate: GateState, made: Verdict) -> Verdict:
-        reason = f"gate {gate.id} is {gate.status}: {unmet(gate) or CHANGED}"
+        reason = f"gate {gate.id} is {gate.status}, {unmet(gate) or f'since {CHANGED}'}"
         guards = tuple(c.when for g in self.workflow.gates if g.id == gate.id for c in g.criteria)
         return self._same(replace(made, reason=reason, rule=None, guards=guards))
 

@@ -9,6 +9,7 @@ from phasekeeper.orchestration.findings import Span
 
 def test_an_empty_configuration_says_nothing():
     assert read_config("") == read_config(" \n") == Config()
+    assert read_config("# parameters:\n\n  # master-plan: {rounds: 2}\n") == Config()
     assert read_config("parameters:\nworkflows: ~\n") == Config()
     assert Config().of("anything") == {}
 

@@ -235,3 +235,10 @@ def test_whatever_is_plain_is_told_as_cel_tells_it(source: str, value: object) -
     except Exception:
         return
     assert told == by_cel(made, expression)
+
+
+def test_the_keys_of_a_map_come_in_the_order_of_its_file() -> None:
+    made = context()
+    assert made.value(SPOKEN.compile("state.filter(k, k != 'big')")).value == [k for k in STATE if k != "big"]
+    assert made.value(SPOKEN.compile("state.all(k, k != '')")).value is True
+    assert disagreements(made) == []

@@ -373,6 +373,14 @@ def test_a_workflow_needs_a_name_that_can_be_typed(name: str):
         ("{kind: json, paths: [a], listed: \"['a']\"}", "an artifact has either paths or listed"),
         ("{kind: json, paths: [a], require: {b: strng}}", "'strng' is no type; did you mean 'string'?"),
         ("{kind: json, paths: [a], of: [b]}", "unknown artifact 'b'; known: a"),
+        (
+            "{kind: json, paths: [a], of: [c]}, c: {kind: files, listed: \"['x']\"}",
+            "'c' is listed; of needs an artifact that has paths",
+        ),
+        (
+            "{kind: files, listed: \"['x']\", of: [a]}",
+            "'a' is listed, so it cannot judge others; give it paths or no of",
+        ),
         ("{kind: jsn, paths: [a]}", "'jsn' is not known here; did you mean 'json'?"),
     ],
 )
