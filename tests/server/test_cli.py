@@ -125,7 +125,7 @@ def test_an_open_gate_says_what_it_will_allow_once_it_passes(here, run):
     _, out, _ = run("gates")
 
     assert "  gate 1  open" in out
-    assert "    not met: every implementer of the stage returned" in out
+    assert "    not met: every implementer of the stage has returned" in out
     assert "    allowed once it passes: 4b" in out
     assert "    allowed: 4b" not in out
 
