@@ -40,6 +40,7 @@ class CallAccess:
     folders: Sequence[Path]
     name: str
     unique: str | None
+    needs_roots: bool = False
 
     async def place(self, root: str) -> Place:
         if root:

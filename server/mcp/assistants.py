@@ -7,6 +7,7 @@ import json
 import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
@@ -185,9 +186,13 @@ class Assistants:
     async def _answer(
         self, tool: Tool, context: Context, params: types.CallToolRequestParams, given: Any
     ) -> Answer | types.InputRequiredResult:
-        access = await self._access(context, params.input_responses, given.root)
         if tool.run is not None:
-            return await tool.run(access, given)
+            return await tool.run(await self._access(context, params.input_responses, given.root), given)
+        try:
+            access = await self._access(context, None, given.root)
+        except NeedsRoots:
+            # A call has one thread of questions: the dialog asks for the roots itself, before its own.
+            access = replace(await self._access(context, None, "asked for later"), needs_roots=True)
         asking: ToolContext[Any, Any] = ToolContext(request_context=context, input_params=params)
         return await request_decision(access, asking, given)
 

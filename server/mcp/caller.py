@@ -61,7 +61,7 @@ async def roots_of(context: Context, answers: types.InputResponses | None = None
     caller = context.lifespan_context
     told = (answers or {}).get(ROOTS)
     if isinstance(told, types.ListRootsResult):
-        found = _paths(told)
+        found = folders_of(told)
         if caller.folder is not None:
             caller.roots = found
         return found
@@ -81,11 +81,11 @@ async def roots_of(context: Context, answers: types.InputResponses | None = None
 async def _listed(session: ServerSession) -> tuple[Path, ...]:
     """What the client answers; nothing when it does not within a few seconds."""
     with suppress(MCPError), anyio.move_on_after(_ROOTS_PATIENCE_S):
-        return _paths(await session.send_request(types.ListRootsRequest(), types.ListRootsResult))
+        return folders_of(await session.send_request(types.ListRootsRequest(), types.ListRootsResult))
     return ()
 
 
-def _paths(told: types.ListRootsResult) -> tuple[Path, ...]:
+def folders_of(told: types.ListRootsResult) -> tuple[Path, ...]:
     """The folders of `file:` addresses that exist, each once."""
     found: dict[Path, None] = {}
     for root in told.roots[:_MOST_ROOTS]:

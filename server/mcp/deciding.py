@@ -12,9 +12,10 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from mcp.server.mcpserver import Context, Elicit, ElicitationResult, Resolve
+from mcp.server.mcpserver import Context, Elicit, ElicitationResult, ListRoots, Resolve
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
+from mcp_types import ListRootsResult
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from ...orchestration.acts import Act, Refused
@@ -31,6 +32,7 @@ from ..roots import UsageError
 from ..store_folder import StoreError
 from ..workspace import Workspace
 from .access import CallAccess
+from .caller import folders_of
 
 CHANNEL = "mcp"
 """One of `acting.CHANNELS`."""
@@ -57,8 +59,22 @@ class _Form(BaseModel):
 # ---- what the person sees ---------------------------------------------------------------------
 
 
-async def look(ctx: Context, root: str, run: str, question: str, override_to: str) -> Shown:
+async def client_roots(ctx: Context, root: str) -> ListRoots | None:
+    """The client's own folders, where the call names none and they are not known yet."""
+    return ListRoots() if access_of(ctx).needs_roots and not root else None
+
+
+async def look(
+    ctx: Context,
+    roots: Annotated[ListRootsResult | None, Resolve(client_roots)],
+    root: str,
+    run: str,
+    question: str,
+    override_to: str,
+) -> Shown:
     """What is asked. Raises Refusal where that is not clear, or nothing is, or it cannot be decided."""
+    if roots is not None:
+        access_of(ctx).folders = folders_of(roots)
     found = chosen(await access_of(ctx).place(root), run)
     make = _override if override_to else _answer
     return await asyncio.to_thread(make, found, override_to or question)
