@@ -1,19 +1,23 @@
 """Where the server of this user is found: its folder, its socket, its locks, and how both sides greet.
 
-Connectors import this, so it needs the standard library's light modules only. Two forms: a unix socket
-in a folder that only its user may enter; and, where there are none (Windows), a loopback port with a
-secret in a file of that folder, which both sides prove to know without saying it.
+Two forms: a unix socket in a folder that only its user may enter; and, where there are none (Windows), a
+loopback port with a secret in a file of that folder, which both sides prove to know without saying it.
+
+Connectors import this, and there are many of them: modules that cost a megabyte or ten milliseconds (typing,
+socket, contextlib, pathlib, re) are done without.
 """
 
 from __future__ import annotations
 
+import _socket
 import os
-import socket
 import stat
 import sys
 import time
-from contextlib import suppress
-from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
 
 PROTOCOL = 1
 """Servers and connectors of another number do not see each other: every name below carries it."""
@@ -22,6 +26,7 @@ MAX_LINE = 8192
 _MAX_SOCKET_PATH = 100
 """A unix socket's address holds 104 bytes on macOS, 108 on Linux."""
 _LOCKED_AT = 4096
+_BACKLOG = 128
 _SAFE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-~+,:@")
 FORM = "PHASEKEEPER_SOCKET"
 """Environment: `tcp` for the loopback form where unix sockets are not to be used."""
@@ -31,35 +36,37 @@ class Unusable(OSError):  # noqa: N818 - a reason, said to people
     """The folder for sockets cannot be trusted or made; the text says why and what to do."""
 
 
-class Address(NamedTuple):
+class Address:
     """Where a server listens; `folder` exists and is this user's alone."""
 
-    folder: str
-    tcp: bool
+    def __init__(self, folder: str, tcp: bool) -> None:
+        self.folder = folder
+        self.tcp = tcp
 
     @property
     def place(self) -> str:
         """The socket, or the file with port and secret."""
-        return os.path.join(self.folder, f"{PROTOCOL}.{'port' if self.tcp else 'sock'}")  # noqa: PTH118
+        return os.path.join(self.folder, f"{PROTOCOL}.{'port' if self.tcp else 'sock'}")
 
     @property
     def lock(self) -> str:
         """Held by a server as long as it lives. Never removed: two could hold two files of one name."""
-        return os.path.join(self.folder, f"{PROTOCOL}.lock")  # noqa: PTH118
+        return os.path.join(self.folder, f"{PROTOCOL}.lock")
 
     @property
     def start_lock(self) -> str:
         """Held by the one connector that starts a server."""
-        return os.path.join(self.folder, f"{PROTOCOL}.start")  # noqa: PTH118
+        return os.path.join(self.folder, f"{PROTOCOL}.start")
 
 
-class Greeting(NamedTuple):
+class Greeting:
     """A connection's first line: what it wants, from which folder, in which version; the proof is for TCP."""
 
-    kind: str
-    folder: str
-    version: str
-    proof: str = ""
+    def __init__(self, kind: str, folder: str, version: str, proof: str = "") -> None:
+        self.kind = kind
+        self.folder = folder
+        self.version = version
+        self.proof = proof
 
     def line(self) -> bytes:
         words = (f"phasekeeper/{PROTOCOL}", self.kind, _quoted(self.folder), self.version, self.proof)
@@ -94,7 +101,7 @@ def _unquoted(text: str) -> str:
 
 def find() -> Address:
     """Where this user's server is, with its folder made. Raises Unusable."""
-    tcp = not hasattr(socket, "AF_UNIX") or os.environ.get(FORM) == "tcp"
+    tcp = not hasattr(_socket, "AF_UNIX") or os.environ.get(FORM) == "tcp"
     return Address(private(runtime_folder()), tcp)
 
 
@@ -110,28 +117,28 @@ def runtime_folder() -> str:
 
 def _runtime_folder() -> str:
     if os.name == "nt":
-        local = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/AppData/Local")  # noqa: PTH111
-        return os.path.join(local, "phasekeeper", "run")  # noqa: PTH118
+        local = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/AppData/Local")
+        return os.path.join(local, "phasekeeper", "run")
     chosen = os.environ.get("XDG_RUNTIME_DIR", "")
-    if os.path.isabs(chosen):  # noqa: PTH117
-        return os.path.join(chosen, "phasekeeper")  # noqa: PTH118
+    if os.path.isabs(chosen):
+        return os.path.join(chosen, "phasekeeper")
     if sys.platform == "darwin":
-        return os.path.expanduser("~/Library/Caches/TemporaryItems/phasekeeper")  # noqa: PTH111
+        return os.path.expanduser("~/Library/Caches/TemporaryItems/phasekeeper")
     usual = f"/run/user/{os.getuid()}"
-    return f"{usual}/phasekeeper" if os.path.isdir(usual) else f"/tmp/phasekeeper-{os.getuid()}"  # noqa: PTH112
+    return f"{usual}/phasekeeper" if os.path.isdir(usual) else f"/tmp/phasekeeper-{os.getuid()}"
 
 
 def private(folder: str) -> str:
     """The folder, made where there is none, that only this user may enter. Raises Unusable."""
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
+        os.makedirs(folder, mode=0o700, exist_ok=True)
         found = os.lstat(folder)
         if not stat.S_ISDIR(found.st_mode):
             raise Unusable(f"{folder} is no folder; remove it, or set XDG_RUNTIME_DIR to another one")
         if os.name != "nt" and found.st_uid != os.geteuid():
             raise Unusable(f"{folder} belongs to somebody else; set XDG_RUNTIME_DIR to a folder of your own")
         if os.name != "nt" and stat.S_IMODE(found.st_mode) != 0o700:
-            os.chmod(folder, 0o700)  # noqa: PTH101
+            os.chmod(folder, 0o700)
     except Unusable:
         raise
     except OSError as error:
@@ -172,16 +179,18 @@ def unlock(descriptor: int) -> None:
 
 def sign(descriptor: int) -> None:
     """Leave this process' number in a lock's file, for who wonders what holds it."""
-    with suppress(OSError):
+    try:
         os.ftruncate(descriptor, 0)
         os.lseek(descriptor, 0, os.SEEK_SET)
         os.write(descriptor, b"%d\n" % os.getpid())
+    except OSError:
+        pass
 
 
 def holder(address: Address) -> int | None:
     """The process that said it holds the server's lock."""
     try:
-        with open(address.lock, "rb") as file:  # noqa: PTH123
+        with open(address.lock, "rb") as file:
             return int(file.read(20))
     except (OSError, ValueError):
         return None
@@ -190,74 +199,80 @@ def holder(address: Address) -> int | None:
 # ---- sockets -----------------------------------------------------------------------------------
 
 
-class Listening(NamedTuple):
+class Listening:
     """A server's socket, and the secret of the loopback form."""
 
-    socket: socket.socket
-    secret: bytes
+    def __init__(self, made: socket.socket, secret: bytes) -> None:
+        self.socket = made
+        self.secret = secret
 
 
 def listen(address: Address) -> Listening:
     """Listen where connectors look; only who holds the lock may, as it replaces what stands there."""
-    if address.tcp:
-        return _listen_on_port(address)
-    made = socket.socket(socket.AF_UNIX)
+    import socket
+
     remove(address)
+    if address.tcp:
+        made = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
+        return Listening(made, _publish(address, made.getsockname()[1]))
+    made = socket.socket(socket.AF_UNIX)
     made.bind(address.place)
-    os.chmod(address.place, 0o600)  # noqa: PTH101
-    made.listen(128)
+    os.chmod(address.place, 0o600)
+    made.listen(_BACKLOG)
     return Listening(made, b"")
 
 
-def _listen_on_port(address: Address) -> Listening:
-    made = socket.socket(socket.AF_INET)
-    made.bind(("127.0.0.1", 0))
-    made.listen(128)
+def _publish(address: Address, port: int) -> bytes:
+    """A new secret, written with the port where only this user can read it."""
     secret = os.urandom(32)
     new = f"{address.place}.{os.getpid()}"
-    remove(address._replace(folder=address.folder))
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(b"%d %s\n" % (made.getsockname()[1], secret.hex().encode()))
-    os.replace(new, address.place)  # noqa: PTH105
-    return Listening(made, secret)
+    os.write(descriptor, b"%d %s\n" % (port, secret.hex().encode()))
+    os.close(descriptor)
+    os.replace(new, address.place)
+    return secret
 
 
 def remove(address: Address) -> None:
     """Take the socket or the port's file away, if it is there."""
-    with suppress(FileNotFoundError):
-        os.unlink(address.place)  # noqa: PTH108
+    try:
+        os.unlink(address.place)
+    except FileNotFoundError:
+        pass
 
 
-class Connected(NamedTuple):
+class Connected:
     """A connection to a server that has not been greeted yet."""
 
-    socket: socket.socket
-    secret: bytes
+    def __init__(self, made: _socket.socket, secret: bytes) -> None:
+        self.socket = made
+        self.secret = secret
 
 
 def connect(address: Address, timeout_s: float) -> Connected:
     """Reach the server. Raises OSError when nothing listens."""
     if not address.tcp:
-        made = socket.socket(socket.AF_UNIX)
-        return Connected(_reached(made, address.place, timeout_s), b"")
-    with open(address.place, "rb") as file:  # noqa: PTH123
+        return Connected(_reached(_socket.AF_UNIX, address.place, timeout_s), b"")
+    with open(address.place, "rb") as file:
         port, _, secret = file.read(200).decode("ascii", "replace").strip().partition(" ")
     try:
         known = int(port), bytes.fromhex(secret)
     except ValueError:
         raise OSError(f"{address.place} is damaged") from None
-    made = socket.socket(socket.AF_INET)
-    return Connected(_reached(made, ("127.0.0.1", known[0]), timeout_s), known[1])
+    return Connected(_reached(_socket.AF_INET, ("127.0.0.1", known[0]), timeout_s), known[1])
 
 
-def _reached(made: socket.socket, where: str | tuple[str, int], timeout_s: float) -> socket.socket:
+def _reached(family: int, where: str | tuple[str, int], timeout_s: float) -> _socket.socket:
+    made = _socket.socket(family, _socket.SOCK_STREAM)
     made.settimeout(timeout_s)
     try:
         made.connect(where)
-    except (OSError, OverflowError) as error:
+    except OverflowError as error:
         made.close()
-        raise error if isinstance(error, OSError) else OSError(str(error)) from None
+        raise OSError(str(error)) from None
+    except OSError:
+        made.close()
+        raise
     return made
 
 
@@ -270,11 +285,12 @@ def greet(connected: Connected, greeting: Greeting, timeout_s: float) -> str:
 
     Raises Refused for `no`, OSError when there is no answer in time or none of this protocol.
     """
-    sock, secret = connected
-    nonce = os.urandom(16).hex() if secret else ""
-    line = greeting._replace(proof=f"{nonce}.{proof(secret, 'connector', nonce)}" if secret else "").line()
+    sock, secret = connected.socket, connected.secret
+    nonce = os.urandom(16).hex()
+    if secret:
+        greeting.proof = f"{nonce}.{proof(secret, 'connector', nonce)}"
     sock.settimeout(timeout_s)
-    sock.sendall(line)
+    sock.sendall(greeting.line())
     answer = _line(sock, timeout_s).decode("utf-8", "replace")
     if secret and not answer.startswith("no "):
         mine, _, answer = answer.partition(" ")
@@ -296,7 +312,7 @@ def proof(secret: bytes, side: str, nonce: str) -> str:
     return hmac.digest(secret, f"{side} {nonce}".encode(), "sha256").hex()
 
 
-def _line(sock: socket.socket, timeout_s: float) -> bytes:
+def _line(sock: _socket.socket, timeout_s: float) -> bytes:
     """One line without its end, read byte by byte, since what follows it is not ours."""
     until = time.monotonic() + timeout_s
     line = bytearray()

@@ -1,6 +1,7 @@
 """The command line: one command, its exit code, and what a person is told when it goes wrong.
 
-Exit codes are those of the design, section 7. What a command needs is imported when it is called.
+Exit codes are those of the design, section 7. What a command needs is imported when it is called; a
+connector's start is too short for the modules typing and collections.
 """
 
 from __future__ import annotations
@@ -8,13 +9,13 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from .connect import BACKGROUND, STANDALONE, connector, understood
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Callable, Sequence
 
 USAGE = 2
 # What shells show for a program that a signal ended: SIGINT and SIGPIPE.

@@ -6,20 +6,19 @@ modules of the standard library is imported, unless the connection has to run by
 
 from __future__ import annotations
 
+import _socket
+import _thread
 import os
-import socket
 import sys
-import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from . import address as places
 from .address import Address, Greeting, Refused, Unusable
 from .version import VERSION
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from subprocess import Popen
 
 KINDS = ("lsp", "mcp")
@@ -87,8 +86,10 @@ def _claimed() -> tuple[int, int]:
 
 
 def _say(text: str) -> None:
-    with suppress(OSError):
+    try:
         os.write(2, f"phasekeeper: {text}\n".encode(errors="replace"))
+    except OSError:
+        pass
 
 
 class Feed:
@@ -101,27 +102,32 @@ class Feed:
     def __init__(self, stdin: int) -> None:
         self.ended = False
         self._stdin = stdin
-        self._socket: socket.socket | None = None
-        self._connected = threading.Event()
-        threading.Thread(target=self._run, name="phasekeeper-stdin", daemon=True).start()
+        self._socket: _socket.socket | None = None
+        # Held until there is a socket.
+        self._unconnected = _thread.allocate_lock()
+        self._unconnected.acquire()
+        _thread.start_new_thread(self._run, ())
 
-    def to(self, sock: socket.socket) -> None:
+    def to(self, sock: _socket.socket) -> None:
         self._socket = sock
-        self._connected.set()
+        self._unconnected.release()
 
     def _run(self) -> None:
         chunk = self._read()
-        self._connected.wait()
+        self._unconnected.acquire()
         sock = self._socket
         if sock is None:
             return
-        with suppress(OSError):
+        try:
             while chunk:
                 sock.sendall(chunk)
                 chunk = self._read()
-            sock.shutdown(socket.SHUT_WR)
+            sock.shutdown(_socket.SHUT_WR)
             time.sleep(_GRACE_S)
-            sock.shutdown(socket.SHUT_RDWR)
+            sock.shutdown(_socket.SHUT_RDWR)
+        except OSError:
+            # The server's end is closed; who reads from it notices, too.
+            pass
 
     def _read(self) -> bytes:
         try:
@@ -132,13 +138,15 @@ class Feed:
         return chunk
 
 
-def drain(sock: socket.socket, stdout: int) -> None:
+def drain(sock: _socket.socket, stdout: int) -> None:
     """Write what comes from a socket until it, or who reads, ends."""
-    with suppress(OSError):
+    try:
         while chunk := sock.recv(_CHUNK):
             rest = memoryview(chunk)
             while rest:
                 rest = rest[os.write(stdout, rest) :]
+    except OSError:
+        pass
 
 
 def _joined(kind: str, feed: Feed, stdout: int) -> int:
@@ -156,7 +164,7 @@ def _joined(kind: str, feed: Feed, stdout: int) -> int:
 def _how_it_ended(address: Address, number: str) -> int:
     """The exit code of a connection that the server closed, asked of the server; 1 when that is gone too."""
     try:
-        return int(ask(address, _greeting("ended")._replace(folder=number)))
+        return int(ask(address, Greeting("ended", number, VERSION)))
     except (OSError, Refused, ValueError):
         _say("the server ended; start this again")
         return 1
@@ -164,23 +172,25 @@ def _how_it_ended(address: Address, number: str) -> int:
 
 def _greeting(kind: str) -> Greeting:
     try:
-        folder = os.getcwd()  # noqa: PTH109
+        folder = os.getcwd()
     except OSError:
-        folder = os.path.expanduser("~")  # noqa: PTH111
+        folder = os.path.expanduser("~")
     return Greeting(kind, folder, VERSION)
 
 
 def ask(address: Address, greeting: Greeting, timeout_s: float = _ANSWER_S) -> str:
     """One question to the server that runs, and its answer. Raises OSError without one, Refused for `no`."""
     connected = places.connect(address, timeout_s)
-    with connected.socket:
+    try:
         return places.greet(connected, greeting, timeout_s)
+    finally:
+        connected.socket.close()
 
 
 # ---- joining or starting -----------------------------------------------------------------------
 
 
-def join(address: Address, greeting: Greeting, gone: Callable[[], bool]) -> tuple[socket.socket, str]:
+def join(address: Address, greeting: Greeting, gone: Callable[[], bool]) -> tuple[_socket.socket, str]:
     """A greeted connection to the server, started if there is none, and the connection's number.
 
     One of several connectors at a time starts it, under a lock that its death would free. Raises NoServer
@@ -210,7 +220,7 @@ class _Attempt:
         self._lock: int | None = None
         self._started: Popen[bytes] | None = None
 
-    def greeted(self, greeting: Greeting) -> tuple[socket.socket, str] | None:
+    def greeted(self, greeting: Greeting) -> tuple[_socket.socket, str] | None:
         """The connection; None while nothing listens, or while what listened makes way."""
         try:
             connected = places.connect(self._address, self._wait_s)
@@ -278,14 +288,14 @@ def start() -> Popen[bytes]:
     """
     import subprocess
 
-    home = os.path.expanduser("~")  # noqa: PTH111
+    home = os.path.expanduser("~")
     try:
         return subprocess.Popen(
             [*interpreter(), "-m", "phasekeeper", *BACKGROUND],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            cwd=home if os.path.isdir(home) else os.path.abspath(os.sep),  # noqa: PTH100, PTH112
+            cwd=home if os.path.isdir(home) else os.path.abspath(os.sep),
             start_new_session=True,
             # Windows: DETACHED_PROCESS and CREATE_NEW_PROCESS_GROUP.
             creationflags=0x208 if sys.platform == "win32" else 0,
@@ -303,5 +313,5 @@ def interpreter() -> list[str]:
     import site
 
     own = site.getusersitepackages() if site.ENABLE_USER_SITE else ""
-    inside = bool(own) and os.path.abspath(__file__).startswith(own + os.sep)  # noqa: PTH100
+    inside = bool(own) and os.path.abspath(__file__).startswith(own + os.sep)
     return [sys.executable, *(("-E", "-P") if inside else ("-I",))]

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from . import address as places
-from .address import Address, Greeting, Refused
+from .address import Address, Connected, Greeting, Refused
 from .background import HANDOVER_S, listens, stuck
 from .hub import Hub
 from .logs import to_file
@@ -129,7 +129,7 @@ class _Serve:
         """Look at the server of this process until it ends or the view does; then both have ended."""
         working = asyncio.ensure_future(work)
         try:
-            sock = to if isinstance(to, socket.socket) else await asyncio.to_thread(_reached, to)
+            sock = await asyncio.to_thread(_reached, to) if isinstance(to, Address) else to
             return await self._look(sock, own=True) or 0
         finally:
             hub.stopping.set()
@@ -180,9 +180,10 @@ async def _alone(hub: Hub, sock: socket.socket) -> None:
 
 def _reached(address: Address) -> socket.socket:
     connected = places.connect(address, 5.0)
+    sock = socket.socket(fileno=connected.socket.detach())
     try:
-        places.greet(connected, Greeting("view", str(Path.cwd()), VERSION), 10.0)
+        places.greet(Connected(sock, connected.secret), Greeting("view", str(Path.cwd()), VERSION), 10.0)
     except BaseException:
-        connected.socket.close()
+        sock.close()
         raise
-    return connected.socket
+    return sock

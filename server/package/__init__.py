@@ -13,9 +13,11 @@ The engine is imported when one of these names is first used, not by `import pha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+# Connectors come by here, and need no more than this.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     # Pyright sees the folders of the repository, where this file stands beside nothing.
     from .server.api import (  # pyright: ignore[reportMissingImports]
         Evaluation,

@@ -20,6 +20,7 @@ from phasekeeper.orchestration.evaluation import as_json
 from phasekeeper.orchestration.plans import master_plan
 from phasekeeper.server.workspace import Workspace
 
+from .connections import connections
 from .plans import write_plan
 
 ROUNDS = 5
@@ -126,6 +127,7 @@ def main() -> None:
         parsing(roots)
         rendering(roots)
         cold(roots)
+        connections()
         print(f"\nload average {os.getloadavg()[0]:.1f}")
 
 

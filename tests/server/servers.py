@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from phasekeeper.server import address as places
-from phasekeeper.server.address import Address, Greeting
+from phasekeeper.server import connect
+from phasekeeper.server.address import Address, Connected, Greeting
 from phasekeeper.server.version import VERSION
 
 BOUND_S = 60.0
@@ -29,7 +30,8 @@ BOUND_S = 60.0
 class Home:
     """A user's folders, short enough for sockets, and the processes started in them."""
 
-    def __init__(self) -> None:
+    def __init__(self, bound_s: float = BOUND_S) -> None:
+        self.bound_s = bound_s
         self.path = Path(tempfile.mkdtemp(prefix="pk-")).resolve()
         self.env = {
             **os.environ,
@@ -55,7 +57,7 @@ class Home:
         process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd, env=env)
         self.processes.append(process)
         # What waits for its output sees the end of it, whatever becomes of the process.
-        bound = threading.Timer(BOUND_S, process.kill)
+        bound = threading.Timer(self.bound_s, process.kill)
         bound.daemon = True
         bound.start()
         self._bounds.append(bound)
@@ -75,19 +77,14 @@ class Home:
         return True
 
     def ask(self, kind: str, folder: str = "/", version: str = VERSION) -> str:
-        connected = places.connect(self.address, BOUND_S)
-        with connected.socket:
-            return places.greet(connected, Greeting(kind, folder, version), BOUND_S)
+        return connect.ask(self.address, Greeting(kind, folder, version), BOUND_S)
 
     def information(self) -> Mapping[str, Any]:
         return json.loads(self.ask("info"))
 
     def joined(self, kind: str = "view", version: str = VERSION) -> socket.socket:
         """A greeted connection."""
-        connected = places.connect(self.address, BOUND_S)
-        places.greet(connected, Greeting(kind, str(self.path), version), BOUND_S)
-        connected.socket.settimeout(BOUND_S)
-        return connected.socket
+        return joined(self.address, Greeting(kind, str(self.path), version))
 
     def end(self) -> None:
         """End every process that was started here, servers that connectors started among them."""
@@ -109,9 +106,25 @@ class Home:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
+def joined(address: Address, greeting: Greeting) -> socket.socket:
+    """A greeted connection that waits for nothing longer than bounded."""
+    sock, secret = reached(address)
+    places.greet(Connected(sock, secret), greeting, BOUND_S)
+    sock.settimeout(BOUND_S)
+    return sock
+
+
+def reached(address: Address) -> tuple[socket.socket, bytes]:
+    """A connection that has not been greeted, and the secret."""
+    connected = places.connect(address, BOUND_S)
+    sock = socket.socket(fileno=connected.socket.detach())
+    sock.settimeout(BOUND_S)
+    return sock, connected.secret
+
+
 @contextmanager
-def homes() -> Iterator[Home]:
-    home = Home()
+def homes(bound_s: float = BOUND_S) -> Iterator[Home]:
+    home = Home(bound_s)
     try:
         yield home
     finally:

@@ -174,20 +174,13 @@ def test_alone_nothing_but_the_protocol_reaches_stdout(home, work):
     assert b"stray" in process.stderr.read()
 
 
-def test_a_connector_imports_neither_the_engine_nor_anything_big(home):
-    code = "import sys, phasekeeper.server.cli; print(*sorted(sys.modules))"
+def test_a_connector_imports_next_to_nothing():
+    """Dozens of them run side by side, and an editor waits for each."""
+    code = "import sys; before = set(sys.modules); import phasekeeper.server.cli; "
+    code += "print(*sorted(set(sys.modules) - before))"
     said = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
-    modules = set(said.stdout.split())
-    assert not modules & {
-        "asyncio",
-        "argparse",
-        "subprocess",
-        "yaml",
-        "platformdirs",
-        "logging",
-        "pathlib._local",
-    }
-    assert not [name for name in modules if name.startswith("phasekeeper.orchestration")]
+    own = {f"phasekeeper.server.{name}" for name in ("cli", "connect", "address", "version")}
+    assert set(said.stdout.split()) <= {"phasekeeper", "phasekeeper.server", "_socket", *own}
 
 
 def test_a_server_is_started_isolated(monkeypatch):
