@@ -158,14 +158,16 @@ def _joined(kind: str, feed: Feed, stdout: int) -> int:
     feed.to(sock)
     drain(sock, stdout)
     sock.close()
-    return 0 if feed.ended else _how_it_ended(address, number)
+    return _how_it_ended(address, number, feed.ended)
 
 
-def _how_it_ended(address: Address, number: str) -> int:
-    """The exit code of a connection that the server closed, asked of the server; 1 when that is gone too."""
+def _how_it_ended(address: Address, number: str, by_client: bool) -> int:
+    """The exit code of a connection, asked of the server; where that is gone: 1, unless the client went first."""
     try:
         return int(ask(address, Greeting("ended", number, VERSION)))
     except (OSError, Refused, ValueError):
+        if by_client:
+            return 0
         _say("the server ended; start this again")
         return 1
 

@@ -78,7 +78,7 @@ def test_twenty_connectors_at_once_start_one_server(home, work):
     assert (found["served"], len(found["clients"])) == (20, 20)
     for process in processes:
         process.stdin.close()
-    assert [process.wait(BOUND_S) for process in processes] == [0] * 20
+    assert [process.wait(BOUND_S) for process in processes] == [1] * 20
     assert [process.stderr.read() for process in processes] == [b""] * 20
 
 
@@ -101,9 +101,10 @@ def test_a_connector_whose_server_is_killed_says_so_and_fails(home, work):
 
 @pytest.mark.parametrize("more", [(), ("--standalone",)])
 def test_a_connector_ends_with_its_stdin(home, work, more):
+    """An editor that goes without `shutdown` has failed, as the protocol has it."""
     process = opened(home, work, *more)
     process.stdin.close()
-    assert process.wait(BOUND_S) == 0
+    assert process.wait(BOUND_S) == 1
 
 
 def test_a_connector_ends_when_nobody_reads_what_it_says(home, work):
@@ -111,7 +112,7 @@ def test_a_connector_ends_when_nobody_reads_what_it_says(home, work):
     process.stdout.close()
     process.stdin.write(frame(id=2, method="nothing/such"))
     process.stdin.flush()
-    assert process.wait(BOUND_S) == 0
+    assert process.wait(BOUND_S) == 1
 
 
 def test_a_client_that_ends_before_there_is_a_server_ends_its_connector(home, work):
