@@ -162,7 +162,7 @@ def _joined(kind: str, feed: Feed, stdout: int) -> int:
 
 
 def _how_it_ended(address: Address, number: str, by_client: bool) -> int:
-    """The exit code of a connection, asked of the server; where that is gone: 1, unless the client went first."""
+    """The exit code of a connection, asked of the server; 1 if that is gone, 0 if the client went first."""
     try:
         return int(ask(address, Greeting("ended", number, VERSION)))
     except (OSError, Refused, ValueError):
