@@ -41,7 +41,7 @@ from .workspace import Workspace, root_findings
 Progress = Callable[[int, int], None]
 Clock = Callable[[], datetime]
 
-WARM_RUNS = 256
+WARM_RUNS = 64
 """The parse results of so many runs are kept, those that were evaluated last."""
 GRACE_MS = 150
 """A file that was saved so short ago and is empty or broken may be half saved."""
