@@ -67,6 +67,7 @@ class Connection:
         self.views: dict[Path, View] = {}
         # Whether the client shows boards: it says who it is, or has asked for one.
         self.follows = False
+        self.channel = "editor"
         self.trusted = self.decides = False
         self._changes: asyncio.Queue[Change] = asyncio.Queue()
         self._trusted_allowed = trusted_allowed
@@ -137,6 +138,8 @@ class Connection:
         own = own if isinstance(own, dict) else {}
         self.trusted = self._trusted_allowed and options.get("trusted") is True
         self.follows = bool(own)
+        # The way by which a person decides here; one of `acting.CHANNELS`.
+        self.channel = "vscode" if own.get("client") == "vscode" else "editor"
         self.decides = self.trusted and own.get("client") == "vscode" and own.get("decides") is True
         self._publisher.encoding = lsp.PositionEncodingKind(self.server.workspace.position_encoding)
 

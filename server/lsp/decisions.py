@@ -17,12 +17,15 @@ from pygls.exceptions import JsonRpcException
 
 from ...orchestration.display import plain
 from ...orchestration.effects import Act, Refused
-from ...orchestration.evaluation import Evaluation, QuestionState
+from ...orchestration.evaluation import Evaluation, Option, QuestionState
+from ...tools.asking import how_to_decide, how_to_override
+from ..acting import Decision, prepare_decision
 from ..confirm import actor
 from ..roots import UsageError
 from ..store_folder import StoreError
 from ..store_repair import Agreed, damage, damage_lines, repair
 from ..views import next_words, status_word
+from ..workspace import Workspace
 from .actions import COMMAND, REDO, REPAIR
 from .custom import named
 from .lenses import DECIDE, SHOW
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from .connection import Connection
 
 LATER, LINK = "Not now", "Let them count"
+NOTHING = "nothing was decided"
 _REFUSALS = (Refused, StoreError, UsageError, Refusal)
 
 Run = Callable[["Connection", View, Evaluation, "dict[str, Any]"], Awaitable[str]]
@@ -71,19 +75,13 @@ async def _show(connection: Connection, view: View, e: Evaluation, params: dict[
 
 async def _command(connection: Connection, view: View, e: Evaluation, params: dict[str, Any]) -> str:
     """A command line for what a person does on a terminal."""
-    phase = next((p.id for p in e.phases if p.id == params.get("phase")), "PHASE")
-    lines = {
-        "override": ["override", e.run, "--to", phase, "--reason", "..."],
-        "drop-bad-lines": ["repair", e.run, "--drop-bad-lines"],
-    }
-    words = lines.get(str(params.get("what")))
-    if words is None:
-        raise Refusal("there is no command to show")
-    return f"run on a terminal: {_line(e, *words)}"
-
-
-def _line(e: Evaluation, *words: str) -> str:
-    return shlex.join(["phasekeeper", *words, "--root", e.root])
+    phase = next((p.id for p in e.phases if p.id == params.get("phase")), None)
+    if params.get("what") == "override" and phase is not None:
+        return f"on a terminal: {how_to_override(e, phase)}"
+    if params.get("what") == "drop-bad-lines":
+        words = ["phasekeeper", "repair", e.run, "--drop-bad-lines", "--root", e.root]
+        return f"on a terminal: {shlex.join(words)}"
+    raise Refusal("there is no command to show")
 
 
 async def _redo(connection: Connection, view: View, e: Evaluation, params: dict[str, Any]) -> str:
@@ -110,35 +108,44 @@ async def _agreed(connection: Connection, view: View, e: Evaluation) -> Agreed:
         return Agreed(heads)
     said = "; ".join(plain(line.strip(), 200) for line in damage_lines(found))
     picked = await _asked(connection, f"{plain(e.run)}: {said}", (LINK,))
-    return Agreed(heads, actor(view.root), "editor") if picked == LINK else Agreed(())
+    if picked != LINK:
+        return Agreed(())
+    return Agreed(heads, await asyncio.to_thread(actor, view.root), connection.channel)
 
 
 async def _decide(connection: Connection, view: View, e: Evaluation, params: dict[str, Any]) -> str:
-    """Have the person choose an option of an open question, and record it signed."""
+    """Have the person choose an option of an open question, see what comes of it, and confirm it."""
     require_trust(connection)
     asked = known_run(view, e.run)
     question = next((q for q in asked.questions if q.id == params.get("question")), None)
     if question is None:
         raise Refused(f"the question {params.get('question')!r} is not open any more")
     if not question.options:
-        return (
-            f"run on a terminal: {_line(asked, 'answer', asked.run, question.id, '...', '--reason', '...')}"
-        )
-    chosen = await _chosen(connection, asked, question)
-    if chosen is None:
-        return "nothing was decided"
-    option = next(option for option in question.options if option.id == chosen)
+        return f"on a terminal: {how_to_decide(asked, question)}"
+    option = await _chosen(connection, asked, question)
+    if option is None:
+        return NOTHING
     why = f"chosen in the editor: {option.text}"
-    act = Act(kind="answer", question=question.id, option=chosen, why=why)
-    after = await act_on(connection, view, asked.run, act, revision=asked.revision, signed=True)
-    return f"answered: {question.id} {chosen}; next: {next_words(after.suggestion)}"
+    act = Act(kind="answer", question=question.id, option=option.id, why=why)
+    decision = await asyncio.to_thread(prepare_decision, Workspace(view.root), asked.run, act)
+    if not await _confirmed(connection, decision, option):
+        return NOTHING
+    after = await act_on(connection, view, asked.run, act, revision=decision.revision, signed=True)
+    return f"answered: {question.id} {option.id}; next: {next_words(after.suggestion)}"
 
 
-async def _chosen(connection: Connection, e: Evaluation, question: QuestionState) -> str | None:
+async def _chosen(connection: Connection, e: Evaluation, question: QuestionState) -> Option | None:
     """The option that the person picked in a dialog; None where it was closed."""
-    titles = {f"{plain(option.id, 60)}: {plain(option.text, 120)}": option.id for option in question.options}
-    picked = await _asked(connection, f"{plain(e.run)}: {plain(question.question, 400)}", tuple(titles))
-    return titles.get(picked or "")
+    titles = {f"{plain(option.id, 60)}: {plain(option.text, 120)}": option for option in question.options}
+    said = f"{plain(e.run)}: {plain(question.question, 400)}"
+    return titles.get(await _asked(connection, said, tuple(titles)) or "")
+
+
+async def _confirmed(connection: Connection, decision: Decision, option: Option) -> bool:
+    """Whether the person confirmed a decision, having seen what every channel shows of it."""
+    yes = f"Decide: {plain(option.id, 60)}"
+    said = "\n".join(plain(line, 400) for line in decision.said)
+    return await _asked(connection, said, (yes,)) == yes
 
 
 async def _asked(connection: Connection, said: str, titles: tuple[str, ...]) -> str | None:

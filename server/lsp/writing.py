@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from ...orchestration.effects import Act, Refused
 from ...orchestration.evaluation import Evaluation
-from ...orchestration.schedule import resolve
-from .. import store_claims
+from .. import acting
 from ..acting import Done
 from ..confirm import actor
 from ..library import UnknownWorkflow
 from ..roots import UsageError
 from ..store_folder import StoreError
+from ..workspace import Workspace
 from .custom import Answer, named
 from .protocol import Refusal
 from .summaries import summary
@@ -27,7 +27,6 @@ from .view import View
 if TYPE_CHECKING:
     from .connection import Connection
 
-CHANNEL = "editor"
 CLAIM_S = 8 * 3600
 """How long a task claimed in an editor is kept: a working day."""
 _REFUSALS = (Refused, StoreError, UsageError, UnknownWorkflow, ValueError)
@@ -126,7 +125,7 @@ async def act_on(
 ) -> Evaluation:
     """Carry out an act in the name of the person at the editor."""
     who = await asyncio.to_thread(actor, view.root)
-    wanted = act._replace(actor=who, channel=CHANNEL)
+    wanted = act._replace(actor=who, channel=connection.channel)
     done: Done = await connection.engine.act(view.root, run, wanted, signed=signed, revision=revision)
     return done.evaluation
 
@@ -140,30 +139,18 @@ async def _start(connection: Connection, view: View, params: dict[str, Any]) -> 
 
 
 async def _claim(connection: Connection, view: View, params: dict[str, Any]) -> tuple[str, Evaluation]:
-    run, task, who = _claimed(view, params)
-    evaluation = known_run(view, run)
-    if task not in evaluation.suggestion.tasks and all(claim.task != task for claim in evaluation.claims):
-        ready = ", ".join(evaluation.suggestion.tasks) or "none"
-        raise Refused(f"{task} cannot start now; ready are {ready}")
-    made = await asyncio.to_thread(store_claims.claim, view.root, run, task, who, CLAIM_S)
-    return f"{task} is claimed by {who} until {made.until}", await _looked(connection, view, run)
+    run, task, who = (_word(params, name, True) for name in ("run", "task", "who"))
+    known_run(view, run)
+    made = await asyncio.to_thread(acting.claim, Workspace(view.root), run, task, who, CLAIM_S)
+    return f"{made.task} is claimed by {who} until {made.until}", await _looked(connection, view, run)
 
 
 async def _release(connection: Connection, view: View, params: dict[str, Any]) -> tuple[str, Evaluation]:
-    run, task, who = _claimed(view, params)
-    ended = await asyncio.to_thread(store_claims.release, view.root, run, task, who)
-    said = f"{task} is released" if ended else f"{task} was not claimed"
-    return said, await _looked(connection, view, run)
-
-
-def _claimed(view: View, params: dict[str, Any]) -> tuple[str, str, str]:
-    """(run, id of the task that is meant, who)."""
     run, task, who = (_word(params, name, True) for name in ("run", "task", "who"))
-    board = known_run(view, run).plan
-    found = resolve(board.plan, task) if board else None
-    if found is None:
-        raise UsageError(f"{task!r} is no task of {run}")
-    return run, found, who
+    known_run(view, run)
+    name, ended = await asyncio.to_thread(acting.release, Workspace(view.root), run, task, who)
+    said = f"{name} is released" if ended else f"{name} was not claimed"
+    return said, await _looked(connection, view, run)
 
 
 async def _looked(connection: Connection, view: View, run: str) -> Evaluation:
@@ -187,4 +174,7 @@ async def _decide(connection: Connection, view: View, params: dict[str, Any]) ->
         act = Act(kind="answer", question=question, option=option, why=reason)
         said = f"answered: {question} {option}"
     shown = _word(params, "revision", True)
+    decision = await asyncio.to_thread(acting.prepare_decision, Workspace(view.root), run, act)
+    if decision.revision != shown:
+        raise Refused(f"{run} was changed meanwhile; nothing was decided. Look again and repeat it")
     return said, await act_on(connection, view, run, act, revision=shown, signed=True)

@@ -238,8 +238,8 @@ def test_a_shut_gate_shows_the_command_that_overrides_it(root):
         await client.initialize(root)
         [action] = await offered(client, client.open(review), "gate-failed")
         await done(client, action)
-        line = f"phasekeeper override {TASKS}/T1 --to codegen --reason ... --root {root}"
-        assert messages(client) == [f"run on a terminal: {line}"]
+        line = f"phasekeeper override {TASKS}/T1 --to codegen --root {root}"
+        assert messages(client) == [f'on a terminal: {line} --reason "why"']
 
     run_with(work)
 
