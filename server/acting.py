@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -97,31 +98,18 @@ def act(
 
 
 def _arisen(before: Evaluation, after: Evaluation) -> tuple[Finding, ...]:
-    """The errors and warnings that an act brought up."""
-    known = {(found.code, found.path, found.message) for found in before.findings}
-    told = (Severity.ERROR, Severity.WARNING)
-    new = (found for found in after.findings if (found.code, found.path, found.message) not in known)
-    return tuple(found for found in new if found.severity in told and not found.overridden)
-
-
-def unrecorded(steps: Steps) -> tuple[Record, ...]:
-    """The records of report files that no record in the journal holds, as they were judged."""
-    return steps.sight.records[len(steps.sight.snapshot.records) :]
-
-
-def journal(workspace: Workspace, run: str) -> int:
-    """Record a run's report files that no record holds, as the next act would; how many those were.
-
-    Raises Refused where the journal cannot be trusted, StoreError or UsageError; then nothing was written.
-    """
-
-    def writes(_: Held) -> Writes:
-        steps = _fresh(workspace, run)
-        if steps.sight.snapshot.journal.broken:
-            raise Refused(f"nothing can be recorded: {steps.evaluation.status_reason}")
-        return Writes([_plain(entry) for entry in unrecorded(steps)])
-
-    return len(committed(workspace.root, run, writes).records)
+    """The errors and warnings that an act brought up; one that only says another number now is not new."""
+    known = Counter((found.code, found.path, found.message) for found in before.findings)
+    more = Counter((found.code, found.path) for found in after.findings)
+    more.subtract((found.code, found.path) for found in before.findings)
+    arisen: list[Finding] = []
+    for found in after.findings:
+        told = found.severity in (Severity.ERROR, Severity.WARNING) and not found.overridden
+        kind, same = (found.code, found.path), (found.code, found.path, found.message)
+        if told and not known[same] and more[kind] > 0:
+            more[kind] -= 1
+            arisen.append(found)
+    return tuple(arisen)
 
 
 def _fresh(workspace: Workspace, run: str) -> Steps:

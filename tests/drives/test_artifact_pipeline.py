@@ -501,3 +501,29 @@ def test_an_artifact_that_a_tool_keeps_stays_as_it_is(drive: Drive) -> None:
     after = drive.files()
     changed = {path for path in before if after[path] != before[path]}
     assert changed == {STATE, f"{RUN}/.phasekeeper/journal.jsonl"}
+
+
+# ---- the definition ---------------------------------------------------------------------------
+
+
+def test_a_definition_that_changed_under_a_task_holds_its_gates_until_a_person_accepts_it(
+    drive: Drive,
+) -> None:
+    _started(drive)
+    _plan(drive)
+    drive.write(
+        ".phasekeeper/workflows/strict.yaml",
+        "workflow: strict\nextend: artifact-pipeline\nruns: {at: [.ai-tools-chain/strict/*]}\n"
+        "new: {folder: '.ai-tools-chain/strict/{name}'}\n",
+    )
+    run = drive.start("strict", "S1")
+    drive.write(f"{run}/planning/planning.ai.json", {"id": "S1"})
+    drive.do("report", "S1", "planning", "ok")
+    definition = drive.text(".phasekeeper/workflows/strict.yaml")
+    drive.write(".phasekeeper/workflows/strict.yaml", definition + "title: Stricter\n")
+    assert drive.questions("S1") == ["definition"]
+    drive.write(f"{run}/review/plan-review.json", {"ok": True, "issues": []})
+    drive.do("report", "S1", "plan_review", "ok")
+    assert drive.suggestion("S1") == ("stay", "plan_review")
+    assert drive.decide("answer", "S1", "definition", "accept", "--reason", "reviewed").code == 0
+    assert (drive.questions("S1"), drive.suggestion("S1")) == ([], ("stay", "codegen"))

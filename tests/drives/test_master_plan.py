@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -153,6 +154,11 @@ def _extend_by_hand(drive: Drive) -> None:
     more = f"## Phase 3: Export\n\n{columns}{row}\n## Quick Reference"
     drive.write(PLAN, drive.text(PLAN).replace("## Quick Reference", more))
     _task_file(drive, "05", "05-export.md")
+
+
+def _stage(drive: Drive, name: str) -> dict[str, Any]:
+    stages = drive.evaluation("late-fees")["plan"]["stages"]
+    return next(stage for stage in stages if stage["id"] == name)
 
 
 def _limit(drive: Drive, name: str) -> int:
@@ -582,6 +588,48 @@ def test_fix_tasks_that_are_not_named_are_refused_and_may_be_appended_by_hand(dr
     assert "cannot be changed: " in drive.refused(*report, "--data", "-", stdin='{"title": " ", "tasks": []}')
     _extend_by_hand(drive)
     assert drive.evaluation("late-fees")["suggestion"]["tasks"] == ["late-fees-05"]
+
+
+def test_a_validation_that_fails_again_and_again_is_told(drive: Drive) -> None:
+    _validated(drive)
+    for count, stage in ((1, "3"), (2, "4"), (3, "5")):
+        _report(drive, "5a", "fail", "--summary", "totals differ")
+        assert (_limit(drive, "validations"), drive.suggestion("late-fees")[1]) == (count, "create-fix-tasks")
+        assert ("validation-loop" in drive.codes("late-fees")) == (count == 3)
+        told = json.dumps({"title": f"Remediation {count}", "tasks": [{"title": f"Mend {count}"}]})
+        result = drive.do("report", "late-fees", "create-fix-tasks", "ok", "--data", "-", stdin=told)
+        assert "iteration-limit" not in result.err
+        tasks = [task["id"] for task in _stage(drive, stage)["tasks"]]
+        for task in tasks:
+            _report(drive, "4a", "complete", "--task", task)
+        _report(drive, "4b", "pass")
+        _report(drive, "4c", "ok")
+    _report(drive, "5a", "pass")
+    _report(drive, "6", "ok")
+    assert drive.evaluation("late-fees")["status"] == "complete"
+
+
+def test_what_is_wrong_only_since_a_report_is_told_beside_the_next_step(drive: Drive) -> None:
+    _validated(drive)
+    for _ in range(2):
+        _report(drive, "5a", "fail")
+        _stage_appended(drive)
+        stage = drive.evaluation("late-fees")["plan"]["stages"][-1]
+        for task in stage["tasks"]:
+            _report(drive, "4a", "complete", "--task", task["id"])
+        _report(drive, "4b", "pass")
+        _report(drive, "4c", "ok")
+    result = _report(drive, "5a", "fail")
+    assert "new warning: " in result.err and "(validation-loop)" in result.err
+    assert "new warning: " not in drive.do("report", "late-fees", "5a", "fail").err
+
+
+def test_a_plan_is_let_through_without_approval_by_an_override(drive: Drive) -> None:
+    _planned(drive)
+    assert drive.decide("override", "late-fees", "--to", "4a", "--reason", "agreed in the meeting").code == 0
+    assert (drive.phase("late-fees"), drive.evaluation("late-fees")["overridden"]) == ("4a", True)
+    _report(drive, "4a", "complete", "--task", "01")
+    assert drive.phase("late-fees") == "4a"
 
 
 def test_a_person_lets_a_feature_go_whose_validation_failed(drive: Drive) -> None:
