@@ -31,6 +31,7 @@ check: $(VENV)/tested links
 
 bench: $(VENV)/tested
 	$(BIN)/python -m tests.bench $(ARGS)
+	$(BIN)/python -m tests.bench.editors
 	$(BIN)/python -m tests.bench.watching
 
 wheel: $(VENV)/tested
