@@ -19,7 +19,7 @@ from phasekeeper.server.engine import Engine
 from phasekeeper.server.mcp import Assistants
 from phasekeeper.server.mcp.streams import Lines, Sink
 
-LIMIT_S = 60
+LIMIT_S = 240
 ERAS = ("auto", "legacy")
 STREAM_LIMIT = 8 << 20
 
