@@ -103,6 +103,5 @@ def write(root: Path, change: Change) -> None:
             raise StoreError(f"{change.path} was changed meanwhile; run `phasekeeper init` again")
         status = folder.status(name)
         temporary = f".{name}.phasekeeper-init.tmp"
-        folder.write(temporary, change.after, status.st_mode & 0o777 if status else None)
-        folder.replace(temporary, name)
+        folder.put(name, temporary, change.after, status.st_mode & 0o777 if status else None)
         folder.sync()

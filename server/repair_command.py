@@ -44,10 +44,7 @@ def repair(options: Namespace) -> int:
         if refusals and options.drop_bad_lines:
             complain(refusals)
             return REFUSED
-        restore, missing = _restore(run) if options.restore else ({}, "")
-        mended = repair_run(
-            root, run.match.run, drop_bad_lines=options.drop_bad_lines, restore=restore, agreed=agreed
-        )
+        mended, missing = _repaired(options, run, agreed)
     except StoreError as error:
         hint = "; --drop-bad-lines takes such lines out and keeps a copy" if isinstance(error, Broken) else ""
         complain([f"phasekeeper: {plain(str(error), 600)}{hint}"])
@@ -59,6 +56,17 @@ def repair(options: Namespace) -> int:
     left = [*refusals, *([missing] if missing else [])]
     complain(left)
     return REFUSED if left else OK
+
+
+def _repaired(options: Namespace, run: Chosen, agreed: Agreed) -> tuple[tuple[Mended, ...], str]:
+    """(what was mended, "" or why no state file could be restored that is broken)"""
+    place = run.workspace.root, run.match.run
+    mended = repair_run(*place, drop_bad_lines=options.drop_bad_lines, agreed=agreed)
+    if not options.restore:
+        return mended, ""
+    # Only now the newest recorded text may lie beside the state file: an interrupted write had it at work.
+    restore, missing = _restore(chosen(options).runs[0])
+    return mended + (repair_run(*place, restore=restore, agreed=agreed) if restore else ()), missing
 
 
 def _agreed(options: Namespace, run: Chosen) -> tuple[Agreed, list[str]]:

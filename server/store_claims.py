@@ -103,8 +103,6 @@ def _begun_anew(folder: Folder, raw: bytes, tail: Tail, now: datetime) -> Tail:
     ]
     lines = [line_of(entry) for entry in (*live, {"seq": tail.seq, "kind": "release", "task": ""})]
     text = "".join(line + "\n" for line in lines).encode("ascii")
-    temporary = f".{CLAIMS}.new"
-    folder.write(temporary, text)
-    folder.replace(temporary, CLAIMS)
+    folder.put(CLAIMS, f".{CLAIMS}.new", text)
     folder.sync()
     return Tail(digest_of(lines[-1]), tail.seq, len(text))

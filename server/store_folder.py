@@ -121,6 +121,19 @@ class Folder:
             self._name(name), self._name(target), src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor
         )
 
+    def put(self, name: str, temporary: str, raw: bytes, mode: int | None = None, flush: bool = True) -> None:
+        """Bytes in the place of a file, all of them or none; then nothing is left of `temporary` either.
+
+        The caller flushes the folder.
+        """
+        try:
+            self.write(temporary, raw, mode, flush)
+            self.replace(temporary, name)
+        except OSError:
+            with suppress(OSError):
+                self.remove(temporary)
+            raise
+
     def remove(self, name: str) -> None:
         """Removes a file; a missing one is no error."""
         try:

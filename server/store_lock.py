@@ -126,8 +126,7 @@ def sign_in(root: Path, run: str, clock: Clock, folders: Sequence[str] | None = 
     who = f"process {os.getpid()} on {socket.gethostname()} since {stamp(clock())}"
     note = json.dumps({"who": who, "folders": list(kept)}).encode("ascii")
     with suppress(OSError, StoreError), opened(root, folder_of(run)) as folder:
-        folder.write(f".{HOLDER}.new", note, flush=False)
-        folder.replace(f".{HOLDER}.new", HOLDER)
+        folder.put(HOLDER, f".{HOLDER}.new", note, flush=False)
 
 
 def _waited(root: Path, run: str, timeout_s: float) -> str:

@@ -216,8 +216,7 @@ def _restored(root: Path, restore: Mapping[str, str]) -> tuple[tuple[Edit, ...],
 def _copied_aside(folder: Folder, name: str, raw: bytes) -> str:
     kept = f"{name}.corrupt-{digest_of(raw)}"
     if folder.status(kept) is None:
-        folder.write(f".{kept}.new", raw)
-        folder.replace(f".{kept}.new", kept)
+        folder.put(kept, f".{kept}.new", raw)
         folder.sync()
     return folder.below(kept)
 
@@ -234,8 +233,7 @@ def _drop_bad_lines(root: Path, run: str, wanted: bool, agreed: Agreed, clock: C
             return []
         kept = _copied_aside(folder, JOURNAL, raw)
         text = _relinked(raw.decode("utf-8-sig", "replace"), stamp(clock()), agreed)
-        folder.write(f".{JOURNAL}.new", text.encode("utf-8"))
-        folder.replace(f".{JOURNAL}.new", JOURNAL)
+        folder.put(JOURNAL, f".{JOURNAL}.new", text.encode("utf-8"))
         folder.sync()
         return [Mended(folder.below(JOURNAL), "dropped", kept)]
 
