@@ -42,6 +42,7 @@ from .workspace import open_path
 _ASK_S = 3.0
 _GIT_S = 5.0
 _LOG_LINES = 3
+_RAISE = "sudo sysctl fs.inotify.max_user_watches=1048576 fs.inotify.max_user_instances=1024"
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:[^>]*>=([0-9.]+))?")
 
 
@@ -95,7 +96,7 @@ def _server() -> Examined:
         said = json.loads(ask(address, Greeting("info", "/", VERSION), _ASK_S))
     except (OSError, Refused, ValueError) as error:
         return _silent(address, error)
-    return {"runs": True, **said}, list(_older(said))
+    return {"runs": True, **said}, [*_older(said), *_unwatched(said)]
 
 
 def _silent(address: places.Address, error: Exception) -> Examined:
@@ -310,14 +311,18 @@ def _server_lines(server: Mapping[str, Any]) -> Iterator[Line]:
         said = f"{client['kind']}: {pid}{plain(client['folder'], 400)}, for {_ago(client['since'])}"
         yield [Part(said)]
     for root in server["roots"]:
-        yield [Part(f"{plain(root['root'], 400)}: {_counted(root['runs'], 'run')}{_how(root)}")]
+        yield [
+            Part(
+                f"{plain(root['root'], 400)}: {_counted(root['runs'], 'run')}, {_counted(root['folders'], 'folder')} watched"
+            )
+        ]
 
 
-def _how(root: Mapping[str, Any]) -> str:
-    """How a root is watched, where the server says."""
-    if "watching" not in root:
-        return ""
-    return f", {plain(str(root['watching']))}, {_counted(root['folders'], 'folder')}"
+def _unwatched(said: Mapping[str, Any]) -> Iterator[Trouble]:
+    """Why boards may be behind their files; several roots mostly say the same."""
+    for condition in dict.fromkeys(each for root in said["roots"] for each in root["conditions"]):
+        full = "inotify" in condition
+        yield Trouble(condition, _RAISE if full else "phasekeeper serve --stop; its log says more")
 
 
 def _here_lines(here: Mapping[str, Any]) -> Iterator[Line]:

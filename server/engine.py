@@ -204,6 +204,10 @@ class Engine:
         await self.touch(root, [root / run])
         return run, done
 
+    async def watched(self, root: Path) -> int:
+        """How many folders of a root are watched. Raises UsageError for one that is not open."""
+        return await self._done(lambda: len(self._worker.rooted(root).live.watched()))
+
     async def stop(self) -> None:
         """End the thread and all watching; who still waits for something is cancelled."""
         await asyncio.to_thread(self._worker.stop)

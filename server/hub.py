@@ -25,6 +25,7 @@ from . import address as places
 from .address import Address, Greeting, Listening
 from .connect import RESTART
 from .engine import Engine
+from .roots import UsageError
 from .streams import opened
 from .version import VERSION
 
@@ -289,16 +290,19 @@ class Hub:
 
     # ---- questions
 
-    def information(self) -> dict[str, Any]:
+    async def information(self) -> dict[str, Any]:
         """What runs, for `doctor`: process, clients, roots."""
         clients = [
             {"kind": c.kind, "folder": str(c.folder), "pid": c.pid, "version": c.version, "since": c.since}
             for c in self.clients.values()
         ]
-        roots = [
-            {"root": str(board.root), "runs": len(board.runs), "version": board.version}
-            for board in self.engine.boards()
-        ]
+        roots = []
+        for board in self.engine.boards():
+            # A root may be dropped meanwhile.
+            with suppress(UsageError):
+                folders = await self.engine.watched(board.root)
+                about = {"runs": len(board.runs), "version": board.version, "folders": folders}
+                roots.append({"root": str(board.root), **about, "conditions": board.conditions})
         return {
             "pid": os.getpid(),
             "version": VERSION,
@@ -322,7 +326,7 @@ class Hub:
 
 
 async def _info(hub: Hub, _: Greeting) -> str:
-    return json.dumps(hub.information())
+    return json.dumps(await hub.information())
 
 
 async def _ended(hub: Hub, greeting: Greeting) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +19,7 @@ from .live import Change
 from .roots import CONFIGURATION, UsageError
 
 if TYPE_CHECKING:
-    from .engine import Engine
+    from .engine import Board, Engine
     from .hub import Hub
 
 ROWS = 200
@@ -162,18 +162,19 @@ class _Viewing:
             runs = list(dirty)
             dirty.clear()
             board = self._engine.board(root)
-            wrong = [
-                f"{path}: {found.message}"
-                for path, each in board.findings.items()
-                if path == _OWN[0] or path.startswith(_OWN[1])
-                for found in each
-                if found.severity is Severity.ERROR
-            ]
+            wrong = [*board.conditions, *_own(board)]
             parts = [runs[at : at + ROWS] for at in range(0, len(runs), ROWS)] or [[]]
             for part in parts:
                 await self._say(
                     root=str(root), version=board.version, wrong=wrong, **_rows(root, board.runs, part)
                 )
+
+
+def _own(board: Board) -> Iterator[str]:
+    """What is wrong with the root itself: its configuration and its own definitions."""
+    for path, each in board.findings.items():
+        if path.startswith(_OWN):
+            yield from (f"{path}: {found.message}" for found in each if found.severity is Severity.ERROR)
 
 
 def _rows(root: Path, runs: Mapping[str, Evaluation], names: Iterable[str]) -> dict[str, Any]:

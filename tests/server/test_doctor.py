@@ -59,7 +59,8 @@ def test_it_tells_of_the_server_its_clients_and_roots(mine, run, told):
     code, found = told()
     assert (code, found["server"]["pid"], found["server"]["runs"]) == (0, server.pid, True)
     assert [client["kind"] for client in found["server"]["clients"]] == ["view"]
-    assert [root["runs"] for root in found["server"]["roots"]] == [1]
+    [root] = found["server"]["roots"]
+    assert root["runs"] == 1 and root["folders"] > 0
     _, out, _ = run("doctor")
     assert f"process {server.pid}, version " in out and f"view: process {server.pid}" in out
 
@@ -83,6 +84,17 @@ def test_an_older_server_and_one_whose_interpreter_is_gone_are_to_be_ended(mine,
     assert code == 1
     assert set(mends(found).values()) == {"phasekeeper serve --stop"}
     assert len(found["wrong"]) == 2
+
+
+def test_a_root_that_cannot_be_watched_is_told_once(mine, told, monkeypatch):
+    why = "the system watches no more folders; raise fs.inotify.max_user_watches"
+    root = {"root": "/r", "runs": 1, "folders": 2, "conditions": [why]}
+    said = {"version": "99", "python": sys.executable, "roots": [root, {**root, "root": "/s"}], "clients": []}
+    monkeypatch.setattr(doctor, "ask", lambda *_: json.dumps(said))
+    code, found = told()
+    assert code == 1
+    [(what, mend)] = mends(found).items()
+    assert what == why and mend.startswith("sudo sysctl fs.inotify.")
 
 
 def test_a_folder_for_sockets_that_cannot_be_used_is_told(mine, told):
