@@ -41,7 +41,7 @@ RESCAN_S = 60.0
 """So often every root is looked at without any hint."""
 POLL_S = 3.0
 """So often, when the system does not say what changes."""
-_SHARE = 20
+_SHARE = 50
 """A look without a hint is followed by a pause so many times as long."""
 _PROGRESS_S = 0.1
 _MOST_FAILURES = 100

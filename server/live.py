@@ -11,6 +11,7 @@ and on the key of decisions. They are looked at with every change, for none of t
 from __future__ import annotations
 
 import os
+from bisect import insort
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Mapping, Set
 from dataclasses import replace
@@ -303,7 +304,7 @@ class Live:
         """The folders that may be runs."""
         files = Noted(self._kept)
         found = candidates(self._known, files)
-        self._depends(_PLACES, files.used)
+        self._depends(_PLACES, _listed(files.used))
         for run in [run for run in self._claims if run not in found]:
             self._claim(run, ())
         for run in sorted(found, key=natural):
@@ -312,7 +313,6 @@ class Live:
     def _find_at(self, folders: Iterable[str]) -> None:
         """The folders that may be runs, where folders came or went."""
         files = Noted(self._kept)
-        files.used.update(self._readers.keys_of(_PLACES))
         for folder in folders:
             found = claims_at(folder, self._known, files)
             gone = [run for run in self._inside(folder) if run not in found]
@@ -320,7 +320,7 @@ class Live:
                 self._claim(run, ())
             for run, names in found.items():
                 self._claim(run, tuple(names))
-        self._depends(_PLACES, files.used)
+        self._depends(_PLACES, {*_listed(files.used), *self._readers.keys_of(_PLACES)})
 
     def _inside(self, folder: str) -> list[str]:
         deep = (
@@ -345,13 +345,15 @@ class Live:
         self._told.say(run, ())
         self._differing.add(run)
 
-    def _tell_of_root(self) -> None:
-        """What is wrong with the root itself: its configuration, its definitions, folders that are shut."""
+    def _tell_of_definitions(self) -> None:
+        """What is wrong with the configuration and the definitions."""
+        self._told.say(_LIBRARY, (*root_findings(self._config, self._library), *self._library.checked()))
+
+    def _tell_of_places(self) -> None:
+        """Which folders cannot be looked through for runs."""
         shut = self._kept.unlisted.items()
         used = set(self._readers.keys_of(_PLACES)) if shut else set()
-        closed = (finding(problem, folder) for folder, problem in shut if f"{folder}/" in used)
-        self._told.say(_PLACES, closed)
-        self._told.say(_LIBRARY, (*root_findings(self._config, self._library), *self._library.checked()))
+        self._told.say(_PLACES, (finding(each, folder) for folder, each in shut if f"{folder}/" in used))
 
     # ---- what is no file of the root
 
@@ -405,9 +407,11 @@ class Live:
             self._read_config()
         if moved:
             self._find_at(moved)
-            self._watches.forget()
-        if readers.intersection((_LIBRARY, _CONFIG, _PLACES)) or not self.version:
-            self._tell_of_root()
+            self._watches.forget(moved)
+        if not self.version or not readers.isdisjoint((_LIBRARY, _CONFIG)):
+            self._tell_of_definitions()
+        if not self.version or not readers.isdisjoint((_LIBRARY, _PLACES)):
+            self._tell_of_places()
         self._due.update(dict.fromkeys(run for run in readers if run in self._claims))
 
     def _change(self) -> Change | None:
@@ -464,9 +468,20 @@ def _replaced(
     now = {**before, **changed}
     for key in removed:
         now.pop(key, None)
-    if changed.keys() - before.keys():
+    new = [key for key in changed if key not in before]
+    if not new:
+        return now
+    keys = [key for key in before if key in now]
+    if len(new) > len(keys) // 16:
         return {key: now[key] for key in sorted(now, key=order)}
-    return now
+    for key in new:
+        insort(keys, key, key=order)
+    return {key: now[key] for key in keys}
+
+
+def _listed(used: Iterable[str]) -> set[str]:
+    """The folders whose names were looked through or looked up. A name that comes or goes is told apart."""
+    return {key if key.endswith("/") else f"{parent(key)}/" for key in used}
 
 
 def _settings(config: Config, workflow: str) -> object:

@@ -8,11 +8,11 @@ does not exist yet stands for its nearest ancestor that does.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ..orchestration.discovery import Known
-from ..orchestration.files import is_glob
+from ..orchestration.files import is_glob, parent
 from .kept import Kept
 
 
@@ -29,9 +29,10 @@ class Watches:
         self._outside: frozenset[Path] = frozenset()
         self._answer: Mapping[Path, bool] | None = None
 
-    def forget(self) -> None:
-        """Folders came or went: what is watched may be other folders now."""
-        self._answer = None
+    def forget(self, folders: Iterable[str]) -> None:
+        """Folders came or went. Unless all that is around them is watched, it may be other folders now."""
+        if self._kept.linked() or not all(self._is_whole(parent(folder)) for folder in folders):
+            self._answer = None
 
     def of(self, known: Known, outside: frozenset[Path]) -> Mapping[Path, bool]:
         """Folder -> whether all below it matters, for these definitions and files `outside` the root."""
@@ -55,7 +56,7 @@ class Watches:
         while at not in self._whole:
             if not at:
                 return False
-            at = at.rpartition("/")[0]
+            at = parent(at)
         return True
 
     def _work_out(self) -> dict[Path, bool]:
@@ -78,7 +79,7 @@ class Watches:
         """Folders of which only the names right in them matter."""
         yield self._root.parent
         yield self._root
-        linked = (place.rpartition("/")[0] for place in self._kept.linked())
+        linked = map(parent, self._kept.linked())
         for folder in {*self._single, *self._whole, *linked}:
             full = self._root / folder
             yield full
