@@ -311,11 +311,8 @@ def _server_lines(server: Mapping[str, Any]) -> Iterator[Line]:
         said = f"{client['kind']}: {pid}{plain(client['folder'], 400)}, for {_ago(client['since'])}"
         yield [Part(said)]
     for root in server["roots"]:
-        yield [
-            Part(
-                f"{plain(root['root'], 400)}: {_counted(root['runs'], 'run')}, {_counted(root['folders'], 'folder')} watched"
-            )
-        ]
+        counts = f"{_counted(root['runs'], 'run')}, {_counted(root['folders'], 'folder')} watched"
+        yield [Part(f"{plain(root['root'], 400)}: {counts}")]
 
 
 def _unwatched(said: Mapping[str, Any]) -> Iterator[Trouble]:
