@@ -26,7 +26,7 @@ def aged(
 ) -> dict[str, Held]:
     """The artifacts with those made `stale` that judge something which changed after the verdict."""
     out = dict(held)
-    named = [entry["files"] for entry in records if entry["files"]]
+    named = _named(records) if any(artifact.of for artifact in artifacts.values()) else []
     for artifact in artifacts.values():
         verdict = held.get(artifact.id)
         if verdict is None or not verdict.valid or not artifact.of:
@@ -39,6 +39,15 @@ def aged(
             looked.tell(verdict.path, "artifact-stale", said, Span(0, 0, 0, 1))
             out[artifact.id] = verdict._replace(state="stale", data=None)
     return out
+
+
+def _named(records: _Records) -> list[Mapping[str, str]]:
+    """path -> digest of the files that each record names, of those that name some."""
+    return [
+        {str(item.get("path")): str(item.get("digest")) for item in entry["files"] if isinstance(item, dict)}
+        for entry in records
+        if entry["files"]
+    ]
 
 
 def digests(held: Held, artifact: Artifact, run: str, looked: Looked) -> dict[str, str]:
@@ -55,15 +64,18 @@ def _patterns(artifact: Artifact, run: str) -> list[str]:
 
 
 def _known(
-    verdict: Held, judged: Sequence[tuple[Held, Artifact]], run: str, named: Sequence[Any], looked: Looked
+    verdict: Held,
+    judged: Sequence[tuple[Held, Artifact]],
+    run: str,
+    named: Sequence[Mapping[str, str]],
+    looked: Looked,
 ) -> Mapping[str, str]:
     """path -> digest of the newest record that names the verdict as it is and something that it judges."""
     if not named:
         return {}
     digest = looked.read(verdict.path).digest
     patterns = [pattern for _, artifact in judged for pattern in _patterns(artifact, run)]
-    for items in reversed(named):
-        files = {str(i.get("path")): str(i.get("digest")) for i in items if isinstance(i, dict)}
+    for files in reversed(named):
         if files.get(verdict.path) == digest and any(_is_of(path, patterns) for path in files):
             return files
     return {}

@@ -94,9 +94,9 @@ def test_three_failed_gates_are_told_in_the_form_of_the_seed() -> None:
 cents are floats
 
 ### Options
-1. **retry**: try as many times again
-2. **change**: change the tasks by hand and try again
-3. **skip**: Skip this phase (document as known issue)
+1. **retry**: try as many times again: nothing has to be changed, but the same cause may fail again
+2. **change**: change the tasks by hand and try again: it mends the cause, but takes a person's time
+3. **skip**: Skip this phase (document as known issue): the work goes on, but the stage stays unchecked
 
 **User decision required to proceed.**
 """
