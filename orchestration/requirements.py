@@ -12,11 +12,15 @@ from .files import File, join
 from .findings import Problem, Span
 from .guards import dig
 from .looked import Held, Looked
+from .schema_steps import TooManyStepsError, steps
 from .workflow import Artifact
 
 # Nobody reads more errors of one file, and of a long one they are not even made.
 MOST_ERRORS = 20
 MOST_FOR_ALL_ERRORS = 64 * 1024
+# So many steps take a schema some 20 ms; with each step an error that is told, they would take seconds.
+MOST_STEPS = 100_000
+MOST_STEPS_FOR_ALL_ERRORS = 5_000
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "bool": (bool,),
@@ -93,22 +97,25 @@ def _judged(artifact: Artifact, schema: Any, held: Held) -> list[Problem]:
     import jsonschema_rs
 
     try:
+        long = steps(schema, held.raw, MOST_STEPS)
         # Nothing is fetched, and patterns run on the engine without backtracking: a schema is only data.
         options = jsonschema_rs.RegexOptions()
         validator = jsonschema_rs.validator_for(schema, retriever=_no_retrieval, pattern_options=options)
     except ValueError as error:
         return [_of_schema(artifact, f"is broken: {_brief(str(error))}")]
+    except (TooManyStepsError, RecursionError):
+        return [_of_schema(artifact, f"takes more than {MOST_STEPS} steps; let fewer of its parts repeat")]
     return [
         _invalid(f"{artifact.id}: {_brief(error.message)}", held.span(error.instance_path))
-        for error in _errors(validator, held)
+        for error in _errors(validator, held, long)
     ]
 
 
-def _errors(validator: Any, held: Held) -> list[Any]:
+def _errors(validator: Any, held: Held, long: int) -> list[Any]:
     """The first errors of the artifact; of a long one just one, for all are made before any can be had."""
     import jsonschema_rs
 
-    if len(held.text) <= MOST_FOR_ALL_ERRORS:
+    if len(held.text) <= MOST_FOR_ALL_ERRORS and long <= MOST_STEPS_FOR_ALL_ERRORS:
         return list(islice(validator.iter_errors(held.raw), MOST_ERRORS))
     try:
         validator.validate(held.raw)

@@ -6,7 +6,6 @@ Floors stand beside them: a bare interpreter, `json.loads`, and reading the same
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from phasekeeper.orchestration.plans import master_plan
 from phasekeeper.server.workspace import Workspace
 
 from .connections import connections
+from .machine import machine
 from .plans import write_plan
 
 ROUNDS = 5
@@ -122,13 +122,13 @@ def main() -> None:
             roots[tasks] = Path(folder) / str(tasks)
             roots[tasks].mkdir()
             write_plan(roots[tasks], tasks)
-        print(f"python {sys.version.split()[0]}, load average {os.getloadavg()[0]:.1f}")
+        print(machine())
         evaluations(roots)
         parsing(roots)
         rendering(roots)
         cold(roots)
         connections()
-        print(f"\nload average {os.getloadavg()[0]:.1f}")
+        print(f"\n{machine()}")
 
 
 if __name__ == "__main__":

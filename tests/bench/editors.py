@@ -21,6 +21,8 @@ from shutil import which
 from time import perf_counter, sleep
 from typing import Any
 
+from .machine import machine
+
 ROUNDS = 200
 BOUND_S = 600.0
 _MOVED_TO = 0x80
@@ -232,14 +234,14 @@ def measure(runs: int, folder: Path) -> None:
 def main(arguments: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
-        print(f"python {sys.version.split()[0]}, load average {os.getloadavg()[0]:.1f}; {ROUNDS} writes each")
+        print(f"{machine()}; {ROUNDS} writes each")
         (folder / "floor").mkdir()
         say("raw inotify: a write -> its event", list(inotify(folder / "floor")))
         say("ruff server: a change in memory -> diagnostic", list(ruff(folder)))
         for runs in [int(word) for word in arguments] or (10, 1_000, 10_000):
             measure(runs, folder)
         say("\nraw inotify again", list(inotify(folder / "floor")))
-        print(f"load average {os.getloadavg()[0]:.1f}")
+        print(machine())
 
 
 if __name__ == "__main__":

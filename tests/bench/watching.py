@@ -24,6 +24,7 @@ from time import perf_counter, process_time
 from phasekeeper.server.engine import Engine
 from phasekeeper.server.live import Live
 
+from .machine import machine
 from .plans import write_plan
 
 ROUNDS = 5
@@ -38,12 +39,12 @@ def main() -> None:
     options.add_argument("--idle-s", type=float, default=20)
     options.add_argument("--task-files", type=int, default=100_000)
     chosen = options.parse_args()
-    print(f"python {sys.version.split()[0]}, load average {os.getloadavg()[0]:.1f}")
+    print(machine())
     for count in chosen.runs:
         _apart("watched", count, chosen.idle_s)
     _apart("burst", chosen.burst)
     _apart("task_files", chosen.task_files)
-    print(f"\nload average {os.getloadavg()[0]:.1f}")
+    print(f"\n{machine()}")
 
 
 def _apart(what: str, *arguments: object) -> None:

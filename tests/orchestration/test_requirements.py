@@ -65,3 +65,23 @@ def test_a_reference_of_a_schema_to_itself_is_followed() -> None:
     }
     assert read({"n": 1, "sub": {"n": 2}}, tree)[0].state == "valid"
     assert read({"n": 1, "sub": {}}, tree)[0].state == "invalid"
+
+
+def test_a_schema_whose_references_double_is_refused_before_it_takes_seconds() -> None:
+    twice = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)}
+    held, looked = read({"a": 1}, {"$ref": "#/$defs/d0", "$defs": {**twice, "d40": {"type": "object"}}})
+    assert held.state == "invalid"
+    said = "a: its schema s.json takes more than 100000 steps; let fewer of its parts repeat"
+    assert [found.message for found in looked.findings] == [said]
+
+
+def test_a_chain_of_references_too_long_to_follow_is_refused() -> None:
+    chain = {f"d{n}": {"$ref": f"#/$defs/d{n + 1}"} for n in range(5_000)}
+    held, looked = read({"a": 1}, {"$ref": "#/$defs/d0", "$defs": {**chain, "d5000": {"type": "object"}}})
+    assert (held.state, "takes more than" in looked.findings[0].message) == ("invalid", True)
+
+
+def test_of_a_schema_with_many_steps_one_error_is_told() -> None:
+    twice = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(13)}
+    held, looked = read({"a": 1}, {"$ref": "#/$defs/d0", "$defs": {**twice, "d13": {"type": "string"}}})
+    assert (held.state, len(looked.findings)) == ("invalid", 1)

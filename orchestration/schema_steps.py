@@ -1,0 +1,108 @@
+"""How many steps it takes to judge data by a JSON Schema, counted without taking them.
+
+A few references that each stand twice in the next one double the work with every level, and so does a schema
+that uses itself twice. Here each pair of a part of the schema and a part of the data is looked at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+# Keywords whose schemas judge the same data as the schema they stand in.
+_SAME = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "$dynamicRef", "$recursiveRef")
+_SAME_BY_NAME = ("dependentSchemas", "dependencies")
+# Keywords whose schemas judge the values of a map, or the items of a list.
+_VALUES = ("additionalProperties", "unevaluatedProperties", "propertyNames")
+_ITEMS = ("items", "prefixItems", "additionalItems", "unevaluatedItems", "contains")
+_NAMES = ("$id", "id", "$anchor", "$dynamicAnchor")
+
+
+class TooManyStepsError(Exception):
+    """Judging the data would take more steps than are allowed."""
+
+
+def steps(schema: Any, data: Any, most: int) -> int:
+    """How often a part of the schema is applied to a part of the data; never less than it really is.
+
+    Raises TooManyStepsError for more than `most`; the time it takes does not grow beyond that number either.
+    """
+    return _Steps(schema, most).count(schema, data)
+
+
+class _Steps:
+    def __init__(self, schema: Any, most: int):
+        self.schema, self.most = schema, most
+        self.named = dict(_named(schema))
+        # By the identities of a part of the schema and of the data: both live as long as this does.
+        self.counted: dict[tuple[int, int], int] = {}
+
+    def count(self, schema: Any, data: Any) -> int:
+        if not isinstance(schema, dict):
+            return 1
+        pair = id(schema), id(data)
+        if pair not in self.counted:
+            # A schema that leads back to itself with the same data is not applied again.
+            self.counted[pair] = 0
+            found = 1
+            for part, value in self._applied(schema, data):
+                found += self.count(part, value)
+                if found > self.most or len(self.counted) > self.most:
+                    raise TooManyStepsError
+            self.counted[pair] = found
+        return self.counted[pair]
+
+    def _applied(self, schema: Mapping[str, Any], data: Any) -> Iterator[tuple[Any, Any]]:
+        for key in _SAME:
+            for part in _listed(schema.get(key, ())):
+                yield (self._target(part) if isinstance(part, str) else part), data
+        for key in _SAME_BY_NAME:
+            yield from ((part, data) for part in _by_name(schema.get(key)).values())
+        if isinstance(data, dict):
+            yield from self._values(schema, data)
+        if isinstance(data, list):
+            parts = [part for key in _ITEMS for part in _listed(schema.get(key, ()))]
+            yield from ((part, item) for item in data for part in parts)
+
+    def _values(self, schema: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+        declared = _by_name(schema.get("properties"))
+        yield from ((declared[name], value) for name, value in data.items() if name in declared)
+        others = [*_by_name(schema.get("patternProperties")).values(), *(schema.get(key) for key in _VALUES)]
+        parts = [part for part in others if isinstance(part, dict)]
+        yield from ((part, value) for value in data.values() for part in parts)
+
+    def _target(self, reference: str) -> Any:
+        """What a reference leads to, None outside of the schema."""
+        base, hash_sign, inside = reference.partition("#")
+        start = self.named.get(base, self.schema) if base else self.schema
+        if not hash_sign or not inside:
+            return start
+        return _pointed(start, inside) if inside.startswith("/") else self.named.get(inside)
+
+
+def _named(schema: Any) -> Iterator[tuple[str, Any]]:
+    """The parts of a schema that have names of their own."""
+    waiting = [schema]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            yield from ((part[key], part) for key in _NAMES if isinstance(part.get(key), str))
+        waiting += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+
+
+def _pointed(start: Any, pointer: str) -> Any:
+    for word in pointer.split("/")[1:]:
+        key = word.replace("~1", "/").replace("~0", "~")
+        if isinstance(start, list) and key.isdigit() and int(key) < len(start):
+            start = start[int(key)]
+        else:
+            start = start.get(key) if isinstance(start, dict) else None
+    return start
+
+
+def _listed(part: Any) -> list[Any] | tuple[Any, ...]:
+    return part if isinstance(part, (list, tuple)) else [part]
+
+
+def _by_name(part: Any) -> Mapping[str, Any]:
+    return part if isinstance(part, dict) else {}
