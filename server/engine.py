@@ -319,11 +319,14 @@ class _Worker(threading.Thread):
             try:
                 job = self._jobs.get(timeout=self._pause_s())
             except Empty:
-                self._go_on()
-                continue
+                job = self._go_on
             if job is None:
                 break
-            job()
+            try:
+                job()
+            except Exception:
+                # Whatever it was, the other roots go on.
+                _log.exception("the engine could not do something")
         if self._watcher:
             self._watcher.stop()
 

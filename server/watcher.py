@@ -64,7 +64,8 @@ class Watcher:
         self._handler = _Handler(self._event)
         self._overflow = _Overflow(self._lose)
         _LOST.addHandler(self._overflow)
-        self._observer = _observer()
+        self._observer: Any = None
+        self._begin_again()
 
     def watch(self, root: Path, folders: Mapping[Path, bool]) -> Mapping[Path, bool]:
         """Watch for a root these folders and no others, all that is below those that are True included.
@@ -83,7 +84,8 @@ class Watcher:
         dead = not all(thread.is_alive() for thread in _threads(self._observer))
         if dead or (self.condition and not is_full):
             self._begin_again()
-        self.condition = _told(is_full)
+        elif is_full or self._observer:
+            self.condition = _told(is_full)
         return self._bring_about()
 
     def take(self) -> Hints:
@@ -96,14 +98,23 @@ class Watcher:
     def stop(self) -> None:
         """Hear nothing more."""
         _LOST.removeHandler(self._overflow)
-        self._observer.stop()
-        self._observer.join()
+        self._end()
+
+    def _end(self) -> None:
+        if self._observer:
+            self._observer.stop()
+            self._observer.join()
+        self._observer, self._watches = None, {}
 
     def _begin_again(self) -> None:
-        self._observer.stop()
-        self._observer.join()
-        self._watches = {}
-        self._observer = _observer()
+        self._end()
+        try:
+            self._observer = Observer()
+            self._observer.start()
+        except OSError as error:
+            self.condition = _told(error.errno in _FULL) or f"changes are not heard: {error.strerror}"
+        else:
+            self.condition = ""
 
     def _bring_about(self) -> Mapping[Path, bool]:
         with self._lock:
@@ -121,7 +132,7 @@ class Watcher:
         new = {
             folder: whole
             for folder, whole in wanted.items()
-            if folder not in self._watches and self._begin(folder, whole)
+            if self._observer and folder not in self._watches and self._begin(folder, whole)
         }
         if any(new.values()) and not self.condition:
             # The watches below a folder are added one by one, and a refusal of them is not told.
@@ -185,22 +196,21 @@ class _Overflow(logging.Handler):
             self._lose()
 
 
-def _observer() -> Any:
-    observer = Observer()
-    observer.start()
-    return observer
-
-
 def _threads(observer: Any) -> list[threading.Thread]:
     """The threads without which an observer hears nothing."""
+    if observer is None:
+        return []
     reader = getattr(observer, "_inotify_fd", None)
     return [observer, reader] if isinstance(reader, threading.Thread) else [observer]
 
 
 def _is_full() -> bool:
     """Whether the system refuses to watch one folder more."""
-    with tempfile.TemporaryDirectory(prefix="phasekeeper-") as folder:
-        probe = Observer()
+    with suppress(OSError), tempfile.TemporaryDirectory(prefix="phasekeeper-") as folder:
+        try:
+            probe = Observer()
+        except OSError as error:
+            return error.errno in _FULL
         try:
             probe.schedule(events.FileSystemEventHandler(), folder, event_filter=_ASKED_FOR)
             probe.start()

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import logging
 import shutil
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -221,3 +222,35 @@ def test_after_any_changes_the_board_comes_to_what_a_first_look_says(tmp_path_fa
 def cold(root: Path) -> dict[str, Any]:
     workspace = Workspace(root)
     return {match.run: workspace.evaluate(match) for match in workspace.matches}
+
+
+def test_without_any_watcher_folders_are_looked_at_and_that_is_told(root, monkeypatch) -> None:
+    def refuse() -> None:
+        raise OSError(errno.EMFILE, "too many")
+
+    monkeypatch.setattr(watcher, "Observer", refuse)
+    monkeypatch.setattr(engine_module, "POLL_S", 0.01)
+    folder = task(root, "T1")
+
+    async def test() -> None:
+        async with watching(root) as engine:
+            assert "looked at every few seconds" in engine.board(root).conditions[0]
+            put(folder / "review/plan-review.json", {"ok": False})
+            await until(engine, root, kind(T1, "regress"))
+
+    asyncio.run(test())
+
+
+def test_a_watcher_that_died_is_made_again(root) -> None:
+    heard = threading.Event()
+    made = watcher.Watcher(heard.set)
+    try:
+        made.watch(root, {root: True})
+        made._observer.stop()
+        made._observer.join()
+        assert made.check() == {root: True}
+        put(root / "x", "")
+        assert heard.wait(LIMIT_S)
+        assert made.condition == ""
+    finally:
+        made.stop()
