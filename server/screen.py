@@ -152,7 +152,7 @@ def told(name_of: Callable[[Row], str], old: Row | None, new: Row | None) -> Ite
         Part(status_word(new.status), STATUS_STYLE[new.status]),
         *_trouble(new),
         Part("; next: "),
-        Part(new.next, "run"),
+        Part(plain(new.next), "run"),
         Part(f": {plain(new.reason)}"),
     ]
     before = old.asked if old else ()
@@ -276,7 +276,7 @@ class Drawn(Screen):
             Part(status_word(row.status), STATUS_STYLE[row.status]),
             *_trouble(row),
         ]
-        yield [Part("  next: "), Part(row.next, "run"), Part(f": {plain(row.reason, 400)}")]
+        yield [Part("  next: "), Part(plain(row.next), "run"), Part(f": {plain(row.reason, 400)}")]
         for one, text in row.asked[:3]:
             yield [Part("  asks "), Part(plain(one, 80), "wait"), _colon(text)]
 
