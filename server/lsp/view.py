@@ -28,7 +28,10 @@ class View:
     unsaved: Mapping[str, Evaluation] = field(default_factory=dict)
     linted: Findings = field(default_factory=dict)
     _marks: dict[str, tuple[Mark, ...]] = field(default_factory=dict)
-    _moved: dict[str, dict[str, tuple[Mark, ...]]] = field(default_factory=dict)
+    _placed: dict[str, dict[str, tuple[Mark, ...]]] = field(default_factory=dict)
+    # Which runs on disk say something of a path: what is left of a path's findings is the root's own.
+    _said: dict[str, frozenset[str]] = field(default_factory=dict)
+    _sayers: dict[str, set[str]] = field(default_factory=dict)
 
     def run(self, run: str) -> Evaluation | None:
         """A run as this editor's texts have it."""
@@ -52,29 +55,33 @@ class View:
         """Make the marks of some runs again; the paths where they were or are."""
         touched: set[str] = set()
         for run in runs:
-            for path in self._paths(run):
-                self._moved.get(path, {}).pop(run, None)
-                touched.add(path)
+            self._note_sayer(run)
             evaluation = self.run(run)
-            self._marks[run] = self._all_marks(evaluation) if evaluation else ()
-            for mark in self._marks[run]:
-                here = self._moved.setdefault(mark.finding.path, {})
+            old = self._marks.pop(run, ())
+            new = _all_marks(evaluation) if evaluation else ()
+            for mark in old:
+                self._placed.get(mark.finding.path, {}).pop(run, None)
+            for mark in new:
+                here = self._placed.setdefault(mark.finding.path, {})
                 here[run] = (*here.get(run, ()), mark)
-                touched.add(mark.finding.path)
-            if evaluation is None:
-                del self._marks[run]
+            if new:
+                self._marks[run] = new
+            touched.update(mark.finding.path for mark in (*old, *new))
         return touched
 
-    def _paths(self, run: str) -> set[str]:
-        return {mark.finding.path for mark in self._marks.get(run, ())}
-
-    def _all_marks(self, evaluation: Evaluation) -> tuple[Mark, ...]:
-        found = (_settled(found, evaluation) for found in evaluation.findings)
-        return (*(Mark(finding, evaluation.run) for finding in found), *marks_of(evaluation))
+    def _note_sayer(self, run: str) -> None:
+        """Note which paths a run, as it is on disk, says something of."""
+        on_disk = self.board.runs.get(run)
+        for path in self._said.pop(run, ()):
+            self._sayers[path].discard(run)
+        if on_disk is not None and on_disk.findings:
+            self._said[run] = frozenset(found.path for found in on_disk.findings)
+            for path in self._said[run]:
+                self._sayers.setdefault(path, set()).add(run)
 
     def at(self, path: str) -> tuple[Mark, ...]:
         """What is said of a file: the root's own findings, then those of its runs, each once."""
-        of_runs = [mark for marks in self._moved.get(path, {}).values() for mark in marks]
+        of_runs = [mark for marks in self._placed.get(path, {}).values() for mark in marks]
         own = self.linted.get(path)
         if own is None:
             own = self._own(path)
@@ -84,22 +91,22 @@ class View:
     def _own(self, path: str) -> tuple[Finding, ...]:
         """What the board says of a path that is no finding of a run as it is on disk."""
         found = self.board.findings.get(path, ())
-        of_runs = {f for run in self._owners(path) for f in self.board.runs[run].findings} if found else set()
-        return tuple(f for f in found if f not in of_runs)
-
-    def _owners(self, path: str) -> Iterable[str]:
-        """The runs that may have said something of a path."""
-        folder = path
-        while folder:
-            if folder in self.board.runs:
-                yield folder
-            folder = folder.rpartition("/")[0]
-        yield from self.reading(path)
+        if not found:
+            return ()
+        sayers = (self.board.runs.get(run) for run in self._sayers.get(path, ()))
+        of_runs = {each for run in sayers if run for each in run.findings if each.path == path}
+        return tuple(each for each in found if each not in of_runs)
 
     @property
     def paths(self) -> set[str]:
         """Every path that something is said of."""
-        return {*self.board.findings, *self.linted, *(path for path, marks in self._moved.items() if marks)}
+        return {*self.board.findings, *self.linted, *(path for path, marks in self._placed.items() if marks)}
+
+
+def _all_marks(evaluation: Evaluation) -> tuple[Mark, ...]:
+    """A run's findings where an editor can show them, its shut gates and its questions."""
+    found = (_settled(found, evaluation) for found in evaluation.findings)
+    return (*(Mark(finding, evaluation.run) for finding in found), *marks_of(evaluation))
 
 
 def _settled(finding: Finding, evaluation: Evaluation) -> Finding:
