@@ -91,7 +91,7 @@ def act(
         before[:] = [steps.evaluation]
         return Writes([_plain(entry) for entry in proposal.records], proposal.edits)
 
-    done = committed(root, run, writes, sign=sign, runs=[match.run for match in workspace.matches])
+    done = committed(root, run, writes, sign=sign, is_run=lambda folder: workspace.match(folder) is not None)
     after = Workspace(root, parsed=workspace.parsed)
     evaluation = after.evaluate(_match(after, run))
     return Done(done, evaluation, _arisen(before[0], evaluation))

@@ -13,7 +13,7 @@ yet, and a reader lays them over the disk like unsaved text of an editor.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -114,16 +114,16 @@ def committed(
     sign: Sign | None = None,
     timeout_s: float = LOCK_TIMEOUT_S,
     create: bool = False,
-    runs: Collection[str] = (),
+    is_run: Callable[[str], bool] = lambda folder: False,
 ) -> Committed:
     """Records and writes what `propose` answers, all or nothing; on return it survives a power loss.
 
-    `propose` is called under the lock and reads what it needs afresh. An edit of a file in one of `runs`,
-    or outside of them all, needs that run's lock or the root's too: then all locks are taken anew, in the
-    order of their paths, and `propose` is asked again. `sign` gives the `mac` of a decision from its record;
-    without it decisions are not accepted. A proposal without records changes nothing. Raises Conflict, other
-    StoreErrors, what `propose` raises, and ValueError or TypeError for a record that no journal can hold; in
-    all these cases nothing was recorded, except for Unknown.
+    `propose` is called under the lock and reads what it needs afresh. An edit of a file in another run (a
+    folder of which `is_run` says so), or in none, needs that run's lock or the root's too: then all locks are
+    taken anew, in the order of their paths, and `propose` is asked again. `sign` gives the `mac` of a
+    decision from its record; without it decisions are not accepted. A proposal without records changes
+    nothing. Raises Conflict, other StoreErrors, what `propose` raises, and ValueError or TypeError for a
+    record that no journal can hold; in all these cases nothing was recorded, except for Unknown.
     """
     others: set[str] = set()
     for _ in range(_MOST_TRIES):
@@ -133,17 +133,20 @@ def committed(
             mended = (*(each for one in left for each in one), *mended)
             held = Held(root, run, tail.head, tail.seq + 1, stamp(clock()), mended)
             proposal = propose(held)
-            more = {_owner(edit.path, run, runs) for edit in proposal.edits} - {run, *others}
+            more = {_owner(edit.path, run, is_run) for edit in proposal.edits} - {run, *others}
             if not more:
                 return _all_or_nothing(held, tail, proposal, clock, sign)
         others |= more
     raise StoreError(f"{run or '.'} leads to other runs with each look; nothing was written. Run it again")
 
 
-def _owner(path: str, run: str, runs: Collection[str]) -> str:
+def _owner(path: str, run: str, is_run: Callable[[str], bool]) -> str:
     """The run whose lock guards a file: the innermost that it lies in, "" (the root) for none."""
-    around = (each for each in {run, *runs} if not each or path.startswith(f"{each}/"))
-    return max(around, key=len, default="")
+    folder = path
+    while folder := folder.rpartition("/")[0]:
+        if folder == run or is_run(folder):
+            return folder
+    return ""
 
 
 def _all_or_nothing(held: Held, tail: Tail, proposal: Proposal, clock: Clock, sign: Sign | None) -> Committed:

@@ -54,7 +54,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_runs_that_write_one_file_lose_no_line_of_each_other(root: Path) -> None:
     def many(run: str) -> None:
         for number in range(25):
-            done = committed(root, run, appending(SHARED, f"{run} {number}"), runs=RUNS)
+            done = committed(root, run, appending(SHARED, f"{run} {number}"), is_run=RUNS.__contains__)
             assert (done.mended, done.unfinished) == ((), ())
 
     with ThreadPoolExecutor(2) as pool:
@@ -68,22 +68,24 @@ def test_a_file_in_another_run_is_written_under_that_runs_lock_too_in_path_order
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = taken(monkeypatch)
-    committed(root, "tasks/B", appending("tasks/A/notes.txt", "from B"), runs=RUNS)
+    committed(root, "tasks/B", appending("tasks/A/notes.txt", "from B"), is_run=RUNS.__contains__)
     assert order == ["tasks/B", "tasks/A", "tasks/B"]
     order.clear()
-    committed(root, "tasks/B", appending("tasks/B/notes.txt", "own"), runs=RUNS)
+    committed(root, "tasks/B", appending("tasks/B/notes.txt", "own"), is_run=RUNS.__contains__)
     assert order == ["tasks/B"]
 
 
 def test_a_file_of_no_run_is_guarded_by_the_root(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     order = taken(monkeypatch)
-    committed(root, "tasks/A", appending(SHARED, "x"), runs=RUNS)
+    committed(root, "tasks/A", appending(SHARED, "x"), is_run=RUNS.__contains__)
     assert order == ["tasks/A", "", "tasks/A"]
 
 
 def test_a_run_whose_neighbour_is_being_written_waits_and_says_for_whom(root: Path) -> None:
     with run_lock(root, "tasks/A"), pytest.raises(StoreError, match="tasks/A is being written by process"):
-        committed(root, "tasks/B", appending("tasks/A/notes.txt", "x"), runs=RUNS, timeout_s=0.05)
+        committed(
+            root, "tasks/B", appending("tasks/A/notes.txt", "x"), is_run=RUNS.__contains__, timeout_s=0.05
+        )
     assert not (root / "tasks/A/notes.txt").exists()
     assert not (root / "tasks/B/.phasekeeper/journal.jsonl").exists()
 
@@ -93,9 +95,9 @@ def test_what_the_other_run_left_unfinished_is_finished_before_its_file_is_read(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(store, "_place", lambda _root, _work: ((), ()))
-        committed(root, "tasks/A", appending("tasks/A/notes.txt", "from A"), runs=RUNS)
+        committed(root, "tasks/A", appending("tasks/A/notes.txt", "from A"), is_run=RUNS.__contains__)
     assert not (root / "tasks/A/notes.txt").exists()
-    done = committed(root, "tasks/B", appending("tasks/A/notes.txt", "from B"), runs=RUNS)
+    done = committed(root, "tasks/B", appending("tasks/A/notes.txt", "from B"), is_run=RUNS.__contains__)
     assert (root / "tasks/A/notes.txt").read_text() == "from A\nfrom B\n"
     assert [mended.did for mended in done.mended] == ["finished"]
 
@@ -111,7 +113,7 @@ def test_a_proposal_that_leads_on_and_on_is_given_up(root: Path) -> None:
         return appending(f"{names[len(looks)]}/x.txt", "x")(held)
 
     with pytest.raises(StoreError, match="leads to other runs with each look"):
-        committed(root, "tasks/A", propose, runs=(*RUNS, *names))
+        committed(root, "tasks/A", propose, is_run=(*RUNS, *names).__contains__)
     assert not list(root.rglob("x.txt"))
 
 
@@ -122,7 +124,7 @@ def _interrupted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A commit whose text did not get to its place."""
     with monkeypatch.context() as patch:
         patch.setattr(store, "_place", lambda _root, _work: ((), ()))
-        committed(root, "tasks/A", appending(SHARED, "recorded"), runs=RUNS)
+        committed(root, "tasks/A", appending(SHARED, "recorded"), is_run=RUNS.__contains__)
 
 
 def test_a_write_is_finished_after_the_repository_was_moved(
@@ -158,7 +160,7 @@ def test_what_was_never_committed_is_removed_after_the_repository_was_moved(
     with monkeypatch.context() as patch, pytest.raises(Died):
         patch.setattr(store, "_check_again", dies)
         patch.setattr(store, "_discard", lambda _root, _work: None)
-        committed(root, "tasks/A", appending(SHARED, "never"), runs=RUNS)
+        committed(root, "tasks/A", appending(SHARED, "never"), is_run=RUNS.__contains__)
     [stray] = [path for path in (root / "shared").iterdir() if path.suffix == ".tmp"]
     moved = root.rename(root.parent / "elsewhere")
     done = committed(moved, "tasks/A", lambda _held: Proposal())
