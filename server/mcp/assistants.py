@@ -68,13 +68,13 @@ class Assistants:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.changes = Changes()
-        self._shared = Shared(engine, self.changes)
+        self.shared = Shared(engine, self.changes)
         self.server = self._made()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, folder: Path) -> None:
         """One assistant's connection, one message a line, until it ends. `folder` is where it works."""
         caller = Caller(folder, secrets.token_hex(3))
-        keeping = Keeping(self._shared, caller)
+        keeping = Keeping(self.shared, caller)
         lines, sink = cast("AsyncFile[str]", Lines(reader)), cast("AsyncFile[str]", Sink(writer))
         try:
             async with stdio_server(lines, sink) as (incoming, outgoing):
@@ -137,7 +137,7 @@ class Assistants:
         try:
             yield caller
         finally:
-            await Keeping(self._shared, caller).let_go()
+            await Keeping(self.shared, caller).let_go()
 
     async def _access(self, context: Context, answers: types.InputResponses | None, root: str) -> CallAccess:
         """What this call may look at. Raises NeedsRoots where the client has to be asked first."""
@@ -147,7 +147,7 @@ class Assistants:
         if not folders and caller.folder is not None:
             folders = (caller.folder,)
         unique = caller.label if caller.folder is not None else _session_id(context)
-        keeping = Keeping(self._shared, caller)
+        keeping = Keeping(self.shared, caller)
         return CallAccess(self.engine, keeping, folders, client_name(context), unique)
 
     def _meet(self, context: Context) -> set[str]:

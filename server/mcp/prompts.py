@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import mcp_types as types
 
+from ...tools.answers import quoted
 from ...tools.next_step import next_step
 from ...tools.registry import Refusal, chosen
 from ...tools.standing import gates
@@ -32,7 +33,7 @@ async def _next(access: CallAccess, given: Mapping[str, str]) -> str:
 async def _resume(access: CallAccess, given: Mapping[str, str]) -> str:
     run = chosen(await access.place(given.get("root", "")), given.get("run", ""))
     task = given.get("task", "")
-    about = f" Begin with task {task!r}, if it may start." if task else ""
+    about = f" Begin with task {quoted(task, 80)}, if it may start." if task else ""
     said = (
         "Take this run up where it was left, whoever worked on it before. Trust the files below and not "
         "memory: read what the evidence names, then do step after step with `next_step` and `report`."

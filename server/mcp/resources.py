@@ -13,11 +13,13 @@ import mcp_types as types
 from ...orchestration.display import markdown, plain
 from ...orchestration.evaluation import Evaluation, as_json
 from ...orchestration.evaluation_schema import evaluation_schema
+from ...orchestration.files import below
 from ...orchestration.graph import graph
 from ...orchestration.journal import read_journal
 from ...orchestration.snapshot import JOURNAL
 from ...tools.registry import Place, Refusal
 from ...tools.standing import revision_of
+from .. import decide
 from ..files import DiskFiles
 from .access import CallAccess
 from .addresses import SCHEMA, address, read_address
@@ -152,8 +154,10 @@ def _whole(run: Evaluation) -> str:
 
 
 def _history(run: Evaluation) -> str:
-    path = f"{run.run}/{JOURNAL}".lstrip("/")
-    journal = read_journal(DiskFiles(Path(run.root)).read(path).text or "")
+    root, path = Path(run.root), below(run.run, JOURNAL)
+    file = DiskFiles(root).read(path)
+    secret = decide.load_key().secret
+    journal = read_journal(file.text or "", lambda lines: decide.verified_lines(root, path, lines, secret))
     newest = [
         {name: value for name, value in entry.items() if value} for entry in journal.records[-_MOST_RECORDS:]
     ]

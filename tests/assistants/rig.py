@@ -32,6 +32,10 @@ class Rig:
         self.assistants = Assistants(engine)
         self._stack = stack
 
+    def held(self) -> dict[Path, int]:
+        """How many callers hold each root open."""
+        return dict(self.assistants.shared.counts)
+
     @asynccontextmanager
     async def client(self, folder: Path, era: str = "auto", **options: Any) -> AsyncIterator[Client]:
         """A connected client that works in a folder."""

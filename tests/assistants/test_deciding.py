@@ -10,6 +10,7 @@ from typing import Any
 import mcp_types as types
 import pytest
 from phasekeeper.server.cli import main
+from phasekeeper.server.mcp.addresses import address
 
 from ..roots import TASKS, loop, task
 from .rig import ERAS, call, going, refusal, rig, text
@@ -46,6 +47,9 @@ async def test_what_the_person_decides_is_recorded_and_signed(root: Path, era: s
         data = await call(client, "request_decision")
         assert data["recorded"] == f"answered {QUESTION} resolve, by a person"
         assert data["status"] == "active"
+        [content] = (await client.read_resource(address(str(root), RUN, "history"))).contents
+        assert isinstance(content, types.TextResourceContents)
+        assert [each["kind"] for each in json.loads(content.text)["records"]] == ["answer"]
     [entry] = records(root)
     assert (entry["kind"], entry["option"], entry["why"]) == ("answer", "resolve", "it is being mended")
     assert (entry["actor"], entry["channel"], len(entry["mac"])) == ("Ada <ada@example.org>", "mcp", 64)

@@ -126,3 +126,15 @@ async def test_a_broken_definition_is_told_and_hides_no_other_run(root: Path) ->
         said = await text(client, "status")
         assert "a definition cannot be used, .phasekeeper/workflows/mine.yaml" in said
         assert f"{TASKS}/T1: active" in said
+
+
+@going
+async def test_who_leaves_lets_go_of_what_was_open(root: Path) -> None:
+    a, b = two(root)
+    async with rig() as r:
+        async with r.client(a) as client, r.client(b) as other:
+            await call(client, "status", root=str(b))
+            await call(client, "status")
+            await call(other, "status")
+            assert r.held() == {a: 1, b: 2}
+        assert r.held() == {}

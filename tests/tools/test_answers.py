@@ -158,6 +158,8 @@ def test_a_plan_of_ten_thousand_tasks_with_giant_titles_is_paged(root: Path) -> 
     found = pages(lambda start: next_step(e, start=start), "tasks")
     assert [task["id"] for task in found] == list(e.suggestion.tasks)
     assert len(found) == 49
+    assert e.plan is not None
+    assert e.plan.task("nobody") is None
 
 
 # ---- the parts --------------------------------------------------------------------------------
