@@ -20,6 +20,7 @@ from ..roots import UsageError
 from ..version import VERSION
 from . import definitions, features
 from .documents import Document, Documents, path_of
+from .folders import Folders, open_roots
 from .progress import Scanning
 from .protocol import Outlet, Protocol, Server, new_server, read_messages
 from .publishing import Publisher
@@ -72,8 +73,7 @@ class Connection:
         self._changes: asyncio.Queue[Change] = asyncio.Queue()
         self._trusted_allowed = trusted_allowed
         self._outlet = outlet
-        self._folders: dict[str, tuple[Path, tuple[Path, ...]]] = {}
-        self._loose: dict[Path, tuple[Path, ...]] = {}
+        self._folders = Folders()
         self._ends: dict[Path, Callable[[], None]] = {}
         self._judging: dict[Path, asyncio.Task[None]] = {}
         self._stale: set[Path] = set()
@@ -110,8 +110,7 @@ class Connection:
         await asyncio.gather(*tasks, return_exceptions=True)
         for end in self._ends.values():
             end()
-        roots = [root for _, roots in self._folders.values() for root in roots]
-        for root in (*roots, *(root for roots in self._loose.values() for root in roots)):
+        for root in tuple(self._folders.roots()):
             await self.engine.close(root)
 
     # ---- the protocol's own messages
@@ -216,39 +215,31 @@ class Connection:
     # ---- roots
 
     def _add_folder(self, uri: str) -> None:
-        path = path_of(uri)
-        if path is not None and uri not in self._folders:
-            self._folders[uri] = (path, ())
+        path = self._folders.add(uri)
+        if path is not None:
             self.spawn(self._open_folder(uri, path))
 
     async def _open_folder(self, uri: str, path: Path) -> None:
         roots = await self._open(path)
-        if uri in self._folders:
-            self._folders[uri] = (path, roots)
-        else:
-            # It was taken out while it was looked at.
+        if not self._folders.opened(uri, roots):
             await self._close(roots)
 
     async def _drop_folder(self, uri: str) -> None:
-        _, roots = self._folders.pop(uri, (None, ()))
-        await self._close(roots)
+        await self._close(self._folders.drop(uri))
 
     def _add_loose(self, document: Document) -> None:
         """Open the root of a document that lies in no folder the editor has open."""
-        path = document.path
-        given = [folder for folder, _ in self._folders.values()]
-        if path is None or path.parent in self._loose or any(path.is_relative_to(f) for f in given):
-            return
-        self._loose[path.parent] = ()
-        self.spawn(self._open_loose(path.parent))
+        folder = self._folders.add_loose(document.path) if document.path else None
+        if folder is not None:
+            self.spawn(self._open_loose(folder))
 
     async def _open_loose(self, folder: Path) -> None:
-        self._loose[folder] = await self._open(folder)
+        self._folders.opened_loose(folder, await self._open(folder))
 
     async def _open(self, path: Path) -> tuple[Path, ...]:
         scanning = Scanning(self.server, str(path))
         try:
-            roots = await self.engine.open(path, scanning.report)
+            roots = await open_roots(self.engine, path, scanning.report)
         except UsageError as error:
             _log.warning("%s", error)
             return ()
@@ -285,8 +276,7 @@ class Connection:
     async def _close(self, roots: Iterable[Path]) -> None:
         for root in roots:
             await self.engine.close(root)
-            held = [*self._folders.values(), *((None, loose) for loose in self._loose.values())]
-            if not any(root in others for _, others in held) and root in self.views:
+            if root not in self._folders.roots() and root in self.views:
                 self._ends.pop(root)()
                 board = self.views.pop(root).board
                 self._publisher.forget(root)
@@ -395,15 +385,7 @@ class Connection:
 
     def uri_of(self, path: Path) -> str:
         """The URI of a file, as the editor spells the folder that it lies in."""
-        for uri, (folder, _) in self._folders.items():
-            if path.is_relative_to(folder):
-                rest = path.relative_to(folder)
-                return (
-                    uri
-                    if rest == Path()
-                    else Path(f"/{rest.as_posix()}").as_uri().replace("file://", uri.rstrip("/"), 1)
-                )
-        return path.as_uri()
+        return self._folders.uri_of(path)
 
     def tell(self, said: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:
         """Show the person a sentence."""

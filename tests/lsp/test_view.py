@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from dataclasses import replace
+from typing import cast
 
 from lsprotocol import types as lsp
 from phasekeeper.orchestration.findings import Evidence, Finding, Severity, Span
-from phasekeeper.server.engine import Board
+from phasekeeper.server.engine import Board, Engine
 from phasekeeper.server.live import Live
 from phasekeeper.server.lsp.diagnostics import diagnostics_of
+from phasekeeper.server.lsp.documents import path_of
+from phasekeeper.server.lsp.folders import Folders, open_roots
 from phasekeeper.server.lsp.marks import Mark
 from phasekeeper.server.lsp.positions import Text
 from phasekeeper.server.lsp.view import View
@@ -111,3 +115,37 @@ def test_the_editor_s_side_imports_nothing_of_the_assistants_side():
     program = "import sys, phasekeeper.server.lsp; print([name for name in sys.modules if name[:3] == 'mcp'])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_uri_is_spelled_as_the_editor_spells_its_folder():
+    folders = Folders()
+    assert folders.add("file:///c%3A/My%20Work/") is not None
+    assert folders.add("file:///c%3A/My%20Work/") is None
+    [folder] = [path for path in (path_of("file:///c%3A/My%20Work/"),) if path]
+    assert folders.uri_of(folder / "a b/ü.md") == "file:///c%3A/My%20Work/a%20b/%C3%BC.md"
+    assert folders.uri_of(folder) == "file:///c%3A/My%20Work/"
+    assert folders.add("untitled:x") is None
+    assert folders.add_loose(folder / "x/y.md") is None
+
+
+def test_a_connection_that_ends_while_a_root_is_opened_leaves_it_closed(root):
+    async def work() -> None:
+        closed = asyncio.Event()
+        begun = asyncio.Event()
+
+        class Slow:
+            async def open(self, path, progress):
+                begun.set()
+                await asyncio.sleep(0)
+                return (path,)
+
+            async def close(self, path):
+                assert path == root
+                closed.set()
+
+        opening = asyncio.ensure_future(open_roots(cast("Engine", Slow()), root, lambda done, total: None))
+        await begun.wait()
+        opening.cancel()
+        await asyncio.wait_for(closed.wait(), 30)
+
+    asyncio.run(work())

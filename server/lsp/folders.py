@@ -1,0 +1,86 @@
+"""Which folders an editor has open, the roots that were opened for them, and how it spells their files."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from ..engine import Engine, Progress
+from .documents import path_of
+
+
+class Folders:
+    """The folders of one editor, by URI, and those of documents that lie in none of them."""
+
+    def __init__(self) -> None:
+        self._given: dict[str, tuple[Path, tuple[Path, ...]]] = {}
+        self._loose: dict[Path, tuple[Path, ...]] = {}
+
+    def add(self, uri: str) -> Path | None:
+        """A folder that the editor opens; None for one that is known, or is no folder of a disk."""
+        path = path_of(uri)
+        if path is None or uri in self._given:
+            return None
+        self._given[uri] = (path, ())
+        return path
+
+    def opened(self, uri: str, roots: tuple[Path, ...]) -> bool:
+        """Note the roots of a folder; False when the editor has closed it meanwhile."""
+        if uri not in self._given:
+            return False
+        self._given[uri] = (self._given[uri][0], roots)
+        return True
+
+    def drop(self, uri: str) -> tuple[Path, ...]:
+        """The roots of a folder that the editor closes."""
+        return self._given.pop(uri, (None, ()))[1]
+
+    def add_loose(self, path: Path) -> Path | None:
+        """The folder of a document that lies in none of the editor's; None where it is known."""
+        around = any(path.is_relative_to(folder) for folder, _ in self._given.values())
+        if around or path.parent in self._loose:
+            return None
+        self._loose[path.parent] = ()
+        return path.parent
+
+    def opened_loose(self, folder: Path, roots: tuple[Path, ...]) -> None:
+        self._loose[folder] = roots
+
+    def roots(self) -> Iterator[Path]:
+        """Every root as often as it was opened."""
+        for _, roots in self._given.values():
+            yield from roots
+        for roots in self._loose.values():
+            yield from roots
+
+    def uri_of(self, path: Path) -> str:
+        """The URI of a file, as the editor spells the folder that it lies in."""
+        for uri, (folder, _) in self._given.items():
+            if path.is_relative_to(folder):
+                rest = path.relative_to(folder).as_posix()
+                return uri if rest == "." else f"{uri.rstrip('/')}/{quote(rest)}"
+        return path.as_uri()
+
+
+async def open_roots(engine: Engine, path: Path, progress: Progress) -> tuple[Path, ...]:
+    """`engine.open`. Where nobody waits for it any more, what it opens is closed again."""
+    opening = asyncio.ensure_future(engine.open(path, progress))
+    try:
+        return await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        opening.add_done_callback(lambda done: _let_go(engine, done))
+        raise
+
+
+def _let_go(engine: Engine, opened: asyncio.Future[tuple[Path, ...]]) -> None:
+    if not opened.cancelled() and opened.exception() is None:
+        for root in opened.result():
+            closing = asyncio.ensure_future(engine.close(root))
+            _CLOSING.add(closing)
+            closing.add_done_callback(_CLOSING.discard)
+
+
+# The loop itself holds its tasks by weak references only.
+_CLOSING: set[asyncio.Future[None]] = set()
