@@ -1,6 +1,6 @@
 """What a connection costs: connector and server, from the start to the answer of `initialize`, and in memory.
 
-The floor is a bare interpreter that copies bytes the same way: nothing in Python can be started faster.
+The floors are a bare interpreter's: nothing in Python can be started faster, or be smaller.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ def connections() -> None:
         answer(editor.stdout, 2)
         say("server, one editor, no assistant yet", _memory(pid), "MiB", "budget 80")
         say("connector warm: initialize answered, wall", _best(lambda: _warm(home, root)), "ms", "budget 100")
+        say("floor: a bare interpreter in memory", _bare_memory(), "MiB")
         say("connector in memory", _memory(editor.pid), "MiB", "budget 10")
         assistant = _assistant(home, root)
         say("server, one editor and one assistant", _memory(pid), "MiB", "budget 135")
@@ -112,6 +113,20 @@ def _cold(home: Home, root: Path) -> tuple[float, Any]:
 def _cpu(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS * 1000
+
+
+def _bare_memory() -> float:
+    """What a connector cannot go below here; an editable installation alone adds two megabytes."""
+    with subprocess.Popen(
+        [sys.executable, "-I", "-c", "print(flush=True); input()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as bare:
+        assert bare.stdout is not None
+        bare.stdout.readline()
+        memory = _memory(bare.pid)
+        bare.kill()
+    return memory
 
 
 def _memory(pid: int) -> float:
