@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from collections.abc import Awaitable
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from .addresses import PARTS, address
 _log = logging.getLogger(__name__)
 
 MOST_SESSIONS = 2_000
+PATIENCE_S = 2.0
 MOST_ADDRESSES = 500
 """Addresses that one session may subscribe to."""
 
@@ -68,17 +70,24 @@ class Changes:
     async def _publish(self, change: Change) -> None:
         if self.is_new(change):
             await self.bus.publish(ResourcesListChanged())
-            for session, _ in list(self._sessions.values()):
-                await session.send_resource_list_changed()
+            for key, (session, _) in list(self._sessions.items()):
+                await self._tell(key, session.send_resource_list_changed())
         uris = [address(str(change.root))]
         for run in (*change.changed, *change.removed):
             uris += [address(str(change.root), run, part) for part in PARTS]
         for uri in uris:
             await self.bus.publish(ResourceUpdated(uri=uri))
         wanted = set(uris)
-        for session, subscribed in list(self._sessions.values()):
+        for key, (session, subscribed) in list(self._sessions.items()):
             for uri in subscribed & wanted:
-                await session.send_resource_updated(uri)
+                await self._tell(key, session.send_resource_updated(uri))
+
+    async def _tell(self, key: str, telling: Awaitable[None]) -> None:
+        """Tell one client. One that stopped reading is told no more: the others do not wait for it."""
+        try:
+            await asyncio.wait_for(telling, PATIENCE_S)
+        except TimeoutError:
+            self.forget(key)
 
     def is_new(self, change: Change) -> bool:
         """Whether runs appeared or went away."""

@@ -90,6 +90,8 @@ def going(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]
         monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(person))
         monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
         try:
+            given_too = {"monkeypatch": monkeypatch, "tmp_path": tmp_path}
+            more |= {name: value for name, value in given_too.items() if name in given}
             asyncio.run(asyncio.wait_for(test(**more), LIMIT_S))
         except BaseExceptionGroup as group:
             raise _first(group) from None
@@ -108,7 +110,7 @@ def _sign(run: Any, given: list[str]) -> None:
     """The fixtures that pytest sees: those of the test, and what it runs in."""
     import inspect
 
-    names = ["monkeypatch", "tmp_path", *given]
+    names = [*dict.fromkeys(["monkeypatch", "tmp_path", *given])]
     parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
     run.__signature__ = inspect.Signature(parameters)
     del run.__wrapped__

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import mcp_types as types
 import pytest
 from jsonschema_rs import validator_for
 from mcp import Client
 from mcp.shared.exceptions import MCPError
+from phasekeeper.server.live import Change
+from phasekeeper.server.mcp import changes
 from phasekeeper.server.mcp.addresses import SCHEMA, address, read_address
 
 from ..roots import TASKS, loop, plan, put, task
@@ -181,6 +183,49 @@ async def test_a_client_of_the_newer_era_listens_and_is_told(root: Path) -> None
             task(root, "T2")
             await r.engine.touch(root, [root / TASKS / "T2"])
             assert "ListChanged" in type(await asyncio.wait_for(anext(heard), LIMIT_S)).__name__
+
+
+@going
+async def test_who_listens_first_and_asks_later_is_told_too(root: Path) -> None:
+    folder = task(root, "T1")
+    uri = address(str(root), T1)
+    async with (
+        rig() as r,
+        r.client(root) as client,
+        client.listen(resource_subscriptions=[uri]) as events,
+    ):
+        put(folder / "review/plan-review.json", {"ok": False})
+        await r.engine.touch(root, [folder / "review/plan-review.json"])
+        event = await asyncio.wait_for(anext(aiter(events)), LIMIT_S)
+        assert getattr(event, "uri", None) == uri
+
+
+@going
+async def test_a_client_that_stopped_reading_keeps_nobody_waiting(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "PATIENCE_S", 0.01)
+    told: asyncio.Queue[str] = asyncio.Queue()
+
+    class Stuck:
+        async def send_resource_updated(self, uri: str) -> None:
+            await asyncio.Event().wait()
+
+    class Reading:
+        async def send_resource_updated(self, uri: str) -> None:
+            told.put_nowait(uri)
+
+    made = changes.Changes()
+    made.knows(root, frozenset({T1}))
+    uri = address(str(root), T1)
+    for key, session in (("a", Stuck()), ("b", Reading())):
+        made.meet(key, cast(Any, session)).add(uri)
+    made.told(Change(root, 1, {T1: cast(Any, None)}, (), {}))
+    assert await asyncio.wait_for(told.get(), LIMIT_S) == uri
+    made.told(Change(root, 2, {T1: cast(Any, None)}, (), {}))
+    assert await asyncio.wait_for(told.get(), LIMIT_S) == uri
+    assert made.meet("a", cast(Any, Stuck())) == set()
+    await made.stop()
 
 
 @eras
