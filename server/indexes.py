@@ -21,11 +21,12 @@ class Readers:
         before = self._keys.get(reader, ())
         if len(before) == len(keys) and all(key in keys for key in before):
             return []
-        known = self._readers
+        # Nearly all keys have one reader, and all of them can have the same tuple of it.
+        known, alone = self._readers, (reader,)
         for key in keys:
             readers = known.get(key, ())
             if reader not in readers:
-                known[key] = (*readers, reader)
+                known[key] = (*readers, reader) if readers else alone
         lost = []
         for key in before:
             if key not in keys:

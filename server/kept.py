@@ -20,7 +20,7 @@ from ..orchestration.files import Entry, File, below, name_in, parent
 from ..orchestration.findings import Problem
 from .files import MEBIBYTE, entry_at, file_at, links_on, listing_at, vanished
 
-TEXT_BYTES = 16 * MEBIBYTE
+TEXT_BYTES = 4 * MEBIBYTE
 """So much text is kept; a file that was not looked at for long is read again when it is needed."""
 SETTLED_NS = 2_000_000_000
 """A file saved this short before it was read may be saved again without its times showing it."""
@@ -36,6 +36,9 @@ class _Sign(NamedTuple):
     size: int = 0
     mtime_ns: int = 0
     ctime_ns: int = 0
+
+
+_NOTHING = _Sign()
 
 
 class _Seen(NamedTuple):
@@ -423,7 +426,7 @@ def _sign(full: str) -> _Sign:
     try:
         status = os.stat(full)  # noqa: PTH116 - a Path for each of 100,000 names is slow
     except (OSError, ValueError):
-        return _Sign()
+        return _NOTHING
     return _Sign(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 

@@ -1,7 +1,7 @@
 """Random changes of a root on disk: what editors, assistants, writers, crashes and mistakes do to one.
 
-Each change answers with the paths that a watcher would name: both ends of a rename, the place where a link
-leads for what is written through it.
+Each change answers with the paths that a watcher would name, and no more: both ends of a rename, and for what
+is written through a link only the place where it leads.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -31,12 +30,10 @@ RUNS = (
     ".ai-tools-chain/tasks/T2",
     ".orchestrator/tasks/reading-lists",
     ".phasekeeper/sessions/lending-loans",
-    ".phasekeeper/sessions/lending-design",
     ".claude/state",
     ".workflow/.scratchpad/skill-tuning-book-finder",
     "own/one",
     "own/one/deep/two",
-    "own/.hidden",
 )
 FOLDERS = (
     *RUNS,
@@ -59,10 +56,8 @@ NAMES = (
     "MASTER_PLAN.md",
     "review/plan-review.json",
     "planning/plan-review.json",
-    "planning/planning.ai.json",
     "code/diff.patch",
     "reports/09-4a-task-03.md",
-    "reports/10-4a-task-04.md",
     "03-share-link.md",
     ".phasekeeper/journal.jsonl",
     ".phasekeeper/claims.jsonl",
@@ -200,7 +195,7 @@ class Changes:
             return []
         with suppress(OSError):
             path.write_text(text, encoding="utf-8")
-        return [path, *self._real(path)]
+        return [_content(path)]
 
     def replace(self, place: str, text: str) -> list[Path]:
         """Save a file as editors do: beside it, then over it."""
@@ -210,7 +205,7 @@ class Changes:
         made = path.with_name(f".{path.name}.swp")
         made.write_text(text, encoding="utf-8")
         made.replace(path)
-        return [made, path, *self._real(path)]
+        return [_name(made), _name(path)]
 
     def cut(self, place: str, share: float) -> list[Path]:
         """Half of a save."""
@@ -219,32 +214,32 @@ class Changes:
             return []
         raw = path.read_bytes()
         path.write_bytes(raw[: int(len(raw) * share)])
-        return [path, *self._real(path)]
+        return [_content(path)]
 
     def spoil(self, place: str) -> list[Path]:
         path = self.at(place)
         if not path.is_file():
             return []
         path.write_bytes(path.read_bytes() + b"\xff\xfe")
-        return [path, *self._real(path)]
+        return [_content(path)]
 
     def remove(self, place: str) -> list[Path]:
         path = self.at(place)
-        real = self._real(path)
+        named = _name(path)
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         elif os.path.lexists(path):
             path.unlink()
-        return [path, *real]
+        return [named]
 
     def rename(self, place: str, to: str) -> list[Path]:
         path, target = self.at(place), self.at(to)
         if not os.path.lexists(path) or target.is_relative_to(path) or not self._make_folder(target.parent):
             return []
-        real = [*self._real(path), *self._real(target)]
+        named = [_name(path), _name(target)]
         with suppress(OSError):
             path.rename(target)
-        return [path, target, *real, *self._real(target)]
+        return named
 
     def copy(self, place: str, to: str) -> list[Path]:
         path, target = self.at(place), self.at(to)
@@ -254,7 +249,7 @@ class Changes:
             return []
         with suppress(OSError, shutil.Error):
             shutil.copytree(path, target, symlinks=True)
-        return [target, *self._real(target)]
+        return [_name(target)]
 
     def link(self, place: str, to: str) -> list[Path]:
         """A link at a place that leads to another one, or out of the root."""
@@ -262,15 +257,27 @@ class Changes:
         if os.path.lexists(path) or not self._make_folder(path.parent):
             return []
         path.symlink_to(self.at(to) if to else self.root.parent)
-        return [path, *self._real(path.parent / path.name)]
+        return [_name(path)]
+
+    def relocate(self, place: str) -> list[Path]:
+        """A folder that is moved elsewhere, with a link where it was."""
+        path, target = self.at(place), self.at("elsewhere") / place.replace("/", "-")
+        if not path.is_dir() or path.is_symlink() or os.path.lexists(target):
+            return []
+        self._make_folder(target.parent)
+        named = [_name(path), _name(target)]
+        path.rename(target)
+        path.symlink_to(target)
+        return named
 
     def folder(self, place: str) -> list[Path]:
         """A folder, in the place of a file if there is one."""
         path = self.at(place)
+        named = _name(path)
         if path.is_file() or path.is_symlink():
             path.unlink()
         self._make_folder(path)
-        return [path, *self._real(path)]
+        return [named]
 
     def file(self, place: str) -> list[Path]:
         """A file in the place of a folder."""
@@ -278,7 +285,7 @@ class Changes:
         touched = self.remove(place)
         if self._make_folder(path.parent):
             path.write_text("x")
-        return [*touched, path, *self._real(path)]
+        return [*touched, _name(path)]
 
     def age(self, place: str, seconds: int) -> list[Path]:
         path = self.at(place)
@@ -286,7 +293,7 @@ class Changes:
             return []
         time = path.stat().st_mtime + seconds
         os.utime(path, (time, time))
-        return [path, *self._real(path)]
+        return [_content(path)]
 
     def later(self, seconds: int) -> list[Path]:
         self.now += timedelta(seconds=seconds)
@@ -296,8 +303,7 @@ class Changes:
         """A report by the one door for writes; what it wrote is not told, only where."""
         with suppress(Refused, StoreError, UsageError):
             acting.act(Workspace(self.root), run, Act("report", step=step, outcome=outcome, actor="a"))
-        path = self.at(run)
-        return [path, *self._real(path)]
+        return [_content(self.at(run))]
 
     def commit(self) -> list[Path]:
         self.run_git("add", "--all")
@@ -316,15 +322,15 @@ class Changes:
         # Nothing is ever written outside of the root.
         return path.resolve().is_relative_to(self.root)
 
-    def _real(self, path: Path) -> list[Path]:
-        """Where a path really leads: what the system calls it."""
-        with suppress(OSError, RuntimeError):
-            real = path.parent.resolve() / path.name
-            return [real, path.resolve()]
-        return []
+
+def _name(path: Path) -> Path:
+    """What the system calls a name in a folder, the folder's links resolved."""
+    return Path(os.path.realpath(path.parent)) / path.name
 
 
-Change = Callable[[Changes], list[Path]]
+def _content(path: Path) -> Path:
+    """What the system calls the file or folder that a path leads to."""
+    return Path(os.path.realpath(path))
 
 
 def changes() -> st.SearchStrategy[tuple[str, tuple[object, ...]]]:
@@ -341,6 +347,7 @@ def changes() -> st.SearchStrategy[tuple[str, tuple[object, ...]]]:
         st.tuples(st.just("rename"), st.tuples(anywhere, anywhere)),
         st.tuples(st.just("copy"), st.tuples(folders, folders)),
         st.tuples(st.just("link"), st.tuples(anywhere, st.one_of(anywhere, st.just("")))),
+        st.tuples(st.just("relocate"), st.tuples(folders)),
         st.tuples(st.just("folder"), st.tuples(anywhere)),
         st.tuples(st.just("file"), st.tuples(anywhere)),
         st.tuples(st.just("age"), st.tuples(places, seconds)),
