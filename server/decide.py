@@ -80,6 +80,7 @@ def make_key() -> Key:
 def _make(path: Path) -> None:
     """A new key. It gets its name once it is whole: of several made at one moment the first one stays, and
     nobody sees half of it."""
+    new = [folder for folder in path.parents if not folder.exists()]
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     made = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
@@ -92,6 +93,19 @@ def _make(path: Path) -> None:
             os.link(made, path)
     finally:
         made.unlink()
+    # A key that a power loss takes away takes the proof of every decision with it.
+    for folder in (path.parent, *(each.parent for each in new)):
+        _flush(folder)
+
+
+def _flush(folder: Path) -> None:
+    """Puts the names in a folder on the disk, where folders can be opened."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _distrust(status: os.stat_result) -> str | None:

@@ -264,10 +264,28 @@ _AT_WORK = re.compile(r"phasekeeper-.*\.tmp$|(^|/)\.[^/]*\.new$")
 
 
 def tree(root: Path) -> dict[str, bytes]:
-    """Every file of a root but the lock, what a write has at work included. A log without a line is none."""
+    """Every file of a root but the lock, what a write has at work included.
+
+    A log counts without its torn end and without its last line end, and none without a line.
+    """
     paths = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file()}
     found = {name: path.read_bytes() for name, path in sorted(paths.items()) if not _OWN.search(name)}
-    return {name: raw for name, raw in found.items() if raw or not name.endswith(".jsonl")}
+    logs = {name: whole_lines(raw) for name, raw in found.items() if name.endswith(".jsonl")}
+    return {name: raw for name, raw in (found | logs).items() if raw or name not in logs}
+
+
+def whole_lines(raw: bytes) -> bytes:
+    """A log without what was cut off at its end."""
+    lines = raw.split(b"\n")
+    return b"\n".join(lines if is_json(lines[-1]) else lines[:-1])
+
+
+def is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
 
 
 def at_work(name: str) -> bool:
@@ -276,7 +294,10 @@ def at_work(name: str) -> bool:
 
 
 def stands(root: Path) -> dict[str, Any]:
-    """Every run's evaluation as JSON, but for the revision, which also counts how it came to that."""
+    """Every run's evaluation as JSON, but for the revision and what is said of a torn end of its journal."""
     workspace = Workspace(root)
     found = {match.run: as_json(workspace.evaluate(match)) for match in workspace.matches}
-    return {run: {k: v for k, v in each.items() if k != "revision"} for run, each in found.items()}
+    for each in found.values():
+        del each["revision"]
+        each["findings"] = [one for one in each["findings"] if one["code"] != "journal-torn"]
+    return found

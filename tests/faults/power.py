@@ -44,13 +44,17 @@ class Recorder:
 
     def path(self, name: Any, dir_fd: int | None = None) -> str:
         base = Path(f"/proc/self/fd/{dir_fd}").readlink() if dir_fd is not None else Path()
-        return (base / os.fspath(name)).relative_to(self.top).as_posix()
+        return self.below(base / os.fspath(name))
 
     def opened(self, descriptor: int) -> str:
-        return Path(f"/proc/self/fd/{descriptor}").readlink().relative_to(self.top).as_posix()
+        return self.below(Path(f"/proc/self/fd/{descriptor}").readlink())
+
+    def below(self, path: Path) -> str:
+        """The path from the top, "" for what lies elsewhere."""
+        return path.relative_to(self.top).as_posix() if path.is_relative_to(self.top) else ""
 
     def note(self, kind: str, number: int, path: str, **more: Any) -> None:
-        if path.rpartition("/")[2] not in IGNORED:
+        if path and path.rpartition("/")[2] not in IGNORED:
             self.calls.append(Call(kind, number, path, **more))
 
     @contextmanager

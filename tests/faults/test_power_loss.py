@@ -31,7 +31,7 @@ def tree_of(root: Path) -> dict[str, bytes | None]:
 
 def put_back(root: Path, tree: Tree) -> None:
     for path in root.iterdir():
-        shutil.rmtree(path)
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
     for path, data in sorted(tree.items()):
         if data is None:
             (root / path).mkdir(parents=True, exist_ok=True)
