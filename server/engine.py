@@ -41,7 +41,7 @@ RESCAN_S = 60.0
 """So often every root is looked at without any hint."""
 POLL_S = 3.0
 """So often, when the system does not say what changes."""
-_SHARE = 50
+_SHARE, _POLL_SHARE = 50, 5
 """A look without a hint is followed by a pause so many times as long."""
 _PROGRESS_S = 0.1
 _MOST_FAILURES = 100
@@ -391,7 +391,9 @@ class _Worker(threading.Thread):
             self._touch_new(self._watcher.check())
         self._follow(rooted)
         polls = self._watcher is not None and bool(self._watcher.condition)
-        rooted.rescan_at = monotonic() + max(POLL_S if polls else RESCAN_S, _SHARE * took)
+        rooted.rescan_at = monotonic() + (
+            max(POLL_S, _POLL_SHARE * took) if polls else max(RESCAN_S, _SHARE * took)
+        )
 
     # ---- short looks
 

@@ -184,7 +184,12 @@ def test_a_root_that_nobody_has_open_is_dropped_after_a_while(root: Path, monkey
             await e.close(root)
             gone = asyncio.Event()
             hide = e._worker.hide
-            e._worker.hide = lambda path: (hide(path), gone.set())
+
+            def hidden(path: Path) -> None:
+                hide(path)
+                gone.set()
+
+            e._worker.hide = hidden
             await asyncio.wait_for(gone.wait(), LIMIT_S)
             assert e.boards() == ()
             await e.open(root)

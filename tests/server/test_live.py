@@ -12,6 +12,7 @@ import pytest
 from phasekeeper.server import decide, kept, live
 from phasekeeper.server.live import GRACE_MS, Live
 from phasekeeper.server.roots import UsageError
+from phasekeeper.server.store_lock import run_lock
 from phasekeeper.server.workspace import Workspace
 
 from ..roots import TASKS, needs, plan, put, task
@@ -250,3 +251,32 @@ def test_nothing_is_kept_of_runs_that_are_gone(root):
     current.rescan()
     assert len(current._kept._seen) == known[0]
     assert len(current._kept._listings) <= known[1] + 2
+
+
+def test_a_lock_that_is_taken_changes_nothing(root, monkeypatch):
+    folder = task(root, "T1")
+    current = scanned(root)
+    evaluated: list[str] = []
+    monkeypatch.setattr(Live, "_evaluate", lambda self, run, saved=frozenset(): evaluated.append(run))
+    with run_lock(root, T1):
+        assert current.touch([folder / ".phasekeeper", *(folder / ".phasekeeper").iterdir()]) is None
+    assert evaluated == []
+
+
+def test_only_the_run_that_looked_at_a_file_is_evaluated(root, monkeypatch):
+    for number in range(5):
+        task(root, f"T{number}")
+    current = scanned(root)
+    evaluated: list[str] = []
+    real = Live._evaluate
+
+    def noted(self: Live, run: str, saved: frozenset[str] = frozenset()) -> None:
+        evaluated.append(run)
+        real(self, run, saved)
+
+    monkeypatch.setattr(Live, "_evaluate", noted)
+    current.touch([put(root / TASKS / "T3/review/plan-review.json", {"ok": False})])
+    current.touch([put(root / "src/unrelated.py", "x = 1")])
+    task(root, "T5")
+    current.touch([root / TASKS / "T5"])
+    assert evaluated == [f"{TASKS}/T3", f"{TASKS}/T5"]
