@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -255,6 +256,35 @@ def test_an_approval_that_is_missing_is_given_in_a_dialog(root):
         client.answer = lambda request: request["params"]["actions"][0]
         await done(client, actions[0])
         await client.until(lambda: "approval-missing" not in client.codes(uri))
+
+    run_with(work)
+
+
+def test_what_is_out_of_date_is_made_again_by_the_phase_that_makes_it(root):
+    folder = task(root, "T1")
+    review = folder / "review/plan-review.json"
+    os.utime(review, (1_700_000_000, 1_700_000_000))
+
+    async def work(client: Client) -> None:
+        await client.initialize(root, trusted=True)
+        [action] = await offered(client, client.open(review), "artifact-stale")
+        assert action["title"] == "Have plan_review done again"
+        await done(client, action)
+        state = json.loads((folder / "state.json").read_text())
+        assert state["actors"]["plan_review"]["status"] == "redo"
+
+    run_with(work)
+
+
+def test_lines_of_a_journal_are_taken_out_on_a_terminal_only(root):
+    journal = put(task(root, "T1") / ".phasekeeper/journal.jsonl", "no record\n{}\n")
+
+    async def work(client: Client) -> None:
+        await client.initialize(root, trusted=True)
+        actions = await offered(client, client.open(journal), "journal-invalid")
+        await done(client, actions[0])
+        assert "--drop-bad-lines" in messages(client)[-1]
+        assert journal.read_text() == "no record\n{}\n"
 
     run_with(work)
 
