@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -343,6 +344,32 @@ def test_told_to_end_a_server_closes_its_clients_and_takes_its_socket_away(home)
     assert server.wait(BOUND_S) == 0
     assert not Path(home.address.place).exists()
     assert (server.stdout.read(), server.stderr.read()) == (b"", b"")
+
+
+def test_what_is_being_written_when_a_server_ends_is_finished(mine, monkeypatch):
+    """The process ends after it, however long its client's front end was given."""
+    begun, go, written = threading.Event(), threading.Event(), []
+    monkeypatch.setattr(hubs, "_DRAIN_S", 0.01)
+
+    def write():
+        begun.set()
+        written.append(go.wait(BOUND_S))
+
+    async def front(*_):
+        await asyncio.to_thread(write)
+        return 0
+
+    async def run():
+        async with serving() as (hub, work):
+            monkeypatch.setitem(hubs._FRONTS, "lsp", front)
+            with await off(lambda: join("lsp")):
+                await off(begun.wait)
+                hub.stopping.set()
+                await asyncio.wait_for(work, BOUND_S)
+                go.set()
+
+    asyncio.run(run())
+    assert written == [True]
 
 
 def test_a_second_server_leaves_the_first_one_alone(home):
