@@ -152,10 +152,11 @@ def judge(run: str, claims: Iterable[str], known: Known, looked: Looked, config:
     fitting, passed = [], []
     for name in claims:
         workflow = known.workflow(name)
-        why = _refused(workflow, run, looked) if workflow else "its definition is broken"
-        if why:
+        if workflow is None:
+            passed.append(Passed(run, name, "its definition is broken"))
+        elif why := _refused(workflow, run, looked):
             passed.append(Passed(run, name, why))
-        elif workflow:
+        else:
             fitting.append(workflow)
     named = (_started(run, looked), assigned(run, config)) if fitting else (None, None)
     return Judged(_match(run, fitting, named, known), tuple(passed), named)
