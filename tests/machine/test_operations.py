@@ -39,4 +39,4 @@ def test_nothing_is_lost_and_the_answer_is_that_of_the_files(workflow: str) -> N
         ),
     )
     print(workflow, dict(tally))  # pytest -s shows what the walks came to
-    assert min(tally[each] for each in ("acknowledged report", "refused", "died")) > 0
+    assert min(tally[each] for each in ("acknowledged report", "refused")) > 0
