@@ -294,7 +294,7 @@ def greet(connected: Connected, greeting: Greeting, timeout_s: float) -> str:
     answer = _line(sock, timeout_s).decode("utf-8", "replace")
     if secret and not answer.startswith("no "):
         mine, _, answer = answer.partition(" ")
-        if mine != proof(secret, "server", nonce):
+        if not proves(mine, secret, "server", nonce):
             raise OSError("something else than the server answers at its port")
     word, _, rest = answer.partition(" ")
     if word == "no":
@@ -310,6 +310,13 @@ def proof(secret: bytes, side: str, nonce: str) -> str:
     import hmac
 
     return hmac.digest(secret, f"{side} {nonce}".encode(), "sha256").hex()
+
+
+def proves(said: str, secret: bytes, side: str, nonce: str) -> bool:
+    """Whether what was said is the proof, compared in a time that does not tell how much of it is right."""
+    import hmac
+
+    return hmac.compare_digest(said.encode("utf-8", "replace"), proof(secret, side, nonce).encode())
 
 
 def _line(sock: _socket.socket, timeout_s: float) -> bytes:

@@ -59,8 +59,8 @@ def _git(root: Path, key: str) -> str:
     try:
         found = subprocess.run(
             ["git", "-C", str(root), "config", "--get", key],
-            capture_output=True, text=True, timeout=GIT_TIMEOUT_S, check=False, stdin=subprocess.DEVNULL,
+            capture_output=True, timeout=GIT_TIMEOUT_S, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return found.stdout.strip()
+    return found.stdout.decode("utf-8", "replace").strip()

@@ -199,6 +199,7 @@ class Hub:
     async def _arrived(self, sock: socket.socket, secret: bytes) -> None:
         """Read the greeting, answer it, and serve the connection on a task of its own."""
         sock.setblocking(False)
+        client = None
         try:
             async with asyncio.timeout(_GREETING_S):
                 pid = peer(sock)
@@ -207,15 +208,21 @@ class Hub:
                 await self._loop.sock_sendall(sock, answer.encode() + b"\n")
         except (OSError, ValueError, TimeoutError) as error:
             _log.info("a connection was refused: %s", error)
-            sock.close()
+            self._unreached(sock, client)
             return
         except asyncio.CancelledError:
-            sock.close()
+            self._unreached(sock, client)
             raise
         if client is None:
             sock.close()
         else:
             client.task = self._loop.create_task(self._serve(client, sock))
+
+    def _unreached(self, sock: socket.socket, client: Client | None) -> None:
+        """Nobody is there to be served; what would keep this server from ending is forgotten."""
+        sock.close()
+        if client is not None:
+            self._forget(client, 1)
 
     async def _greeting(self, sock: socket.socket) -> Greeting:
         line = b""
@@ -236,9 +243,7 @@ class Hub:
         before = ""
         if secret:
             nonce, _, said = greeting.proof.partition(".")
-            import hmac
-
-            if not hmac.compare_digest(said, places.proof(secret, "connector", nonce)):
+            if not places.proves(said, secret, "connector", nonce):
                 return "no the secret is wrong", None
             before = places.proof(secret, "server", nonce) + " "
         if greeting.kind in _QUESTIONS:

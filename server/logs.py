@@ -9,7 +9,10 @@ from pathlib import Path
 
 import platformdirs
 
+from ..orchestration.display import plain
+
 MOST_BYTES = 2**20
+_MOST_SAID = 2_000
 _FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
@@ -25,7 +28,16 @@ def to_file(*, streams: bool) -> None:
         handler: logging.Handler = _File(path(), streams)
     except OSError:
         handler = logging.NullHandler()
-    logging.basicConfig(level=logging.WARNING, handlers=[handler], format=_FORM)
+    handler.setFormatter(_Lines(_FORM))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+
+
+class _Lines(logging.Formatter):
+    """One line a message: what a path or a client says in it cannot look like another entry."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+        record.message = plain(record.message, _MOST_SAID)
+        return super().formatMessage(record)
 
 
 class _File(RotatingFileHandler):

@@ -30,7 +30,7 @@ _EFFORT = re.compile(r"(?i)\([ \t]*(?:~?\d|[sml]\b|xl\b)[^()]*\)$")
 _NUMBERED = re.compile(
     r"(?i)(?:(?:stage|part|step|milestone|sprint)[ \t]+)?(\d+(?:\.\d+)*)[.:)]?[ \t]+(\S.*)"
 )
-_TITLE_TAIL = re.compile(r"(?i)[ \t]+[-–—:]+[ \t]+master plan\b.*$")
+_TITLE_TAIL = re.compile(r"(?i)(?<![ \t])[ \t]++[-–—:]++[ \t]++master plan\b.*$")
 
 
 def read(text: str) -> Plan | None:

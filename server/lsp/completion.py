@@ -24,8 +24,14 @@ MOST = 500
 """Of one answer; the editor asks again as more is typed."""
 TRIGGERS = ["[", '"', ":", " ", ".", "-", "{"]
 _KIND = lsp.CompletionItemKind
-_WORD_BEFORE = re.compile(r"[\w.-]*$")
-_JSON_VALUE = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*"?([^",{}\[\]]*)$')
+# Possessive, and never begun in the middle of a word: lines may be very long.
+_WORD_BEFORE = re.compile(r"(?<![\w.-])[\w.-]*+$")
+_KEY_BEFORE = re.compile(r"(?<![\w-])[\w-]*+$")
+_CHAIN_BEFORE = re.compile(r"(?<![\w.])[\w.]*+$")
+_VERDICT = re.compile(r"\**+\s*+[\w-]*+")
+_JSON_VALUE = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+:\s*+"?+[^",{}\[\]]*+$')
+_JSON_BEFORE = 1_000
+"""So much of a line before the place is looked at for the key of a value."""
 _LIST_FIELD = re.compile(r"(?i)(?:depends on|parallel with|tasks?|task ids?|only tasks)\b[*: ]*.*$")
 _BOX = re.compile(r"\[.?$")
 _MEANING = {" ": "not done", "x": "done", "~": "in progress", "-": "blocked", "!": "needs attention"}
@@ -75,6 +81,7 @@ def _item(
 
 def _in_json(scene: Scene, text: str) -> Iterator[lsp.CompletionItem]:
     """Values of a state file or artifact, by the key before them; task ids where nothing else is known."""
+    text = text[-_JSON_BEFORE:]
     workflow, match = scene.workflow, _JSON_VALUE.search(text)
     if workflow is None or match is None:
         yield from _tasks(scene) if '"' in text else ()
@@ -128,9 +135,9 @@ def _in_markdown(scene: Scene, text: str) -> Iterator[lsp.CompletionItem]:
 
 def _verdicts(workflow: Workflow, text: str) -> Iterator[str]:
     """The outcomes that a field of a report may say, where the line is such a field."""
-    field = re.match(r"[\s#>*-]*\**([^*:|]+?)\**\s*:\**\s*[\w-]*$", text)
-    if field:
-        named = field[1].strip().lower()
+    field, colon, said = text.rpartition(":")
+    named = field.strip(" \t#>*-").lower()
+    if colon and _VERDICT.fullmatch(said):
         forms = (f for f in workflow.report_forms if any(named == key.lower() for key in f.outcome))
         yield from dict.fromkeys(word.upper() for form in forms for word in form.outcomes)
 
@@ -149,7 +156,7 @@ def _in_definition(scene: Scene, line: int, column: int, text: str) -> Iterable[
     named = list(names_in(lines))
     shape = place.shape
     keys = keys_at(shape)
-    if keys and re.search(r"(?:^|[{,-])\s*[\w-]*$", text):
+    if keys and _begins_key(text):
         return [_item(name, _KIND.Property, key.about, f"{name}: ") for name, key in keys.items()]
     if shape is not None and shape.kind in ("list", "some", "either") and shape.of and not keys:
         shape = shape.of
@@ -164,6 +171,13 @@ def _in_definition(scene: Scene, line: int, column: int, text: str) -> Iterable[
     ):
         return list(_cel(named, text))
     return list(_names(named, place.path[-1] if place.path else "", place.path))
+
+
+def _begins_key(text: str) -> bool:
+    """Whether the word before a place is the first of its line, list item or map entry."""
+    match = _KEY_BEFORE.search(text)
+    before = text[: match.start() if match else None].rstrip()
+    return not before or before[-1] in "{,-"
 
 
 _GROUPS = {
@@ -194,9 +208,10 @@ _FACTS = {
 
 def _cel(named: list[Named], text: str) -> Iterator[lsp.CompletionItem]:
     """The names, facts and functions that an expression may use; behind a dot those of the fact before it."""
-    chain = re.search(r"([\w.]+)\.[\w]*$", text)
+    match = _CHAIN_BEFORE.search(text)
+    chain = match[0].rpartition(".")[0] if match else ""
     if chain:
-        head, _, rest = chain[1].partition(".")
+        head, _, rest = chain.partition(".")
         group, parts = _FACTS.get(head, ("", ()))
         if rest:
             yield from (_item(part, _KIND.Field) for part in parts)

@@ -20,7 +20,7 @@ from ..roots import UsageError
 from ..version import VERSION
 from . import definitions, features
 from .documents import Document, Documents, path_of
-from .folders import Folders, open_roots
+from .folders import Folders, let_go, open_roots
 from .progress import Scanning
 from .protocol import Outlet, Protocol, Server, new_server, read_messages
 from .publishing import Publisher
@@ -245,9 +245,14 @@ class Connection:
             return ()
         finally:
             scanning.end()
-        for root in roots:
-            if root not in self.views:
-                await self._show(root)
+        try:
+            for root in roots:
+                if root not in self.views:
+                    await self._show(root)
+        except asyncio.CancelledError:
+            # Nobody has noted these yet, so nobody else would close them.
+            let_go(self.engine, roots)
+            raise
         return roots
 
     async def _show(self, root: Path) -> None:

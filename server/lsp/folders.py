@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -76,10 +76,15 @@ async def open_roots(engine: Engine, path: Path, progress: Progress) -> tuple[Pa
 
 def _let_go(engine: Engine, opened: asyncio.Future[tuple[Path, ...]]) -> None:
     if not opened.cancelled() and opened.exception() is None:
-        for root in opened.result():
-            closing = asyncio.ensure_future(engine.close(root))
-            _CLOSING.add(closing)
-            closing.add_done_callback(_CLOSING.discard)
+        let_go(engine, opened.result())
+
+
+def let_go(engine: Engine, roots: Iterable[Path]) -> None:
+    """Close roots for a caller that is ending and cannot wait for it."""
+    for root in roots:
+        closing = asyncio.ensure_future(engine.close(root))
+        _CLOSING.add(closing)
+        closing.add_done_callback(_CLOSING.discard)
 
 
 # The loop itself holds its tasks by weak references only.

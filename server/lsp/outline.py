@@ -11,8 +11,13 @@ from typing import NamedTuple
 
 from ...orchestration.shapes import STRUCTS, Key, Shape, struct
 
-_KEY = r"\"[^\"]*\"|'[^']*'|[\w*./-][^:#{}\[\],\"']*?"
-_ENTRY = re.compile(rf"(?P<dash>(?:-[ ]+)*)(?P<key>{_KEY})[ ]*:(?=\s|$)")
+# Possessive, and never begun in the middle of a word: lines may be very long.
+_PLAIN = r"[^:#{}\[\],\"' ]"
+_KEY = rf"\"[^\"]*\"|'[^']*'|[\w*./-]{_PLAIN}*+(?:[ ]++{_PLAIN}++)*+"
+_ENTRY = re.compile(rf"(?P<dash>(?:-[ ]+)*)(?P<key>{_KEY})[ ]*+:(?=\s|$)")
+_FLOW_NAME = re.compile(r"[{}\[\]]|(?<![\w-])([\w-]++)[ ]*+:[ ]")
+_FLOW_KEY = re.compile(r"\"[^\"]*\"|'[^']*'|[{\[]|[}\]]|,|(?<![\w*.-])([\w*.-]++)[ ]*+:(?=[ ]|$)")
+_LINE_KEY = re.compile(r"(?<![\w-])([\w-]++)[ ]*+:(?=\s|$)")
 
 
 class Place(NamedTuple):
@@ -54,7 +59,7 @@ def names_in(lines: Sequence[str]) -> Iterator[Named]:
 def _in_flow(line: str, start: int, number: int, group: str) -> Iterator[Named]:
     """The names of a map that is written in one line: `parameters: {rounds: {default: 3}}`."""
     depth = 0
-    for match in re.finditer(r"[{}\[\]]|([\w-]+)[ ]*:[ ]", line[start:]):
+    for match in _FLOW_NAME.finditer(line[start:]):
         depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(match[0], 0)
         if match[1] and depth == 1:
             yield Named(group, match[1], number, start + match.start(1))
@@ -103,7 +108,7 @@ def _own_keys(text: str) -> list[str]:
 
 def _in_braces(text: str) -> list[str]:
     stack: list[list[str]] = []
-    for match in re.finditer(r"\"[^\"]*\"|'[^']*'|[{\[]|[}\]]|,|([\w*.-]+)[ ]*:(?=[ ]|$)", text):
+    for match in _FLOW_KEY.finditer(text):
         token = match[0]
         if token in "{[":
             stack.append(["-"] if token == "[" else [])
@@ -153,7 +158,7 @@ def keys_at(shape: Shape | None) -> dict[str, Key]:
 def key_about(lines: Sequence[str], line: int, column: int) -> tuple[tuple[int, int], str] | None:
     """((start, end), what it means) of the key at a place."""
     text = lines[line].rstrip("\r") if line < len(lines) else ""
-    for match in re.finditer(r"([\w-]+)[ ]*:(?=\s|$)", text):
+    for match in _LINE_KEY.finditer(text):
         if match.start(1) <= column <= match.end(1):
             shape = _shape(place_at(lines, line, match.end()).path[:-1])
             key = keys_at(shape).get(match[1])

@@ -162,7 +162,11 @@ class CallAccess:
 
 
 def _folder(root: str) -> Path:
-    path = Path(root).expanduser()
+    try:
+        path = Path(root).expanduser()
+    except RuntimeError:
+        # `~name` of somebody whom this machine does not know.
+        path = Path(root)
     if not path.is_absolute():
         raise Refusal(f"root must be an absolute path, not {plain(root, 200)!r}")
     return path

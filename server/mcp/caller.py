@@ -17,6 +17,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
 Context = ServerRequestContext["Caller", Any]
 
@@ -79,8 +80,8 @@ async def roots_of(context: Context, answers: types.InputResponses | None = None
 
 
 async def _listed(session: ServerSession) -> tuple[Path, ...]:
-    """What the client answers; nothing when it does not within a few seconds."""
-    with suppress(MCPError), anyio.move_on_after(_ROOTS_PATIENCE_S):
+    """What the client answers; nothing when it does not within a few seconds, or names what is no file."""
+    with suppress(MCPError, ValidationError), anyio.move_on_after(_ROOTS_PATIENCE_S):
         return folders_of(await session.send_request(types.ListRootsRequest(), types.ListRootsResult))
     return ()
 

@@ -187,11 +187,11 @@ async def _recorded(access: CallAccess, shown: Shown, decision: str, reason: str
     who = await asyncio.to_thread(actor, root)
     act = shown.act._replace(option=decision if is_answer else "", why=reason, actor=who, channel=CHANNEL)
     try:
-        await access.engine.act(root, name, act, signed=True, revision=shown.run.revision)
+        done = await access.engine.act(root, name, act, signed=True, revision=shown.run.revision)
     except (Refused, StoreError, UsageError) as error:
         raise Refusal(plain(str(error), 1_200)) from None
     what = f"answered {plain(act.question, 80)} {plain(decision, 60)}" if is_answer else "overridden"
-    return next_step(access.engine.board(root).runs[name], recorded=f"{what}, by a person")
+    return next_step(done.evaluation, recorded=f"{what}, by a person")
 
 
 def undecided(shown: Shown, why: str) -> Answer:

@@ -51,6 +51,7 @@ class Keeping:
         await self._close(before)
         while len(caller.held) > MOST_HELD:
             oldest = next(iter(caller.held))
+            del caller.looked_at[oldest]
             await self._close(caller.held.pop(oldest))
         return roots
 

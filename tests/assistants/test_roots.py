@@ -8,6 +8,8 @@ from typing import Any
 
 import mcp_types as types
 import pytest
+from phasekeeper.server.mcp import keeping
+from phasekeeper.server.mcp.caller import Caller
 
 from ..roots import TASKS, put, task
 from .rig import ERAS, call, going, refusal, rig, text
@@ -78,6 +80,44 @@ async def test_roots_that_change_are_asked_for_again(root: Path) -> None:
         told.folders = (b,)
         await client.session.send_roots_list_changed()
         assert (await call(client, "status"))["root"] == str(b)
+
+
+class Odd(types.ListRootsResult):
+    """What a client sends whose workspace lies on no disk."""
+
+    def model_dump(self, **_: Any) -> dict[str, Any]:
+        return {"roots": [{"uri": "memory://somewhere/else"}]}
+
+
+@going
+async def test_a_client_whose_roots_are_no_files_works_in_the_folder_of_its_connection(root: Path) -> None:
+    a, _ = two(root)
+
+    async def told(_: Any) -> Any:
+        return Odd(roots=[])
+
+    async with rig() as r, r.client(a, "legacy", list_roots_callback=told) as client:
+        assert (await call(client, "status"))["root"] == str(a)
+
+
+@going
+async def test_a_home_that_nobody_has_is_no_root(root: Path) -> None:
+    async with rig() as r, r.client(root) as client:
+        assert "absolute path" in await refusal(client, "status", root="~nobody-of-that-name/work")
+
+
+@going
+async def test_what_one_caller_looked_at_is_not_remembered_without_bound(root: Path, monkeypatch) -> None:
+    monkeypatch.setattr(keeping, "MOST_HELD", 1)
+    a, b = two(root)
+    async with rig() as r:
+        caller = Caller(a, "one")
+        held = keeping.Keeping(r.assistants.shared, caller)
+        for folder in (a, b, a / ".." / "b"):
+            await held.hold(folder)
+        assert caller.looked_at.keys() == caller.held.keys() == {a / ".." / "b"}
+        await held.let_go()
+        assert r.held() == {}
 
 
 @going

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from phasekeeper.server.library import Library
+from phasekeeper.server.lsp import completion
 from phasekeeper.server.lsp.outline import key_about, names_in, place_at
 from phasekeeper.server.lsp.positions import UTF16, Text
+from phasekeeper.server.lsp.scene import Scene
 
 from ..roots import put, task
 from ..tools.test_mends import ARTICLE, plan
@@ -228,6 +232,34 @@ def test_the_outline_of_a_state_file_is_the_phase_that_the_run_is_in(root):
     path = task(root, "T1") / "state.json"
     [symbol] = asking(root, path, "textDocument/documentSymbol", {"textDocument": {"uri": path.as_uri()}})
     assert symbol["name"] == "plan_review"
+
+
+# A pattern that looks at such a line again and again would not come to an end.
+LONG = 200_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a" * LONG + "!", "-" * LONG + "!", " " * LONG, "*" * LONG + " " * LONG, "a." * LONG + "!"],
+    ids=["word", "dashes", "spaces", "stars", "dots"],
+)
+def test_places_in_very_long_lines_are_told_at_once(text):
+    assert completion._begun(text) == ""
+    assert list(completion._verdicts(Library().workflow("master-plan"), text)) == []
+    list(completion._cel([], text))
+    completion._begins_key(text)
+    for lines in ([text], ["x: {" + text], ["a" + text + "x"]):
+        list(names_in(lines))
+        place_at(lines, 0, len(lines[0]))
+        key_about(lines, 0, len(lines[0]))
+
+
+@pytest.mark.parametrize(
+    "text", ['"a":' + " " * LONG + ",", '\\"' * LONG, '"' + "a" * LONG], ids=["spaces", "escaped", "open"]
+)
+def test_values_in_very_long_lines_of_json_are_told_at_once(text):
+    scene = cast("Scene", SimpleNamespace(workflow=None, plan=lambda: None, board=lambda: None))
+    assert list(completion._in_json(scene, text)) == []
 
 
 # ---- definitions in the middle of a change --------------------------------------------------------

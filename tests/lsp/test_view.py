@@ -12,11 +12,13 @@ from lsprotocol import types as lsp
 from phasekeeper.orchestration.findings import Evidence, Finding, Severity, Span
 from phasekeeper.server.engine import Board, Engine
 from phasekeeper.server.live import Live
+from phasekeeper.server.lsp.connection import Connection
 from phasekeeper.server.lsp.diagnostics import diagnostics_of
 from phasekeeper.server.lsp.documents import path_of
 from phasekeeper.server.lsp.folders import Folders, open_roots
 from phasekeeper.server.lsp.marks import Mark
 from phasekeeper.server.lsp.positions import Text
+from phasekeeper.server.lsp.protocol import Outlet
 from phasekeeper.server.lsp.view import View
 
 from ..roots import put, task
@@ -149,3 +151,35 @@ def test_a_connection_that_ends_while_a_root_is_opened_leaves_it_closed(root):
         await asyncio.wait_for(closed.wait(), 30)
 
     asyncio.run(work())
+
+
+def test_what_is_being_shown_to_an_editor_that_goes_is_closed_again(root, monkeypatch):
+    async def work():
+        engine = Engine(asyncio.get_running_loop())
+        begun, closed = asyncio.Event(), asyncio.Event()
+
+        async def marking(_: Connection, __: object) -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        async def close(_: object) -> None:
+            closed.set()
+
+        monkeypatch.setattr(Connection, "_mark", marking)
+        monkeypatch.setattr(engine, "close", close)
+        connection = Connection(engine, Outlet(cast("asyncio.StreamWriter", Silent())), True)
+        shown = connection.spawn(connection._open_folder(root.as_uri(), root))
+        await asyncio.wait_for(begun.wait(), 30)
+        await connection.end()
+        assert shown.cancelled()
+        await asyncio.wait_for(closed.wait(), 30)
+        await engine.stop()
+
+    asyncio.run(work())
+
+
+class Silent:
+    """A writer to an editor that is told nothing."""
+
+    def is_closing(self) -> bool:
+        return True

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from phasekeeper.orchestration import markdown
 from phasekeeper.orchestration.findings import CODES, Span
 from phasekeeper.orchestration.markdown import split_lines
-from phasekeeper.orchestration.plans import MARKS, Plan, dialects, master_plan_rows
+from phasekeeper.orchestration.plans import MARKS, Plan, dialects, master_plan, master_plan_rows
 from phasekeeper.orchestration.plans.master_plan import read, read_task
 from phasekeeper.orchestration.plans.master_plan_cells import Titled, columns_of
 from phasekeeper.orchestration.plans.master_plan_rows import ordinary_rows, task_table
@@ -168,6 +168,12 @@ def test_two_tables_under_one_heading_are_one_stage_and_other_headings_get_numbe
 def test_a_title_that_begins_with_phase_does_not_swallow_the_stages() -> None:
     text = f"# Phase 9 Move - Master Plan\n\n## Phase 1\n\n{table(task_row(1))}\n"
     assert [(stage.id, stage.title) for stage in plan_of(text).stages] == [("1", "Phase 1")]
+
+
+def test_a_title_full_of_spaces_is_read_to_its_end() -> None:
+    title = "a" + "\u00a0 \t" * 5 + " " * 200_000 + "x"
+    assert master_plan._TITLE_TAIL.sub("", title) == title
+    assert master_plan._TITLE_TAIL.sub("", "Shop  -  Master Plan (draft)") == "Shop"
 
 
 @pytest.mark.parametrize(

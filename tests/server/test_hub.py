@@ -136,6 +136,18 @@ def test_a_client_that_goes_in_the_middle_of_its_greeting_is_forgotten(mine):
     asyncio.run(run())
 
 
+def test_a_client_that_goes_before_it_is_answered_is_forgotten(mine):
+    async def run():
+        async with serving() as (hub, _):
+            sock, gone = socket.socketpair()
+            gone.sendall(Greeting("view", "/", VERSION).line())
+            gone.close()
+            await asyncio.wait_for(hub._arrived(sock, b""), BOUND_S)
+            assert hub.clients == {}
+
+    asyncio.run(run())
+
+
 def test_one_who_never_greets_is_not_waited_for(mine, monkeypatch):
     monkeypatch.setattr(hubs, "_GREETING_S", 0.01)
 
@@ -184,6 +196,17 @@ def test_the_port_and_its_secret_are_only_this_users_to_read(mine, monkeypatch):
             return Path(places.find().place).stat().st_mode & 0o777
 
     assert asyncio.run(run()) == 0o600
+
+
+def test_a_proof_that_is_no_text_of_ours_is_refused_like_any_other(mine, monkeypatch):
+    monkeypatch.setenv(places.FORM, "tcp")
+
+    async def run():
+        async with serving():
+            line = f"phasekeeper/1 view / {VERSION} 00.".encode() + b"\xff\n"
+            assert await off(raw, line) == b"no the secret is wrong\n"
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize("proof", ["", "00.11", "."])
