@@ -71,6 +71,8 @@ def test_who_decides_is_gits_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert actor(tmp_path) == "Ada <ada@example.org>"
     settings.write_text("[user]\nname = Ada\n", encoding="utf-8")
     assert actor(tmp_path) == "Ada"
+    settings.write_bytes(b"[user]\nname = Ad\xe9\n")
+    assert actor(tmp_path) == "Ad\ufffd"
 
 
 def test_without_git_it_is_the_systems_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
