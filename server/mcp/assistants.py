@@ -25,6 +25,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from ...orchestration.display import plain
+from ...orchestration.files import digest_of
 from ...tools.answers import TEXT_LIMIT, Answer
 from ...tools.registry import TOOLS, Refusal, Tool
 from ...tools.runs import NoSuchRun
@@ -149,7 +150,7 @@ class Assistants:
         folders = () if root else await roots_of(context, answers)
         if not folders and caller.folder is not None:
             folders = (caller.folder,)
-        unique = caller.label if caller.folder is not None else _session_id(context)
+        unique = caller.label if caller.folder is not None else _session_mark(context)
         keeping = Keeping(self.shared, caller)
         return CallAccess(self.engine, keeping, folders, client_name(context), unique)
 
@@ -304,6 +305,12 @@ def _session_id(context: Context) -> str | None:
     """The id of an HTTP session; None on other streams and where each call stands alone."""
     headers: Mapping[str, str] | None = getattr(context.request, "headers", None)
     return headers.get("mcp-session-id") if headers is not None else None
+
+
+def _session_mark(context: Context) -> str | None:
+    """What tells HTTP sessions apart in records, which others read: not the id itself."""
+    session = _session_id(context)
+    return digest_of(session)[:8] if session else None
 
 
 def _unpacked(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:

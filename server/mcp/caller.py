@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -62,7 +63,7 @@ async def roots_of(context: Context, answers: types.InputResponses | None = None
     caller = context.lifespan_context
     told = (answers or {}).get(ROOTS)
     if isinstance(told, types.ListRootsResult):
-        found = folders_of(told)
+        found = await asyncio.to_thread(folders_of, told)
         if caller.folder is not None:
             caller.roots = found
         return found
@@ -82,7 +83,8 @@ async def roots_of(context: Context, answers: types.InputResponses | None = None
 async def _listed(session: ServerSession) -> tuple[Path, ...]:
     """What the client answers; nothing when it does not within a few seconds, or names what is no file."""
     with suppress(MCPError, ValidationError), anyio.move_on_after(_ROOTS_PATIENCE_S):
-        return folders_of(await session.send_request(types.ListRootsRequest(), types.ListRootsResult))
+        told = await session.send_request(types.ListRootsRequest(), types.ListRootsResult)
+        return await asyncio.to_thread(folders_of, told)
     return ()
 
 

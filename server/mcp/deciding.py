@@ -74,7 +74,7 @@ async def look(
 ) -> Shown:
     """What is asked. Raises Refusal where that is not clear, or nothing is, or it cannot be decided."""
     if roots is not None:
-        access_of(ctx).folders = folders_of(roots)
+        access_of(ctx).folders = await asyncio.to_thread(folders_of, roots)
     found = chosen(await access_of(ctx).place(root), run)
     make = _override if override_to else _answer
     return await asyncio.to_thread(make, found, override_to or question)

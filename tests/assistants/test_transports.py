@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
@@ -167,6 +168,19 @@ async def test_over_http_a_client_without_roots_names_one(root: Path, era: str) 
     async with over_http() as (_, url, token), http_client(url, token, era) as client:
         assert "say with root=" in await refusal(client, "status")
         assert (await call(client, "next_step", root=str(root)))["run"] == f"{TASKS}/T1"
+
+
+@going
+async def test_over_http_a_record_tells_sessions_apart_without_their_ids(root: Path) -> None:
+    run = f"{TASKS}/T1"
+    task(root, "T1")
+    async with over_http() as (_, url, token):
+        for number in (1, 2):
+            async with http_client(url, token, "legacy") as client:
+                await call(client, "escalations", root=str(root), run=run, ask=f"Which of them, {number}?")
+    actors = [entry["actor"] for entry in records(root, run)]
+    assert len(set(actors)) == 2
+    assert all(re.fullmatch(r"\S+ [0-9a-f]{8}", actor) for actor in actors)
 
 
 @going
