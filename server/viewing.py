@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .engine import Board, Engine
     from .hub import Hub
 
+_THROWN_AWAY = 2**16
 ROWS = 200
 """Rows in one line: a big root is shown in parts."""
 _OWN = (CONFIGURATION.as_posix(), f"{CONFIGURATION.parent.as_posix()}/workflows/")
@@ -86,12 +87,20 @@ async def serve_view(hub: Hub, reader: asyncio.StreamReader, writer: asyncio.Str
         return
     viewing = _Viewing(hub, writer)
     work = asyncio.ensure_future(viewing.run(wanted))
-    gone = asyncio.ensure_future(reader.read())
-    await asyncio.wait([work, gone], return_when=asyncio.FIRST_COMPLETED)
-    gone.cancel()
-    work.cancel()
+    gone = asyncio.ensure_future(_gone(reader))
+    try:
+        await asyncio.wait([work, gone], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        gone.cancel()
+        work.cancel()
     with suppress(asyncio.CancelledError):
         await work
+
+
+async def _gone(reader: asyncio.StreamReader) -> None:
+    """Until the viewer goes. What it says meanwhile is thrown away and not gathered."""
+    while await reader.read(_THROWN_AWAY):
+        pass
 
 
 class _Viewing:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.server import address as places
-from phasekeeper.server import connect, streams
+from phasekeeper.server import connect, streams, viewing
 from phasekeeper.server import hub as hubs
 from phasekeeper.server.address import Greeting, Refused
 from phasekeeper.server.background import only_one
@@ -497,6 +497,22 @@ def test_a_viewer_that_asks_for_nothing_sensible_is_ended(mine, line):
             writer.write_eof()
             assert await asyncio.wait_for(reader.read(), BOUND_S) == b""
             writer.close()
+
+    asyncio.run(run())
+
+
+def test_what_a_viewer_says_after_its_wish_is_not_gathered():
+    class Counting(asyncio.StreamReader):
+        async def read(self, n=-1):
+            assert n > 0
+            return await super().read(n)
+
+    async def run():
+        reader = Counting()
+        gone = asyncio.ensure_future(viewing._gone(reader))
+        reader.feed_data(b"x" * 1_000_000)
+        reader.feed_eof()
+        await asyncio.wait_for(gone, BOUND_S)
 
     asyncio.run(run())
 
