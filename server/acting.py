@@ -112,6 +112,26 @@ def _arisen(before: Evaluation, after: Evaluation) -> tuple[Finding, ...]:
     return tuple(arisen)
 
 
+def unrecorded(steps: Steps) -> tuple[Record, ...]:
+    """The records of report files that no record in the journal holds, as they were judged."""
+    return steps.sight.records[len(steps.sight.snapshot.records) :]
+
+
+def journal(workspace: Workspace, run: str) -> int:
+    """Record a run's report files that no record holds, as the next act would; how many those were.
+
+    Raises Refused where the journal cannot be trusted, StoreError or UsageError; then nothing was written.
+    """
+
+    def writes(_: Held) -> Writes:
+        steps = _fresh(workspace, run)
+        if steps.sight.snapshot.journal.broken:
+            raise Refused(f"nothing can be recorded: {steps.evaluation.status_reason}")
+        return Writes([_plain(entry) for entry in unrecorded(steps)])
+
+    return len(committed(workspace.root, run, writes).records)
+
+
 def _fresh(workspace: Workspace, run: str) -> Steps:
     """The run as it is on disk now. Raises Refused where nobody can say by which workflow to judge it."""
     fresh = Workspace(workspace.root, parsed=workspace.parsed)

@@ -14,6 +14,7 @@ import logging
 import os
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -33,6 +34,8 @@ _ASKED_FOR: list[type[events.FileSystemEvent]] = [
 ]
 _TURNS = ("created", "deleted", "moved")
 _FULL = (errno.ENOSPC, errno.EMFILE, errno.ENOMEM)
+# A folder made below a watched one is met twice, by its event and on the walk: one watch stands, nothing is lost.
+warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning, r"watchdog\.observers\.inotify")
 # Where watchdog says that events were lost, and nowhere else.
 _LOST = logging.getLogger("watchdog.observers.inotify_c")
 
