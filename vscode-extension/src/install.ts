@@ -67,7 +67,8 @@ export async function renew(place: Place, run: Run, how: How): Promise<void> {
 }
 
 async function pip(place: Place, run: Run, how: How, what: readonly string[]): Promise<void> {
-  const words = ["-I", "-m", "pip", "install", "--no-input", "--disable-pip-version-check", ...what];
+  // Only what is used is compiled, when it is used first.
+  const words = ["-I", "-m", "pip", "install", "--no-input", "--no-compile", "--disable-pip-version-check", ...what];
   await must(run(pythonIn(place.own, place.platform), words, how), "pip cannot install the server");
 }
 

@@ -1,7 +1,7 @@
 /** What a person is told of: each new question and each gate that is violated, once. */
 
 import { keyOf, type RunName, type Summary } from "./protocol";
-import { runsOf, type Known } from "./store";
+import { runOf, runsOf, type Known } from "./store";
 import { literal } from "./text";
 import { titleOf } from "./views/runs";
 
@@ -42,11 +42,15 @@ function noticesOf(run: Summary): Notice[] {
 /**
  * What is to be told now, and the keys that were told or stand open.
  *
- * `seen` are the keys from before, undefined at the first look: what stands open then is in the sidebar and
+ * `before` is what was known until now: a gate is news only of a run that was there before it failed. `seen` are the keys from before, undefined at the first look: what stands open then is in the sidebar and
  * not news. A question that was answered, or a gate that passed, is forgotten, so that it is news when it
  * comes again. Keys of runs that are not known now (a root that is not scanned yet) are kept.
  */
-export function notices(known: Known, seen: ReadonlySet<string> | undefined): { fresh: Notice[]; seen: Set<string> } {
+export function notices(
+  known: Known,
+  before: Known,
+  seen: ReadonlySet<string> | undefined,
+): { fresh: Notice[]; seen: Set<string> } {
   const runs = runsOf(known);
   const open = runs.flatMap(noticesOf);
   const names = new Set(runs.map(keyOf));
@@ -54,6 +58,6 @@ export function notices(known: Known, seen: ReadonlySet<string> | undefined): { 
   const news = seen === undefined ? [] : open.filter((notice) => !seen.has(notice.key));
   const asking = new Set(news.filter((notice) => notice.kind !== "gate").map(keyOf));
   // A question that comes with a gate's failure is about it: one thing is told once.
-  const fresh = news.filter((notice) => notice.kind !== "gate" || !asking.has(keyOf(notice)));
+  const fresh = news.filter((notice) => notice.kind !== "gate" || (!asking.has(keyOf(notice)) && runOf(before, notice)));
   return { fresh, seen: new Set([...elsewhere, ...open.map((notice) => notice.key)]) };
 }

@@ -13,9 +13,9 @@ export function notify(session: Session): vscode.Disposable {
   const state = session.context.workspaceState;
   const kept = state.get<string[]>(SEEN);
   let seen: ReadonlySet<string> | undefined = kept && new Set(kept);
-  return session.store.onChange((now) => {
+  return session.store.onChange((now, before) => {
     if (now.server.state !== "ready" || now.roots.size === 0) return;
-    const { fresh, seen: after } = notices(now, seen);
+    const { fresh, seen: after } = notices(now, before, seen);
     if (seen === undefined || fresh.length > 0 || after.size !== seen.size) void state.update(SEEN, [...after]);
     seen = after;
     if (!vscode.workspace.getConfiguration("phasekeeper").get("notifications", true)) return;

@@ -18,7 +18,7 @@ export function pictureOf(run: Evaluation, graph: Graph, events: readonly Record
     root: run.root,
     run: run.run,
     title: `${titleOf(run)} · ${plain(run.workflow)}`,
-    said: `${plain(current ?? run.status)}. ${stepSaid(run.suggestion)}${run.suggestion.reason ? `: ${plain(run.suggestion.reason, 300)}` : ""}`,
+    said: `${current ? `In ${plain(current)}` : plain(run.status)}. ${stepSaid(run.suggestion)}${run.suggestion.reason ? `: ${plain(run.suggestion.reason, 300)}` : ""}`,
     layout: layout(graph),
     current,
     suggested: current && next && next !== current ? `${current}\n${next}` : undefined,

@@ -13,10 +13,12 @@ let picture: Picture | undefined;
 let chosen: string | undefined;
 
 window.addEventListener("message", (event: MessageEvent<ToView>) => {
+  const first = picture === undefined;
   picture = event.data.picture;
   api.setState({ root: picture.root, run: picture.run });
   if (!chosen || !picture.details[chosen]) chosen = picture.current;
   draw(picture);
+  if (first) root.querySelector(".phase.current")?.scrollIntoView({ block: "center", inline: "center" });
 });
 
 function draw(now: Picture): void {

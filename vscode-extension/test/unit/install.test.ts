@@ -30,7 +30,7 @@ test("the wheel goes into an environment of its own, with what it depends on", a
   await install(place, "/usr/bin/python3", programs(), (said) => steps.push(said), {});
   expect(calls).toEqual([
     ["/usr/bin/python3", "-I", "-m", "venv", "--clear", place.own],
-    [`${place.own}/bin/python`, "-I", "-m", "pip", "install", "--no-input", "--disable-pip-version-check", (await wheelIn(place.wheels))!],
+    [`${place.own}/bin/python`, "-I", "-m", "pip", "install", "--no-input", "--no-compile", "--disable-pip-version-check", (await wheelIn(place.wheels))!],
   ]);
   expect(steps).toEqual(["making a virtual environment", "installing the server and what it depends on"]);
   expect(await isOutdated(place)).toBe(false);

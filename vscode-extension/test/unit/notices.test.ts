@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
-import { notices } from "../../src/notices";
+import { notices as told } from "../../src/notices";
+import type { Known } from "../../src/store";
 import { gate, known, question, summary } from "./made";
 
+const notices = (now: Known, seen: ReadonlySet<string> | undefined, before = known([summary()])) => told(now, before, seen);
 const asks = summary({ questions: [question()] });
 
 test("what stands open at the first look is no news", () => {
@@ -32,6 +34,11 @@ test("a gate is told when it has failed and is in force, and not before", () => 
     "Charge a fee: the gate “The tests pass” has failed. the plan review is ok",
   ]);
   expect(notices(with_({}), failed.seen).fresh).toEqual([]);
+});
+
+test("a gate that had failed before its run was there is no news", () => {
+  const failed = known([summary({ gates: [gate()] })]);
+  expect(notices(failed, new Set(), known([])).fresh).toEqual([]);
 });
 
 test("a gate that fails together with a question of its run is told as that question", () => {
