@@ -34,7 +34,7 @@ _ASKED_FOR: list[type[events.FileSystemEvent]] = [
 ]
 _TURNS = ("created", "deleted", "moved")
 _FULL = (errno.ENOSPC, errno.EMFILE, errno.ENOMEM)
-# A folder made below a watched one is met twice, by its event and on the walk; one watch stands, none is lost.
+# A folder made below a watched one is met twice, by its event and on the walk. Its one watch stands.
 warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning, r"watchdog\.observers\.inotify")
 # Where watchdog says that events were lost, and nowhere else.
 _LOST = logging.getLogger("watchdog.observers.inotify_c")
