@@ -20,8 +20,9 @@ export async function hostTests({ context, page, rig, extension, output }) {
   ];
   const folder = path.join(rig.folder, "library");
   await page.goto(`${rig.address}/?folder=${encodeURIComponent(folder)}&payload=${encodeURIComponent(JSON.stringify(payload))}`);
-  const late = new Promise((resolve) => setTimeout(resolve, BOUND_MS, "no end"));
-  const code = await Promise.race([exit, late]);
+  const late = setTimeout(() => ended("no end"), BOUND_MS);
+  const code = await exit;
+  clearTimeout(late);
   const said = await fs.readFile(log, "utf8").catch(() => "nothing was said");
   console.log(said.trimEnd());
   if (code !== 0) throw new Error(`the tests ended with ${code}`);

@@ -32,7 +32,7 @@ export const scenarios = {
     await workbench.row("Runs", "A link that shows a list to others").waitFor();
     await workbench.expand(workbench.row("Runs", "Quality gate"));
     await workbench.expand(workbench.row("Runs", "After 4b passed"));
-    await workbench.row("Runs", "the phase gate passed").waitFor();
+    await workbench.row("Runs", "no evidence yet").waitFor();
   },
 
   "a plan has lenses, and marks beside its tasks": async ({ workbench, page }) => {
