@@ -185,16 +185,17 @@ class Drawn(Screen):
         self._passing = "looking"
         self._console: Console = console(stream)
         self._live: Live | None = None
+        self._drawing = self._outdated = False
 
     def __enter__(self) -> Self:
         from rich.live import Live
 
         self._live = Live(self._whole(), console=self._console, screen=True, auto_refresh=False)
         self._live.__enter__()
-        self._draw()
         # Not on Windows; there the next change draws to the new size.
         with suppress(AttributeError, ValueError):
             signal.signal(signal.SIGWINCH, lambda *_: self._draw())
+        self._draw()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -222,8 +223,14 @@ class Drawn(Screen):
         self._newest.extend((at, line) for line in lines)
 
     def _draw(self) -> None:
-        if self._live is not None:
-            self._live.update(self._whole(), refresh=True)
+        """Draw what there is, and once more if a signal came meanwhile: drawings do not nest."""
+        self._outdated = True
+        while self._outdated and not self._drawing and self._live is not None:
+            self._drawing, self._outdated = True, False
+            try:
+                self._live.update(self._whole(), refresh=True)
+            finally:
+                self._drawing = False
 
     def _whole(self) -> RenderableType:
         from rich.text import Text

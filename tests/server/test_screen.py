@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import signal
 
 import pytest
 from phasekeeper.server.screen import Drawn, Lines, screen_for
@@ -126,6 +127,34 @@ def test_what_does_not_fit_is_counted(drawn):
 def test_the_newest_changes_stand_below_the_runs(drawn):
     screen = drawn(rows(row("a"), row("b")), rows(removed=("b",)))
     assert re.search(r"\d\d:\d\d:\d\d b is gone", screen)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGWINCH"), reason="Windows has no such signal")
+def test_a_new_size_while_the_screen_is_drawn_has_it_drawn_once_more_afterwards(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm-256color")
+
+    class Resized(Tty):
+        """A terminal that gets another size while it is written to."""
+
+        inside = resized = 0
+
+        def write(self, text: str) -> int:
+            assert not self.inside, "one drawing in the midst of another"
+            if "next: " in text and not self.resized:
+                self.inside = self.resized = 1
+                signal.raise_signal(signal.SIGWINCH)
+                self.inside = 0
+            return super().write(text)
+
+    stream = Resized()
+    before = signal.getsignal(signal.SIGWINCH)
+    try:
+        with Drawn(stream, ["/r"]) as screen:
+            screen.hear(rows(row("a")))
+    finally:
+        signal.signal(signal.SIGWINCH, before)
+    assert stream.resized
+    assert stream.getvalue().count("next: ") == 2
 
 
 def test_an_error_ends_the_view():

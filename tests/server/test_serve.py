@@ -255,7 +255,7 @@ def test_on_a_terminal_the_screen_is_drawn_again_on_change_and_on_another_size(t
         task(work, f"T{number}")
     screen.shows("29 runs", "more: `phasekeeper status`")
     screen.resize(50, 12)
-    # What is read while the screen is drawn may lack its first line.
+    # tmux shows the old drawing, cut, until the new one is there.
     until(lambda: screen.shows("…", "Ctrl-C ends").startswith("phasekeeper "))
     assert max(map(len, screen.shows("Ctrl-C ends").splitlines())) <= 50
     screen.keys("C-c")
