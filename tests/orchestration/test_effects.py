@@ -358,6 +358,15 @@ def test_a_state_that_cannot_be_judged_takes_nothing(state: str) -> None:
     assert refused(files(state), Act("override", "two", why="w")).startswith("nothing can be overridden: ")
 
 
+def test_what_a_person_stopped_is_not_done_again() -> None:
+    texts = {**files(), JOURNAL: f"{json.dumps({'seq': 7, 'kind': 'question', 'message': 'Which?'})}\n"}
+    stopped = after(
+        texts, proposed(texts, Act("answer", question="raised:7", option="stop", why="not worth it"))
+    )
+    said = "the run is blocked: a person stopped the run: not worth it"
+    assert refused(stopped, Act("redo", "one")) == said
+
+
 def test_a_redo_mends_a_phase_that_is_unknown_and_no_file_that_is_broken() -> None:
     assert written(proposed(files({"phase": "nowhere"}), Act("redo", "one")))["phase"] == "one"
     assert refused(files("{"), Act("redo", "one")) == "the run has no state file that could be changed"

@@ -187,6 +187,8 @@ def test_the_board_says_of_each_task_how_it_stands() -> None:
         "t-08": ("skipped",),
     }
     tasks = {one.id: one for stage in shown.stages for one in stage.tasks}
+    assert [shown.task(name) for name in tasks] == list(tasks.values())
+    assert shown.task("t-99") is None
     assert tasks["t-02"].claimed_by == "ann"
     assert (tasks["t-03"].files, tasks["t-04"].files) == (("a.py",), ())
     assert tasks["t-03"].path == "p/03-step.md"
