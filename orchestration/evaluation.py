@@ -125,8 +125,15 @@ class LimitState:
 
 @dataclass(frozen=True, slots=True)
 class Option:
+    """An answer that may be given. `text` says what it is and, behind a colon, what that brings."""
+
     id: str
     text: str
+
+    @property
+    def label(self) -> str:
+        """What the option is, where there is room for no more: on a button."""
+        return self.text.partition(": ")[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,7 +202,9 @@ STRUCTS: dict[str, dict[str, Key]] = {
     "question": {
         "kind": Key(word("escalation", "approval"), "what it is; escalation without it"),
         "ask": Key(TEMPLATE, "the question", True),
-        "options": Key(map_of(TEXT), "id to text; without any it is answered in words"),
+        "options": Key(
+            map_of(TEXT), "id to text (what it is: what that brings); without any it is answered in words"
+        ),
         "scope": Key(cel("string"), "an answer holds for this only"),
         "about": Key(list_of(ID), "an answer holds while these stay as they are"),
         "tasks": Key(cel("list"), "the tasks concerned"),

@@ -125,7 +125,7 @@ async def _decide(connection: Connection, view: View, e: Evaluation, params: dic
     option = await _chosen(connection, asked, question)
     if option is None:
         return NOTHING
-    why = f"chosen in the editor: {option.text}"
+    why = f"chosen in the editor: {option.label}"
     act = Act(kind="answer", question=question.id, option=option.id, why=why)
     decision = await asyncio.to_thread(prepare_decision, Workspace(view.root), asked.run, act)
     if not await _confirmed(connection, decision, option):
@@ -136,8 +136,9 @@ async def _decide(connection: Connection, view: View, e: Evaluation, params: dic
 
 async def _chosen(connection: Connection, e: Evaluation, question: QuestionState) -> Option | None:
     """The option that the person picked in a dialog; None where it was closed."""
-    titles = {f"{plain(option.id, 60)}: {plain(option.text, 120)}": option for option in question.options}
-    said = f"{plain(e.run)}: {plain(question.question, 400)}"
+    titles = {f"{plain(option.id, 60)}: {plain(option.label, 120)}": option for option in question.options}
+    brings = [f"- {plain(option.id, 60)}: {plain(option.text, 200)}" for option in question.options]
+    said = "\n".join([f"{plain(e.run)}: {plain(question.question, 400)}", *brings])
     return titles.get(await _asked(connection, said, tuple(titles)) or "")
 
 

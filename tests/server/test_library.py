@@ -25,6 +25,14 @@ def test_a_root_without_definitions_has_the_built_in_ones():
     assert known.shadowing() == []
 
 
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_option_of_a_built_in_question_says_what_it_is_and_what_it_brings(name: str):
+    for question in library().workflow(name).questions.values():
+        for option, text in question.options.items():
+            what, _, brings = text.partition(": ")
+            assert what and brings, (question.id, option)
+
+
 def test_a_workflow_is_compiled_once():
     known = library(mine=OWN.format("mine"))
     assert known.workflow("mine") is known.workflow("mine")
