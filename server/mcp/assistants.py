@@ -16,7 +16,6 @@ import mcp_types as types
 from anyio import AsyncFile
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.mcpserver import Context as ToolContext
-from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.runner import serve_dual_era_loop
 from mcp.server.stdio import stdio_server
@@ -56,13 +55,17 @@ _BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
 class _Server(Server[Caller]):
-    """The SDK's server, saying over HTTP too that its list of resources changes."""
+    """The SDK's server, saying in both eras what it tells changes of: resources, and no other list."""
 
-    def create_initialization_options(
+    def get_capabilities(
         self, notification_options: NotificationOptions | None = None, *rest: Any, **more: Any
-    ) -> InitializationOptions:
-        told = notification_options or NotificationOptions(resources_changed=True)
-        return super().create_initialization_options(told, *rest, **more)
+    ) -> types.ServerCapabilities:
+        changing = NotificationOptions(resources_changed=True)
+        said = super().get_capabilities(changing, *rest, **more)
+        for fixed in (said.tools, said.prompts):
+            if fixed is not None:
+                fixed.list_changed = False
+        return said
 
 
 class Assistants:
@@ -111,9 +114,7 @@ class Assistants:
             title="Phasekeeper",
             instructions=INSTRUCTIONS,
             lifespan=self._http_caller,
-            get_tool_input_schema=lambda name: next(
-                (t.input_schema for t in tool_list() if t.name == name), None
-            ),
+            get_tool_input_schema=self.input_schema,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_list_resources=self._list_resources,
@@ -154,6 +155,13 @@ class Assistants:
         keeping = Keeping(self.shared, caller)
         return CallAccess(self.engine, keeping, folders, client_name(context), unique)
 
+    async def _unasked(self, context: Context) -> CallAccess:
+        """The same for a request that cannot ask: the client's roots if they are known, else its folder."""
+        try:
+            return await self._access(context, None, "")
+        except NeedsRoots:
+            return await self._access(context, None, "not asked for")
+
     def _meet(self, context: Context) -> set[str]:
         """Note a session of the handshake era; the addresses it is subscribed to."""
         if is_modern(context):
@@ -162,6 +170,10 @@ class Assistants:
         return self.changes.meet(key, context.session)
 
     # ---- tools
+
+    def input_schema(self, name: str) -> dict[str, Any] | None:
+        """What the arguments of a tool must be; None where there is no such tool."""
+        return next((tool.input_schema for tool in tool_list() if tool.name == name), None)
 
     async def _list_tools(self, context: Context, _: Any) -> types.ListToolsResult:
         self._meet(context)
@@ -209,8 +221,8 @@ class Assistants:
         if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 9):
             raise MCPError(types.INVALID_PARAMS, "this cursor was not given by this server")
         try:
-            places = [await (await self._access(context, None, "")).place("")]
-        except (Refusal, NeedsRoots):
+            places = [await (await self._unasked(context)).place("")]
+        except Refusal:
             places = []
         page, following = resources.listed(places, int(cursor))
         return types.ListResourcesResult(
@@ -275,12 +287,12 @@ class Assistants:
 
     async def _get_prompt(
         self, context: Context, params: types.GetPromptRequestParams
-    ) -> types.GetPromptResult:
+    ) -> types.GetPromptResult | types.InputRequiredResult:
         try:
-            access = await self._access(context, None, "")
+            access = await self._access(context, params.input_responses, "")
             about, text = await prompts.text_of(access, params.name, params.arguments or {})
         except NeedsRoots:
-            raise MCPError(types.INVALID_PARAMS, "call a tool first, so that the roots are known") from None
+            return types.InputRequiredResult(input_requests={ROOTS: types.ListRootsRequest()})
         except (Refusal, NoSuchRun, UsageError) as error:
             raise MCPError(types.INVALID_PARAMS, plain(str(error), TEXT_LIMIT)) from None
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
@@ -288,17 +300,12 @@ class Assistants:
 
     async def _complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         try:
-            access = await self._access(context, None, "")
-            place = await access.place("")
-        except (Refusal, NeedsRoots, UsageError):
+            place = await (await self._unasked(context)).place("")
+        except (Refusal, UsageError):
             return types.CompleteResult(completion=types.Completion(values=[]))
         known = params.context.arguments if params.context and params.context.arguments else {}
         argument = params.argument
         return types.CompleteResult(completion=completions(place, argument.name, argument.value, known))
-
-
-def _input_schema(name: str) -> dict[str, Any] | None:
-    return next((tool.input_schema for tool in tool_list() if tool.name == name), None)
 
 
 def _session_id(context: Context) -> str | None:

@@ -139,6 +139,16 @@ class Heard:
         return message
 
 
+@eras
+@going
+async def test_of_its_lists_the_server_promises_to_tell_those_that_change(root: Path, era: str) -> None:
+    async with rig() as r, r.client(root, era) as client:
+        able = client.server_capabilities
+        assert able.resources and able.resources.list_changed and able.resources.subscribe
+        assert able.tools and able.tools.list_changed is False
+        assert able.prompts and able.prompts.list_changed is False
+
+
 @going
 async def test_a_client_of_the_handshake_era_subscribes_and_is_told(root: Path) -> None:
     folder = task(root, "T1")

@@ -82,6 +82,26 @@ async def test_roots_that_change_are_asked_for_again(root: Path) -> None:
         assert (await call(client, "status"))["root"] == str(b)
 
 
+@eras
+@going
+async def test_lists_and_prompts_are_of_the_same_root_before_any_tool_was_called(
+    root: Path, era: str
+) -> None:
+    """A list cannot ask for roots in the newer protocol, a prompt can."""
+    a, _ = two(root)
+    told = Roots(a)
+    async with rig() as r, r.client(a, era, list_roots_callback=told) as client:
+        names = [each.name for each in (await client.list_resources()).resources]
+        assert names == ["evaluation schema", f"runs of {a}", f"{TASKS}/T-a"]
+        ref = types.PromptReference(type="ref/prompt", name="next")
+        completed = await client.complete(ref, {"name": "run", "value": "T"})
+        assert completed.completion.values == [f"{TASKS}/T-a"]
+    async with rig() as r, r.client(root, era, list_roots_callback=told) as client:
+        asked = (await client.get_prompt("next", {})).messages[0].content
+        assert isinstance(asked, types.TextContent)
+        assert f"{TASKS}/T-a" in asked.text
+
+
 class Odd(types.ListRootsResult):
     """What a client sends whose workspace lies on no disk."""
 
