@@ -5,7 +5,7 @@ import type { Decision, Evaluation, Question } from "../protocol";
 import type { Session } from "../session";
 import { asked, isOver } from "../store";
 import { literal, plain } from "../text";
-import { overrideDialog, questionDialog, reachable, rollBackTo, type Dialog } from "../views/dialog";
+import { optionSaid, overrideDialog, questionDialog, reachable, rollBackTo, type Dialog } from "../views/dialog";
 import type { Subject } from "../views/node";
 import { titleOf } from "../views/runs";
 import { KIND } from "../views/waiting";
@@ -41,7 +41,7 @@ async function chooseQuestion(
     .map(({ run, question }) => ({
       label: literal(question.question),
       description: KIND[question.kind].said,
-      detail: `${literal(titleOf(run))} · ${literal(question.options.map((entry) => entry.text || entry.id).join(" / "), 400)}`,
+      detail: `${literal(titleOf(run))} · ${literal(question.options.map((option) => optionSaid(option).what).join(" / "), 400)}`,
       value: { root: run.root, run: run.run, question: question.id },
     }));
   return choose(items, "What do you decide on?", kind ? `No ${KIND[kind].said} is open.` : "Nothing waits for you.");
@@ -55,13 +55,13 @@ async function chooseOption(run: Evaluation, question: Question, wanted?: string
   }
   const named = question.options.find((option) => option.id === wanted);
   const offered = named ? [named] : question.options;
-  const titles = offered.map((option) => plain(option.text || option.id, 60));
+  const titles = offered.map((option) => plain(optionSaid(option).what, 60));
   if (offered.length <= MOST_BUTTONS) {
     const at = await modal(dialog, titles);
     return at === undefined ? undefined : offered[at]!.id;
   }
   if ((await modal(dialog, ["Choose…"])) === undefined) return undefined;
-  const items = offered.map((option, at) => ({ label: literal(titles[at]!), description: literal(option.id), value: option.id }));
+  const items = offered.map((option, at) => ({ label: literal(titles[at]!), description: literal(optionSaid(option).brings || option.id), value: option.id }));
   return choose(items, plain(question.question), "");
 }
 

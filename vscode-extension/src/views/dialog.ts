@@ -1,6 +1,6 @@
 /** What a person reads before deciding; all of it from the evaluation. */
 
-import type { Evaluation, GraphEdge, Question } from "../protocol";
+import type { Evaluation, GraphEdge, Option, Question } from "../protocol";
 import { plain } from "../text";
 import { historySaid } from "./waiting";
 import { titleOf } from "./runs";
@@ -11,6 +11,12 @@ export interface Dialog {
 }
 
 const MOST_HISTORY = 6;
+
+/** What an option is, for a row or a button, and what that brings; its text has the one before a colon, the other behind. */
+export function optionSaid(option: Option): { readonly what: string; readonly brings: string } {
+  const [what, ...brings] = option.text.split(": ");
+  return { what: what || option.id, brings: brings.join(": ") };
+}
 
 export function questionDialog(run: Evaluation, question: Question): Dialog {
   const options = question.options.map((option) => `• ${plain(option.id)}: ${plain(option.text, 300)}`);

@@ -3,6 +3,7 @@
 import { keyOf, type Question, type Summary } from "../protocol";
 import { asked, type Known } from "../store";
 import { plain, shown } from "../text";
+import { optionSaid } from "./dialog";
 import { ASKED, BAD, icon, type Icon, type Node } from "./node";
 import { FAILED } from "./recent";
 import { titleOf } from "./runs";
@@ -20,16 +21,19 @@ export function waitingNodes(known: Known): Node[] {
 function questionNode(run: Summary, question: Question): Node {
   const subject = { root: run.root, run: run.run, question: question.id };
   const id = `${keyOf(run)}/question/${question.id}`;
-  const options = question.options.map((option): Node => ({
-    id: `${id}/option/${option.id}`,
-    label: plain(option.text || option.id),
-    description: option.text ? plain(option.id) : undefined,
-    tooltip: [plain(option.text || option.id, 400), "Click to decide; a reason is asked for"],
-    icon: icon("circle-outline"),
-    context: "option",
-    click: "answerQuestion",
-    subject: { ...subject, option: option.id },
-  }));
+  const options = question.options.map((option): Node => {
+    const { what, brings } = optionSaid(option);
+    return {
+      id: `${id}/option/${option.id}`,
+      label: plain(what),
+      description: brings ? plain(brings) : option.text ? plain(option.id) : undefined,
+      tooltip: [`${plain(option.id)}: ${plain(option.text || option.id, 400)}`, "Click to decide; a reason is asked for"],
+      icon: icon("circle-outline"),
+      context: "option",
+      click: "answerQuestion",
+      subject: { ...subject, option: option.id },
+    };
+  });
   const below = [...options, ...about(question, id)];
   return {
     id,

@@ -49,7 +49,7 @@ export const question = (over: Partial<Question> = {}): Question => ({
   question: "Is the plan good?",
   options: [
     { id: "approve", text: "start the work" },
-    { id: "revise", text: "plan again" },
+    { id: "revise", text: "plan again: nothing is lost, but it takes its time" },
   ],
   tasks: [],
   history: [],

@@ -155,7 +155,7 @@ test("what waits shows the question, its options and what led to it; options dec
   expect(await outline(nodes)).toEqual([
     "Is the plan good? | Charge a fee · escalation",
     "  start the work | approve",
-    "  plan again | revise",
+    "  plan again | nothing is lost, but it takes its time",
     "  x-01 | tasks",
     "  What led to it | 2",
     "    4b (2): fail · still 401 |",
@@ -203,7 +203,7 @@ test("the status bar says when there is no server, and what to do", () => {
 test("the dialog of a question holds the run, what led to it and every option", () => {
   const dialog = questionDialog(evaluation(), question({ history: [{ round: 1 }], tasks: ["x-01"] }));
   expect(dialog.message).toBe("Is the plan good?");
-  expect(dialogLines(dialog)).toEqual(expect.arrayContaining(["Charge a fee (artifact-pipeline)", "x-01", "• round: 1", "• approve: start the work", "• revise: plan again"]));
+  expect(dialogLines(dialog)).toEqual(expect.arrayContaining(["Charge a fee (artifact-pipeline)", "x-01", "• round: 1", "• approve: start the work", "• revise: plan again: nothing is lost, but it takes its time"]));
 });
 
 test("the dialog of an override names every gate and error that it goes past", () => {
