@@ -46,6 +46,7 @@ _SHARE, _POLL_SHARE = 50, 5
 _PROGRESS_S = 0.1
 _MOST_FAILURES = 100
 _ACTED = 8
+_DEAF = "changes may not be heard, so folders are looked at every few seconds; the server's log says why"
 
 _log = logging.getLogger(__name__)
 
@@ -305,6 +306,7 @@ class _Worker(threading.Thread):
         self._roots: dict[Path, _Rooted] = {}
         self._looks: deque[_Rooted] = deque()
         self._watcher: Watcher | None = None
+        self._deaf = ""
 
     def do(self, job: Callable[[], object]) -> None:
         """Have the thread do something that raises nothing."""
@@ -360,18 +362,22 @@ class _Worker(threading.Thread):
 
     def _look_on(self, rooted: _Rooted) -> None:
         """One part of a long look."""
+        has_failed = False
         try:
             assert rooted.look
             next(rooted.look)
         except StopIteration as end:
             change: Change | None = end.value
         except Exception:
+            has_failed = True
             self._note_failure(rooted)
             change = self._tried(rooted, rooted.live.touch)
         else:
             return
         self._looks.popleft()
         rooted.look = None
+        if not has_failed:
+            rooted.failure = ""
         self._seen_whole(rooted, change)
 
     def _seen_whole(self, rooted: _Rooted, change: Change | None) -> None:
@@ -381,19 +387,18 @@ class _Worker(threading.Thread):
             # What stays is not looked through for garbage time and again.
             gc.collect()
             gc.freeze()
-        else:
-            rooted.failure = ""
         self._publish(rooted, change, always=True)
         for ready in rooted.waiting:
             ready()
         rooted.waiting.clear()
-        if self._watcher and rooted.live.root in self._roots:
-            self._touch_new(self._watcher.check())
+        if self._watch and rooted.live.root in self._roots:
+            self._touch_new(self._hearing(self._check))
         self._follow(rooted)
-        polls = self._watcher is not None and bool(self._watcher.condition)
+        polls = bool(self._condition())
         rooted.rescan_at = monotonic() + (
             max(POLL_S, _POLL_SHARE * took) if polls else max(RESCAN_S, _SHARE * took)
         )
+        self._publish(rooted, None)
 
     # ---- short looks
 
@@ -431,9 +436,37 @@ class _Worker(threading.Thread):
 
     def _follow(self, rooted: _Rooted) -> None:
         """Watch what the root depends on now, and look where nothing was watched before."""
-        if self._watcher is None or not rooted.is_scanned:
-            return
-        self._touch_new(self._watcher.watch(rooted.live.root, rooted.live.watched()))
+        if rooted.is_scanned:
+            live = rooted.live
+            self._touch_new(self._hearing(lambda watcher: watcher.watch(live.root, live.watched())))
+
+    def _hearing(self, ask: Callable[[Watcher], Mapping[Path, bool]]) -> Mapping[Path, bool]:
+        """What the watcher answers. One that fails is told of, and until it does not all roots are polled."""
+        if not self._watch:
+            return {}
+        try:
+            if self._watcher is None:
+                from .watcher import Watcher
+
+                self._watcher = Watcher(lambda: self.do(self._heard))
+            return ask(self._watcher)
+        except Exception:
+            if not self._deaf:
+                _log.exception("the watcher failed")
+            self._deaf = _DEAF
+            soon = monotonic() + POLL_S
+            for rooted in self._roots.values():
+                rooted.rescan_at = min(rooted.rescan_at, soon) if rooted.is_scanned else rooted.rescan_at
+            return {}
+
+    def _check(self, watcher: Watcher) -> Mapping[Path, bool]:
+        new = watcher.check()
+        self._deaf = ""
+        return new
+
+    def _condition(self) -> str:
+        """Why changes may not be heard; "" when they are."""
+        return self._deaf or (self._watcher.condition if self._watcher else "")
 
     def _touch_new(self, folders: Mapping[Path, bool]) -> None:
         """Look where nothing was watched before."""
@@ -446,8 +479,7 @@ class _Worker(threading.Thread):
 
     def _publish(self, rooted: _Rooted, change: Change | None, always: bool = False) -> None:
         live = rooted.live
-        condition = self._watcher.condition if self._watcher else ""
-        conditions = tuple(filter(None, (condition, rooted.failure)))
+        conditions = tuple(filter(None, (self._condition(), rooted.failure)))
         if rooted.is_scanned and (change or always or conditions != rooted.conditions):
             rooted.conditions = conditions
             board = Board(live.root, live.version, live.runs, live.findings, conditions)
@@ -492,27 +524,26 @@ class _Worker(threading.Thread):
         rooted = self._roots.get(root)
         if rooted is None:
             rooted = self._roots[root] = _Rooted(Live(root), rescan_at=float("inf"))
-            if self._watch:
-                self._start_watching(rooted)
+            self._start_watching(rooted)
             self._begin(rooted, rooted.live.scanning(progress))
         return rooted
 
     def _start_watching(self, rooted: _Rooted) -> None:
         """Watched first and looked at then: what changes in between is heard."""
-        if self._watcher is None:
-            from .watcher import Watcher
+        live = rooted.live
 
-            self._watcher = Watcher(lambda: self.do(self._heard))
-        rooted.live.prepare()
-        self._watcher.watch(rooted.live.root, rooted.live.watched())
+        def begin(watcher: Watcher) -> Mapping[Path, bool]:
+            live.prepare()
+            return watcher.watch(live.root, live.watched())
+
+        self._hearing(begin)
 
     def _drop(self, rooted: _Rooted) -> None:
         root = rooted.live.root
         del self._roots[root]
         if rooted.look is not None:
             self._looks.remove(rooted)
-        if self._watcher:
-            self._watcher.watch(root, {})
+        self._hearing(lambda watcher: watcher.watch(root, {}))
         self._post(self.hide, root)
 
 

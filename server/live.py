@@ -97,6 +97,7 @@ class Live:
         self._claims: dict[str, tuple[str, ...]] = {}
         self._places: dict[str, _Place] = {}
         self._due: dict[str, None] = {}
+        self._failed: set[str] = set()
         self._differing: set[str] = set()
         self._warm: OrderedDict[str, Parsed] = OrderedDict()
         self._ends: dict[str, str] = {}
@@ -115,16 +116,19 @@ class Live:
     def scanning(self, progress: Progress | None = None) -> Generator[None, None, Change | None]:
         """`scan` in small parts, between which other roots can be looked at."""
         self._is_scanned = False
-        self.prepare()
-        self._find_all()
-        total = len(self._due)
-        for number, run in enumerate(list(self._due), 1):
-            if run in self._due:
-                self._evaluate(run)
-            if progress:
-                progress(number, total)
-            yield
-        self._is_scanned = True
+        try:
+            self.prepare()
+            self._find_all()
+            total = len(self._due)
+            for number, run in enumerate(list(self._due), 1):
+                if run in self._due:
+                    self._evaluate(run)
+                if progress:
+                    progress(number, total)
+                yield
+        finally:
+            # One run that cannot be judged does not keep the others from being told.
+            self._is_scanned = True
         return self._settle()
 
     def prepare(self) -> None:
@@ -157,6 +161,7 @@ class Live:
         """`rescan` in small parts, between which other roots can be looked at and this one be touched."""
         yield from self._kept.rescanning()
         self._look_outside()
+        self._due.update(dict.fromkeys(run for run in self._failed if run in self._claims))
         change = self._settle()
         keys = self._readers.keys()
         self._kept.forget_names({parent(key) for key in keys} | {key[:-1] for key in keys if key[-1:] == "/"})
@@ -204,7 +209,10 @@ class Live:
     def _evaluate(self, run: str, saved: Set[str] = frozenset()) -> None:
         """Judge a run anew; while a file `saved` this moment is half of itself, the run stands as it did."""
         self._due.pop(run, None)
+        # Until it is judged; one whose judging raises is tried again with every rescan.
+        self._failed.add(run)
         place, files, parsed = self._look(run, self._kept)
+        self._failed.discard(run)
         self._depends(run, files.used)
         if self._is_torn(run, place, saved & files.used):
             self._held.setdefault(run, time_ns() + GRACE_MS * 1_000_000)
@@ -341,6 +349,7 @@ class Live:
         del self._claims[run]
         for known in (self._places, self._due, self._ends, self._held, self._warm):
             known.pop(run, None)
+        self._failed.discard(run)
         self._depends(run, set())
         self._told.say(run, ())
         self._differing.add(run)

@@ -264,7 +264,8 @@ class Changes:
         path, target = self.at(place), self.at("elsewhere") / place.replace("/", "-")
         if not path.is_dir() or path.is_symlink() or os.path.lexists(target):
             return []
-        self._make_folder(target.parent)
+        if not self._make_folder(target.parent):
+            return []
         named = [_name(path), _name(target)]
         path.rename(target)
         path.symlink_to(target)

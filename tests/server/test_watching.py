@@ -198,6 +198,76 @@ def test_a_root_that_cannot_be_judged_is_told_and_takes_no_other_down(root, monk
     assert len([record for record in caplog.records if "could not be looked at" in record.message]) == 1
 
 
+def test_a_run_that_fails_in_the_first_look_keeps_no_other_from_the_board_and_is_tried_again(
+    root, monkeypatch
+) -> None:
+    task(root, "T1")
+    task(root, "T2")
+    fails = [True]
+    real = engine_module.Live._look
+
+    def failing(self, run, below):
+        if run == T1 and fails[0]:
+            raise RuntimeError("a mistake of ours")
+        return real(self, run, below)
+
+    monkeypatch.setattr(engine_module.Live, "_look", failing)
+    monkeypatch.setattr(engine_module, "RESCAN_S", 0.01)
+
+    async def test() -> None:
+        async with watching(root) as engine:
+            assert list(engine.board(root).runs) == [T2]
+            assert "could not be judged" in engine.board(root).conditions[0]
+            fails[0] = False
+            await until(engine, root, lambda board: T1 in board.runs)
+            assert engine.board(root).conditions == ()
+
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize("failing", ["check", "watch", "__init__"])
+def test_while_the_watcher_fails_folders_are_looked_at_and_that_is_told(root, monkeypatch, failing) -> None:
+    real = getattr(watcher.Watcher, failing)
+    fails = [True]
+
+    def fail(self, *arguments: object) -> object:
+        if fails[0]:
+            raise RuntimeError("a mistake of the watcher")
+        return real(self, *arguments)
+
+    heard = watcher.Watcher._event
+
+    def deaf(self, event: Any) -> None:
+        if not fails[0]:
+            heard(self, event)
+
+    monkeypatch.setattr(watcher.Watcher, failing, fail)
+    monkeypatch.setattr(watcher.Watcher, "_event", deaf)
+    monkeypatch.setattr(engine_module, "POLL_S", 0.01)
+    folder = task(root, "T1")
+
+    async def test() -> None:
+        async with watching(root) as engine:
+            well = asyncio.Event()
+            show = engine._worker.show
+
+            def shown(board: Board, change: Any) -> None:
+                show(board, change)
+                if not board.conditions:
+                    well.set()
+
+            engine._worker.show = shown
+            put(folder / "review/plan-review.json", {"ok": False})
+            await until(engine, root, kind(T1, "regress"))
+            assert "looked at every few seconds" in engine.board(root).conditions[0]
+            fails[0] = False
+            await asyncio.wait_for(well.wait(), LIMIT_S)
+            put(folder / "review/plan-review.json", {"ok": True})
+            await until(engine, root, kind(T1, "advance"))
+
+    asyncio.run(test())
+
+
 @settings(
     max_examples=3,
     deadline=None,
