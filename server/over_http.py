@@ -89,6 +89,8 @@ def _bound(port: int) -> socket.socket:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind(("127.0.0.1", port))
+        # Who is told the address before the server is up waits, and is not refused.
+        sock.listen()
     except OSError as error:
         sock.close()
         why = (error.strerror or "unknown error").lower()

@@ -132,6 +132,21 @@ async def over_http() -> AsyncIterator[tuple[Hub, str, str]]:
         await hub.stop()
 
 
+@going
+async def test_over_http_whoever_is_told_the_address_is_served(root: Path) -> None:
+    hub = Hub(asyncio.get_running_loop())
+    served = OverHttp(hub)
+    starting = asyncio.create_task(served.start(0))
+    while "http" not in hub.about:
+        await asyncio.sleep(0)
+    assert not starting.done()
+    async with httpx2.AsyncClient(timeout=httpx2.Timeout(LIMIT_S)) as http:
+        assert (await http.post(hub.about["http"], json={})).status_code == 401
+    await starting
+    await served.stop()
+    await hub.stop()
+
+
 @asynccontextmanager
 async def http_client(url: str, token: str, era: str, **options: Any) -> AsyncIterator[Client]:
     headers = {"Authorization": f"Bearer {token}"}
