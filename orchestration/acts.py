@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .asked import answerable
 from .binding import files_of_question, files_of_report
 from .documents import read_json
 from .evaluate import Steps
@@ -217,7 +218,7 @@ def _stage(steps: Steps, act: Act, tasks: Sequence[str]) -> str:
 
 
 def _answered(steps: Steps, act: Act) -> Record:
-    asked = {question.id: question for question in steps.evaluation.questions}
+    asked = {question.id: question for question in answerable(steps)}
     question = asked.get(act.question)
     if question is None:
         names = ", ".join(asked) or "none is open"

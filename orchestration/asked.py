@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .evaluation import Option, QuestionState
 from .sight import Sight
 from .snapshot import DEFINITION
 from .verdict import Verdict
 from .workflow import Question
+
+if TYPE_CHECKING:
+    from .evaluate import Steps
 
 RAISED = (Option("continue", "go on"), Option("stop", "stop the run"))
 
@@ -22,6 +25,21 @@ def open_questions(sight: Sight, verdict: Verdict) -> tuple[QuestionState, ...]:
     if verdict.status == "waiting_human" and not verdict.asked and verdict.kind != "stay":
         asked.append(QuestionState(f"clarification:{verdict.phase}", "clarification", verdict.reason))
     return (*asked, *_raised(sight))
+
+
+def answerable(steps: Steps) -> tuple[QuestionState, ...]:
+    """What a person may answer now: the open questions, then approvals of what has changed since.
+
+    A run goes on with a changed plan, so nobody is asked; but who wants to may approve it as it is now.
+    """
+    sight, verdict, asked = steps.sight, steps.verdict, steps.evaluation.questions
+    if verdict.kind in ("stop", "none") or verdict.lost:
+        return asked
+    approvals = (q for q in sight.workflow.questions.values() if q.kind == "approval" and q.about)
+    stale = (q for q in approvals if sight.context.known(f"answers.{q.id}").value == "stale")
+    again = (_question(sight, question) for question in stale)
+    known = {question.id for question in asked}
+    return (*asked, *(question for question in again if question.id not in known))
 
 
 def _question(sight: Sight, question: Question) -> QuestionState:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .acts import Act
+from .asked import answerable
 from .effects import Proposal
 from .evaluate import Steps
 from .evaluation import Evaluation
@@ -22,7 +23,7 @@ def decision_lines(steps: Steps, act: Act, proposal: Proposal) -> tuple[str, ...
 
 def _answer(steps: Steps, act: Act) -> Iterator[str]:
     evaluation = steps.evaluation
-    question = next(one for one in evaluation.questions if one.id == act.question)
+    question = next(one for one in answerable(steps) if one.id == act.question)
     yield f"{evaluation.run}: {question.question}"
     if question.tasks:
         yield f"tasks: {', '.join(question.tasks)}"

@@ -27,9 +27,10 @@ from .evaluation import (
 )
 from .evidence import Witness
 from .files import digest_of
-from .findings import Finding, Severity
+from .findings import Finding, Severity, Span
 from .fold import fold, turns
 from .gates import granted
+from .guards import Expression
 from .hand_out import board_of, hand_out, looked_at, stuck
 from .remarks import remark
 from .sight import Seen, Sight
@@ -270,10 +271,18 @@ class _Dressing:
 
         count, most, reached = known("count"), known("max"), known("reached")
         if reached:
-            plan, state = self.snapshot.plan, self.snapshot.state
-            path = self.snapshot.plan_path if plan else state.path if state else self.snapshot.run
-            self.sight.tell("iteration-limit", path, f"{name}: {count} of {most}")
+            path, span = self._counter(self.workflow.limits[name].count)
+            self.sight.tell("iteration-limit", path, f"{name}: {count} of {most}", span)
         return LimitState(name, count, most, reached)
+
+    def _counter(self, count: Expression) -> tuple[str, Span | None]:
+        """Where a file holds the count itself; else the file that stands for the run."""
+        plan, state = self.snapshot.plan, self.snapshot.state
+        path = count.source.strip().split(".")
+        where, span = self.sight.place(path) if tuple(path) in count.paths else (None, None)
+        if where and span:
+            return where, span
+        return self.snapshot.plan_path if plan else state.path if state else self.snapshot.run, None
 
     def _progress(self) -> Progress | None:
         if self.workflow.progress:

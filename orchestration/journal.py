@@ -8,12 +8,12 @@ approvals only of the longer one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .documents import clean, read_json
 from .files import digest_of
-from .findings import Problem, Span
+from .findings import Problem, Severity, Span
 
 KINDS = (
     "start",
@@ -123,12 +123,9 @@ def read_journal(text: str, verify: Verify = lambda lines: frozenset()) -> Journ
         )
     kept = [*chain, *(line for line in lost if _counts_against(line.record))]
     refused = _unverified(kept, verify)
-    problems += [
-        _at(line, "decision-unverified", "no proof that a person made this decision; it does not count")
-        for line in refused
-    ]
     numbers = {line.number for line in refused}
     counted = [line for line in kept if line.number not in numbers]
+    problems += _unproven(kept, numbers)
     records, numbered = tuple(line.record for line in counted), tuple(line.number for line in counted)
     return Journal(records, numbered, tuple(problems), chain[-1].digest if chain else "", forked=bool(lost))
 
@@ -255,6 +252,30 @@ def _unverified(lines: Sequence[_Line], verify: Verify) -> list[_Line]:
     decisions = [line for line in lines if line.record["kind"] in DECISIONS]
     good = verify([line.text for line in decisions]) if decisions else frozenset()
     return [line for index, line in enumerate(decisions) if index not in good]
+
+
+def _unproven(lines: Sequence[_Line], refused: Container[int]) -> list[Problem]:
+    """Decisions without proof: errors, but hints where a person has decided the same since, with proof."""
+    problems: list[Problem] = []
+    proven: dict[tuple[object, ...], int] = {}
+    for line in reversed(lines):
+        if line.record["kind"] not in DECISIONS:
+            continue
+        decided, said = _decided(line.record), "no proof that a person made this decision; it does not count"
+        if line.number not in refused:
+            proven[decided] = line.number
+        elif decided in proven:
+            said = f"{said}; line {proven[decided] + 1} decides it with proof"
+            problem = _at(line, "decision-unverified", said)
+            problems.append(problem._replace(severity=Severity.HINT))
+        else:
+            problems.append(_at(line, "decision-unverified", said))
+    return problems[::-1]
+
+
+def _decided(entry: Record) -> tuple[object, ...]:
+    """What a decision decides: a question in a scope, or that the run moves to a phase."""
+    return tuple(entry[name] for name in ("kind", "question", "scope", "next"))
 
 
 def _at(line: _Line, code: str, message: str) -> Problem:

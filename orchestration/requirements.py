@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from .documents import read_json
 from .files import File, join
@@ -21,6 +21,20 @@ MOST_FOR_ALL_ERRORS = 64 * 1024
 # So many steps take a schema some 20 ms; with each step an error that is told, they would take seconds.
 MOST_STEPS = 100_000
 MOST_STEPS_FOR_ALL_ERRORS = 5_000
+
+
+class Gap(NamedTuple):
+    """A value that a JSON Schema asks for and the data lacks. `said` is what the schema's finding says.
+
+    `path` leads to the value; `place` to where the finding stands: the value, or the object without it.
+    `want` are the words that it may be, or its type as in `require`.
+    """
+
+    path: tuple[str | int, ...]
+    place: tuple[str | int, ...]
+    want: str | tuple[str, ...]
+    said: str
+
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "bool": (bool,),
@@ -93,14 +107,61 @@ def _schema_problems(artifact: Artifact, held: Held, looked: Looked) -> Sequence
     return looked.parsed[memory]
 
 
-def _judged(artifact: Artifact, schema: Any, held: Held) -> list[Problem]:
+def gaps(artifact: Artifact, schema: Any, data: Any) -> list[Gap]:
+    """The values that the artifact lacks by its schema, as far as that says what they may be; none where the
+    schema cannot be used."""
     import jsonschema_rs
 
     try:
+        steps(schema, data, MOST_STEPS_FOR_ALL_ERRORS)
+        validator = _validator(schema)
+    except (ValueError, TooManyStepsError, RecursionError):
+        return []
+    found: list[Gap] = []
+    for error in islice(validator.iter_errors(data), MOST_ERRORS):
+        said, place = f"{artifact.id}: {_brief(error.message)}", tuple(error.instance_path)
+        if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Enum):
+            want = tuple(word for word in error.kind.options if isinstance(word, str))
+            found += [Gap(place, place, want, said)] if want else []
+        elif isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Required):
+            name = error.kind.property
+            want = _wanted(schema, [*error.schema_path[:-1], "properties", name])
+            found.append(Gap((*place, name), place, want, said))
+    return found
+
+
+def _wanted(schema: Any, path: Sequence[str | int]) -> str | tuple[str, ...]:
+    """The words that a part of a schema allows, or the type it asks for; "any" where it says neither."""
+    for step in path:
+        if isinstance(schema, list) and isinstance(step, int):
+            schema = schema[step]
+        else:
+            schema = schema.get(step) if isinstance(schema, dict) else None
+    declared = schema if isinstance(schema, dict) else {}
+    words = declared.get("enum")
+    if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
+        return tuple(words)
+    return _OF_SCHEMA.get(str(declared.get("type")), "any")
+
+
+_OF_SCHEMA: Mapping[str, str] = {
+    "boolean": "bool", "integer": "int", "number": "number",
+    "string": "string", "array": "list", "object": "map",
+}  # fmt: skip
+
+
+def _validator(schema: Any) -> Any:
+    """Nothing is fetched, and patterns run on the engine without backtracking: a schema is only data."""
+    import jsonschema_rs
+
+    options = jsonschema_rs.RegexOptions()
+    return jsonschema_rs.validator_for(schema, retriever=_no_retrieval, pattern_options=options)
+
+
+def _judged(artifact: Artifact, schema: Any, held: Held) -> list[Problem]:
+    try:
         long = steps(schema, held.raw, MOST_STEPS)
-        # Nothing is fetched, and patterns run on the engine without backtracking: a schema is only data.
-        options = jsonschema_rs.RegexOptions()
-        validator = jsonschema_rs.validator_for(schema, retriever=_no_retrieval, pattern_options=options)
+        validator = _validator(schema)
     except ValueError as error:
         return [_of_schema(artifact, f"is broken: {_brief(str(error))}")]
     except (TooManyStepsError, RecursionError):

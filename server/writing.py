@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..orchestration.asked import answerable
 from ..orchestration.display import plain
 from ..orchestration.effects import Act, Misnamed, Refused
 from ..orchestration.evaluation import as_json
@@ -141,12 +142,12 @@ def answer(options: Namespace) -> int:
 def approve(options: Namespace) -> int:
     """`approve`: the first option of a question, of the only open approval when none is named."""
     run = _run(options)
-    evaluation = run.evaluate()
-    approvals = [question for question in evaluation.questions if question.kind == "approval"]
-    named = [question for question in evaluation.questions if question.id == options.question]
+    open_now = answerable(run.look())
+    approvals = [question for question in open_now if question.kind == "approval"]
+    named = [question for question in open_now if question.id == options.question]
     asked = named if options.question else approvals
     if not asked:
-        names = ", ".join(question.id for question in evaluation.questions) or "none is open"
+        names = ", ".join(question.id for question in open_now) or "none is open"
         raise UsageError(f"there is no such approval to give; open questions: {names}")
     if len(asked) > 1:
         raise UsageError(f"name the question to approve: {', '.join(question.id for question in asked)}")

@@ -1,7 +1,7 @@
 """How a finding can be mended by changing a text: the ways a person may choose from, as edits.
 
-Every code of a finding is in one of three tables: `MENDS` (an edit mends it), `commands.COMMANDS` of the
-surfaces (the store must act), or `NOT_MENDED` (with the reason why nobody offers anything). An edit mends
+Every code of a finding is in one of three tables: `MENDS` (an edit mends it), `offers.COMMANDS` of the
+editors (the store must act), or `NOT_MENDED` (with the reason why nobody offers anything). An edit mends
 what is written wrongly; it never makes the evidence that a gate asks for.
 """
 
@@ -75,9 +75,9 @@ def _changes(mend: Mend, ground: Ground) -> bool:
 
 def table() -> Mapping[str, Mender]:
     """Which codes an edit mends, and how."""
-    from . import mends_data, mends_plan
+    from . import mends_data, mends_plan, mends_state
 
-    return {**mends_plan.MENDS, **mends_data.MENDS}
+    return {**mends_plan.MENDS, **mends_data.MENDS, **mends_state.MENDS}
 
 
 def changed(ground: Ground, text: str) -> Edit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..orchestration.artifacts import Artifact
 from ..orchestration.config import PATH as CONFIGURATION
@@ -12,11 +12,10 @@ from ..orchestration.config import read_config
 from ..orchestration.documents import locate_json, read_json, span_between
 from ..orchestration.files import digest_of, fits, join
 from ..orchestration.findings import Edit, Span
-from ..orchestration.guards import Expression, dig
+from ..orchestration.guards import dig
 from ..orchestration.json_edits import members, set_values
-from ..orchestration.requirements import lacking
-from ..orchestration.spelling import meant, nearest
-from ..orchestration.workflow import Workflow
+from ..orchestration.requirements import gaps, lacking
+from ..orchestration.spelling import meant
 from .mends import Ground, Mend, Mender, changed, replaced, split, without_line
 
 # What stands in for a value that is still to be found out; none of it lets a guard hold by itself.
@@ -43,18 +42,30 @@ def _invalid(ground: Ground) -> Iterator[Mend]:
     for alternatives, want in lacking(artifact, data):
         path = next((path for path in alternatives if dig(data, path) is not None), alternatives[0])
         if path in ground.finding.message:
-            yield from _valued(ground, path, want)
+            verb = "Add" if dig(data, path) is None else "Set"
+            yield from _valued(ground, path.split("."), want, verb)
+    yield from _by_schema(ground, artifact, data)
 
 
-def _valued(ground: Ground, path: str, want: str | tuple[str, ...]) -> Iterator[Mend]:
-    steps = tuple(path.split("."))
+def _by_schema(ground: Ground, artifact: Artifact, data: object) -> Iterator[Mend]:
+    """What the artifact's JSON Schema asks for, where that says which words or what type it may be."""
+    path = join("", artifact.schema.lstrip("/")) if artifact.schema else None
+    schema = read_json(ground.read(path) or "").data if path else None
+    for gap in gaps(artifact, schema, data) if isinstance(schema, dict) else ():
+        here = locate_json(ground.text, gap.place) or Span(0, 0, 0, 1)
+        if gap.said == ground.finding.message and here == ground.span:
+            yield from _valued(ground, gap.path, gap.want, "Set" if gap.path == gap.place else "Add")
+
+
+def _valued(
+    ground: Ground, path: Sequence[str | int], want: str | tuple[str, ...], verb: str
+) -> Iterator[Mend]:
+    """Each value that may stand at a path: the words that are allowed, or an empty one of the right type."""
     values = want if isinstance(want, tuple) else (False, True) if want == "bool" else (_EMPTY[want],)
-    verb = "Set" if dig(read_json(ground.text).data, path) is not None else "Add"
     for value in values:
-        text = set_values(ground.text, [(steps, value)])
-        yield Mend(
-            f"{verb} {path}: {json.dumps(value)}", (changed(ground, text),), preferred=len(values) == 1
-        )
+        text = set_values(ground.text, [(tuple(path), value)])
+        title = f"{verb} {'.'.join(map(str, path))}: {json.dumps(value)}"
+        yield Mend(title, (changed(ground, text),), preferred=len(values) == 1)
 
 
 def _artifact(ground: Ground) -> Artifact | None:
@@ -116,51 +127,6 @@ def _copies(ground: Ground) -> Iterator[Mend]:
         other = ground.read(used[1])
         if other is not None:
             yield Mend(f"Take this copy for {used[1]}", (Edit(used[1], digest_of(other), ground.text),))
-
-
-# ---- phases in state files --------------------------------------------------------------------
-
-
-def _phase(ground: Ground) -> Iterator[Mend]:
-    """The phases that a recorded one may be: the nearest, else those of the workflow in their order."""
-    workflow, evaluation = ground.workflow, ground.evaluation
-    if workflow is None or evaluation is None:
-        return
-    raw = evaluation.raw_phase or ""
-    close = nearest(raw, [*workflow.phases, *workflow.aliases])
-    for name in dict.fromkeys([*close, *workflow.phases]):
-        edit = _with_phase(ground, workflow, name)
-        if edit:
-            yield Mend(f"Set the phase to {name}", (edit,), preferred=name in close[:1])
-
-
-def _roll_back(ground: Ground) -> Iterator[Mend]:
-    """Where no command has a phase done again, the state file says which it is."""
-    workflow = ground.workflow
-    if workflow is None or "redo" in workflow.effects:
-        return
-    for fix in ground.finding.fixes:
-        edit = _with_phase(ground, workflow, fix.command[-1]) if fix.command[:1] == ("redo",) else None
-        if edit:
-            yield Mend(f"{fix.title[:1].upper()}{fix.title[1:]}: set the phase", (edit,))
-
-
-def _with_phase(ground: Ground, workflow: Workflow, name: str) -> Edit | None:
-    """The edit of the state file that names a phase; None where no single value of it does."""
-    path = phase_path(workflow)
-    if path is None or not isinstance(read_json(ground.text).data, dict):
-        return None
-    if locate_json(ground.text, path) is None:
-        return None
-    return changed(ground, set_values(ground.text, [(path, name)]))
-
-
-def phase_path(workflow: Workflow) -> tuple[str, ...] | None:
-    """The path of the value in the state file that names the phase; None where it is inferred."""
-    if not isinstance(workflow.phase, Expression) or len(workflow.phase.reads) != 1:
-        return None
-    group, *path = workflow.phase.reads[0].path
-    return tuple(path) if group == "state" and path else None
 
 
 # ---- YAML -------------------------------------------------------------------------------------
@@ -240,10 +206,8 @@ MENDS: Mapping[str, Mender] = {
     "dotted-key": _dotted,
     "duplicate-key": _twice,
     "duplicate-location": _copies,
-    "inconsistent-state": _roll_back,
     "parameter-invalid": _parameter,
     "parameter-out-of-bounds": _parameter,
-    "unknown-phase": _phase,
     "workflow-ambiguous": _ambiguous,
     "workflow-invalid": _definition,
 }

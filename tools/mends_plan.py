@@ -263,10 +263,21 @@ def _verdict(ground: Ground) -> Iterator[Mend]:
     """A report whose verdict is no known word: each word it may be, where one stands for it."""
     match = re.search(r"expected one of: (.+)$", ground.finding.message)
     value = ground.marked
+    field = re.match(r"no verdict in `([^`]+)`", ground.finding.message)
+    if match and field:
+        yield _unfilled(ground, field[1], match[1].split(", "))
+        return
     if match is None or not value or f"`{value}`" not in ground.finding.message:
         return
     for word in match[1].split(", "):
         yield Mend(f"Say {word}", (replaced(ground, word.upper() if value.isupper() else word),))
+
+
+def _unfilled(ground: Ground, field: str, words: list[str]) -> Mend:
+    """The field that a report lacks, with all its words: which of them is right only who wrote it knows."""
+    line = f"**{field}**: {' | '.join(word.upper() for word in words)}"
+    added = edited(ground.text, [], [Insertion(ground.span.line + 1, ["", line])])
+    return Mend(f"Add the field {field}, to be filled in", (changed(ground, added),), preferred=True)
 
 
 MENDS: Mapping[str, Mender] = {

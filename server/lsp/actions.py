@@ -10,28 +10,18 @@ from typing import NamedTuple
 from lsprotocol import types as lsp
 
 from ...orchestration.display import plain
-from ...orchestration.evaluation import Evaluation
-from ...orchestration.findings import Edit, Finding
+from ...orchestration.findings import Edit
 from ...tools.mends import Ground, Mend, mends
 from .diagnostics import diagnostics_of
-from .lenses import DECIDE
-from .marks import AWAITED, GATE, Mark
+from .marks import Mark
+from .offers import Offer, offers
 from .positions import Text
 from .scene import Scene
 
-REDO, REPAIR, COMMAND = "phasekeeper.redo", "phasekeeper.repair", "phasekeeper.command"
 MOST_LINES = 2000
 """Of a change; a longer one is one edit instead of one a place, which nobody could tell apart anyway."""
 
 Reads = Callable[[str], "str | None"]
-
-
-class Offer(NamedTuple):
-    """A command that is offered for a finding: its title, its name and its one argument."""
-
-    title: str
-    command: str
-    argument: dict[str, str]
 
 
 def marks_in(scene: Scene, wanted: lsp.Range) -> tuple[Mark, ...]:
@@ -176,89 +166,3 @@ def _command(offer: Offer, said: list[lsp.Diagnostic]) -> lsp.CodeAction:
         diagnostics=said,
         command=lsp.Command(plain(offer.title), offer.command, arguments=[offer.argument]),
     )
-
-
-def offers(finding: Finding, scene: Scene) -> list[Offer]:
-    """The commands that are offered for a finding of a run."""
-    evaluation = scene.evaluation
-    offering = COMMANDS.get(finding.code)
-    return list(offering(finding, evaluation, scene)) if offering and evaluation else []
-
-
-def _redone(finding: Finding, evaluation: Evaluation, scene: Scene) -> Iterator[Offer]:
-    """The engine's own fixes: a phase is done again, or the run rolls back to one."""
-    can = scene.workflow is not None and "redo" in scene.workflow.effects
-    for fix in finding.fixes if can else ():
-        title = f"{fix.title[:1].upper()}{fix.title[1:]}"
-        yield Offer(title, REDO, {**_here(evaluation), "phase": fix.command[-1]})
-
-
-def _made_again(finding: Finding, evaluation: Evaluation, scene: Scene) -> Iterator[Offer]:
-    """What is out of date is made again by the phase that makes it, where the run has got that far."""
-    workflow = scene.workflow
-    if workflow is None or "redo" not in workflow.effects:
-        return
-    current = workflow.phases.get(evaluation.current_phase or "")
-    for phase in evaluation.phases:
-        makes = any(produced.path == finding.path for produced in phase.produces)
-        if makes and current and phase.order <= current.order:
-            yield Offer(f"Have {phase.id} done again", REDO, {**_here(evaluation), "phase": phase.id})
-
-
-def _asked(finding: Finding, evaluation: Evaluation, scene: Scene) -> Iterator[Offer]:
-    """The open questions of the run, each answered in a dialog."""
-    for question in evaluation.questions:
-        if finding.code == AWAITED and question.id not in finding.message:
-            continue
-        verb = "Answer" if question.kind == "escalation" else "Decide"
-        yield Offer(f"{verb}: {question.question}", DECIDE, {**_here(evaluation), "question": question.id})
-
-
-def _overridden(finding: Finding, evaluation: Evaluation, scene: Scene) -> Iterator[Offer]:
-    """A shut gate is passed by with a reason, which has to be typed: the command is shown."""
-    gate = next((g for g in evaluation.gates if finding.message.startswith(f"gate {g.id} is ")), None)
-    ahead = [
-        p.id
-        for p in evaluation.phases
-        if gate and p.order > _order(evaluation, gate.after) and p.state == "ahead"
-    ]
-    if gate and ahead:
-        argument = {**_here(evaluation), "what": "override", "phase": ahead[0]}
-        yield Offer(f"Override gate {gate.id}: show the command", COMMAND, argument)
-
-
-def _order(evaluation: Evaluation, phase: str) -> int:
-    return next((p.order for p in evaluation.phases if p.id == phase), 0)
-
-
-def _repaired(finding: Finding, evaluation: Evaluation, scene: Scene) -> Iterator[Offer]:
-    yield Offer("Repair the journal", REPAIR, _here(evaluation))
-
-
-def _bad_lines(finding: Finding, evaluation: Evaluation, scene: Scene) -> Iterator[Offer]:
-    """Taking lines out of a journal is no matter of a click."""
-    argument = {**_here(evaluation), "what": "drop-bad-lines"}
-    yield Offer("Take such lines out: show the command", COMMAND, argument)
-
-
-def _here(evaluation: Evaluation) -> dict[str, str]:
-    return {"root": evaluation.root, "run": evaluation.run}
-
-
-Offering = Callable[[Finding, Evaluation, Scene], Iterator[Offer]]
-COMMANDS: dict[str, Offering] = {
-    "approval-missing": _asked,
-    "approval-stale": _asked,
-    "artifact-stale": _made_again,
-    "decision-unverified": _asked,
-    "definition-changed": _asked,
-    "inconsistent-state": _redone,
-    "iteration-limit": _asked,
-    "journal-forked": _repaired,
-    "journal-invalid": _bad_lines,
-    "journal-torn": _repaired,
-    "session-inconsistent": _asked,
-    "validation-loop": _asked,
-    AWAITED: _asked,
-    GATE: _overridden,
-}

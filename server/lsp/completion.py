@@ -15,7 +15,7 @@ from ...orchestration.functions import FUNCTION_NAMES
 from ...orchestration.plans import MARKS
 from ...orchestration.skeleton import split_lines
 from ...orchestration.workflow import Workflow
-from ...tools.mends_data import phase_path
+from ...tools.mends_state import phase_path
 from .definitions import is_definition
 from .outline import Named, keys_at, names_in, place_at
 from .scene import Scene

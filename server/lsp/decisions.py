@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
+from ...orchestration.asked import answerable
 from ...orchestration.display import plain
 from ...orchestration.effects import Act, Refused
 from ...orchestration.evaluation import Evaluation, Option, QuestionState
@@ -26,9 +27,9 @@ from ..store_folder import StoreError
 from ..store_repair import Agreed, damage, damage_lines, repair
 from ..views import next_words, status_word
 from ..workspace import Workspace
-from .actions import COMMAND, REDO, REPAIR
 from .custom import named
 from .lenses import DECIDE, SHOW
+from .offers import COMMAND, REDO, REPAIR
 from .protocol import Refusal
 from .view import View
 from .writing import act_on, known_run, require_trust
@@ -117,9 +118,7 @@ async def _decide(connection: Connection, view: View, e: Evaluation, params: dic
     """Have the person choose an option of an open question, see what comes of it, and confirm it."""
     require_trust(connection)
     asked = known_run(view, e.run)
-    question = next((q for q in asked.questions if q.id == params.get("question")), None)
-    if question is None:
-        raise Refused(f"the question {params.get('question')!r} is not open any more")
+    question = await _open_question(connection, view, asked, params.get("question"))
     if not question.options:
         return f"on a terminal: {how_to_decide(asked, question)}"
     option = await _chosen(connection, asked, question)
@@ -132,6 +131,17 @@ async def _decide(connection: Connection, view: View, e: Evaluation, params: dic
         return NOTHING
     after = await act_on(connection, view, asked.run, act, revision=decision.revision, signed=True)
     return f"answered: {question.id} {option.id}; next: {next_words(after.suggestion)}"
+
+
+async def _open_question(connection: Connection, view: View, e: Evaluation, name: object) -> QuestionState:
+    """A question that may be answered now, though maybe nobody is asked it. Raises Refused for any other."""
+    found = next((q for q in e.questions if q.id == name), None)
+    if found is None:
+        steps = await connection.engine.steps(view.root, e.run)
+        found = next((q for q in answerable(steps) if q.id == name), None)
+    if found is None:
+        raise Refused(f"the question {name!r} is not open any more")
+    return found
 
 
 async def _chosen(connection: Connection, e: Evaluation, question: QuestionState) -> Option | None:

@@ -321,6 +321,18 @@ def test_a_plan_that_changes_after_its_approval_is_asked_about_again(drive: Driv
     assert drive.questions("late-fees") == []
 
 
+def test_a_plan_that_changes_while_it_is_worked_on_may_be_approved_again(drive: Drive) -> None:
+    _approved(drive)
+    _report(drive, "4a", "complete", "--task", "01")
+    drive.write(PLAN, TEXT.replace("Show the fees", "List the fees"))
+    # The work goes on, and nobody is asked.
+    assert (drive.questions("late-fees"), drive.phase("late-fees")) == ([], "4a")
+    assert "approval-stale" in drive.codes("late-fees")
+    assert drive.decide("approve", "late-fees", "--reason", "the same, in better words").code == 0
+    assert "approval-stale" not in drive.codes("late-fees")
+    assert "no such approval to give" in drive.decide("approve", "late-fees", "--reason", "again").err
+
+
 def test_a_phase_that_its_files_show_done_needs_no_report(drive: Drive) -> None:
     _planned(drive)
     said = drive.refused("report", "late-fees", "2", "ok")

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from phasekeeper.orchestration.files import digest_of
+from phasekeeper.orchestration.findings import Severity
 from phasekeeper.orchestration.journal import FIELDS, Claim, Journal, read_claims, read_journal
 
 
@@ -179,6 +180,21 @@ def test_a_decision_without_proof_does_not_count() -> None:
     assert [entry["kind"] for entry in journal.records] == ["start", "override", "report"]
     assert journal.lines == (0, 2, 3)
     assert codes(journal) == [("decision-unverified", 1)]
+
+
+def test_a_decision_without_proof_is_a_hint_once_a_person_has_decided_the_same() -> None:
+    other, move = {**ANSWER, "question": "other"}, {"kind": "override", "next": "done"}
+    chain = lines(ANSWER, {"kind": "start"}, move, ANSWER, {**move, "next": "review"}, other)
+    journal = read_journal(text(chain), lambda _: frozenset({2, 3}))
+    assert [entry["kind"] for entry in journal.records] == ["start", "answer", "override"]
+    told = [(p.span.line, p.severity) for p in journal.problems if p.span]
+    assert told == [(0, Severity.HINT), (2, None), (5, None)]
+    assert journal.problems[0].message.endswith("it does not count; line 4 decides it with proof")
+
+
+def test_a_proof_before_a_decision_without_one_says_nothing_of_it() -> None:
+    journal = read_journal(text(lines(ANSWER, ANSWER)), lambda _: frozenset({0}))
+    assert [problem.severity for problem in journal.problems] == [None]
 
 
 def test_a_long_chain_is_read_without_recursion() -> None:

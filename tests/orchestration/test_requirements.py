@@ -8,7 +8,12 @@ import pytest
 from phasekeeper.orchestration.artifacts import read_artifact
 from phasekeeper.orchestration.files import MemoryFiles
 from phasekeeper.orchestration.looked import Held, Looked
-from phasekeeper.orchestration.requirements import MOST_ERRORS, MOST_FOR_ALL_ERRORS
+from phasekeeper.orchestration.requirements import (
+    MOST_ERRORS,
+    MOST_FOR_ALL_ERRORS,
+    MOST_STEPS_FOR_ALL_ERRORS,
+    gaps,
+)
 from phasekeeper.orchestration.workflow import Artifact
 
 SCHEMA = {"properties": {"lines": {"items": {"type": "string"}}}}
@@ -85,3 +90,48 @@ def test_of_a_schema_with_many_steps_one_error_is_told() -> None:
     twice = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(13)}
     held, looked = read({"a": 1}, {"$ref": "#/$defs/d0", "$defs": {**twice, "d13": {"type": "string"}}})
     assert (held.state, len(looked.findings)) == ("invalid", 1)
+
+
+def lacked(schema: object, data: object) -> list[tuple[object, ...]]:
+    return [(gap.path, gap.place, gap.want) for gap in gaps(Artifact("a", "json"), schema, data)]
+
+
+def test_what_a_schema_asks_for_is_told_by_its_words_or_its_type() -> None:
+    parts = {
+        "a": {"enum": ["x", "y"]},
+        "b": {"type": "boolean"},
+        "c": {"enum": [1, "x"]},
+        "d": True,
+        "e": {"type": ["string", "null"]},
+    }
+    found = lacked({"required": [*parts, "f"], "properties": parts}, {})
+    assert found == [
+        (("a",), (), ("x", "y")),
+        (("b",), (), "bool"),
+        *(((name,), (), "any") for name in "cdef"),
+    ]
+
+
+def test_gaps_deep_in_a_schema_have_their_whole_paths() -> None:
+    part = {"required": ["z"], "properties": {"z": {"type": "string"}}}
+    schema = {
+        "properties": {"o": {"allOf": [True, part]}, "l": {"items": {"$ref": "#/$defs/w"}}},
+        "$defs": {"w": {"enum": ["p", "q"]}},
+    }
+    assert lacked(schema, {"o": {}, "l": ["p", "r"]}) == [
+        (("o", "z"), ("o",), "string"),
+        (("l", 1), ("l", 1), ("p", "q")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("schema", "data"),
+    [
+        ({"enum": [1, 2]}, 3),
+        ({"type": "string"}, 3),
+        ({"required": 7}, {}),
+        ({"items": {"required": ["a"]}}, [{}] * (MOST_STEPS_FOR_ALL_ERRORS + 1)),
+    ],
+)
+def test_a_schema_that_says_no_words_or_cannot_be_used_shows_no_gaps(schema: object, data: object) -> None:
+    assert lacked(schema, data) == []

@@ -12,7 +12,7 @@ from phasekeeper.orchestration.evaluation import Evaluation
 from phasekeeper.orchestration.findings import CODES, Finding
 from phasekeeper.orchestration.spelling import did_you_mean, meant
 from phasekeeper.server.files import DiskFiles
-from phasekeeper.server.lsp import actions, marks
+from phasekeeper.server.lsp import marks, offers
 from phasekeeper.server.lsp.definitions import lint
 from phasekeeper.server.workspace import Workspace
 from phasekeeper.tools.mends import NOT_MENDED, Ground, Mend, mends, table
@@ -148,6 +148,13 @@ def _definition(root: Path) -> None:
     put(root / ".phasekeeper/workflows/article.yaml", ARTICLE.replace("to: review", "to: reviw"))
 
 
+def _session(root: Path) -> None:
+    put(
+        root / ".phasekeeper/sessions/S/session.json",
+        {"id": "S", "type": "ContextComponentsDesignSessions", "status": "activ", "interactions": []},
+    )
+
+
 ARTICLE = """\
 workflow: article
 runs: {at: [articles/*], marker: {file: article.json, has: [phase]}}
@@ -179,6 +186,7 @@ SCENES: dict[str, Callable[[Path], None]] = {
     "parameter-out-of-bounds": _bounds,
     "plan-cycle": _circle,
     "report-unclear": _unclear,
+    "session-inconsistent": _session,
     "status-drift": _drift,
     "task-unreadable": _unreadable_task,
     "test-task-missing": _untested,
@@ -226,7 +234,7 @@ def found(root: Path, code: str) -> list[Finding]:
 
 
 def test_every_code_is_mended_by_an_edit_or_a_command_or_there_is_a_reason_why_not() -> None:
-    mended, commanded, left = set(table()), set(actions.COMMANDS), set(NOT_MENDED)
+    mended, commanded, left = set(table()), set(offers.COMMANDS), set(NOT_MENDED)
     assert mended | commanded | left == set(CODES) | set(marks.CODES)
     assert not (mended | commanded) & left
     assert set(SCENES) == mended
@@ -273,6 +281,108 @@ def test_a_value_that_is_added_opens_no_gate(root: Path) -> None:
     [finding] = found(root, "artifact-invalid")
     first = mends(ground(root, finding))[0]
     assert json.loads(first.edits[0].text)["ok"] is False
+
+
+SCHEMA = {
+    "required": ["verdict", "notes"],
+    "properties": {
+        "verdict": {"enum": ["rework", "accept"]},
+        "notes": {"type": "array", "items": {"$ref": "#/$defs/note"}},
+        "level": {"enum": [1, 2]},
+    },
+    "$defs": {"note": {"required": ["line", "any"], "properties": {"line": {"type": "integer"}}}},
+}
+
+
+def _with_schema(root: Path, review: dict[str, object], schema: object = SCHEMA) -> list[list[str]]:
+    """The titles of what is offered for each finding of an artifact that has a JSON Schema."""
+    artifacts = "  text: {paths: [text.md], kind: markdown}"
+    review_file = "  review: {paths: [review.json], kind: json, schema: /review.schema.json}"
+    put(
+        root / ".phasekeeper/workflows/article.yaml",
+        ARTICLE.replace(artifacts, f"{artifacts}\n{review_file}"),
+    )
+    put(root / "review.schema.json", json.dumps(schema))
+    put(root / "articles/tides/article.json", {"phase": "draft"})
+    put(root / "articles/tides/review.json", review)
+    offered = [mends(ground(root, finding)) for finding in found(root, "artifact-invalid")]
+    return [[mend.title for mend in each] for each in offered]
+
+
+def test_what_a_schema_asks_for_is_offered_as_far_as_it_says_what_that_may_be(root: Path) -> None:
+    assert sorted(_with_schema(root, {})) == [
+        ["Add notes: []"],
+        ['Add verdict: "rework"', 'Add verdict: "accept"'],
+    ]
+    review = {"verdict": "acept", "notes": [{"line": 1, "any": 2}, {}], "level": 3}
+    assert sorted(_with_schema(root, review)) == [
+        [],
+        ['Add notes.1.any: ""'],
+        ["Add notes.1.line: 0"],
+        ['Set verdict: "rework"', 'Set verdict: "accept"'],
+    ]
+
+
+def test_a_value_that_a_schema_asks_for_clears_its_finding(root: Path) -> None:
+    _with_schema(root, {"verdict": "acept", "notes": [{}]})
+    for left in (2, 1, 0):
+        before = found(root, "artifact-invalid")
+        made(root, mends(ground(root, before[0]))[0])
+        assert len(found(root, "artifact-invalid")) == left
+
+
+def test_a_schema_that_cannot_be_used_offers_nothing(root: Path) -> None:
+    assert _with_schema(root, {}, {"required": "verdict", "properties": {}}) == [[]]
+    assert _with_schema(root, {}, {"required": ["verdict"], "properties": [True]}) == [[]]
+
+
+def test_a_report_without_a_verdict_gets_the_field_and_no_verdict(root: Path) -> None:
+    folder = plan(root)
+    put(folder / "reports/01-4b.md", "## Phase Quality Gate\n\n**Phase**: 1\n")
+    [finding] = found(root, "report-unclear")
+    [mend] = mends(ground(root, finding))
+    assert mend.title == "Add the field PHASE GATE STATUS, to be filled in"
+    made(root, mend)
+    [left] = found(root, "report-unclear")
+    assert left.message == "`PASS | FAIL` is no verdict; expected one of: pass, fail"
+    assert [mend.title for mend in mends(ground(root, left))] == ["Say pass", "Say fail"]
+    assert [gate.status for gate in looked(root)[1][0].gates if gate.id == "2"] == ["not-reached"]
+
+
+# ---- status words -------------------------------------------------------------------------------
+
+
+def titles(root: Path, code: str) -> list[str]:
+    return [mend.title for mend in mends(ground(root, found(root, code)[0]))]
+
+
+def test_a_status_that_is_no_word_is_set_to_one_that_it_may_be(root: Path) -> None:
+    _session(root)
+    assert titles(root, "session-inconsistent") == [
+        f"Set the status to {word}" for word in ("active", "failed", "cancelled")
+    ]
+
+
+def test_a_status_that_says_complete_too_early_is_set_back(root: Path) -> None:
+    session = {"id": "S", "type": "ContextComponentsDesignSessions", "status": "complete"}
+    put(root / ".phasekeeper/sessions/S/session.json", {**session, "interactions": []})
+    assert titles(root, "session-inconsistent") == ["Set the status to active"]
+    loop(root, status="complete")
+    assert titles(root, "inconsistent-state") == ["Set the status to running"]
+
+
+def test_a_status_of_a_loop_that_is_no_word_is_mended_too(root: Path) -> None:
+    loop(root, status="complet", workQueue=[])
+    assert titles(root, "inconsistent-state")[0] == "Set the status to complete"
+
+
+def test_what_no_status_mends_is_left_alone(root: Path) -> None:
+    child = {"id": "code", "type": "ComponentCodingSessions", "status": "active"}
+    put(
+        root / ".phasekeeper/sessions/S/session.json",
+        {"id": "S", "type": "ContextComponentsDesignSessions", "child_sessions": [child]},
+    )
+    assert titles(root, "session-inconsistent") == []
 
 
 def test_an_artifact_that_a_gate_asks_for_is_never_made(root: Path) -> None:
