@@ -3,6 +3,7 @@
 # make check  style, types and layers
 # make bench  how fast it is
 # make wheel  dist/*.whl and dist/*.tar.gz
+# make peers  clients by others that the tests speak with: the protocol's conformance suite and inspector
 # make vsix   dist/phasekeeper.vsix, the VS Code extension; needs Node 20 or newer
 
 PYTHON ?= python3
@@ -11,6 +12,7 @@ BIN := $(VENV)/bin
 # The packages are folders of the repository with other names; types of the tests are looked up through links.
 LINKS := build/types
 EXTENSION := vscode-extension
+PEERS := tests/assistants/peers
 export RIG ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/phasekeeper-rig
 
 .DEFAULT_GOAL := run
@@ -19,7 +21,7 @@ export RIG ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/phasekeeper-rig
 run: $(VENV)/installed
 	$(BIN)/phasekeeper serve examples
 
-test: $(VENV)/tested
+test: $(VENV)/tested $(if $(REQUIRE_ALL),peers)
 	$(BIN)/python -m pytest -rs -n auto $(ARGS)
 	@$(MAKE) --no-print-directory extension-test
 
@@ -45,7 +47,8 @@ vsix: $(VENV)/tested $(EXTENSION)/node_modules/installed
 	cd $(EXTENSION) && npm run --silent package -- --out ../dist/phasekeeper.vsix
 
 clean:
-	rm -rf build dist $(VENV) *.egg-info $(addprefix $(EXTENSION)/,node_modules dist dist-test server LICENSE test-output)
+	rm -rf build dist $(VENV) *.egg-info $(PEERS)/node_modules
+	rm -rf $(addprefix $(EXTENSION)/,node_modules dist dist-test server LICENSE test-output)
 
 # Unit tests of the extension where there is Node; its tests in a real workbench where there are chromium and a
 # code-server, which `make rig` installs outside the repository.
@@ -65,6 +68,15 @@ rig:
 
 $(EXTENSION)/node_modules/installed: $(EXTENSION)/package-lock.json
 	cd $(EXTENSION) && npm ci --ignore-scripts --no-progress
+	@touch $@
+
+# These want a newer Node than some systems have; then the rig's is used.
+.PHONY: peers
+peers: $(PEERS)/node_modules/installed
+$(PEERS)/node_modules/installed: $(PEERS)/package-lock.json
+	@node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 22 || (a == 22 && b >= 19) ? 0 : 1)' 2>/dev/null \
+		|| $(EXTENSION)/test/workbench/rig.sh node
+	cd $(PEERS) && npm ci --ignore-scripts --omit=optional --no-progress
 	@touch $@
 
 .PHONY: links

