@@ -15,6 +15,7 @@ import os
 import socket
 import sys
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -75,6 +76,8 @@ class Hub:
         self.started = time.time()
         self.stopping = asyncio.Event()
         self.about: dict[str, Any] = {}
+        self.named: Counter[Path] = Counter()
+        """The roots that people have it serve (`phasekeeper serve ROOTS`), and by how many views."""
         self._loop = loop
         self._background = background
         self.idle_s = idle_s
@@ -138,7 +141,7 @@ class Hub:
         """The one object that serves assistants, made for the first of them."""
         package = await self.front("mcp")
         if self._assistants is None:
-            self._assistants = package.Assistants(self.engine)
+            self._assistants = package.Assistants(self.engine, lambda: list(+self.named))
         return self._assistants
 
     def warmed(self) -> None:

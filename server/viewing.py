@@ -132,7 +132,10 @@ class _Viewing:
 
     async def _open(self, stack: AsyncExitStack, path: str) -> tuple[Path, ...]:
         roots = await self._engine.open(Path(path), lambda done, total: self._progress(path, done, total))
+        named = self._hub.named
         for root in roots:
+            named[root] += 1
+            stack.callback(lambda root=root: named.subtract([root]))
             stack.push_async_callback(self._engine.close, root)
         return roots
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,28 +26,46 @@ from ..store_claims import claim as claim_task
 from ..store_claims import release as release_task
 from ..store_folder import StoreError
 from ..store_lock import CLAIMS, folder_of
+from .caller import is_ground
 from .keeping import Keeping
 
+_OPEN = (
+    "a person can open a folder to it: in the client's workspace, by starting `phasekeeper mcp` in it, "
+    "or with `phasekeeper serve FOLDER`"
+)
 _TASK_TEXT = 20_000
 _CLAIM_TRIES = 50
 
 
+class Elsewhere(Refusal):
+    """A call names a folder that its caller may not look at; the text says how a person can open it."""
+
+
 @dataclass
 class CallAccess:
-    """`tools.registry.Access` over the engine. `folders` are where the caller works, `name` is its own."""
+    """`tools.registry.Access` over the engine. `folders` are where the caller works, `name` is its own.
+
+    Nothing outside of `grounds` and of the roots around them is looked at or recorded in.
+    """
 
     engine: Engine
     keeping: Keeping
     folders: Sequence[Path]
+    grounds: Sequence[Path]
     name: str
     unique: str | None
     needs_roots: bool = False
 
+    def work_in(self, folders: Sequence[Path]) -> None:
+        """The client told its folders."""
+        self.folders = folders or self.folders
+        self.grounds = (*self.grounds, *folders)
+
     async def place(self, root: str) -> Place:
         if root:
-            return await self._opened(_folder(root))
+            return await self._opened(await self._admitted(root))
         if not self.folders:
-            raise Refusal("say with root= in which folder you work; this connection has none")
+            raise Refusal(f"this connection works in no folder; {_OPEN}")
         places = [await self._opened(folder) for folder in self.folders]
         distinct = {place.root: place for place in places}
         busy = [place for place in distinct.values() if place.runs] or list(distinct.values())
@@ -55,12 +74,41 @@ class CallAccess:
             raise Refusal(f"the workspace has several roots with runs, name one with root=: {named}")
         return busy[0]
 
-    async def _opened(self, folder: Path) -> Place:
+    async def _admitted(self, root: str) -> Path:
+        """The folder that a call names, links resolved. Raises Elsewhere where it is not the caller's."""
+        folder = await asyncio.to_thread(folder_named, root)
+        if is_ground(folder, self.grounds):
+            return folder
+        own: list[Path] = []
+        for ground in self.grounds:
+            # A ground that is gone is no reason to refuse what another holds.
+            with suppress(Refusal):
+                own += await self._roots(ground)
+        if not is_ground(folder, own):
+            works = "; ".join(plain(str(each), 200) for each in self.grounds[:6]) or "no folder"
+            raise Elsewhere(
+                f"{plain(root, 200)} lies outside of this connection, which works in {works}; {_OPEN}"
+            )
+        return folder
+
+    async def pin(self, uri: str, root: str) -> None:
+        """Hold the root of an address open for as long as it is subscribed to."""
+        pins, folder = self.keeping.caller.pins, await self._admitted(root)
+        pins[uri] = folder
         try:
-            roots = await self.keeping.hold(folder)
+            await self._roots(folder)
+        except Refusal:
+            del pins[uri]
+            raise
+
+    async def _roots(self, folder: Path) -> tuple[Path, ...]:
+        try:
+            return await self.keeping.hold(folder)
         except UsageError as error:
             raise Refusal(plain(str(error), 600)) from None
-        return place_of([self.engine.board(root) for root in roots])
+
+    async def _opened(self, folder: Path) -> Place:
+        return place_of([self.engine.board(root) for root in await self._roots(folder)])
 
     async def steps(self, run: Evaluation) -> Steps:
         return await self.engine.steps(Path(run.root), run.run)
@@ -161,7 +209,8 @@ class CallAccess:
         return f"{plain(self.name, 60)} {self.unique}"
 
 
-def _folder(root: str) -> Path:
+def folder_named(root: str) -> Path:
+    """The folder that a call names, links resolved. Raises Refusal for one that is no absolute path."""
     try:
         path = Path(root).expanduser()
     except RuntimeError:
@@ -169,7 +218,20 @@ def _folder(root: str) -> Path:
         path = Path(root)
     if not path.is_absolute():
         raise Refusal(f"root must be an absolute path, not {plain(root, 200)!r}")
-    return path
+    try:
+        return path.resolve()
+    except (OSError, ValueError, RuntimeError):
+        # A NUL byte, or links in a circle.
+        raise Refusal(f"{plain(root, 200)!r} does not exist or cannot be opened") from None
+
+
+def is_known(root: str, grounds: Sequence[Path]) -> bool:
+    """Whether a call's root is the caller's, of which nobody has to be asked."""
+    try:
+        return is_ground(folder_named(root), grounds)
+    except Refusal:
+        # It is refused with its reason when it is looked at.
+        return True
 
 
 def place_of(boards: Sequence[Board]) -> Place:

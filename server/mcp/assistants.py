@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from importlib.metadata import version
@@ -31,14 +31,14 @@ from ...tools.runs import NoSuchRun
 from ..engine import Engine
 from ..roots import UsageError
 from . import prompts, resources
-from .access import CallAccess
+from .access import CallAccess, Elsewhere, is_known
 from .addresses import read_address
 from .caller import ROOTS, Caller, Context, NeedsRoots, client_name, is_modern, roots_of
 from .changes import MOST_ADDRESSES, Changes
 from .completing import completions
 from .deciding import request_decision
 from .http import App, secured_app
-from .keeping import Keeping, Shared
+from .keeping import MOST_HELD, Keeping, Shared
 from .listing import tool_list
 from .streams import Lines, Sink
 
@@ -71,8 +71,11 @@ class _Server(Server[Caller]):
 class Assistants:
     """All assistants of a process over one engine. It belongs to the engine's loop."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, named: Callable[[], Iterable[Path]] = tuple) -> None:
+        """`named` tells the roots that people have the server serve now: every assistant may work in them."""
         self.engine = engine
+        self._named = named
+        self._sessions: dict[str, Caller] = {}
         self.changes = Changes()
         self.shared = Shared(engine, self.changes)
         self._streams = ListenHandler(self.changes.bus, max_subscriptions=MOST_STREAMS)
@@ -80,7 +83,7 @@ class Assistants:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, folder: Path) -> None:
         """One assistant's connection, one message a line, until it ends. `folder` is where it works."""
-        caller = Caller(folder, secrets.token_hex(3))
+        caller = Caller(await asyncio.to_thread(folder.resolve), secrets.token_hex(3))
         keeping = Keeping(self.shared, caller)
         lines, sink = cast("AsyncFile[str]", Lines(reader)), cast("AsyncFile[str]", Sink(writer))
         try:
@@ -137,36 +140,60 @@ class Assistants:
 
     @asynccontextmanager
     async def _http_caller(self, _: Server[Caller]) -> AsyncIterator[Caller]:
-        """What all clients of the HTTP port share."""
-        caller = Caller(None, "http")
+        """Who stands for all calls over HTTP that belong to no session."""
+        caller = Caller(None, "http", lasting=False)
         try:
             yield caller
         finally:
             await Keeping(self.shared, caller).let_go()
 
-    async def _access(self, context: Context, answers: types.InputResponses | None, root: str) -> CallAccess:
-        """What this call may look at. Raises NeedsRoots where the client has to be asked first."""
-        caller = context.lifespan_context
+    def _caller(self, context: Context) -> Caller:
+        """Who calls. A session over HTTP is a caller of its own until it ends."""
+        caller, session = context.lifespan_context, _session_id(context)
+        if caller.lasting or session is None or is_modern(context):
+            return caller
+        if session not in self._sessions:
+            self._sessions[session] = Caller(None, session)
+            # The SDK keeps for this what ends with a connection, and hands it to nobody.
+            connection = context.session._connection  # pyright: ignore[reportPrivateUsage]
+            connection.exit_stack.push_async_callback(self._ended, session)
+        return self._sessions[session]
+
+    async def _ended(self, session: str) -> None:
+        self.changes.forget(session)
+        await Keeping(self.shared, self._sessions.pop(session)).let_go()
+
+    async def _access(
+        self, context: Context, answers: types.InputResponses | None, root: str, *, ask: bool = True
+    ) -> CallAccess:
+        """What this call may look at. Raises NeedsRoots where the client has to be asked first.
+
+        It is asked for its roots when the call names none, or one that is not known to be its own.
+        """
+        caller = self._caller(context)
         self._meet(context)
-        folders = () if root else await roots_of(context, answers)
-        if not folders and caller.folder is not None:
-            folders = (caller.folder,)
+        named = tuple(self._named())
+        own = (caller.folder,) if caller.folder is not None else ()
+        told: Sequence[Path] = caller.roots or ()
+        if ask and not (root and await asyncio.to_thread(is_known, root, (*own, *named, *told))):
+            told = await roots_of(caller, context, answers)
         unique = caller.label if caller.folder is not None else _session_mark(context)
         keeping = Keeping(self.shared, caller)
-        return CallAccess(self.engine, keeping, folders, client_name(context), unique)
+        folders, grounds = told or own or named, (*own, *told, *named)
+        return CallAccess(self.engine, keeping, folders, grounds, client_name(context), unique)
 
-    async def _unasked(self, context: Context) -> CallAccess:
+    async def _unasked(self, context: Context, root: str = "") -> CallAccess:
         """The same for a request that cannot ask: the client's roots if they are known, else its folder."""
         try:
-            return await self._access(context, None, "")
+            return await self._access(context, None, root)
         except NeedsRoots:
-            return await self._access(context, None, "not asked for")
+            return await self._access(context, None, root, ask=False)
 
     def _meet(self, context: Context) -> set[str]:
         """Note a session of the handshake era; the addresses it is subscribed to."""
         if is_modern(context):
             return set()
-        key = _session_id(context) or context.lifespan_context.label
+        key = self._caller(context).label
         return self.changes.meet(key, context.session)
 
     # ---- tools
@@ -208,7 +235,7 @@ class Assistants:
             access = await self._access(context, None, given.root)
         except NeedsRoots:
             # A call has one thread of questions: the dialog asks for the roots itself, before its own.
-            access = replace(await self._access(context, None, "asked for later"), needs_roots=True)
+            access = replace(await self._access(context, None, given.root, ask=False), needs_roots=True)
         asking: ToolContext[Any, Any] = ToolContext(request_context=context, input_params=params)
         return await request_decision(access, asking, given)
 
@@ -235,9 +262,18 @@ class Assistants:
 
     async def _read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
+    ) -> types.ReadResourceResult | types.InputRequiredResult:
         uri = str(params.uri)
-        found = await resources.read(await self._access(context, None, "named by the address"), uri)
+        named = read_address(uri)
+        try:
+            access = await self._access(
+                context, params.input_responses, named.root if named else "", ask=bool(named)
+            )
+            found = await resources.read(access, uri)
+        except NeedsRoots:
+            return types.InputRequiredResult(input_requests={ROOTS: types.ListRootsRequest()})
+        except Elsewhere as error:
+            raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri[:1_000]}) from None
         if found is None:
             raise MCPError(types.INVALID_PARAMS, "there is no such resource", {"uri": uri[:1_000]})
         text, kind = found
@@ -248,12 +284,14 @@ class Assistants:
     async def _subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
         uri = str(params.uri)
         named = read_address(uri)
-        if named is not None:
-            # Held open, so that somebody hears of its changes.
-            await (await self._access(context, None, "named by the address")).place(named.root)
         subscribed = self._meet(context)
-        if len(subscribed) >= MOST_ADDRESSES:
+        if len(subscribed) >= MOST_ADDRESSES and uri not in subscribed:
             raise MCPError(types.INVALID_PARAMS, f"at most {MOST_ADDRESSES} addresses can be subscribed to")
+        if named is not None:
+            try:
+                await (await self._unasked(context, named.root)).pin(uri, named.root)
+            except Refusal as error:
+                raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri[:1_000]}) from None
         subscribed.add(uri)
         return types.EmptyResult()
 
@@ -261,6 +299,7 @@ class Assistants:
         self, context: Context, params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
         self._meet(context).discard(str(params.uri))
+        self._caller(context).pins.pop(str(params.uri), None)
         return types.EmptyResult()
 
     async def _listen(
@@ -269,15 +308,21 @@ class Assistants:
         """A stream of changes; what it is about is held open, so that there is somebody to hear of them."""
         uris = (params.notifications.resource_subscriptions or [])[:MOST_ADDRESSES]
         roots = {named.root for named in map(read_address, map(str, uris)) if named is not None}
-        access = await self._access(context, None, "named by the address")
-        for root in sorted(roots) or [""]:
-            # What cannot be opened has no changes; there may be such a root later.
-            with suppress(Refusal):
-                await access.place(root)
-        return await self._streams(context, params)
+        # A stream outlives the calls beside it, and so does what it holds.
+        stream = Caller(None, "stream")
+        keeping = Keeping(self.shared, stream)
+        try:
+            for root in sorted(roots)[:MOST_HELD] or [""]:
+                access = replace(await self._unasked(context, root), keeping=keeping)
+                # What cannot be opened has no changes; there may be such a root later.
+                with suppress(Refusal):
+                    await access.place(root)
+            return await self._streams(context, params)
+        finally:
+            await keeping.let_go()
 
     async def _roots_changed(self, context: Context, _: Any) -> None:
-        context.lifespan_context.roots = None
+        self._caller(context).roots = None
 
     # ---- prompts and completion
 
@@ -289,7 +334,8 @@ class Assistants:
         self, context: Context, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult | types.InputRequiredResult:
         try:
-            access = await self._access(context, params.input_responses, "")
+            root = (params.arguments or {}).get("root", "")
+            access = await self._access(context, params.input_responses, root)
             about, text = await prompts.text_of(access, params.name, params.arguments or {})
         except NeedsRoots:
             return types.InputRequiredResult(input_requests={ROOTS: types.ListRootsRequest()})

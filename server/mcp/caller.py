@@ -1,10 +1,15 @@
-"""Who calls: one assistant's connection, with its folder, its roots and what it holds open."""
+"""Who calls: one assistant's connection, with its folder, its roots and what it holds open.
+
+What a caller may look at and record in is its ground: the folder in which the connector was started, the
+folders of the client's workspace, and what a person named to `phasekeeper serve`. What lies below them
+belongs to it, links resolved, and so do the roots around them. An assistant's word adds nothing to that.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,16 +38,20 @@ class NeedsRoots(Exception):  # noqa: N818 - no error
 
 @dataclass
 class Caller:
-    """One connection, or all clients of the HTTP port, which have no folder of their own.
+    """One connection or session over HTTP; one that is not `lasting` stands for all calls without a session.
 
-    `roots` are the client's own folders once it was asked; `held` maps a folder to its opened roots.
+    `folder` is None over HTTP. `roots` are the client's own folders once it was asked; `held` maps a folder
+    to its opened roots, and `pins` addresses with a subscription to their folders.
     """
 
     folder: Path | None
     label: str
+    lasting: bool = True
     roots: tuple[Path, ...] | None = None
     held: dict[Path, tuple[Path, ...]] = field(default_factory=dict)
     looked_at: dict[Path, float] = field(default_factory=dict)
+    pins: dict[str, Path] = field(default_factory=dict)
+    has_ended: bool = False
 
 
 def is_modern(context: Context) -> bool:
@@ -55,16 +64,35 @@ def client_name(context: Context) -> str:
     return (params.client_info.name if params else "") or "assistant"
 
 
-async def roots_of(context: Context, answers: types.InputResponses | None = None) -> Sequence[Path]:
+def is_ground(folder: Path, grounds: Iterable[Path]) -> bool:
+    """Whether a folder is one of `grounds` or lies below one; all of them are resolved.
+
+    The home folder and what is above it hold everything of a user: nobody who names one means what is below.
+    """
+    return any(
+        folder == ground or (folder.is_relative_to(ground) and not _is_wide(ground)) for ground in grounds
+    )
+
+
+def _is_wide(folder: Path) -> bool:
+    try:
+        home = Path.home().resolve()
+    except (OSError, RuntimeError):
+        home = Path(folder.anchor)
+    return home.is_relative_to(folder) or folder == Path(folder.anchor)
+
+
+async def roots_of(
+    caller: Caller, context: Context, answers: types.InputResponses | None = None
+) -> Sequence[Path]:
     """The folders that the client says it works in; none where it does not tell.
 
     Raises NeedsRoots where the answer has to come with a second call. `answers` are those of such a call.
     """
-    caller = context.lifespan_context
     told = (answers or {}).get(ROOTS)
     if isinstance(told, types.ListRootsResult):
         found = await asyncio.to_thread(folders_of, told)
-        if caller.folder is not None:
+        if caller.lasting:
             caller.roots = found
         return found
     if caller.roots is not None:
@@ -75,7 +103,7 @@ async def roots_of(context: Context, answers: types.InputResponses | None = None
     if is_modern(context):
         raise NeedsRoots
     found = await _listed(context.session)
-    if caller.folder is not None:
+    if caller.lasting:
         caller.roots = found
     return found
 

@@ -100,6 +100,10 @@ class Changes:
         """The runs of a root that was just opened."""
         self._known.setdefault(root, runs)
 
+    def knows_no_more(self, root: Path) -> None:
+        """Nobody follows a root any more."""
+        self._known.pop(root, None)
+
     async def stop(self) -> None:
         if self._task is not None:
             self._task.cancel()

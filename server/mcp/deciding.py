@@ -60,8 +60,8 @@ class _Form(BaseModel):
 
 
 async def client_roots(ctx: Context, root: str) -> ListRoots | None:
-    """The client's own folders, where the call names none and they are not known yet."""
-    return ListRoots() if access_of(ctx).needs_roots and not root else None
+    """The client's own folders, where they decide about the call and are not known yet."""
+    return ListRoots() if access_of(ctx).needs_roots else None
 
 
 async def look(
@@ -74,7 +74,7 @@ async def look(
 ) -> Shown:
     """What is asked. Raises Refusal where that is not clear, or nothing is, or it cannot be decided."""
     if roots is not None:
-        access_of(ctx).folders = await asyncio.to_thread(folders_of, roots)
+        access_of(ctx).work_in(await asyncio.to_thread(folders_of, roots))
     found = chosen(await access_of(ctx).place(root), run)
     make = _override if override_to else _answer
     return await asyncio.to_thread(make, found, override_to or question)

@@ -10,13 +10,14 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 from ..engine import Engine
+from ..roots import UsageError
 from .caller import Caller
 from .changes import Changes
 
 AGAIN_S = 30.0
 """A folder may come to belong to another root; so often that is looked at again."""
 MOST_HELD = 32
-"""Folders that one caller holds; the one that was held first is let go for another."""
+"""Folders that one caller holds. For one more the first is let go that no subscription is about."""
 
 
 @dataclass
@@ -38,7 +39,10 @@ class Keeping:
     caller: Caller
 
     async def hold(self, folder: Path) -> tuple[Path, ...]:
-        """The root of a folder and its projects, open and told of. Raises UsageError for no such folder."""
+        """The root of a folder and its projects, open and told of.
+
+        Raises UsageError for no such folder, and where there is no room for one more.
+        """
         now = asyncio.get_running_loop().time()
         caller = self.caller
         if folder in caller.held and now - caller.looked_at[folder] < AGAIN_S:
@@ -46,13 +50,23 @@ class Keeping:
         roots = await self.shared.engine.open(folder)
         for root in roots:
             self._follow(root)
+        if caller.has_ended:
+            # The client went away meanwhile, and nobody else would let go of them.
+            await self._close(roots)
+            raise UsageError("the connection has ended")
         before = caller.held.pop(folder, ())
         caller.held[folder], caller.looked_at[folder] = roots, now
         await self._close(before)
         while len(caller.held) > MOST_HELD:
-            oldest = next(iter(caller.held))
+            pinned = set(caller.pins.values())
+            oldest = next((each for each in caller.held if each not in pinned), folder)
             del caller.looked_at[oldest]
             await self._close(caller.held.pop(oldest))
+            if oldest == folder:
+                raise UsageError(
+                    f"this connection is subscribed to {MOST_HELD} folders, which is the most; "
+                    "unsubscribe from one first"
+                )
         return roots
 
     def _follow(self, root: Path) -> None:
@@ -69,10 +83,12 @@ class Keeping:
             if shared.counts[root] == 0:
                 del shared.counts[root]
                 shared.ends.pop(root)()
+                shared.changes.knows_no_more(root)
             await shared.engine.close(root)
 
     async def let_go(self) -> None:
         """The caller is gone."""
+        self.caller.has_ended = True
         held, self.caller.held = self.caller.held, {}
         for roots in held.values():
             await self._close(roots)

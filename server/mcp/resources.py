@@ -21,7 +21,7 @@ from ...tools.registry import Place, Refusal
 from ...tools.standing import revision_of
 from .. import decide
 from ..files import DiskFiles
-from .access import CallAccess
+from .access import CallAccess, Elsewhere
 from .addresses import SCHEMA, address, read_address
 
 PAGE = 100
@@ -85,7 +85,10 @@ def _all(places: Sequence[Place]) -> Iterator[types.Resource]:
 
 
 async def read(access: CallAccess, uri: str) -> tuple[str, str] | None:
-    """(the text, its kind); None where nothing has that address. Text is ASCII where it is JSON."""
+    """(the text, its kind); None where nothing has that address. Text is ASCII where it is JSON.
+
+    Raises Elsewhere for a root that the caller may not look at.
+    """
     if uri == SCHEMA:
         return json.dumps(evaluation_schema()), _JSON
     named = read_address(uri)
@@ -93,6 +96,8 @@ async def read(access: CallAccess, uri: str) -> tuple[str, str] | None:
         return None
     try:
         place = await access.place(named.root)
+    except Elsewhere:
+        raise
     except Refusal:
         return None
     if named.run is None:

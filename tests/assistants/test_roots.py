@@ -8,7 +8,9 @@ from typing import Any
 
 import mcp_types as types
 import pytest
+from mcp.shared.exceptions import MCPError
 from phasekeeper.server.mcp import keeping
+from phasekeeper.server.mcp.addresses import address
 from phasekeeper.server.mcp.caller import Caller
 
 from ..roots import TASKS, put, task
@@ -126,6 +128,89 @@ async def test_a_home_that_nobody_has_is_no_root(root: Path) -> None:
         assert "absolute path" in await refusal(client, "status", root="~nobody-of-that-name/work")
 
 
+_WRITING = (
+    ("report", {"run": "T-b", "step": "plan_review", "outcome": "done"}),
+    ("escalations", {"run": "T-b", "ask": "May I?"}),
+    ("next_step", {"run": "T-b", "claim": True}),
+    ("request_decision", {"run": "T-b"}),
+    ("status", {}),
+    ("check_gate", {"run": "T-b"}),
+    ("check_action", {"run": "T-b", "step": "test"}),
+    ("wait_for_change", {"run": "T-b", "since": "x"}),
+)
+
+
+@eras
+@going
+async def test_nothing_is_read_or_recorded_outside_of_what_a_connection_works_in(
+    root: Path, era: str
+) -> None:
+    """The folder in which the connector was started, the client's own folders, those a person has served."""
+    a, b = two(root)
+    (a / "link").symlink_to(b)
+    before = {path: path.read_bytes() for path in b.rglob("*") if path.is_file()}
+    async with rig() as r, r.client(a, era, list_roots_callback=Roots(a)) as client:
+        for tool, arguments in _WRITING:
+            for named in (b, b / TASKS, a / "link", a / ".." / "b"):
+                said = await refusal(client, tool, root=str(named), **arguments)
+                assert f"lies outside of this connection, which works in {a}" in said, tool
+                assert "`phasekeeper serve FOLDER`" in said
+        for uri in (address(str(b)), address(str(b), f"{TASKS}/T-b", "history")):
+            with pytest.raises(MCPError, match="lies outside of this connection"):
+                await client.read_resource(uri)
+        with pytest.raises(MCPError, match="lies outside of this connection"):
+            await client.get_prompt("next", {"root": str(b)})
+        assert r.held() == {a: 1}
+    assert {path: path.read_bytes() for path in b.rglob("*") if path.is_file()} == before
+
+
+@going
+async def test_nothing_is_subscribed_to_outside_of_what_a_connection_works_in(root: Path) -> None:
+    a, b = two(root)
+    async with rig() as r, r.client(a, "legacy") as client:
+        with pytest.raises(MCPError, match="lies outside of this connection"):
+            await client.session.subscribe_resource(address(str(b)))
+        assert r.held() == {a: 1}
+    async with rig() as r, r.client(a) as client, client.listen(resource_subscriptions=[address(str(b))]):
+        assert b not in r.held()
+
+
+@eras
+@going
+async def test_a_client_is_asked_for_its_roots_when_a_call_names_another_folder(root: Path, era: str) -> None:
+    a, b = two(root)
+    told = Roots(b)
+    async with rig() as r, r.client(a, era, list_roots_callback=told) as client:
+        assert (await call(client, "next_step", root=str(b / TASKS / "T-b")))["root"] == str(b)
+        content = (await client.read_resource(address(str(b), f"{TASKS}/T-b"))).contents[0]
+        assert isinstance(content, types.TextResourceContents)
+        assert told.asked == 1
+
+
+@eras
+@going
+async def test_the_root_around_a_connection_s_folder_is_its_own_with_all_below(root: Path, era: str) -> None:
+    put(root / ".phasekeeper/config.yaml", "projects: [packages/*]\n")
+    task(root, "T1")
+    task(root / "packages/shop", "T2")
+    (root / "docs").mkdir()
+    async with rig() as r, r.client(root / "docs", era) as client:
+        for named in (root, root / TASKS, root / "packages/shop"):
+            assert (await call(client, "status", root=str(named)))["root"] in (str(root), str(named))
+
+
+@going
+async def test_a_connection_in_the_home_folder_works_in_no_folder_below_it(root: Path, monkeypatch) -> None:
+    """Some clients start their connectors there whatever they work in."""
+    a, _ = two(root)
+    monkeypatch.setenv("HOME", str(root))
+    for folder in (root, Path(root.anchor)):
+        async with rig() as r, r.client(folder) as client:
+            assert "lies outside" in await refusal(client, "status", root=str(a))
+    async with rig() as r, r.client(root, list_roots_callback=Roots(a)) as client:
+        assert (await call(client, "status", root=str(a)))["root"] == str(a)
+
+
 @going
 async def test_what_one_caller_looked_at_is_not_remembered_without_bound(root: Path, monkeypatch) -> None:
     monkeypatch.setattr(keeping, "MOST_HELD", 1)
@@ -147,6 +232,7 @@ async def test_a_folder_in_a_run_means_the_root_around_it_and_a_worktree_is_its_
     put(b / ".git", "gitdir: ../a/.git/worktrees/b\n")
     async with rig() as r, r.client(a / TASKS / "T-a") as client:
         assert (await call(client, "status"))["root"] == str(a)
+    async with rig() as r, r.client(root) as client:
         assert (await call(client, "status", root=str(b / TASKS)))["root"] == str(b)
 
 
@@ -192,9 +278,9 @@ async def test_a_broken_definition_is_told_and_hides_no_other_run(root: Path) ->
 async def test_who_leaves_lets_go_of_what_was_open(root: Path) -> None:
     a, b = two(root)
     async with rig() as r:
-        async with r.client(a) as client, r.client(b) as other:
+        async with r.client(root) as client, r.client(b) as other:
             await call(client, "status", root=str(b))
-            await call(client, "status")
+            await call(client, "status", root=str(a))
             await call(other, "status")
             assert r.held() == {a: 1, b: 2}
         assert r.held() == {}

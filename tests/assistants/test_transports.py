@@ -17,6 +17,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from phasekeeper.server.hub import Hub
+from phasekeeper.server.mcp import keeping
 from phasekeeper.server.over_http import OverHttp, kept_token
 
 from ..roots import TASKS, loop, put, task
@@ -120,9 +121,10 @@ async def test_a_message_without_an_end_ends_its_connection_alone(root: Path) ->
 
 
 @asynccontextmanager
-async def over_http() -> AsyncIterator[tuple[Hub, str, str]]:
-    """A server with its HTTP port: (it, the address, the token)."""
+async def over_http(*named: Path) -> AsyncIterator[tuple[Hub, str, str]]:
+    """A server of named roots with its HTTP port: (it, the address, the token)."""
     hub = Hub(asyncio.get_running_loop())
+    hub.named.update(named)
     served = OverHttp(hub)
     try:
         await served.start(0)
@@ -178,18 +180,25 @@ async def test_over_http_with_the_roots_of_the_client(root: Path, era: str) -> N
 
 @eras
 @going
-async def test_over_http_a_client_without_roots_names_one(root: Path, era: str) -> None:
+async def test_over_http_a_client_without_roots_works_in_what_a_person_has_served(
+    root: Path, era: str
+) -> None:
     task(root, "T1")
-    async with over_http() as (_, url, token), http_client(url, token, era) as client:
-        assert "say with root=" in await refusal(client, "status")
+    async with over_http() as (hub, url, token), http_client(url, token, era) as client:
+        assert "works in no folder; a person can open a folder" in await refusal(client, "status")
+        assert "`phasekeeper serve FOLDER`" in await refusal(client, "next_step", root=str(root))
+        hub.named[root] += 1
         assert (await call(client, "next_step", root=str(root)))["run"] == f"{TASKS}/T1"
+        assert (await call(client, "next_step"))["run"] == f"{TASKS}/T1"
+        hub.named.subtract([root])
+        assert "works in no folder" in await refusal(client, "next_step", root=str(root))
 
 
 @going
 async def test_over_http_a_record_tells_sessions_apart_without_their_ids(root: Path) -> None:
     run = f"{TASKS}/T1"
     task(root, "T1")
-    async with over_http() as (_, url, token):
+    async with over_http(root) as (_, url, token):
         for number in (1, 2):
             async with http_client(url, token, "legacy") as client:
                 await call(client, "escalations", root=str(root), run=run, ask=f"Which of them, {number}?")
@@ -203,7 +212,7 @@ async def test_over_http_subscribers_of_both_eras_are_told(root: Path) -> None:
     folder = task(root, "T1")
     heard = Heard()
     uri = address(str(root), f"{TASKS}/T1")
-    async with over_http() as (hub, url, token):
+    async with over_http(root) as (hub, url, token):
         old = http_client(url, token, "legacy", message_handler=heard)
         async with old as legacy, http_client(url, token, "auto") as modern:
             assert (await legacy.list_resources()).resources
@@ -215,6 +224,47 @@ async def test_over_http_subscribers_of_both_eras_are_told(root: Path) -> None:
                 assert str(told.params.uri) == uri
                 event = await asyncio.wait_for(anext(aiter(events)), LIMIT_S)
                 assert getattr(event, "uri", None) == uri
+
+
+@going
+async def test_over_http_a_session_that_ends_leaves_nothing_behind(root: Path) -> None:
+    task(root, "T1")
+    async with over_http(root) as (hub, url, token):
+        assistants = await hub.assistants()
+        async with http_client(url, token, "legacy") as client, http_client(url, token, "legacy") as other:
+            await call(client, "status")
+            await call(other, "status")
+            assert len(assistants._sessions) == len(assistants.changes._sessions) == 2
+            assert assistants.shared.counts == {root: 2}
+        while assistants._sessions:
+            await asyncio.sleep(0)
+        assert (len(assistants.changes._sessions), assistants.shared.counts) == (0, {})
+
+
+@going
+async def test_over_http_no_client_has_another_let_go_of_what_it_hears_of(root: Path, monkeypatch) -> None:
+    monkeypatch.setattr(keeping, "MOST_HELD", 1)
+    for name in ("a", "b", "c"):
+        task(root / name, "T1")
+        (root / name / ".git").mkdir()
+    heard = Heard()
+    uri = address(str(root / "a"), f"{TASKS}/T1")
+    async with over_http(root) as (hub, url, token):
+        old = http_client(url, token, "legacy", message_handler=heard)
+        async with old as client, http_client(url, token, "auto") as modern:
+            await client.session.subscribe_resource(uri)
+            async with modern.listen(resource_subscriptions=[uri]) as events:
+                for name in ("b", "c"):
+                    await call(modern, "status", root=str(root / name))
+                said = await refusal(client, "status", root=str(root / "b"))
+                assert "subscribed to 1 folders, which is the most; unsubscribe" in said
+                put(root / "a" / TASKS / "T1/review/plan-review.json", {"ok": False})
+                await hub.engine.touch(root / "a", [root / "a" / TASKS])
+                await heard.until(types.ResourceUpdatedNotification)
+                event = await asyncio.wait_for(anext(aiter(events)), LIMIT_S)
+                assert getattr(event, "uri", None) == uri
+            await client.session.unsubscribe_resource(uri)
+            assert (await call(client, "status", root=str(root / "b")))["root"] == str(root / "b")
 
 
 @going
