@@ -6,6 +6,7 @@ It hears the server's messages (`viewing.py`) and keeps the newest row of every 
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections import Counter, deque
@@ -228,9 +229,15 @@ class Drawn(Screen):
         while self._outdated and not self._drawing and self._live is not None:
             self._drawing, self._outdated = True, False
             try:
+                self._fit()
                 self._live.update(self._whole(), refresh=True)
             finally:
                 self._drawing = False
+
+    def _fit(self) -> None:
+        """Take the terminal's own size: what COLUMNS and LINES say does not change with it."""
+        with suppress(OSError, ValueError):
+            self._console.size = os.get_terminal_size(self._stream.fileno())
 
     def _whole(self) -> RenderableType:
         from rich.text import Text

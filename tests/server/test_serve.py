@@ -202,6 +202,8 @@ class Terminal:
     def __init__(self, home, *words: str) -> None:
         self._tmux = [needs("tmux"), "-S", str(home.path / "tmux"), "-f", os.devnull]
         self._env = {**home.env, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+        # As of the terminal that this one was started in.
+        self._env |= {"COLUMNS": "80", "LINES": "25"}
         command = shlex.join([sys.executable, "-I", "-m", "phasekeeper", *words])
         shell = f"{command}; echo exit code $?; cat"
         self._do("new-session", "-d", "-x", "90", "-y", "24", "-c", str(home.path), shell)
