@@ -14,15 +14,15 @@ from .journal import FIELDS
 from .spelling import did_you_mean
 from .workflow import Workflow
 
-_TASK_FIELDS = (
+TASK_FIELDS = (
     "id", "number", "title", "stage", "done", "status", "file", "type",
     "depends_on", "parallel_with", "files", "requires_ux_dx_review",
 )  # fmt: skip
-_STAGE_FIELDS = ("id", "title", "done", "total", "complete", "line")
+STAGE_FIELDS = ("id", "title", "done", "total", "complete", "line")
 _LISTS = ("tasks", "gates", "phases", "files", "manual_criteria", "depends_on", "parallel_with")
 # Functions whose patterns are of records, or of stages; of those of tasks the position of the tasks' pattern.
-_OF_RECORDS = ("records", "records_since", "count", "count_since", "newest", "verdicts")
-_OF_TASKS = {"tasks": 0, "unreported": 0, "unreported_since": 1}
+OF_RECORDS = ("records", "records_since", "count", "count_since", "newest", "verdicts")
+OF_TASKS = {"tasks": 0, "unreported": 0, "unreported_since": 1}
 
 
 class Thing(NamedTuple):
@@ -34,8 +34,8 @@ class Thing(NamedTuple):
 
 
 _RECORD = Thing("a record", FIELDS)
-_TASK = Thing("a task", _TASK_FIELDS)
-_STAGE = Thing("a stage", _STAGE_FIELDS)
+_TASK = Thing("a task", TASK_FIELDS)
+_STAGE = Thing("a stage", STAGE_FIELDS)
 
 
 def _calls(workflow: Workflow) -> Iterator[tuple[Expression, Tree]]:
@@ -85,11 +85,11 @@ def _patterns(workflow: Workflow) -> Iterator[Fault]:
         if node.text == "stage_ids":
             yield from _fields(expression, node.children[0], _STAGE)
         # As a method `newest` has no pattern: its child is the list.
-        if node.text in _OF_RECORDS and node.value is not True:
+        if node.text in OF_RECORDS and node.value is not True:
             for pattern in node.children:
                 yield from _record_pattern(expression, pattern)
-        for position, pattern in enumerate(node.children if node.text in _OF_TASKS else ()):
-            if position == _OF_TASKS[node.text]:
+        for position, pattern in enumerate(node.children if node.text in OF_TASKS else ()):
+            if position == OF_TASKS[node.text]:
                 yield from _fields(expression, pattern, _TASK)
             else:
                 yield from _record_pattern(expression, pattern)

@@ -102,8 +102,8 @@ def test_every_function_is_told_and_no_other() -> None:
 def test_every_field_of_records_tasks_and_stages_is_told_and_no_other() -> None:
     for title, fields in (
         ("field of a record", FIELDS),
-        ("field of a task", lint.patterns._TASK_FIELDS),
-        ("field of a stage", lint.patterns._STAGE_FIELDS),
+        ("field of a task", lint.patterns.TASK_FIELDS),
+        ("field of a stage", lint.patterns.STAGE_FIELDS),
     ):
         told = [name for row in rows(title) for name in names(row[0])]
         assert sorted(told) == sorted(fields)

@@ -16,7 +16,11 @@ _PLAIN = r"[^:#{}\[\],\"' ]"
 _KEY = rf"\"[^\"]*\"|'[^']*'|[\w*./-]{_PLAIN}*+(?:[ ]++{_PLAIN}++)*+"
 _ENTRY = re.compile(rf"(?P<dash>(?:-[ ]+)*)(?P<key>{_KEY})[ ]*+:(?=\s|$)")
 _FLOW_NAME = re.compile(r"[{}\[\]]|(?<![\w-])([\w-]++)[ ]*+:[ ]")
-_FLOW_KEY = re.compile(r"\"[^\"]*\"|'[^']*'|[{\[]|[}\]]|,|(?<![\w*.-])([\w*.-]++)[ ]*+:(?=[ ]|$)")
+# A text that is still open, at the begin of a value, goes to the end.
+_OPEN_TEXT = r"(?:(?<=: )|(?<=, )|(?<=[\[{])|^ *+)[\"'].*+"
+_FLOW_KEY = re.compile(
+    rf"\"[^\"]*\"|'[^']*'|{_OPEN_TEXT}|[{{\[]|[}}\]]|,|(?<![\w*.-])([\w*.-]++)[ ]*+:(?=[ ]|$)"
+)
 _LINE_KEY = re.compile(r"(?<![\w-])([\w-]++)[ ]*+:(?=\s|$)")
 
 

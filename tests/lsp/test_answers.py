@@ -9,6 +9,9 @@ from typing import Any, cast
 import pytest
 from phasekeeper.server.library import Library
 from phasekeeper.server.lsp import completion
+from phasekeeper.server.lsp.definition_completion import begins_key
+from phasekeeper.server.lsp.expression_completion import in_expression
+from phasekeeper.server.lsp.given import Given
 from phasekeeper.server.lsp.outline import key_about, names_in, place_at
 from phasekeeper.server.lsp.positions import UTF16, Text
 from phasekeeper.server.lsp.scene import Scene
@@ -246,8 +249,8 @@ LONG = 200_000
 def test_places_in_very_long_lines_are_told_at_once(text):
     assert completion._begun(text) == ""
     assert list(completion._verdicts(Library().workflow("master-plan"), text)) == []
-    list(completion._cel([], text))
-    completion._begins_key(text)
+    list(in_expression(Given([text]), text))
+    begins_key(text)
     for lines in ([text], ["x: {" + text], ["a" + text + "x"]):
         list(names_in(lines))
         place_at(lines, 0, len(lines[0]))

@@ -1,0 +1,130 @@
+"""Completion in workflow definitions: keys, words and names, by where the cursor is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ...orchestration.shapes import Shape
+from ...orchestration.skeleton import split_lines
+from ..library import built_in_sources
+from . import guard_words as words
+from .expression_completion import in_expression
+from .given import Given, Items
+from .items import KIND, item
+from .outline import Place, keys_at, place_at
+
+# Possessive, and never begun in the middle of a word: lines may be very long.
+_KEY_BEFORE = re.compile(r"(?<![\w-])[\w-]*+$")
+
+
+def in_definition(source: str, line: int, column: int) -> Items:
+    """What may stand at a place of a given."""
+    lines = split_lines(source)
+    place = place_at(lines, line, column)
+    return _at(place, Given(lines), lines[line][:column] if line < len(lines) else "")
+
+
+def _at(place: Place, given: Given, text: str) -> Items:
+    shape = place.shape
+    keys = keys_at(shape)
+    if keys and begins_key(text):
+        return [
+            item(name, KIND.Property, key.about, f"{name}: ", _about_key(key.shape, key.required))
+            for name, key in keys.items()
+        ]
+    if shape is not None and shape.kind in ("list", "some", "either") and shape.of and not keys:
+        shape = shape.of
+    if shape is None:
+        return ()
+    return _values(shape, place.path, given, text)
+
+
+def _about_key(shape: Shape, required: bool) -> str:
+    return f"{words.holds(shape)}{'; it is needed' if required else ''}"
+
+
+def begins_key(text: str) -> bool:
+    """Whether the word before a place is the first of its line, list item or map entry."""
+    match = _KEY_BEFORE.search(text)
+    before = text[: match.start() if match else None].rstrip()
+    return not before or before[-1] in "{,-"
+
+
+def _values(shape: Shape, path: tuple[str, ...], given: Given, text: str) -> Items:
+    if shape.kind == "word":
+        return [item(word, KIND.EnumMember, about=_MEANING.get(word, "")) for word in shape.words]
+    if shape.kind == "bool":
+        return [
+            item("true", KIND.Keyword, about="it is so"),
+            item("false", KIND.Keyword, about="as without it"),
+        ]
+    value = _value(path, text)
+    if shape.kind == "cel":
+        return list(in_expression(given, value))
+    if shape.kind == "template" and (inside := _in_braces(value)) is not None:
+        return list(in_expression(given, inside))
+    return list(_names(given, path, begins_key(text)))
+
+
+def _value(path: tuple[str, ...], text: str) -> str:
+    """The value that a place is in, as far as it is on the line, without the quote that it begins with."""
+    key = next((step for step in reversed(path) if step != "-"), "")
+    value = text.rpartition(f"{key}:")[2].lstrip()
+    return value[1:] if value[:1] in ("'", '"') else value
+
+
+def _in_braces(value: str) -> str | None:
+    """The expression of a template that a place is in, from its brace on; None outside of one."""
+    depth = start = 0
+    for at, char in enumerate(value):
+        if char == "{":
+            depth += 1
+            start = at + 1 if depth == 1 else start
+        elif char == "}":
+            depth = max(0, depth - 1)
+    return value[start:] if depth else None
+
+
+_MEANING: Mapping[str, str] = {
+    "json": "an object of JSON", "yaml": "an object of YAML", "markdown": "its headings and fields",
+    "text": "any text", "files": "files that only have to be there", "patch": "a diff",
+    "master-plan": "a plan with stages and tasks", "fold": "a.b is read as b in a",
+    "complete": "it is done", "failed": "it is given up", "exited": "its user ended it",
+    "blocked": "nothing can go on", "invalid": "nothing can be said of it",
+    "escalation": "it stops all reports until it is answered", "approval": "it is waited for",
+    "person": "a person does something", "job": "something is running",
+}  # fmt: skip
+
+
+# ---- names ------------------------------------------------------------------------------------
+
+_GROUPS = {
+    "to": ("phases",), "is": ("phases",), "after": ("phases",), "leads_to": ("phases",), "read": ("phases",),
+    "aliases": ("phases",), "action_aliases": ("actions",),
+    "allowed": ("phases", "actions"), "forbidden": ("phases", "actions"),
+    "produces": ("artifacts",), "of": ("artifacts",), "about": ("artifacts",), "artifact": ("artifacts",),
+    "ask": ("questions",), "act": ("actions",), "effects": ("phases", "actions"),
+}  # fmt: skip
+_FURTHER: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "to": (("next", "the next phase in order"),),
+    "agent": (("person", "a person does it, and is waited for"),),
+    "forbidden": (("*", "everything that is not allowed"), ("complete", "to call the run complete")),
+    "effects": tuple(words.EVENTS.items()),
+    "require": tuple(words.TYPES.items()),
+}
+
+
+def _names(given: Given, path: tuple[str, ...], is_key: bool) -> Items:
+    """The names of the definition that a key holds, and the words that have a meaning there."""
+    steps = [step for step in path if step != "-"]
+    key = steps[-1] if steps else ""
+    # Of a map whose names are free the key above says what they are, or what they lead to.
+    if len(steps) > 1 and steps[-2] in ("aliases", "action_aliases", "require"):
+        key = steps[-2]
+    if key in ("forbidden", "effects", "read") and not is_key:
+        return
+    if key == "extend":
+        yield from (item(name, KIND.Reference, "built-in workflow") for name in built_in_sources())
+    yield from given.items(*_GROUPS.get(key, ()))
+    yield from (item(word, KIND.Keyword, about=about) for word, about in _FURTHER.get(key, ()))

@@ -1,0 +1,183 @@
+"""Completion in the expressions of workflow definitions: names, facts, fields, functions, comparisons."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ...orchestration.names import UNANSWERED
+from ...orchestration.patterns import OF_RECORDS, OF_TASKS
+from ...orchestration.plans import dialects
+from . import guard_words as words
+from .given import Given, Items
+from .items import KIND, item
+
+_BEFORE = 1_000
+"""So much of a line before the place is read as the expression around it."""
+# Possessive, and never begun in the middle of a word: lines may be very long.
+_CHAIN_BEFORE = re.compile(r"(?<![\w.])[\w.]*+$")
+_TOKEN = re.compile(r"'(?:[^'\\]|\\.)*+'|(\w++)(?=\()|[(\[{}\]),:']")
+_COMPARED = re.compile(r"(?<![\w.])([\w.]++) *+(?:==|!=|in) *+\[?(?: *+'[^']*+',)*+ *+'?([\w.-]*+)$")
+
+
+class _Frame(NamedTuple):
+    """A bracket that is open at a place: the word before it, which part of it, and the key in it."""
+
+    bracket: str
+    word: str = ""
+    part: int = 0
+    key: str = ""
+
+
+def in_expression(given: Given, text: str) -> Items:
+    """The names, facts and functions that an expression may use at its end."""
+    text = text[-_BEFORE:]
+    frames, in_text = _open_frames(text)
+    pattern = _pattern_at(frames)
+    if pattern is not None:
+        fields, key = pattern
+        return _field_values(given, key, in_text) if key else _fields(fields, in_text)
+    compared = _COMPARED.search(text)
+    if compared:
+        return _quoted(_compared_with(given, compared[1]), in_text)
+    if in_text:
+        return ()
+    match = _CHAIN_BEFORE.search(text)
+    chain = match[0].rpartition(".")[0] if match else ""
+    return _behind(given, chain) if chain else _beginnings(given)
+
+
+def _open_frames(text: str) -> tuple[list[_Frame], bool]:
+    """(the brackets that are open at the end, the innermost last; whether the end is inside a text)."""
+    frames: list[_Frame] = []
+    word = said = ""
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        if token == "'":
+            return frames, True
+        if token in ("(", "[", "{"):
+            frames.append(_Frame(token, word))
+        elif token in (")", "]", "}"):
+            frames[-1:] = []
+        elif token == "," and frames:
+            frames[-1] = frames[-1]._replace(part=frames[-1].part + 1, key="")
+        elif token == ":" and frames:
+            frames[-1] = frames[-1]._replace(key=said)
+        said = token[1:-1] if token.startswith("'") else ""
+        word = match[1] or ""
+    return frames, False
+
+
+def _pattern_at(frames: Sequence[_Frame]) -> tuple[Mapping[str, str], str] | None:
+    """(the fields that a pattern may have, the key whose value stands there or ""); None outside of one."""
+    # A list of words may stand for a value.
+    if len(frames) > 1 and frames[-1].bracket == "[" and frames[-2].bracket == "{":
+        frames = frames[:-1]
+    if len(frames) < 2 or frames[-1].bracket != "{" or frames[-2].bracket != "(":
+        return None
+    call = frames[-2]
+    if call.word == "stage_ids":
+        return words.STAGE, frames[-1].key
+    if call.word in OF_TASKS and call.part == OF_TASKS[call.word]:
+        return words.TASK, frames[-1].key
+    of_records = call.word in OF_RECORDS or call.word in OF_TASKS
+    return (words.RECORD, frames[-1].key) if of_records else None
+
+
+def _fields(fields: Mapping[str, str], in_text: bool) -> Items:
+    for name, about in fields.items():
+        yield item(name, KIND.Field, about=about, insert=name if in_text else f"'{name}': ")
+
+
+def _quoted(items: Items, in_text: bool) -> Items:
+    """The items as texts of an expression."""
+    for each in items:
+        each.insert_text = each.label if in_text else f"'{each.label}'"
+        yield each
+
+
+def _field_values(given: Given, key: str, in_text: bool) -> Items:
+    if key in ("done", "complete"):
+        return [item(word, KIND.Keyword, about=f"{key} or not") for word in ("true", "false")]
+    return _quoted(_values_of_field(given, key), in_text)
+
+
+def _values_of_field(given: Given, key: str) -> Items:
+    if key == "kind":
+        yield from (item(word, KIND.EnumMember, about=about) for word, about in words.KINDS.items())
+    elif key in ("phase", "next"):
+        yield from given.items("phases", "actions")
+    elif key == "question":
+        yield from given.items("questions")
+    elif key == "option":
+        for each in given.of("questions"):
+            yield from (one for one in given.options(each.name) if one.label not in UNANSWERED)
+    elif key == "outcome":
+        yield from given.outcomes()
+    elif key == "status":
+        yield from (item(word, KIND.EnumMember, about="a task's mark says so") for word in words.STATUSES)
+
+
+def _compared_with(given: Given, chain: str) -> Items:
+    """What a name may be compared with."""
+    head, _, last = chain.rpartition(".")
+    if head == "answers":
+        return given.options(last)
+    if chain == "phase" or last in ("phase", "next"):
+        return given.items("phases")
+    return _values_of_field(given, last) if last in ("kind", "outcome", "question", "option") else ()
+
+
+def _behind(given: Given, chain: str) -> Items:
+    """What may stand behind the dot of a chain: the parts of a fact, the fields of a thing, methods."""
+    head, _, rest = chain.partition(".")
+    if head in words.FACTS:
+        group = words.FACTS[head][0]
+        if rest:
+            yield from _fields_plain(words.LIMIT if head == "limits" else {})
+        else:
+            yield from given.items(group, kind=KIND.Field)
+        return
+    yield from _fields_plain(_parts_of(given, head) if not rest else {})
+    for name in words.METHODS:
+        yield item(name, KIND.Method, words.FUNCTIONS[name][0], f"{name}(", words.FUNCTIONS[name][1])
+    yield from (
+        item(name, KIND.Method, insert=f"{name}(", about=words.LANGUAGE[name])
+        for name in words.LANGUAGE_METHODS
+    )
+
+
+def _fields_plain(fields: Mapping[str, str]) -> Items:
+    return (item(name, KIND.Field, about=about) for name, about in fields.items())
+
+
+def _parts_of(given: Given, name: str) -> Mapping[str, str]:
+    """What a name has in it, as far as its entry shows."""
+    if name == "report":
+        return words.RECORD
+    named = given.named(name, "artifacts", "values")
+    said = "\n".join(given.entry(named)) if named else ""
+    plans = "|".join(map(re.escape, dialects()))
+    if named and named.group == "artifacts":
+        return words.PLAN if re.search(rf"(?<!\w)kind *: *({plans})\b", said) else {}
+    for call, parts in (("open_stage(", words.STAGE), ("newest({", words.RECORD)):
+        if re.match(rf"{re.escape(name)} *: *[\"']?{re.escape(call)}", said):
+            return parts
+    return {}
+
+
+def _beginnings(given: Given) -> Items:
+    """What an expression, or a part of one, may begin with."""
+    yield from given.items("artifacts", "values", kind=KIND.Variable)
+    yield from (item(name, KIND.Variable, about=about) for name, about in words.NAMES.items())
+    for name, (_, about) in words.FACTS.items():
+        yield item(name, KIND.Module, insert=f"{name}.", about=about)
+    functions = (name for name in words.FUNCTIONS if name not in words.METHODS or name in OF_RECORDS)
+    for name in functions:
+        yield item(name, KIND.Function, words.FUNCTIONS[name][0], f"{name}(", words.FUNCTIONS[name][1])
+    for name, about in words.LANGUAGE.items():
+        if name not in words.LANGUAGE_METHODS or name == "size":
+            is_word = name in ("true", "false")
+            kind, insert = (KIND.Keyword, None) if is_word else (KIND.Function, f"{name}(")
+            yield item(name, kind, insert=insert, about=about)

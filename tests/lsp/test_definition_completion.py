@@ -1,0 +1,214 @@
+"""What an editor completes in a workflow definition, by where the cursor is, each with what it means."""
+
+from __future__ import annotations
+
+import pytest
+from lsprotocol import types as lsp
+from phasekeeper.orchestration import patterns
+from phasekeeper.orchestration.functions import FUNCTION_NAMES, METHODS
+from phasekeeper.orchestration.journal import FIELDS
+from phasekeeper.orchestration.journal import KINDS as RECORD_KINDS
+from phasekeeper.orchestration.requirements import _TYPES
+from phasekeeper.orchestration.shapes import STRUCTS
+from phasekeeper.server.library import built_in_sources
+from phasekeeper.server.lsp import guard_words as words
+from phasekeeper.server.lsp.definition_completion import _MEANING, in_definition
+
+TEXT = """\
+workflow: article
+runs: {at: [articles/*], marker: {file: article.json, has: [phase]}}
+state: {file: article.json}
+phase: state.phase
+parameters: {rounds: {default: 3}}
+artifacts:
+  text: {paths: [text.md], kind: markdown}
+  plan: {paths: [PLAN.md], kind: master-plan}
+values:
+  stage: open_stage([], [])
+  check: "newest({'kind': 'report', 'phase': 'review'})"
+limits:
+  tries: {count: "count({'kind': 'report'})", max: parameters.rounds}
+phases:
+  draft:
+    title: Write the text
+    produces: [text]
+    outcomes: [ok, stuck]
+    rules:
+      - {when: valid.text, to: review, because: written}
+  review: {rules: [{when: state.ok == true, to: published}]}
+  published: {terminal: complete}
+actions:
+  polish: {title: Polish it}
+questions:
+  fine: {kind: approval, ask: Fine?, options: {yes: print it, no: "write again"}}
+  stuck:
+    ask: How to go on?
+    options:
+      retry: try again
+      leave: give it up
+"""
+RULES, STATE = "    rules:\n", "state: {file: article.json}\n"
+
+
+def completed(line: str, below: str = RULES) -> list[lsp.CompletionItem]:
+    """What is offered at the end of a line that stands below another."""
+    at = TEXT.index(below) + len(below)
+    source = f"{TEXT[:at]}{line}\n{TEXT[at:]}"
+    return list(in_definition(source, source[:at].count("\n"), len(line)))
+
+
+def labels(line: str, below: str = RULES) -> list[str]:
+    return [each.label for each in completed(line, below)]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        # keys and words
+        ("      - {when: x, st", list(STRUCTS["rule"])),
+        ("      - {stop: ", ["complete", "failed", "exited", "blocked", "invalid"]),
+        ("      - {wait: ", ["person", "job"]),
+        # names
+        ("      - {to: ", ["draft", "review", "published", "next"]),
+        ("      - {act: ", ["polish"]),
+        ("      - {ask: ", ["fine", "stuck"]),
+        # facts
+        ("      - {when: answers.", ["fine", "stuck"]),
+        ("      - {when: parameters.", ["rounds"]),
+        ("      - {when: limits.", ["tries"]),
+        ("      - {when: limits.tries.", ["count", "max", "reached"]),
+        ("      - {when: valid.", ["text", "plan"]),
+        # what is compared
+        ("""      - {when: "answers.fine == '""", ["yes", "no", "none", "stale"]),
+        ("      - {when: answers.stuck != ", ["retry", "leave", "none", "stale"]),
+        ("""      - {when: "answers.stuck in ['retry', '""", ["retry", "leave", "none", "stale"]),
+        ("""      - {when: "phase == '""", ["draft", "review", "published"]),
+        ("""      - {when: "check.outcome == '""", ["ok", "error", "stuck"]),
+        ("""      - {when: "state.colour == '""", []),
+        # patterns
+        ("""      - {when: "count({'""", list(words.RECORD)),
+        ("""      - {when: "count({'kind': '""", list(words.KINDS)),
+        (
+            """      - {when: "count({'kind': 'report', 'phase': '""",
+            ["draft", "review", "published", "polish"],
+        ),
+        ("""      - {when: "count({'phase': ['draft', '""", ["draft", "review", "published", "polish"]),
+        ("""      - {when: "count({'question': '""", ["fine", "stuck"]),
+        ("""      - {when: "count({'option': '""", ["yes", "no", "retry", "leave"]),
+        ("""      - {when: "count({'outcome': '""", ["ok", "error", "stuck"]),
+        ("""      - {when: "count({'why': '""", []),
+        ("""      - {when: "count_since({'kind': 'answer'}, {'""", list(words.RECORD)),
+        ("""      - {when: "tasks({'""", list(words.TASK)),
+        ("""      - {when: "tasks({'status': '""", list(words.STATUSES)),
+        ("""      - {when: "tasks({'done': """, ["true", "false"]),
+        ("""      - {when: "unreported_since({'kind': 'report'}, {'""", list(words.TASK)),
+        ("""      - {when: "unreported({'done': true}, {'""", list(words.RECORD)),
+        ("""      - {when: "stage_ids({'""", list(words.STAGE)),
+        # inside of a text that is compared with nothing known there is nothing to say
+        ("""      - {when: "text.title.startsWith('""", []),
+    ],
+)
+def test_what_is_offered_is_what_may_stand_there(line: str, expected: list[str]) -> None:
+    assert labels(line) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "below", "expected"),
+    [
+        ("    t", "  draft:\n", list(STRUCTS["phase"])),
+        ("extend: ", "workflow: article\n", list(built_in_sources())),
+        ("    agent: ", "  draft:\n", ["person"]),
+        ("    detour: ", "  draft:\n", ["true", "false"]),
+        ("  third: {kind: ", "artifacts:\n", list(STRUCTS["artifact"]["kind"].shape.words)),
+        ("  third: {kind: json, require: {ok: ", "artifacts:\n", list(words.TYPES)),
+        ("effects: {", STATE, ["draft", "review", "published", "polish", *words.EVENTS]),
+        ("effects: {x: ", STATE, []),
+        ("aliases: {old: ", STATE, ["draft", "review", "published"]),
+        ("title: ", "workflow: article\n", []),
+    ],
+)
+def test_names_and_words_are_those_that_the_key_takes(line: str, below: str, expected: list[str]) -> None:
+    assert labels(line, below) == expected
+
+
+@pytest.mark.parametrize(
+    ("chain", "first"),
+    [
+        ("report.", list(words.RECORD)),
+        ("check.", list(words.RECORD)),
+        ("stage.", list(words.STAGE)),
+        ("plan.", list(words.PLAN)),
+        ("text.", []),
+        ("state.", []),
+    ],
+)
+def test_behind_a_dot_stand_the_parts_that_are_known_then_methods(chain: str, first: list[str]) -> None:
+    assert labels(f"      - {{when: {chain}") == [*first, *words.METHODS, *words.LANGUAGE_METHODS]
+
+
+def test_an_expression_may_begin_with_every_name_fact_and_function() -> None:
+    found = labels("      - {because: 'so {")
+    assert found == labels("      - {when: ")
+    assert {"text", "plan", "stage", "check", *words.NAMES, *words.FACTS, "has", "size"} <= set(found)
+    assert set(FUNCTION_NAMES) - {*METHODS} < set(found) and "newest" in found
+    assert labels("      - {because: \"{count({'kind': 'report'}) + ") == found
+    assert labels("      - {because: \"{count({'kind': 'report'}) + ") == found
+    assert labels("      - {because: so") == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["      - {", "      - {to: ", "      - {stop: ", "      - {when: ", "      - {when: report.", "    ",
+     """      - {when: "count({'""", """      - {when: "answers.fine == '"""],
+)  # fmt: skip
+def test_each_completion_says_what_it_is_or_means(line: str) -> None:
+    # "true" and "false" speak for themselves, and so do names without a title.
+    bare = [each.label for each in completed(line) if not (each.detail or each.documentation)]
+    assert set(bare) <= {"false"}
+
+
+def test_keys_say_what_they_hold_and_whether_they_are_needed() -> None:
+    told = {each.label: (each.detail, each.documentation) for each in completed("  third: {", "artifacts:\n")}
+    assert told["kind"] == (
+        "how it is read",
+        "one of json, yaml, markdown, text, files, patch, master-plan; it is needed",
+    )
+    assert told["of"][1] == "a list, each a name"
+    rules = {each.label: each.documentation for each in completed("    r", "  draft:\n")}
+    assert rules["rules"] == "a list, each a rule"
+    assert rules["agent"] == "a text, or a list of such"
+    top = {each.label: each.documentation for each in completed("", STATE)}
+    assert top["phase"] == "an expression, or a list, each a phase rule; it is needed"
+
+
+def test_what_is_inserted_fits_where_it_stands() -> None:
+    inserts = {each.label: each.insert_text for each in completed("""      - {when: "count({""")}
+    assert inserts["kind"] == "'kind': "
+    assert completed("      - {when: answers.fine == ")[0].insert_text == "'yes'"
+    assert {each.label: each.insert_text for each in completed("      - {when: ")}["valid"] == "valid."
+
+
+def test_a_title_and_the_words_of_an_option_are_shown_beside_it() -> None:
+    assert completed("      - {to: ")[0].documentation == "Write the text"
+    assert completed("""      - {when: "answers.fine == '""")[1].documentation == "write again"
+    assert completed("""      - {when: "answers.stuck == '""")[0].documentation == "try again"
+
+
+def test_the_words_are_those_of_the_engine() -> None:
+    assert set(words.FUNCTIONS) == set(FUNCTION_NAMES)
+    assert set(words.METHODS) == set(METHODS)
+    assert set(words.RECORD) == set(FIELDS)
+    assert set(words.KINDS) == set(RECORD_KINDS)
+    assert set(words.TASK) == set(patterns.TASK_FIELDS)
+    assert set(words.STAGE) == set(patterns.STAGE_FIELDS)
+    assert set(words.TYPES) == {*_TYPES, "any"}
+    keys = [key for keys in STRUCTS.values() for key in keys.values()]
+    assert set(_MEANING) == {word for key in keys for word in key.shape.words if key.shape.kind == "word"}
+
+
+@pytest.mark.parametrize("part", ["'", "{", "(", "count({", "a == ", "options: {", "''", "'\\", ", ", "]"])
+def test_very_long_lines_are_told_at_once(part: str) -> None:
+    line = f"      - {{when: {part * 100_000}"
+    completed(line)
+    source = TEXT.replace("title: Write the text", line)
+    list(in_definition(source, 3, len("phase: state.phase")))
