@@ -23,6 +23,7 @@ from .functions import MOST_ITEMS, few, said
 from .indexes import Index, Tasks, dig
 from .language import BadExpression, Expression, Language, Outcome, Template
 from .plain_parts import Plain
+from .plain_values import Absent
 from .spelling import did_you_mean
 
 __all__ = [
@@ -99,6 +100,8 @@ class Context:
         run = plain.handle if is_value and plain.handle else plain.run
         try:
             return Outcome(run(self, {}))
+        except Absent as absent:
+            return Outcome(None, str(absent))
         except (ValueError, RecursionError):
             error = self.known(plain.fact).error if plain.fact else None
             return None if error is None else Outcome(None, f"{plain.fact}: {error}")

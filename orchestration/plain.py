@@ -2,8 +2,8 @@
 
 Most expressions are plain, and to hand their values to CEL and back costs more than to tell them here. What
 is told is what CEL tells, or nothing: an expression with anything else in it is not plain, and wherever
-types or a missing value could matter `Doubt` is raised and CEL is asked. Nothing here repeats a loop
-inside a loop, and no loop takes more than `MOST_ITEMS` steps.
+types or a missing value could matter `Doubt` is raised and CEL is asked. No loop takes more than
+`MOST_ITEMS` steps, and loops within loops no more than `MOST_STEPS` together.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def plain(source: str, names: Names) -> Plain | None:
         return None
     if reader.at < len(reader.tokens):
         return None
-    return found._replace(run=parts.of_values(values.sure, found.run))
+    run = parts.looked_up(found) or found.run
+    return found._replace(run=parts.of_values(values.sure, run))
 
 
 _TOKEN = re.compile(
@@ -63,7 +64,7 @@ class _Reader:
         self.tokens, self.names, self.at = tokens, names, 0
         # Signs and words by their places; a literal text is none, and behind the end there is none.
         self.signs = ["" if token.kind == "text" else token.text for token in tokens] + [""] * 3
-        self.bound = ""
+        self.bound: tuple[str, ...] = ()
 
     # ---- tokens
 
@@ -204,7 +205,7 @@ class _Reader:
             raise NotPlainError
         if self.take("("):
             return self._has() if name == "has" else self._function(name)
-        if name == self.bound:
+        if name in self.bound:
             return Plain(lambda context, bound: bound[name])
         return self._named(name)
 
@@ -254,9 +255,13 @@ class _Reader:
     def _method(self, of: Plain, name: str) -> Plain:
         if name in values.LOOPS and not of.optional:
             return self._loop(of, name)
-        arguments = [part.run for part in self.several(")", self.choice)]
+        given = self.several(")", self.choice)
+        arguments = [part.run for part in given]
         if of.optional:
             return Plain(parts.of_optional(of.run, name, arguments))
+        matches = values.matcher(given[0].constant) if name == "matches" and len(given) == 1 else None
+        if matches is not None:
+            return Plain(parts.of_values(matches, of.run))
         if name == "size" and not arguments:
             return Plain(of.size or parts.of_values(values.size_of, of.run))
         if (name, len(arguments)) in values.OF_TEXT:
@@ -266,11 +271,10 @@ class _Reader:
         raise NotPlainError
 
     def _loop(self, of: Plain, name: str) -> Plain:
-        if self.bound:
-            raise NotPlainError
-        self.bound = variable = self.next("name")
+        variable = self.next("name")
         self.need(",")
+        outer, self.bound = self.bound, (*self.bound, variable)
         each = self.choice()
         self.need(")")
-        self.bound = ""
+        self.bound = outer
         return Plain(parts.looped(values.LOOPS[name], of.run, variable, each.run))

@@ -6,7 +6,10 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from .functions import MOST_ITEMS, Call, elements
-from .plain_values import KINDS, MOST_INT, Doubt, as_list, as_map, field, flag
+from .plain_values import KINDS, MOST_INT, Absent, Doubt, as_list, as_map, field, flag
+
+# Loops within loops are told here up to so many steps.
+MOST_STEPS = 10_000
 
 
 class Names(Protocol):
@@ -27,6 +30,7 @@ class Plain(NamedTuple):
 
     `optional`: the value may be absent, which is `_ABSENT`. `selected` is (what it is a field of, the field).
     `fact` is the only thing that can go wrong: without a value for it, there is none for the expression.
+    `variable` is the one that it is.
     """
 
     run: Run
@@ -36,6 +40,7 @@ class Plain(NamedTuple):
     selected: tuple[Plain, str] | None = None
     constant: Any = None
     fact: str = ""
+    variable: str = ""
 
 
 _ABSENT = object()
@@ -99,7 +104,30 @@ def variable(name: str) -> Plain:
             return context.variables[name]
         raise Doubt
 
-    return Plain(run)
+    return Plain(run, variable=name)
+
+
+def looked_up(whole: Plain) -> Run | None:
+    """A field of a field of a variable, with an error where one is missing; None if an expression is more."""
+    of, fields = whole, []
+    while of.selected is not None and not of.optional:
+        of, name = of.selected
+        fields.insert(0, name)
+    variable = of.variable
+    if not variable or "." in variable:
+        return None
+
+    def run(context: Any, bound: dict[str, Any]) -> object:
+        if variable not in context.variables:
+            raise Absent(f"{variable} is not there, or not valid")
+        value = context.variables[variable]
+        for name in fields:
+            if name not in as_map(value):
+                raise Absent(f"{name} is missing")
+            value = value[name]
+        return value
+
+    return run
 
 
 def fact(name: str, names: Names) -> Plain:
@@ -173,9 +201,11 @@ def looped(loop: Callable[[list, Any], object], of: Run, variable: str, each: Ru
         value = of(context, bound)
         # Of a map its keys are looked at, in the order of its file; CEL has them in an order of its own.
         items = list(value) if type(value) is dict else as_list(value)
-        if len(items) > MOST_ITEMS:
+        # No variable has an empty name: there stands how often the loops around this one go round.
+        steps = len(items) * bound.get("", 1)
+        if len(items) > MOST_ITEMS or steps > MOST_STEPS:
             raise Doubt
-        inner: dict[str, Any] = {}
+        inner = {**bound, "": steps}
 
         def one(item: object) -> object:
             inner[variable] = item

@@ -6,14 +6,21 @@ the values leave room for doubt: 1 and 1.0, true and 1, a missing key.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 MOST_INT = 2**63
+# One character of a pattern: itself, or one of some.
+_ONE = r"(?:[A-Za-z0-9_ /]|\[(?:a-z|A-Z|0-9|[A-Za-z0-9_])+\])"
 
 
 class Doubt(ValueError):  # noqa: N818 - nothing is wrong
     """CEL has to tell."""
+
+
+class Absent(ValueError):  # noqa: N818 - so it is
+    """A value is missing, and the expression has none; says which, as CEL does."""
 
 
 def flag(value: object) -> bool:
@@ -143,6 +150,26 @@ def _replaced(value: object, old: object, new: object) -> str:
     if old:
         return as_text(value).replace(as_text(old), as_text(new))
     raise Doubt
+
+
+# Patterns that mean the same to CEL and here, and repeat but one part: more could take too long.
+_PATTERN = re.compile(rf"\^?(?:{_ONE})*(?:{_ONE}[+*?](?:{_ONE})*)?\$?")
+_LONGEST_MATCHED = 1000
+
+
+def matcher(pattern: object) -> Callable[[object], bool] | None:
+    """What tells whether a text has a match of a pattern; None for a pattern that is left to CEL."""
+    if not isinstance(pattern, str) or not _PATTERN.fullmatch(pattern):
+        return None
+    whole_text = f"{pattern[:-1]}\\Z" if pattern.endswith("$") else pattern
+    search = re.compile(whole_text).search
+
+    def matches(value: object) -> bool:
+        if len(as_text(value)) > _LONGEST_MATCHED:
+            raise Doubt
+        return search(as_text(value)) is not None
+
+    return matches
 
 
 KINDS: dict[str, Callable[[object], object]] = {
