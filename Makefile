@@ -2,6 +2,7 @@
 # make test   all tests; what a missing system tool prevents is named, and fails with REQUIRE_ALL=1
 # make check  style, types and layers
 # make bench  how fast it is
+# make drive  real coding assistants, from npm, drive the examples without an account or a network; outside CI
 # make wheel  dist/*.whl and dist/*.tar.gz
 # make peers  clients by others that the tests speak with: the protocol's conformance suite and inspector
 # make vsix   dist/phasekeeper.vsix, the VS Code extension; needs Node 20 or newer
@@ -16,7 +17,7 @@ PEERS := tests/assistants/peers
 export RIG ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/phasekeeper-rig
 
 .DEFAULT_GOAL := run
-.PHONY: run test check bench wheel vsix clean
+.PHONY: run test check bench drive wheel vsix clean
 
 run: $(VENV)/installed
 	$(BIN)/phasekeeper serve examples
@@ -35,6 +36,9 @@ bench: $(VENV)/tested
 	$(BIN)/python -m tests.bench $(ARGS)
 	$(BIN)/python -m tests.bench.editors
 	$(BIN)/python -m tests.bench.watching
+
+drive: $(VENV)/tested
+	$(BIN)/python -m tests.drive $(ARGS)
 
 wheel: $(VENV)/tested
 	$(BIN)/python -m build

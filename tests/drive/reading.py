@@ -1,0 +1,105 @@
+"""What a model reads of an answer of ours, as data or as text: assistants hand on only one of the two."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+
+class File(NamedTuple):
+    path: str
+    example: str
+
+
+class Step(NamedTuple):
+    """The next step as far as somebody needs it who does just that, and how it was told: `data` or `text`."""
+
+    told: str
+    status: str
+    revision: str
+    report: dict[str, Any] | None
+    files: tuple[File, ...]
+    decide: str
+
+
+def read_step(answer: str) -> Step:
+    """The step of an answer of `next_step` or `report`. Raises ValueError for anything else."""
+    data = _data_of(answer)
+    return _from_text(answer) if data is None else _from_data(data)
+
+
+def allows(answer: str) -> bool:
+    """Whether an answer of `check_action` allows what was asked."""
+    data = _data_of(answer)
+    return bool(re.search(r"^ALLOWED\b", answer, re.M)) if data is None else data["allowed"] is True
+
+
+def _data_of(answer: str) -> dict[str, Any] | None:
+    """The data in an answer; some assistants put words of their own before or behind it."""
+    found = re.search(r"^\{", answer, re.M)
+    return json.JSONDecoder().raw_decode(answer, found.start())[0] if found else None
+
+
+def _from_data(data: dict[str, Any]) -> Step:
+    suggestion = data["suggestion"]
+    produce = suggestion.get("produce", ())
+    return Step(
+        "data",
+        data["status"],
+        data["revision"],
+        _report(suggestion["reports"][0], data) if suggestion.get("reports") else None,
+        tuple(File(entry["path"], entry["example"] or "made\n") for entry in produce),
+        data.get("decide", ""),
+    )
+
+
+def _report(due: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+    """What is reported: the good outcome, the tasks, and the data that was shown."""
+    said: dict[str, Any] = {"step": due["step"], "outcome": due["outcomes"][0]}
+    said |= {"tasks": [task["id"] for task in data["tasks"]]} if data.get("tasks") else {}
+    return said | ({"data": due["data"]} if due["data"] else {})
+
+
+_HEAD = re.compile(r", revision (\w+)\.?$", re.M)
+_STATUS = re.compile(r"^phase .*?, (\w+)(?:, \d+ of \d+ done)?$", re.M)
+_NEXT = re.compile(r"^NEXT: (.*)$", re.M)
+_REPORT = re.compile(
+    r'^when it is done: report\(step=("(?:[^"\\]|\\.)*"), outcome=("(?:[^"\\]|\\.)*")(.*)\)$', re.M
+)
+_DATA = re.compile(r"^its data, for example \(fill in what is true\): (.*)$", re.M)
+_FILE = re.compile(r"^write (.+?)(?: \(any files below\))?(?: \(schema .*?\))?(?:, like (\".*\"))?$", re.M)
+_TASK = re.compile(r'^task (\S+) "', re.M)
+_DECIDE = re.compile(r"^a person decides, not you: request_decision, or (.*)$", re.M)
+
+
+def _from_text(text: str) -> Step:
+    head, status, following = _HEAD.search(text), _STATUS.search(text), _NEXT.search(text)
+    if not (head and status and following):
+        raise ValueError(f"no next step is told: {text[:600]}")
+    decide = _DECIDE.search(text)
+    return Step(
+        "text",
+        status[1],
+        head[1],
+        _report_of(text),
+        tuple(_files_of(text)),
+        decide[1] if decide else "",
+    )
+
+
+def _report_of(text: str) -> dict[str, Any] | None:
+    due = _REPORT.search(text)
+    if not due:
+        return None
+    said: dict[str, Any] = {"step": json.loads(due[1]), "outcome": json.loads(due[2])}
+    if "tasks=" in due[3]:
+        said["tasks"] = _TASK.findall(text)
+    data = _DATA.search(text)
+    return said | ({"data": json.loads(data[1])} if data else {})
+
+
+def _files_of(text: str) -> Iterator[File]:
+    for found in _FILE.finditer(text):
+        yield File(found[1], json.loads(found[2]) if found[2] else "made\n")
