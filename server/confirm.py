@@ -7,15 +7,13 @@ evaluation, never from an argument of the command.
 from __future__ import annotations
 
 import getpass
-import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
 from ..orchestration.display import plain
-
-GIT_TIMEOUT_S = 5
+from . import git
 
 
 class NotConfirmed(Exception):  # noqa: N818 - said to people as it is
@@ -56,11 +54,4 @@ def actor(root: Path) -> str:
 
 
 def _git(root: Path, key: str) -> str:
-    try:
-        found = subprocess.run(
-            ["git", "-C", str(root), "config", "--get", key],
-            capture_output=True, timeout=GIT_TIMEOUT_S, check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return found.stdout.decode("utf-8", "replace").strip()
+    return git.answer(root, "config", "--get", key, person=True).decode("utf-8", "replace").strip()

@@ -12,12 +12,9 @@ import hmac
 import json
 import os
 import secrets
-import shutil
 import stat
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -25,14 +22,13 @@ from typing import NamedTuple
 import platformdirs
 
 from ..orchestration.journal import DECISIONS
+from . import git
 from .files import MAX_BYTES, refusal
 from .roots import select, toplevel
 
 KEY_BYTES = 32
 """A shorter key is refused; bytes past 1,024 are not a key of ours."""
-GIT_TIMEOUT_S = 5.0
 _MAX_KEY_BYTES = 1024
-_ABSENT = os.devnull
 
 
 class Key(NamedTuple):
@@ -146,10 +142,10 @@ def committed_lines(root: Path, journal_path: str) -> frozenset[str]:
     if refusal(journal_path):
         return frozenset()
     blob = f"HEAD:./{journal_path}"
-    size = _git(root, "cat-file", "-s", blob)
+    size = git.answer(root, "cat-file", "-s", blob)
     if not size.strip().isdigit() or int(size) > MAX_BYTES:
         return frozenset()
-    text = _git(root, "cat-file", "blob", blob).decode("utf-8", "replace")
+    text = git.answer(root, "cat-file", "blob", blob).decode("utf-8", "replace")
     return frozenset(_bare(line) for line in text.split("\n"))
 
 
@@ -215,49 +211,3 @@ def _is_signed(record: Mapping[str, object], key: bytes, where: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return hmac.compare_digest(mac.encode("utf-8", "surrogatepass"), expected.encode())
-
-
-def _git(root: Path, *arguments: str) -> bytes:
-    """What git prints, b"" when it fails. Nothing of the repository's configuration may run a program,
-    use the network or stand in for an object."""
-    program = _git_program()
-    if program is None:
-        return b""
-    options = ["--no-pager", "--no-replace-objects", "--literal-pathspecs"]
-    for setting in ("core.fsmonitor=false", f"core.hooksPath={_ABSENT}", "safe.bareRepository=explicit"):
-        options += ["-c", setting]
-    try:
-        done = subprocess.run(
-            [program, *options, *arguments],
-            cwd=root,
-            env=_environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=GIT_TIMEOUT_S,
-            check=False,
-        )
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return b""
-    return done.stdout if done.returncode == 0 else b""
-
-
-def _environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")}
-    return kept | {
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_TERMINAL_PROMPT": "0",
-        # A partial clone would fetch a missing object from wherever its configuration says.
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_ALLOW_PROTOCOL": "none",
-    }
-
-
-@cache
-def _git_program() -> str | None:
-    """The git on PATH; never one from a relative folder, which could be the repository's own."""
-    for folder in os.get_exec_path():
-        found = shutil.which("git", path=folder) if Path(folder).is_absolute() else None
-        # Windows looks in the current folder first, whatever path it is given.
-        if found is not None and Path(found).parent == Path(folder):
-            return found
-    return None

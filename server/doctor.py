@@ -12,7 +12,6 @@ import platform
 import re
 import shutil
 import stat
-import subprocess
 import sys
 import time
 from argparse import Namespace
@@ -28,7 +27,7 @@ from ..orchestration.display import plain
 from ..orchestration.findings import Severity
 from ..tools.runs import awaits_person
 from . import address as places
-from . import decide, logs
+from . import decide, git, logs
 from .address import Greeting, Refused, Unusable
 from .commands import OK, REFUSED, print_json
 from .connect import ask
@@ -40,7 +39,6 @@ from .views import STATUS_STYLE, status_word
 from .workspace import open_path
 
 _ASK_S = 3.0
-_GIT_S = 5.0
 _LOG_LINES = 3
 _RAISE = "sudo sysctl fs.inotify.max_user_watches=1048576 fs.inotify.max_user_instances=1024"
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:[^>]*>=([0-9.]+))?")
@@ -211,8 +209,8 @@ def _mend(path: str) -> str:
 def _software() -> Examined:
     """Python, the packages that are needed, and git."""
     packages, troubles = _packages()
-    git = _git()
-    if git is None:
+    version = _git()
+    if version is None:
         what = "git cannot be run: decisions that colleagues committed count as unverified"
         troubles.append(Trouble(what, "install git"))
     found = {
@@ -220,7 +218,7 @@ def _software() -> Examined:
         "python": platform.python_version(),
         "executable": sys.executable,
         "command": shutil.which("phasekeeper"),
-        "git": git,
+        "git": version,
         "packages": packages,
     }
     return found, troubles
@@ -251,13 +249,9 @@ def _version(package: str) -> str | None:
 
 
 def _git() -> str | None:
-    try:
-        said = subprocess.run(
-            ["git", "--version"], capture_output=True, text=True, timeout=_GIT_S, check=True, cwd=os.sep
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return said.stdout.strip().removeprefix("git version ")
+    """The version of the git that the server would run."""
+    said = git.answer(Path(os.sep), "--version").decode("utf-8", "replace").strip()
+    return said.removeprefix("git version ") or None
 
 
 def _watching() -> Examined:

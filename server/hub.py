@@ -26,6 +26,7 @@ from . import address as places
 from .address import Address, Greeting, Listening
 from .connect import RESTART
 from .engine import Engine
+from .peers import peer
 from .roots import UsageError
 from .streams import opened
 from .version import VERSION
@@ -391,17 +392,6 @@ def release(version: str) -> tuple[int, ...]:
             break
         numbers.append(int(part[:9]))
     return tuple(numbers)
-
-
-def peer(sock: socket.socket) -> int | None:
-    """The process at the other end, where the system says. Raises ValueError when it is another user's."""
-    if not hasattr(socket, "SO_PEERCRED") or sock.family != socket.AF_UNIX:
-        return None
-    data = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-    pid, uid = (int.from_bytes(data[at : at + 4], sys.byteorder) for at in (0, 4))
-    if uid != os.geteuid():
-        raise ValueError(f"user {uid} is somebody else")
-    return pid
 
 
 def memory() -> int | None:

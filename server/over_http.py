@@ -6,6 +6,7 @@ The token is made once and kept, so that what is configured with it goes on work
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import secrets
 import socket
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     import uvicorn
 
     from .hub import Hub
+
+_log = logging.getLogger(__name__)
 
 _POLL_S = 0.01
 _STOP_S = 2
@@ -45,21 +48,45 @@ class OverHttp:
         sock = _bound(port)
         port = sock.getsockname()[1]
         self._hub.about["http"] = url = f"http://127.0.0.1:{port}/mcp"
+        try:
+            await self._serve(sock, port, token)
+        except BaseException as error:
+            sock.close()
+            self._hub.about.pop("http", None)
+            if not isinstance(error, Exception):
+                raise
+            _log.exception("assistants could not be served over HTTP")
+            why = f"{type(error).__name__}: {error}"
+            raise UsageError(
+                f"assistants cannot be served at {url}, {why}; `phasekeeper doctor` says where the log is"
+            ) from None
+        return f"assistants reach {url} with the bearer token in {path}"
+
+    async def _serve(self, sock: socket.socket, port: int, token: str) -> None:
+        """Begin to serve on a socket that listens; it is served when this returns."""
         app = (await self._hub.assistants()).http_app(port, token)
         self._server = await asyncio.to_thread(_server, app)
         self._work = asyncio.ensure_future(self._server.serve(sockets=[sock]))
+        self._work.add_done_callback(self._ended)
         while not (self._server.started or self._work.done()):
             await asyncio.sleep(_POLL_S)
-        return f"assistants reach {url} with the bearer token in {path}"
+        if self._work.done():
+            await self._work
+            raise RuntimeError("it ended at once")
+
+    def _ended(self, work: asyncio.Task[None]) -> None:
+        """Nobody is served any more, whatever the reason is."""
+        self._hub.about.pop("http", None)
+        if not work.cancelled() and (error := work.exception()) is not None:
+            _log.error("serving assistants over HTTP ended", exc_info=error)
 
     async def stop(self) -> None:
         """Listen no more; requests that are under way are given a moment."""
         if self._server is None or self._work is None:
             return
         self._server.should_exit = True
-        with suppress(asyncio.CancelledError):
-            await self._work
-        del self._hub.about["http"]
+        # How it ended was told when it did.
+        await asyncio.wait([self._work])
 
 
 def _server(app: object) -> uvicorn.Server:
@@ -91,9 +118,9 @@ def _bound(port: int) -> socket.socket:
         sock.bind(("127.0.0.1", port))
         # Who is told the address before the server is up waits, and is not refused.
         sock.listen()
-    except OSError as error:
+    except (OSError, OverflowError, TypeError) as error:
         sock.close()
-        why = (error.strerror or "unknown error").lower()
+        why = (getattr(error, "strerror", None) or str(error)).lower()
         raise UsageError(f"port {port} of 127.0.0.1 cannot be used: {why}; name another one") from None
     return sock
 

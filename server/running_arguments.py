@@ -56,7 +56,7 @@ def _standalone(parser: argparse.ArgumentParser) -> None:
 
 
 def _port(text: str) -> int:
-    port = int(text)
+    port = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else -1
     if not 0 <= port <= 65535:
-        raise argparse.ArgumentTypeError(f"{port} is no port")
+        raise argparse.ArgumentTypeError(f"{text!r} is no port, which is a number from 0 to 65535")
     return port

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from phasekeeper.server import decide
+from phasekeeper.server import git as git_runner
+from phasekeeper.server.confirm import actor
 from phasekeeper.server.decide import Key, committed_lines, key_path, load_key, place, sign, verified_lines
 
 KEY = bytes(range(32))
@@ -69,7 +71,7 @@ def no_git(monkeypatch):
     def called(*_arguments):
         raise AssertionError("git was asked")
 
-    monkeypatch.setattr(decide, "_git", called)
+    monkeypatch.setattr(git_runner, "answer", called)
 
 
 def test_the_key_lies_in_the_users_state_folder(monkeypatch, tmp_path):
@@ -265,7 +267,7 @@ def test_no_repository_no_commit_and_no_folder_verify_nothing(root):
 
 def test_without_git_nothing_is_verified(root, monkeypatch):
     commit(root, line(ANSWER))
-    monkeypatch.setattr(decide, "_git_program", lambda: None)
+    monkeypatch.setattr(git_runner, "program", lambda root: None)
     assert committed_lines(root, JOURNAL) == frozenset()
 
 
@@ -334,20 +336,32 @@ def test_the_repositorys_configuration_starts_no_program(root):
 
 def test_git_is_asked_with_no_prompt_no_network_and_no_locks(monkeypatch):
     monkeypatch.setenv("GIT_ASKPASS", "/bin/trap")
-    environment = decide._environment()
+    environment = git_runner.environment()
     assert "GIT_ASKPASS" not in environment
     assert environment["GIT_OPTIONAL_LOCKS"] == "0"
     assert environment["GIT_ALLOW_PROTOCOL"] == "none"
     assert environment["PATH"] == os.environ["PATH"]
 
 
-def test_a_git_in_the_current_folder_is_never_taken(tmp_path, monkeypatch):
-    (tmp_path / "git").write_text("#!/bin/sh\n")
-    (tmp_path / "git").chmod(0o755)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", os.pathsep.join([".", "", "relative"]))
-    decide._git_program.cache_clear()
-    try:
-        assert decide._git_program() is None
-    finally:
-        decide._git_program.cache_clear()
+@pytest.mark.parametrize("asked", [lambda root: git_runner.answer(root, "--version"), actor])
+def test_a_git_that_the_workspace_could_have_brought_is_never_run(root, tmp_path, monkeypatch, asked):
+    git(root, "init", "-q")
+    trap = f"#!/bin/sh\ntouch {tmp_path}/sprung\n"
+    (root / "bin").mkdir()
+    (tmp_path / "links").mkdir()
+    for folder in (root, root / "bin"):
+        (folder / "git").write_text(trap)
+        (folder / "git").chmod(0o755)
+    (tmp_path / "links/git").symlink_to(root / "bin/git")
+    (tmp_path / "linked").symlink_to(root / "bin")
+    (root / "tasks").mkdir()
+    monkeypatch.chdir(root)
+    own = [".", "", "bin", str(root), str(root / "bin"), str(tmp_path / "links"), str(tmp_path / "linked")]
+    with_git = os.environ["PATH"]
+    monkeypatch.setenv("PATH", os.pathsep.join(own))
+    asked(root / "tasks")
+    assert git_runner.program(root / "tasks") is None
+    monkeypatch.setenv("PATH", os.pathsep.join([*own, with_git]))
+    assert asked(root / "tasks")
+    assert git_runner.program(root / "tasks")
+    assert not (tmp_path / "sprung").exists()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.server import address as places
-from phasekeeper.server import decide, doctor
+from phasekeeper.server import decide, doctor, git
 
 from ..roots import task
 from .servers import BOUND_S
@@ -126,7 +126,7 @@ def test_without_git_that_is_told(mine, told, monkeypatch):
     def missing(*_, **__):
         raise FileNotFoundError
 
-    monkeypatch.setattr(doctor.subprocess, "run", missing)
+    monkeypatch.setattr(git.subprocess, "run", missing)
     code, found = told()
     assert (code, found["software"]["git"]) == (1, None)
     assert "install git" in mends(found).values()

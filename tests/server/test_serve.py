@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shlex
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.server import over_http
+from phasekeeper.server.hub import Hub
 from phasekeeper.server.roots import UsageError
 
 from ..roots import EXAMPLES, needs, task
@@ -325,3 +327,68 @@ def test_a_token_that_others_could_read_is_refused(home, monkeypatch):
     path.write_text("short")
     with pytest.raises(UsageError, match="too short"):
         over_http.kept_token()
+
+
+@pytest.mark.parametrize("port", ["x", "-1", "65536", "9" * 5_000, "٣"])
+def test_what_is_no_port_is_wrong_use(run, port):
+    with pytest.raises(SystemExit) as ended:
+        run("serve", f"--http={port}")
+    assert ended.value.code == 2
+
+
+@pytest.mark.parametrize("port", [-1, 65_536, "80", 1.5])
+def test_a_port_that_is_none_is_told_by_the_server_too(port):
+    with pytest.raises(UsageError, match="cannot be used"):
+        over_http._bound(port)
+
+
+@pytest.mark.parametrize("broken", ["the application", "its import", "its start"])
+def test_serving_over_http_that_fails_is_told_and_is_not_said_to_be(home, monkeypatch, broken):
+    monkeypatch.setenv("XDG_STATE_HOME", str(home.path / "state"))
+
+    def fail(*_: object) -> object:
+        raise RuntimeError("a mistake of ours")
+
+    async def end(*_: object, **__: object) -> None:
+        return None
+
+    async def test() -> None:
+        hub = Hub(asyncio.get_running_loop())
+        served = over_http.OverHttp(hub)
+        try:
+            with monkeypatch.context() as patch:
+                if broken == "the application":
+                    patch.setattr((await hub.front("mcp")).Assistants, "http_app", fail)
+                elif broken == "its import":
+                    patch.setattr(over_http, "_server", fail)
+                else:
+                    patch.setattr("uvicorn.Server.serve", end)
+                with pytest.raises(UsageError, match="cannot be served at http"):
+                    await served.start(0)
+            assert "http" not in hub.about
+            assert (await served.start(0)).startswith("assistants reach")
+        finally:
+            await served.stop()
+            await hub.stop()
+
+    asyncio.run(test())
+
+
+def test_a_port_that_is_served_no_more_is_not_said_to_be(home, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(home.path / "state"))
+
+    async def test() -> None:
+        hub = Hub(asyncio.get_running_loop())
+        served = over_http.OverHttp(hub)
+        try:
+            await served.start(0)
+            assert served._server is not None and served._work is not None
+            served._server.should_exit = True
+            await asyncio.wait([served._work])
+            await asyncio.sleep(0)
+            assert "http" not in (await hub.information())
+        finally:
+            await served.stop()
+            await hub.stop()
+
+    asyncio.run(test())

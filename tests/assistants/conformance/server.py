@@ -77,7 +77,7 @@ class Examined(Product):
 
     async def _read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
+    ) -> types.ReadResourceResult | types.InputRequiredResult:
         return contents.read(str(params.uri)) or await super()._read_resource(context, params)
 
     async def _list_prompts(self, context: Context, _: Any) -> types.ListPromptsResult:

@@ -1,0 +1,90 @@
+"""What git says of a repository: the one place that runs it.
+
+An assistant may write whatever lies in a workspace. So the program is never taken from there, nothing of the
+repository's configuration may run another or use the network, and what fails or takes long says nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from .roots import toplevel
+
+GIT_TIMEOUT_S = 5.0
+_ABSENT = os.devnull
+_PERSON = frozenset(("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"))
+"""Which files say who a person is; with no other variable of git's can a caller change what it says."""
+
+
+def answer(root: Path, *arguments: str, person: bool = False) -> bytes:
+    """What git prints when it is asked in a folder; b"" when it fails, or takes longer than `GIT_TIMEOUT_S`.
+
+    With `person` it reads the settings that the environment names, as it does for whoever runs it.
+    """
+    found = program(root)
+    if found is None:
+        return b""
+    options = ["--no-pager", "--no-replace-objects", "--literal-pathspecs"]
+    for setting in ("core.fsmonitor=false", f"core.hooksPath={_ABSENT}", "safe.bareRepository=explicit"):
+        options += ["-c", setting]
+    try:
+        done = subprocess.run(
+            [found, *options, *arguments],
+            cwd=root,
+            env=environment(person=person),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=GIT_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return b""
+    return done.stdout if done.returncode == 0 else b""
+
+
+def environment(*, person: bool = False) -> dict[str, str]:
+    """What git is run with: no prompt, no network, no locks, and nothing that leads it elsewhere."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.upper().startswith("GIT_") or (person and name in _PERSON)
+    }
+    return kept | {
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        # A partial clone would fetch a missing object from wherever its configuration says.
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "none",
+    }
+
+
+def program(root: Path) -> str | None:
+    """The git on PATH, whose folder lies outside of the workspace; None where there is none."""
+    try:
+        start = root.resolve()
+        return _program(os.environ.get("PATH", os.defpath), toplevel(start) or start)
+    except (OSError, ValueError, RuntimeError):
+        return None
+
+
+@cache
+def _program(path: str, workspace: Path) -> str | None:
+    for name in path.split(os.pathsep):
+        # A relative folder could be the workspace's own; so could the one that a link leads to tomorrow.
+        if not Path(name).is_absolute():
+            continue
+        folder = Path(name).resolve()
+        found = None if _is_in(folder, workspace) else shutil.which("git", path=str(folder))
+        # Windows looks in the current folder first, whatever path it is given.
+        if found and Path(found).parent == folder and not _is_in(Path(found).resolve(), workspace):
+            return found
+    return None
+
+
+def _is_in(path: Path, workspace: Path) -> bool:
+    """Whether a path lies in a workspace; one that is the whole file system sets nothing apart."""
+    return path.is_relative_to(workspace) and workspace != Path(workspace.anchor)
