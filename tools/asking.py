@@ -10,6 +10,9 @@ from ..orchestration.display import plain
 from ..orchestration.evaluation import Evaluation, QuestionState
 from .answers import Answer, Draft, quoted
 
+DECIDES = "a person, never you: request_decision, or the command that the person types"
+"""Beside every such command: some assistants hand on data alone, without what the text says of it."""
+
 
 def how_to_decide(evaluation: Evaluation, question: QuestionState) -> str:
     """The command with which a person answers on a terminal, quoted for a shell."""
@@ -32,6 +35,11 @@ def question_line(question: QuestionState) -> str:
     return f"{said}; options {options}" if options else said
 
 
+def options_of(question: QuestionState) -> list[dict[str, str]]:
+    """The first options of a question as data: id and text."""
+    return [{"id": plain(o.id, 40), "text": plain(o.text, 80)} for o in question.options[:6]]
+
+
 def question_data(evaluation: Evaluation, question: QuestionState) -> dict[str, Any]:
     """One question as data, with the command that answers it."""
     return {
@@ -39,7 +47,7 @@ def question_data(evaluation: Evaluation, question: QuestionState) -> dict[str, 
         "id": plain(question.id, 80),
         "kind": question.kind,
         "question": plain(question.question, 300),
-        "options": [{"id": plain(o.id, 40), "text": plain(o.text, 80)} for o in question.options[:6]],
+        "options": options_of(question),
         "tasks": [plain(task, 60) for task in question.tasks[:8]],
         "since": plain(question.since, 40) if question.since else None,
         "decide": how_to_decide(evaluation, question)[:600],
@@ -49,6 +57,7 @@ def question_data(evaluation: Evaluation, question: QuestionState) -> dict[str, 
 def asked(head: dict[str, Any], line: str, evaluations: Sequence[Evaluation], start: int = 0) -> Answer:
     """The open questions of some runs, in order of the runs; each with how a person answers it."""
     pairs = [(e, question) for e in evaluations for question in e.questions]
+    head |= {"decides": DECIDES} if pairs else {}
     draft = Draft(
         head, line, f"{len(pairs)} open; a person answers them, never you" if pairs else "nothing is asked"
     )

@@ -8,12 +8,12 @@ from itertools import islice
 from typing import Any
 
 from ..orchestration.display import plain
-from ..orchestration.evaluation import Evaluation, Reportable, Suggestion, evidence_json
+from ..orchestration.evaluation import Evaluation, QuestionState, Reportable, Suggestion, evidence_json
 from ..orchestration.findings import Severity
 from ..orchestration.journal import Claim
 from ..orchestration.schedule import TaskState
 from .answers import Answer, Draft, quoted, shrunk, size
-from .asking import how_to_decide, question_line
+from .asking import DECIDES, how_to_decide, options_of, question_line
 from .runs import head_of, progress_words
 
 _DATA, _EXAMPLE, _TASK_TEXT = 900, 900, 900
@@ -241,13 +241,16 @@ def _awaited(draft: Draft, evaluation: Evaluation) -> None:
         draft.put("suggestion.waitingFor", plain(waiting, 200), f"awaited: {quoted(waiting, 200)}")
     asked = evaluation.questions
     if asked:
-        entries = (
-            ({"id": plain(q.id, 80), "kind": q.kind, "question": plain(q.question, 200)}, question_line(q))
-            for q in asked
-        )
+        entries = ((_question(question), question_line(question)) for question in asked)
         draft.fill("questions", islice(entries, 4))
         command = how_to_decide(evaluation, asked[0])
+        draft.put("decides", DECIDES)
         draft.put("decide", command, f"a person decides, not you: request_decision, or {command}")
+
+
+def _question(question: QuestionState) -> dict[str, Any]:
+    said = {"id": plain(question.id, 80), "kind": question.kind, "question": plain(question.question, 200)}
+    return said | {"options": options_of(question)}
 
 
 def _refused(draft: Draft, suggestion: Suggestion) -> None:
@@ -289,8 +292,9 @@ def _because(draft: Draft, evaluation: Evaluation) -> None:
         draft.put(
             "suggestion.evidence", [_shown(entry) for entry in evidence], *map(_evidence_line, evidence)
         )
-    for note in evaluation.notes[:2]:
-        draft.say(f"{plain(note.title, 60)}: {quoted(note.text, 300)}")
+    notes = [{"title": plain(note.title, 60), "text": plain(note.text, 300)} for note in evaluation.notes[:2]]
+    if notes:
+        draft.put("notes", notes, *(f"{note['title']}: {quoted(note['text'], 300)}" for note in notes))
 
 
 def _shown(entry: dict[str, Any]) -> dict[str, Any]:

@@ -30,14 +30,19 @@ def head_of_root(root: str, runs: Mapping[str, Evaluation]) -> tuple[dict[str, A
     return data, f"{counted}, {waiting} await a person, revision {data['revision']}"
 
 
+NO_RUNS = "no run was found; a person starts one with `phasekeeper start WORKFLOW NAME`"
+
+
 def status(root: str, runs: Mapping[str, Evaluation], start: int = 0, note: str = "") -> Answer:
     """Every run of a root in order of its path; `note` is something to be said of the root itself."""
     head, line = head_of_root(root, runs)
-    draft = Draft(head, line, *([note] if note else []))
+    draft = Draft(head, line)
+    if note:
+        draft.put("note", note, note)
     found = list(runs.items())
     draft.fill("runs", (_run(name, e) for name, e in found[start:]), start, len(found))
     if not found:
-        draft.say("no run was found; a person starts one with `phasekeeper start WORKFLOW NAME`")
+        draft.put("hint", NO_RUNS, NO_RUNS)
     return draft.answer()
 
 
@@ -139,5 +144,6 @@ def permission(e: Evaluation, given: Permission) -> Answer:
     data = {"step": step, "allowed": given.allowed, "because": because, "gate": gate}
     draft = Draft(head | data, f"{word} now: {step}, because {quoted(because, 300)}{by}", line)
     if not given.allowed and e.suggestion.suggested_next:
-        draft.say(f"next instead: {plain(e.suggestion.suggested_next, 60)}")
+        instead = plain(e.suggestion.suggested_next, 60)
+        draft.put("instead", instead, f"next instead: {instead}")
     return draft.answer()

@@ -22,7 +22,7 @@ from ...orchestration.acts import Act, Refused
 from ...orchestration.display import plain
 from ...orchestration.evaluation import Evaluation, QuestionState
 from ...tools.answers import Answer, Draft, quoted
-from ...tools.asking import how_to_decide, how_to_override
+from ...tools.asking import DECIDES, how_to_decide, how_to_override
 from ...tools.next_step import next_step
 from ...tools.registry import Refusal, RequestDecision, chosen
 from ...tools.runs import head_of
@@ -171,7 +171,7 @@ async def decided(
 ) -> Answer:
     """The tool: what the person decided is recorded, signed, on the revision that was shown."""
     if outcome.action != "accept":
-        return undecided(shown, f"the person said {outcome.action}: nothing is decided")
+        return undecided(shown, f"the dialog came back with {outcome.action}: nothing is decided")
     if outcome.data is None:
         return undecided(shown, "this client cannot ask a person: nothing is decided, the gate stays shut")
     given = outcome.data.model_dump()
@@ -197,7 +197,7 @@ async def _recorded(access: CallAccess, shown: Shown, decision: str, reason: str
 def undecided(shown: Shown, why: str) -> Answer:
     """Nothing was decided; how a person can."""
     head, line = head_of(shown.run)
-    draft = Draft(head | {"decided": False}, why, line)
+    draft = Draft(head | {"decided": False, "because": why, "decides": DECIDES}, why, line)
     draft.put("decide", shown.command, f"a person can decide on a terminal: {shown.command}")
     draft.put("asked", plain(shown.said, 600), f"what is asked: {quoted(shown.said, 500)}")
     return draft.answer()

@@ -83,8 +83,11 @@ async def test_the_dialog_shows_what_the_files_and_the_definition_say(root: Path
 async def test_a_person_who_says_no_decides_nothing(root: Path, era: str, action: str) -> None:
     loop(root)
     async with rig() as r, r.client(root, era, elicitation_callback=Person(action)) as client:
-        said = await text(client, "request_decision")
-        assert said.startswith(f"the person said {action}: nothing is decided")
+        # A program that runs without its person gives such an answer on its own.
+        why = f"the dialog came back with {action}: nothing is decided"
+        assert (await text(client, "request_decision")).startswith(why)
+        data = await call(client, "request_decision")
+        assert (data["because"], data["decides"].split(":")[0]) == (why, "a person, never you")
         assert (await call(client, "next_step"))["status"] == "waiting_human"
     assert records(root) == []
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from ..drive.reading import read_step
 from ..roots import EXAMPLES, put
 from .driving import drive
-from .rig import ERAS, Rig, call, going, rig
+from .rig import ERAS, Rig, call, going, rig, said
 from .test_deciding import Person
 
 LATE_FEES = ".ai-tools-chain/tasks/late-fees"
@@ -43,6 +44,31 @@ def steps(root: Path, run: str) -> list[str]:
     return [
         f"{e['phase']} {e['outcome']}" for e in entries if e["kind"] == "report" and e.get("channel") == "mcp"
     ]
+
+
+@pytest.mark.parametrize("run", [LATE_FEES, LOOP, LISTS, DESIGN, TUNING])
+@going
+async def test_data_and_text_alone_say_the_same_of_the_next_step(repository: Path, run: str) -> None:
+    """Claude Code and Codex hand on data alone, Gemini text alone."""
+    async with rig() as r, r.client(repository) as client:
+        result = await client.call_tool("next_step", {"run": run})
+        text, data = read_step(said(result)), read_step(json.dumps(result.structured_content))
+        assert (text.told, data.told) == ("text", "data")
+        assert text._replace(told="") == data._replace(told="")
+
+
+@going
+async def test_what_the_text_says_of_questions_and_notes_is_in_the_data(repository: Path) -> None:
+    async with rig() as r, r.client(repository) as client:
+        waits = await call(client, "next_step", run=LOOP)
+        [question] = waits["questions"]
+        assert [option["id"] for option in question["options"]] == ["resolve", "lower", "stop"]
+        assert waits["decides"].startswith("a person, never you: request_decision")
+        asked = await call(client, "escalations", run=LOOP)
+        assert asked["decides"] == waits["decides"]
+        [note] = (await call(client, "next_step", run=LISTS))["notes"]
+        assert note["title"] == "State checkpoint"
+        assert note["text"].startswith("[PHASE 2 | Tasks 03-06] F1 OK")
 
 
 @eras

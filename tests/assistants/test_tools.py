@@ -77,6 +77,19 @@ async def test_status_lists_the_runs_with_their_next_steps(root: Path, era: str)
 
 
 @going
+async def test_what_holds_for_want_of_a_run_or_a_turn_is_in_text_and_data(root: Path) -> None:
+    async with rig() as r, r.client(root) as client:
+        none = await call(client, "status")
+        assert none["hint"].startswith("no run was found; a person starts one with `phasekeeper start ")
+        assert none["hint"] in await text(client, "status")
+        task(root, "T1")
+        await r.engine.touch(root, [root])
+        data = await call(client, "check_action", step="accept")
+        assert (data["allowed"], data["instead"]) == (False, "codegen")
+        assert "next instead: codegen" in await text(client, "check_action", step="accept")
+
+
+@going
 async def test_a_run_may_be_left_out_where_there_is_one_only(root: Path) -> None:
     task(root, "T1")
     async with rig() as r, r.client(root) as client:
