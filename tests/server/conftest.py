@@ -19,8 +19,13 @@ def here(root, monkeypatch):
 
 @pytest.fixture
 def run(capsys):
+    """Runs a command: (exit code, stdout, stderr)."""
+
     def called(*words: object) -> tuple[int, str, str]:
-        code = main([str(word) for word in words])
+        try:
+            code = main([str(word) for word in words])
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 0
         return code, *capsys.readouterr()
 
     return called

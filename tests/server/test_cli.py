@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.findings import Problem
 from phasekeeper.server import commands
-from phasekeeper.server.cli import main
 from phasekeeper.server.files import DiskFiles
 
 from ..roots import EXAMPLES, TASKS, loop, plan, put, task
@@ -20,21 +19,6 @@ from ..roots import EXAMPLES, TASKS, loop, plan, put, task
 def here(root, monkeypatch):
     monkeypatch.chdir(root)
     return root
-
-
-@pytest.fixture
-def run(capsys):
-    """Runs a command: (exit code, stdout, stderr)."""
-
-    def called(*words: object) -> tuple[int, str, str]:
-        try:
-            code = main([str(word) for word in words])
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return called
 
 
 BROKEN = """\

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.config import read_config
 from phasekeeper.server.additions import Change, write
-from phasekeeper.server.cli import main
 from phasekeeper.server.fences import CLAUDE as DENIED
 from phasekeeper.server.fences import CODEX, CURSOR, DECISIONS, FENCES, GEMINI
 from phasekeeper.server.init import ATTRIBUTES, IGNORED
@@ -29,15 +28,6 @@ FILES = (".phasekeeper/config.yaml", ".gitattributes", ".gitignore", ".claude/se
 def here(root, monkeypatch):
     monkeypatch.chdir(root)
     return root
-
-
-@pytest.fixture
-def run(capsys):
-    def called(*words: object) -> tuple[int, str, str]:
-        code = main([str(word) for word in words])
-        return code, *capsys.readouterr()
-
-    return called
 
 
 def denied(root: Path) -> list[str]:
