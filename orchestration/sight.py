@@ -23,6 +23,8 @@ MOST_FINDINGS = 50
 # Of a list in evidence, so many items are said, texts among them with so many characters.
 MOST_SAID = 5
 LONGEST_SAID = 80
+# What tells one map in a list from another, the best first.
+_NAMES = ("id", "task", "path", "name", "title", "message", "text", "description")
 # The kinds of records that make a phase's last report old.
 STEPS = ("start", "report")
 
@@ -373,7 +375,7 @@ def _named(item: object) -> object:
     if isinstance(item, str):
         return item if len(item) <= LONGEST_SAID else f"{item[: LONGEST_SAID - 1]}…"
     if isinstance(item, Mapping):
-        names = (item.get(key) for key in ("id", "task", "path", "name", "title"))
+        names = (item.get(key) for key in _NAMES)
         return next((_named(name) for name in names if isinstance(name, str) and name), _sized(item, "key"))
     return _sized(item, "item") if isinstance(item, list) else short(item)
 

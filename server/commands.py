@@ -7,18 +7,18 @@ import math
 import shlex
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..orchestration.display import plain
 from ..orchestration.evaluation import Evaluation, as_json, finding_json
-from ..orchestration.findings import Severity
+from ..orchestration.findings import Finding, Severity
 from ..orchestration.permission import may
 from ..tools import checks
 from ..tools.runs import awaits_person, below, moved_evidence
-from . import showing, views
+from . import check_views, how, showing, views
 from .roots import UsageError
 from .selection import PATH_LIMIT, Chosen, Selection, chosen, definitions_of, line_of, lines_of, opened_at
 from .terminal import Line, Part, emit
@@ -99,13 +99,14 @@ def next_step(options: Namespace) -> int:
         tell_broken(selection)
     else:
         tell(selection)
-        emit(views.paragraphs([views.next_step(e)] for e in evaluations))
+        where = how.root_words(selection.root, options.root)
+        emit(views.paragraphs([views.next_step(e, where)] for e in evaluations))
     if any(e.status in ("invalid", "blocked") for e in evaluations):
         return answered(selection, REFUSED)
     return answered(selection, WAITING if any(map(awaits_person, evaluations)) else OK)
 
 
-def _part(options: Namespace, key: str, lines: Callable[[Evaluation], Iterable[Line]]) -> int:
+def _part(options: Namespace, key: str, lines: Callable[[Evaluation, Sequence[str]], Iterable[Line]]) -> int:
     """A command that shows one part of every run's evaluation."""
     selection = chosen(options)
     if options.json:
@@ -115,23 +116,24 @@ def _part(options: Namespace, key: str, lines: Callable[[Evaluation], Iterable[L
         tell_broken(selection)
         return answered(selection)
     tell(selection)
-    emit(views.paragraphs([lines(run.shown())] for run in selection.runs))
+    where = how.root_words(selection.root, options.root)
+    emit(views.paragraphs([lines(run.shown(), where)] for run in selection.runs))
     return answered(selection)
 
 
 def gates(options: Namespace) -> int:
     """`gates`: every gate with its criteria."""
-    return _part(options, "gates", views.gates)
+    return _part(options, "gates", lambda e, _: views.gates(e))
 
 
 def questions(options: Namespace) -> int:
     """`questions`: what persons are asked."""
-    return _part(options, "questions", lambda e: views.questions(e, e.questions))
+    return _part(options, "questions", lambda e, where: views.questions(e, e.questions, where))
 
 
 def escalations(options: Namespace) -> int:
     """`escalations`: the questions of that kind."""
-    return _part(options, "escalations", lambda e: views.questions(e, e.escalations))
+    return _part(options, "escalations", lambda e, where: views.questions(e, e.escalations, where))
 
 
 def explain(options: Namespace) -> int:
@@ -198,8 +200,8 @@ def check(options: Namespace) -> int:
 def _check_text(checked: checks.Checked, selection: Selection, options: Namespace) -> None:
     if not selection.runs:
         complain(_nothing(selection))
-    emit(views.finding_lines(checked.findings, selection.path, options.hints))
-    emit([list(views.check_summary(checked))])
+    emit(check_views.finding_lines(checked.findings, selection.path, options.hints))
+    emit([list(check_views.check_summary(checked))])
 
 
 def _check_json(checked: checks.Checked, selection: Selection, options: Namespace) -> None:
@@ -209,11 +211,16 @@ def _check_json(checked: checks.Checked, selection: Selection, options: Namespac
 def _check_sarif(checked: checks.Checked, selection: Selection, options: Namespace) -> None:
     from importlib.metadata import version
 
-    sys.stdout.write(checks.as_sarif(checked, str(selection.root), version("phasekeeper")) + "\n")
+    told = checks.as_sarif(_told(checked, options), str(selection.root), version("phasekeeper"))
+    sys.stdout.write(told + "\n")
 
 
 def _check_github(checked: checks.Checked, selection: Selection, options: Namespace) -> None:
-    sys.stdout.writelines(f"{line}\n" for line in checks.as_github(checked, selection.path))
+    sys.stdout.writelines(f"{line}\n" for line in checks.as_github(_told(checked, options), selection.path))
+
+
+def _told(checked: checks.Checked, options: Namespace) -> list[Finding]:
+    return checked.told(options.gates, "waiting" in options.allow)
 
 
 _CHECK_FORMATS = {"text": _check_text, "json": _check_json, "sarif": _check_sarif, "github": _check_github}
@@ -257,7 +264,7 @@ def workflow_lint(options: Namespace) -> int:
     if options.json:
         print_json([finding_json(found) for found in findings])
     else:
-        emit(views.finding_lines(findings, str, hints=True))
+        emit(check_views.finding_lines(findings, str, hints=True))
         if not findings:
             emit([[Part(f"{plain(str(options.file), PATH_LIMIT)}: "), Part("nothing wrong", "good")]])
     return USAGE if any(found.severity is Severity.ERROR for found in findings) else OK

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import IO, TYPE_CHECKING
 
@@ -13,8 +12,8 @@ from ..orchestration.display import plain, shown
 from ..orchestration.evaluation import Evaluation, GateState, QuestionState, Suggestion
 from ..orchestration.explain import Looked
 from ..orchestration.findings import Evidence, Finding, Severity
-from ..tools.checks import Checked
 from ..tools.runs import awaits_person
+from . import how
 from .terminal import Line, Part, console, emit, is_terminal, styled
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ _STATUS_WORDS = {"waiting_human": "waits for a person", "waiting": "waits for a 
 _GATE_STYLE = {"passed": "good", "failed": "bad", "open": "warn", "waived": "warn", "not-reached": "dim"}
 # Below this many columns a table of runs is all line breaks, and paragraphs read better.
 _TABLE_WIDTH = 120
-_SHUT_SHOWN = 5
 
 
 def name(text: str) -> str:
@@ -137,16 +135,16 @@ def _summary(evaluations: Sequence[Evaluation]) -> Iterator[Part]:
     for status_id, style in STATUS_STYLE.items():
         if counts[status_id] and status_id != "waiting_human":
             said = (
-                _waiting(counts[status_id], "job")
+                waits(counts[status_id], "job")
                 if status_id == "waiting"
                 else f"{counts[status_id]} {status_id}"
             )
             yield Part(f", {said}", style if style == "bad" else "dim")
     if waiting := sum(map(awaits_person, evaluations)):
-        yield Part(f", {_waiting(waiting, 'person')}", "wait")
+        yield Part(f", {waits(waiting, 'person')}", "wait")
 
 
-def _waiting(count: int, what: str) -> str:
+def waits(count: int, what: str) -> str:
     return f"{count} wait{'s' if count == 1 else ''} for a {what}"
 
 
@@ -183,7 +181,7 @@ def _points(e: Evaluation) -> Iterator[Line]:
     """What must not be overlooked: tasks to do, shut gates, questions, errors."""
     yield from _work(e.suggestion)
     yield from _shut_gates(e)
-    yield from _asked(e)
+    yield from map(_question, e.questions)
     yield from _errors(e)
 
 
@@ -208,23 +206,19 @@ def _titled(gate: GateState) -> str:
     return "" if gate.title == gate.id else f" ({plain(gate.title)})"
 
 
-def _asked(e: Evaluation) -> Iterator[Line]:
-    for question in e.questions:
-        yield [
-            Part("  asks "),
-            Part(plain(question.id, 80), "wait"),
-            Part(f" ({question.kind}): {plain(question.question, 300)}"),
-        ]
+def _question(question: QuestionState) -> Line:
+    said = f" ({question.kind}): {plain(question.question, 300)}"
+    return [Part("  asks "), Part(plain(question.id, 80), "wait"), Part(said)]
 
 
 def _errors(e: Evaluation) -> Iterator[Line]:
     for found in e.findings:
         if found.severity is Severity.ERROR and not found.overridden:
-            yield [Part("  "), Part("error", "bad"), Part(f" {_at(found)}: {plain(found.message, 300)}")]
+            yield [Part("  "), Part("error", "bad"), Part(f" {at_place(found)}: {plain(found.message, 300)}")]
             yield from ([Part("    "), Part(f"fix: {plain(fix.title)}", "dim")] for fix in found.fixes)
 
 
-def _at(found: Finding | Evidence) -> str:
+def at_place(found: Finding | Evidence) -> str:
     at = f":{found.span.line + 1}:{found.span.column + 1}" if found.span else ""
     return path(found.path or "") + at
 
@@ -232,8 +226,11 @@ def _at(found: Finding | Evidence) -> str:
 # ---- one run ----------------------------------------------------------------------------------
 
 
-def next_step(e: Evaluation) -> Iterator[Line]:
-    """The next step of one run: what, why, on what evidence, and what is not allowed now."""
+def next_step(e: Evaluation, where: Sequence[str] = ()) -> Iterator[Line]:
+    """The next step of one run: what, why, on what evidence, how it is reported, and what is not allowed now.
+
+    `where` are the words that a command about the run needs besides (`how.root_words`).
+    """
     suggestion = e.suggestion
     yield from _head(e)
     yield _next(e)
@@ -244,12 +241,15 @@ def next_step(e: Evaluation) -> Iterator[Line]:
         yield [Part("  waiting for "), Part(plain(suggestion.waiting_for, 300), "wait")]
     for produce in suggestion.produce:
         schema = f" (schema {path(produce.schema)})" if produce.schema else ""
-        yield [Part(f"  produce: {path(produce.path)}{schema}")]
+        yield [Part(f"  produce: {path(produce.path)}{schema}"), Part(how.example(produce), "dim")]
     yield from _work(suggestion)
     yield from _batches(suggestion.parallel)
+    yield from how.reporting(e, where)
     yield from _limits(e)
     yield from _refused("  not now: ", ((entry.action, entry.because) for entry in suggestion.forbidden))
-    yield from _asked(e)
+    for question in e.questions:
+        yield _question(question)
+        yield from how.deciding(e, question, where)
     for note in e.notes:
         yield [Part(f"  {plain(note.title)}", "dim")]
         yield from ([Part(f"    {plain(line, 400)}")] for line in note.text.splitlines())
@@ -258,12 +258,12 @@ def next_step(e: Evaluation) -> Iterator[Line]:
 
 def _batches(batches: Sequence[Sequence[str]], most: int = 4) -> Iterator[Line]:
     if any(len(batch) > 1 for batch in batches):
-        together = (" + ".join(map(name, batch[:8])) + _more(len(batch) - 8) for batch in batches[:most])
+        together = (" + ".join(map(name, batch[:8])) + more(len(batch) - 8) for batch in batches[:most])
         said = ", then ".join(together)
-        yield [Part(f"  at the same time: {said}{_more(len(batches) - most, ' batches')}")]
+        yield [Part(f"  at the same time: {said}{more(len(batches) - most, ' batches')}")]
 
 
-def _more(count: int, what: str = "") -> str:
+def more(count: int, what: str = "") -> str:
     return f" and {count} more{what}" if count > 0 else ""
 
 
@@ -283,7 +283,7 @@ def _refused(before: str, entries: Iterable[tuple[str, str]]) -> Iterator[Line]:
 
 def _evidence(evidence: Sequence[Evidence], indent: str) -> Iterator[Line]:
     for entry in evidence:
-        at = f"  {_at(entry)}" if entry.path else ""
+        at = f"  {at_place(entry)}" if entry.path else ""
         yield [Part(f"{indent}{plain(entry.expression)} = {shown(entry.value)}"), Part(at, "dim")]
 
 
@@ -318,8 +318,8 @@ def _gate(gate: GateState, granted: Sequence[str]) -> Iterator[Line]:
     yield from _refused("    forbidden: ", ((entry.action, entry.because) for entry in gate.forbidden))
 
 
-def questions(e: Evaluation, asked: Sequence[QuestionState]) -> Iterator[Line]:
-    """What a person is asked about one run, with the options and what happened before."""
+def questions(e: Evaluation, asked: Sequence[QuestionState], where: Sequence[str] = ()) -> Iterator[Line]:
+    """What a person is asked about one run, with the options, what happened before, and how to answer."""
     yield from _head(e)
     if not asked:
         yield [Part("  nothing is asked", "dim")]
@@ -334,6 +334,7 @@ def questions(e: Evaluation, asked: Sequence[QuestionState]) -> Iterator[Line]:
         for entry in question.history:
             what = ", ".join(f"{key} {shown(value)}" for key, value in entry.items() if key != "at")
             yield [Part(f"    before: {plain(what, 300)}", "dim")]
+        yield from how.deciding(e, question, where)
 
 
 def explanation(e: Evaluation, looked: Sequence[Looked]) -> Iterator[Line]:
@@ -357,6 +358,7 @@ def _looked(entry: Looked) -> Iterator[Line]:
         yield [Part(f"        {plain(entry.expression, 400)}", "dim")]
     if entry.error is not None:
         yield [Part(f"        {plain(entry.error, 300)}", "warn")]
+    yield from _evidence(entry.named, "        ")
     yield from _evidence(entry.evidence, "          ")
 
 
@@ -366,45 +368,3 @@ def _result(entry: Looked) -> Part:
     if isinstance(entry.result, bool):
         return Part("true", "good") if entry.result else Part("false", "dim")
     return Part("" if entry.result is None else shown(entry.result), "phase")
-
-
-# ---- check ------------------------------------------------------------------------------------
-
-_SEVERITY_STYLE = {
-    Severity.ERROR: "bad",
-    Severity.WARNING: "warn",
-    Severity.INFO: "phase",
-    Severity.HINT: "dim",
-}
-
-
-def finding_lines(findings: Iterable[Finding], seen: Callable[[str], str], hints: bool) -> Iterator[Line]:
-    """`path:line:column: severity code: message`, a line each; `seen` gives the path as a person sees it."""
-    for found in findings:
-        if found.severity is Severity.HINT and not hints:
-            continue
-        over = " (overridden)" if found.overridden else ""
-        style = "dim" if over else _SEVERITY_STYLE[found.severity]
-        yield [
-            Part(f"{_at(replace(found, path=seen(found.path)))}: "),
-            Part(f"{found.severity}{over}", style),
-            Part(f" {name(found.code)}: {plain(found.message, 400)}"),
-        ]
-
-
-def check_summary(checked: Checked) -> Iterator[Part]:
-    """How many runs, errors, warnings, failed gates and awaited persons there are."""
-    yield Part(_counted(checked.runs, "run"), "dim")
-    for severity in (Severity.ERROR, Severity.WARNING):
-        if count := checked.count(severity):
-            yield Part(f", {_counted(count, severity)}", _SEVERITY_STYLE[severity])
-    if checked.shut:
-        gates_shut = [f"{name(gate)} of {path(run)}" for run, gate in checked.shut[:_SHUT_SHOWN]]
-        more = _more(len(checked.shut) - _SHUT_SHOWN)
-        yield Part(f", failed gates: {', '.join(gates_shut)}{more}", "bad")
-    if waiting := len(checked.waiting):
-        yield Part(f", {_waiting(waiting, 'person')}", "wait")
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -15,7 +15,7 @@ from ..orchestration.effects import Act, Misnamed, Refused
 from ..orchestration.evaluation import as_json
 from ..orchestration.findings import Finding
 from ..tools.runs import awaits_person
-from . import acting, views
+from . import acting, how, views
 from .commands import OK, REFUSED, USAGE, WAITING, print_json
 from .confirm import NotConfirmed, actor, confirm
 from .roots import UsageError
@@ -49,7 +49,7 @@ def _shown(options: Namespace, done: acting.Done, said: str) -> int:
         print_json(as_json(evaluation))
     else:
         emit([[Part(said, "good")]])
-        emit(views.next_step(evaluation))
+        emit(views.next_step(evaluation, how.root_words(Path(evaluation.root), options.root)))
         complain(_arisen(done.arisen))
     return WAITING if awaits_person(evaluation) or evaluation.status == "blocked" else OK
 

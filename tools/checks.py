@@ -5,36 +5,58 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from ..orchestration.display import github_message, github_property, markdown, plain
-from ..orchestration.evaluation import Evaluation, finding_json
-from ..orchestration.findings import CODES, Finding, Severity
+from ..orchestration.evaluation import Evaluation, GateState, finding_json
+from ..orchestration.findings import CODES, Evidence, Finding, Severity, Span
 from .runs import awaits_person
 
 # Exit codes of the design, section 7; the worst run counts.
 CLEAN, FAILED, WAITING = 0, 1, 3
 _PATH = 4096
+GATE_FAILED, PERSON_AWAITED = "gate-failed", "person-awaited"
+_MEANT = {GATE_FAILED: "a gate has failed", PERSON_AWAITED: "a run goes on when a person has decided"}
+
+
+class Held(NamedTuple):
+    """What holds a run besides findings: a failed gate, or (`gate` is "") a person who is awaited."""
+
+    run: str
+    gate: str
+    said: str
+    path: str
+    span: Span | None = None
 
 
 @dataclass(frozen=True)
 class Checked:
     """All findings of some runs, and what they mean for a build.
 
-    `shut` are (run, gate) that are failed. `waiting` are runs in which a person is awaited.
+    `shut` are the gates that are failed, `waiting` the runs in which a person is awaited.
     """
 
     findings: tuple[Finding, ...]
     runs: int
-    shut: tuple[tuple[str, str], ...]
-    waiting: tuple[str, ...]
+    shut: tuple[Held, ...]
+    waiting: tuple[Held, ...]
 
     def exit_code(self, gates: bool = False, allow_waiting: bool = False) -> int:
         errors = any(found.severity is Severity.ERROR and not found.overridden for found in self.findings)
         if errors or (gates and self.shut):
             return FAILED
         return WAITING if self.waiting and not allow_waiting else CLEAN
+
+    def told(self, gates: bool, allow_waiting: bool) -> list[Finding]:
+        """The findings, and like them what else a build has to be told: what fails it is an error."""
+        shut = Severity.ERROR if gates else Severity.INFO
+        waited = Severity.INFO if allow_waiting else Severity.ERROR
+        return [
+            *self.findings,
+            *(Finding(GATE_FAILED, each.path, each.said, each.span, shut) for each in self.shut),
+            *(Finding(PERSON_AWAITED, each.path, each.said, each.span, waited) for each in self.waiting),
+        ]
 
     def count(self, severity: Severity) -> int:
         return sum(1 for found in self.findings if found.severity is severity and not found.overridden)
@@ -43,9 +65,26 @@ class Checked:
 def check(evaluations: Sequence[Evaluation], more: Iterable[Finding] = ()) -> Checked:
     """The findings of runs (each once), their failed gates, and the runs that await a person."""
     found = dict.fromkeys([*more, *(finding for e in evaluations for finding in e.findings)])
-    shut = tuple((e.run, gate.id) for e in evaluations for gate in e.gates if gate.status == "failed")
-    waiting = tuple(e.run for e in evaluations if awaits_person(e))
+    shut = tuple(_failed(e, gate) for e in evaluations for gate in e.gates if gate.status == "failed")
+    waiting = tuple(_awaiting(e) for e in evaluations if awaits_person(e))
     return Checked(tuple(found), len(evaluations), shut, waiting)
+
+
+def _failed(e: Evaluation, gate: GateState) -> Held:
+    unmet = [criterion for criterion in gate.criteria if criterion.met is not True]
+    said = f"gate {gate.id} of {e.run} has failed, not met: {'; '.join(each.text for each in unmet)}"
+    return Held(e.run, gate.id, said, *_place(e, [found for each in unmet for found in each.evidence]))
+
+
+def _awaiting(e: Evaluation) -> Held:
+    asked = "; ".join(f"{question.question} ({question.id})" for question in e.questions)
+    said = f"{e.run} waits for a person: {asked or e.suggestion.waiting_for or e.status_reason}"
+    return Held(e.run, "", said, *_place(e, e.suggestion.evidence))
+
+
+def _place(e: Evaluation, evidence: Iterable[Evidence]) -> tuple[str, Span | None]:
+    """Where the first of the evidence stands that stands in a file; else the run itself."""
+    return next(((each.path, each.span) for each in evidence if each.path), (e.run, None))
 
 
 def as_json(checked: Checked, root: str) -> dict[str, Any]:
@@ -54,18 +93,18 @@ def as_json(checked: Checked, root: str) -> dict[str, Any]:
         "root": root,
         "runs": checked.runs,
         "findings": [finding_json(found) for found in checked.findings],
-        "failedGates": [{"run": run, "gate": gate} for run, gate in checked.shut],
-        "waiting": list(checked.waiting),
+        "failedGates": [{"run": each.run, "gate": each.gate} for each in checked.shut],
+        "waiting": [each.run for each in checked.waiting],
     }
 
 
 _GITHUB = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
-def as_github(checked: Checked, shown: Callable[[str], str]) -> list[str]:
+def as_github(told: Iterable[Finding], shown: Callable[[str], str]) -> list[str]:
     """Workflow commands that GitHub turns into annotations; hints and overridden findings are left out."""
     lines = []
-    for found in checked.findings:
+    for found in told:
         if found.severity is Severity.HINT or found.overridden:
             continue
         places = {"file": shown(found.path), "title": found.code} | _github_lines(found)
@@ -84,23 +123,23 @@ def _github_lines(found: Finding) -> dict[str, str]:
 _SARIF = {**_GITHUB, Severity.INFO: "note", Severity.HINT: "note"}
 
 
-def as_sarif(checked: Checked, root: str, version: str) -> str:
+def as_sarif(told: Sequence[Finding], root: str, version: str) -> str:
     """SARIF 2.1.0, with paths relative to the root."""
-    used = sorted({found.code for found in checked.findings})
+    used = sorted({found.code for found in told})
     rules = [{"id": code, "shortDescription": {"text": _meaning(code)}} for code in used]
     driver = {"name": "phasekeeper", "version": version, "rules": rules}
     run = {
         "tool": {"driver": driver},
         "originalUriBaseIds": {"ROOT": {"uri": _folder_uri(root)}},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(found, used) for found in checked.findings],
+        "results": [_result(found, used) for found in told],
     }
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
     return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2)
 
 
 def _meaning(code: str) -> str:
-    return CODES[code][1] if code in CODES else plain(code)
+    return CODES[code][1] if code in CODES else _MEANT.get(code, plain(code))
 
 
 def _folder_uri(root: str) -> str:

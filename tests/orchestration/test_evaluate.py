@@ -128,9 +128,49 @@ def test_a_rule_without_a_guard_decides_too() -> None:
     told = as_json(steps)
     assert told["looked"][-1] == {
         "where": "phases.one.rules[0]", "expression": "", "result": True, "error": None,
-        "about": "always fits", "decided": True, "evidence": [],
+        "about": "wait for a job: it works (always fits)", "decided": True, "named": {}, "evidence": [],
     }  # fmt: skip
     assert (told["status"], told["reason"], told["currentPhase"]) == ("waiting", "it works", "one")
+
+
+def test_each_rule_says_what_it_leads_to_and_what_the_names_in_it_mean() -> None:
+    used = workflow(
+        "actions: {count: {agent: a}}\n"
+        "questions: {more: {ask: More?, options: {a: A}}}\n"
+        "values: {n: 'state.items.size()', many: 'n > 2', broken: state.no == 1}\n"
+        "otherwise: [{stop: failed, because: it is over}]\n",
+        "[{when: broken || many, wait: person}, {when: many && n < 9, ask: more, warn: own-code},"
+        " {when: many || false, to: next, because: 'there are {n}'},"
+        " {when: n == 3 && answers.more != 'a', act: count, to: done,"
+        " because: 'there are {n}, not {broken}'}]",
+    )
+    shown = explain(looked(MemoryFiles({"t/state.json": '{"phase": "one", "items": [1, 2]}'}), used))
+    assert [(one.about, {each.expression: each.value for each in one.named}) for one in shown[1:]] == [
+        ("wait for a person", {"many": False}),
+        ("ask more, warn of own-code", {"many": False, "n": 2}),
+        ("to the next phase: there are 2", {"many": False}),
+        ("do count, to done: there are 2, not ?", {"n": 2}),
+        ("end as failed: it is over (always fits)", {}),
+    ]
+
+
+def test_a_guessed_phase_says_which_it_is() -> None:
+    used = parse_workflow(
+        "workflow: small\nruns: {at: [t], marker: {file: in.json}}\n"
+        "artifacts: {input: {paths: [in.json], kind: json}}\n"
+        "phase: [{when: input.n == 1, is: one}, {is: two}]\n"
+        "phases: {one: {rules: [{wait: job}]}, two: {rules: [{wait: job}]}}\n"
+    )
+    shown = explain(looked(MemoryFiles({"t/in.json": '{"n": 2}'}), used))
+    assert [(one.where, one.result, one.about) for one in shown] == [
+        ("phase[0]", False, "is one"),
+        ("phases.two.rules[0]", True, "wait for a job (always fits)"),
+    ]
+
+
+def test_nothing_leads_anywhere_in_a_run_without_a_phase() -> None:
+    shown = explain(looked(MemoryFiles({"t/state.json": '{"phase": "elsewhere"}'})))
+    assert [(one.where, one.result, one.about) for one in shown] == [("phase", "elsewhere", "")]
 
 
 def test_what_was_looked_at_twice_is_told_once() -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -142,6 +145,73 @@ def test_explain_marks_the_rule_that_decided(here, run):
     assert decided.startswith("  > phases.plan_review.rules[1]  true")
     looked = json.loads(run("explain", "--json")[1])["runs"][0]["looked"]
     assert [entry["where"] for entry in looked if entry["decided"]] == ["phases.plan_review.rules[1]"]
+
+
+def test_explain_says_what_the_other_rules_would_have_led_to(here, run):
+    task(here, "T1")
+    lines = [line.strip() for line in run("explain")[1].splitlines()]
+
+    assert "phases.plan_review.rules[0]  false  to planning: the plan review blocks the plan" in lines
+
+
+def test_the_transcript_in_the_readme_is_what_is_printed(run, monkeypatch):
+    monkeypatch.chdir(EXAMPLES)
+    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    [shown] = re.findall(r"^```console\n(.*?)^```$", readme, flags=re.M | re.S)
+    calls = [call.partition("\n") for call in shown.split("$ phasekeeper ")[1:]]
+    assert [command for command, _, _ in calls] == ["status", "next --run late-fees"]
+    for command, _, lines in calls:
+        out = run(*command.split())[1]
+        for paragraph in lines.strip().split("\n\n"):
+            assert paragraph + "\n" in out
+
+
+# ---- the commands that come next --------------------------------------------------------------
+
+
+def test_next_says_how_the_step_is_reported_and_what_the_file_may_look_like(here, run):
+    task(here, "T1")
+    lines = [line.strip() for line in run("next")[1].splitlines()]
+
+    assert f"report: phasekeeper report {TASKS}/T1 codegen ok  (or error)" in lines
+    assert "also in turn: plan_review" in lines
+    assert f"produce: {TASKS}/T1/code/diff.patch" in lines
+    put(here / TASKS / "T1/state.json", {"phase": "planning"})
+    (here / TASKS / "T1/review/plan-review.json").unlink()
+    assert f'produce: {TASKS}/T1/review/plan-review.json, like {{"ok": true, "issues": []}}' in run("next")[1]
+
+
+def test_a_question_comes_with_the_command_that_answers_it(here, run):
+    loop(here)
+    [asked] = json.loads(run("questions", "--json")[1])["runs"][0]["questions"]
+    options = ", ".join(option["id"] for option in asked["options"])
+    said = (
+        f'    decide: phasekeeper answer .claude/state {asked["id"]} OPTION --reason "why"'
+        f"  (OPTION is {options})"
+    )
+
+    for words in (["questions"], ["escalations"], ["next"]):
+        assert said in run(*words)[1].splitlines()
+
+
+def test_a_command_for_another_root_names_it(here, run, tmp_path_factory, monkeypatch):
+    task(here, "T 1")
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.chdir(elsewhere)
+    around = os.path.relpath(here)
+    for words, where in (((here,), here), (("--root", around), around)):
+        [line] = [line for line in run("next", *words)[1].splitlines() if line.startswith("  report: ")]
+        called = shlex.split(line.removeprefix("  report: phasekeeper "))[:6]
+        assert called == ["report", f"{TASKS}/T 1", "codegen", "ok", "--root", str(where)]
+        assert run(*called)[0] == 1  # refused for what is missing: the command found its run
+
+
+def test_data_that_a_report_carries_is_shown_by_an_example(run):
+    words = ("next", EXAMPLES / ".workflow", "--root", EXAMPLES)
+    lines = [line.strip() for line in run(*words)[1].splitlines()]
+
+    [data] = [line for line in lines if line.startswith("with --data FILE (- for standard input), as ")]
+    assert "stateUpdates" in json.loads(data.partition(", as ")[2])
 
 
 # ---- which runs -------------------------------------------------------------------------------
