@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -50,6 +51,23 @@ def loop(root: Path, **state: Any) -> Path:
     start = {"version": "2.0", "phase": "plan", "status": "running", "iteration": 1, "gates": {}}
     put(root / ".claude/state/loop.state.json", {**start, "workQueue": queue, **state})
     return root / ".claude/state"
+
+
+def choosing(root: Path, options: Mapping[str, str], asked: str = "Which one?") -> Path:
+    """A run of a workflow of its own, which asks one question with these options."""
+    rules = [{"when": f"answers.which == '{option}'", "stop": "complete"} for option in options]
+    own = {
+        "workflow": "choosing",
+        "runs": {"at": ["own/*"], "marker": {"file": "state.json", "has": ["phase"]}},
+        "state": {"file": "state.json"},
+        "phase": "state.phase",
+        "phases": {"pick": {"rules": [*rules, {"when": "answers.which == 'none'", "ask": "which"}]}},
+        "questions": {"which": {"kind": "approval", "ask": asked, "options": dict(options)}},
+    }
+    put(root / ".phasekeeper/workflows/choosing.yaml", json.dumps(own))
+    put(root / ".phasekeeper/config.yaml", "workflows: {own/*: choosing}\n")
+    put(root / "own/T1/state.json", {"phase": "pick"})
+    return root / "own/T1"
 
 
 def plan(root: Path, name: str, tasks: int, done: int = 0) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..orchestration.display import plain
@@ -12,6 +12,24 @@ from .answers import Answer, Draft, quoted
 
 DECIDES = "a person, never you: request_decision, or the command that the person types"
 """Beside every such command: some assistants hand on data alone, without what the text says of it."""
+
+DIALOG = 2_000
+"""Characters of a dialog; a person is asked there only about what it shows whole."""
+
+
+def dialog(lines: Iterable[str]) -> str | None:
+    """What a dialog says, each line made safe to show; None where not all of it fits.
+
+    No more of `lines` is asked for than what fits.
+    """
+    said: list[str] = []
+    room = DIALOG
+    for line in lines:
+        said.append(plain(line, DIALOG + 1))
+        room -= len(said[-1]) + 1
+        if room < -1:
+            return None
+    return "\n".join(said)
 
 
 def how_to_decide(evaluation: Evaluation, question: QuestionState) -> str:

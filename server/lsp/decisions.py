@@ -19,8 +19,8 @@ from ...orchestration.asked import answerable
 from ...orchestration.display import plain
 from ...orchestration.effects import Act, Refused
 from ...orchestration.evaluation import Evaluation, Option, QuestionState
-from ...tools.asking import how_to_decide, how_to_override
-from ..acting import Decision, prepare_decision
+from ...tools.asking import dialog, how_to_decide, how_to_override
+from ..acting import prepare_decision
 from ..confirm import actor
 from ..roots import UsageError
 from ..store_folder import StoreError
@@ -107,8 +107,10 @@ async def _agreed(connection: Connection, view: View, e: Evaluation) -> Agreed:
     heads = tuple(branch.head for branch in found.branches)
     if not heads:
         return Agreed(heads)
-    said = "; ".join(plain(line.strip(), 200) for line in damage_lines(found))
-    picked = await _asked(connection, f"{plain(e.run)}: {said}", (LINK,))
+    said = dialog([f"{e.run}:", *damage_lines(found)])
+    if said is None:
+        raise _too_much(shlex.join(["phasekeeper", "repair", e.run, "--root", e.root]))
+    picked = await _asked(connection, said, (LINK,))
     if picked != LINK:
         return Agreed(())
     return Agreed(heads, await asyncio.to_thread(actor, view.root), connection.channel)
@@ -127,7 +129,11 @@ async def _decide(connection: Connection, view: View, e: Evaluation, params: dic
     why = f"chosen in the editor: {option.label}"
     act = Act(kind="answer", question=question.id, option=option.id, why=why)
     decision = await asyncio.to_thread(prepare_decision, Workspace(view.root), asked.run, act)
-    if not await _confirmed(connection, decision, option):
+    said = dialog(decision.said)
+    if said is None:
+        raise _too_much(how_to_decide(asked, question))
+    yes = f"Decide: {plain(option.id, 60)}"
+    if await _asked(connection, said, (yes,)) != yes:
         return NOTHING
     after = await act_on(connection, view, asked.run, act, revision=decision.revision, signed=True)
     return f"answered: {question.id} {option.id}; next: {next_words(after.suggestion)}"
@@ -145,18 +151,19 @@ async def _open_question(connection: Connection, view: View, e: Evaluation, name
 
 
 async def _chosen(connection: Connection, e: Evaluation, question: QuestionState) -> Option | None:
-    """The option that the person picked in a dialog; None where it was closed."""
+    """The option that the person picked in a dialog; None where it was closed.
+
+    Raises Refusal where a dialog cannot show all of them.
+    """
     titles = {f"{plain(option.id, 60)}: {plain(option.label, 120)}": option for option in question.options}
-    brings = [f"- {plain(option.id, 60)}: {plain(option.text, 200)}" for option in question.options]
-    said = "\n".join([f"{plain(e.run)}: {plain(question.question, 400)}", *brings])
+    said = dialog([f"{e.run}: {question.question}", *(f"- {o.id}: {o.text}" for o in question.options)])
+    if said is None or len(titles) < len(question.options):
+        raise _too_much(how_to_decide(e, question))
     return titles.get(await _asked(connection, said, tuple(titles)) or "")
 
 
-async def _confirmed(connection: Connection, decision: Decision, option: Option) -> bool:
-    """Whether the person confirmed a decision, having seen what every channel shows of it."""
-    yes = f"Decide: {plain(option.id, 60)}"
-    said = "\n".join(plain(line, 400) for line in decision.said)
-    return await _asked(connection, said, (yes,)) == yes
+def _too_much(command: str) -> Refusal:
+    return Refusal(f"a dialog cannot show all that is decided; on a terminal: {command}")
 
 
 async def _asked(connection: Connection, said: str, titles: tuple[str, ...]) -> str | None:

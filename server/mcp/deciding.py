@@ -7,7 +7,7 @@ the client can ask nobody, the answer says exactly how a person can decide, and 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -22,7 +22,7 @@ from ...orchestration.acts import Act, Refused
 from ...orchestration.display import plain
 from ...orchestration.evaluation import Evaluation, QuestionState
 from ...tools.answers import Answer, Draft, quoted
-from ...tools.asking import DECIDES, how_to_decide, how_to_override
+from ...tools.asking import DECIDES, dialog, how_to_decide, how_to_override
 from ...tools.next_step import next_step
 from ...tools.registry import Refusal, RequestDecision, chosen
 from ...tools.runs import head_of
@@ -36,17 +36,20 @@ from .caller import folders_of
 
 CHANNEL = "mcp"
 """One of `acting.CHANNELS`."""
+_TASKS = 8
 _REASON = "Why you decide so; it is recorded with your name."
-_DIALOG, _OPTIONS = 2_000, 8
 # The person's own comes later; what would follow from an option does not depend on it.
 _ANY_REASON = "not said yet"
 
 
 class Shown(NamedTuple):
-    """What the person is shown, what the dialog takes, the act it leads to, and how to decide without it."""
+    """What the person is shown, what the dialog takes, the act it leads to, and how to decide without it.
+
+    `said` is None where a dialog cannot show all of it: then nobody is asked.
+    """
 
     run: Evaluation
-    said: str
+    said: str | None
     form: type[BaseModel]
     act: Act
     command: str
@@ -84,16 +87,22 @@ def _answer(run: Evaluation, wanted: str) -> Shown:
     """The dialog for an open question, the only one where none is named."""
     question = _meant(run, wanted)
     act = Act(kind="answer", question=question.id)
-    lines = [*_of_run(run), plain(question.question, 400)]
-    if question.tasks:
-        lines.append(f"tasks: {', '.join(plain(task, 60) for task in question.tasks[:8])}")
-    for option in question.options[:_OPTIONS]:
-        lines += [f"- {plain(option.id, 40)}: {plain(option.text, 120)}"]
-        lines += [f"  {_afterwards(run, act._replace(option=option.id))}"]
     choices: Any = (str, Field(min_length=1, max_length=2_000))
     if question.options:
         choices = (Literal[tuple(option.id for option in question.options)], ...)
-    return Shown(run, _dialog(lines), _form(choices), act, how_to_decide(run, question))
+    return Shown(run, dialog(_asked(run, question)), _form(choices), act, how_to_decide(run, question))
+
+
+def _asked(run: Evaluation, question: QuestionState) -> Iterator[str]:
+    """What is asked, and of every option what it is and how the run stands after it."""
+    yield from _of_run(run)
+    yield question.question
+    if question.tasks:
+        more = f" and {len(question.tasks) - _TASKS} more" if len(question.tasks) > _TASKS else ""
+        yield f"tasks: {', '.join(plain(task, 60) for task in question.tasks[:_TASKS])}{more}"
+    for option in question.options:
+        yield f"- {option.id}: {option.text}"
+        yield f"  {_afterwards(run, Act(kind='answer', question=question.id, option=option.id))}"
 
 
 def _meant(run: Evaluation, wanted: str) -> QuestionState:
@@ -107,9 +116,9 @@ def _meant(run: Evaluation, wanted: str) -> QuestionState:
 def _override(run: Evaluation, wanted: str) -> Shown:
     """The dialog for going against a gate. Raises Refusal where no rule leads to the phase."""
     act = Act(kind="override", step=wanted, why=_ANY_REASON)
-    said = [plain(line, 300) for line in _prepared(run, act) if not line.startswith("reason: ")]
+    said = [line for line in _prepared(run, act) if not line.startswith("reason: ")]
     choices: Any = (Literal["no", "override"], ...)
-    return Shown(run, _dialog([*_of_run(run), *said]), _form(choices), act, how_to_override(run, wanted))
+    return Shown(run, dialog([*_of_run(run), *said]), _form(choices), act, how_to_override(run, wanted))
 
 
 def _prepared(run: Evaluation, act: Act) -> Sequence[str]:
@@ -123,7 +132,7 @@ def _prepared(run: Evaluation, act: Act) -> Sequence[str]:
 def _afterwards(run: Evaluation, act: Act) -> str:
     """How the run would stand after an answer, or why it cannot be given."""
     try:
-        return plain(_prepared(run, act._replace(why=_ANY_REASON))[-1], 200)
+        return _prepared(run, act._replace(why=_ANY_REASON))[-1]
     except Refusal as error:
         return f"not possible now: {error}"
 
@@ -133,11 +142,6 @@ def _of_run(run: Evaluation) -> list[str]:
     where = f"Run {plain(run.run, 200) or '.'}{title} in {plain(run.root, 200)} ({plain(run.workflow, 60)})"
     phase = plain(run.current_phase or "unknown", 60)
     return [f"{where}, phase {phase}, revision {run.revision}.", f"Why: {plain(run.status_reason, 300)}"]
-
-
-def _dialog(lines: Sequence[str]) -> str:
-    text = "\n".join(lines)
-    return text if len(text) <= _DIALOG else text[: _DIALOG - 1] + "…"
 
 
 def _form(choices: Any) -> type[BaseModel]:
@@ -150,7 +154,7 @@ def _form(choices: Any) -> type[BaseModel]:
 
 async def ask(ctx: Context, shown: Annotated[Shown, Resolve(look)]) -> Elicit[BaseModel] | None:
     """The dialog, where the client can show one."""
-    return Elicit(shown.said, shown.form) if can_ask(ctx) else None
+    return Elicit(shown.said, shown.form) if shown.said is not None and can_ask(ctx) else None
 
 
 def can_ask(ctx: Context) -> bool:
@@ -172,6 +176,8 @@ async def decided(
     """The tool: what the person decided is recorded, signed, on the revision that was shown."""
     if outcome.action != "accept":
         return undecided(shown, f"the dialog came back with {outcome.action}: nothing is decided")
+    if shown.said is None:
+        return undecided(shown, "a dialog cannot show all that is decided: nothing is, the gate stays shut")
     if outcome.data is None:
         return undecided(shown, "this client cannot ask a person: nothing is decided, the gate stays shut")
     given = outcome.data.model_dump()
@@ -199,7 +205,8 @@ def undecided(shown: Shown, why: str) -> Answer:
     head, line = head_of(shown.run)
     draft = Draft(head | {"decided": False, "because": why, "decides": DECIDES}, why, line)
     draft.put("decide", shown.command, f"a person can decide on a terminal: {shown.command}")
-    draft.put("asked", plain(shown.said, 600), f"what is asked: {quoted(shown.said, 500)}")
+    if shown.said is not None:
+        draft.put("asked", plain(shown.said, 600), f"what is asked: {quoted(shown.said, 500)}")
     return draft.answer()
 
 

@@ -12,7 +12,7 @@ import pytest
 from phasekeeper.server.cli import main
 from phasekeeper.server.mcp.addresses import address
 
-from ..roots import TASKS, loop, task
+from ..roots import TASKS, choosing, loop, task
 from .rig import ERAS, call, going, refusal, rig, text
 
 RUN = ".claude/state"
@@ -173,3 +173,45 @@ async def test_no_argument_of_the_call_is_shown_and_file_text_is_shown_safely(ro
     [asked] = person.asked
     assert f'Run {TASKS}/T1 "/x1b[2Jerased/u202e"' in asked.message
     assert all(line.isprintable() for line in asked.message.splitlines())
+
+
+MANY = {f"option-{number}": f"number {number}" for number in range(1, 11)}
+
+
+@eras
+@going
+async def test_every_option_that_may_be_chosen_is_shown(root: Path, era: str) -> None:
+    choosing(root, MANY)
+    person = Person("decline")
+    async with rig() as r, r.client(root, era, elicitation_callback=person) as client:
+        assert (await call(client, "request_decision"))["decided"] is False
+    [asked] = person.asked
+    shown = asked.message.splitlines()
+    assert [line[2:] for line in shown if line.startswith("- ")] == [f"{k}: {v}" for k, v in MANY.items()]
+    assert asked.requested_schema["properties"]["decision"]["enum"] == list(MANY)
+    assert len(asked.message) <= 2_000
+
+
+@eras
+@pytest.mark.parametrize(
+    ("options", "asked"),
+    [
+        ({f"option-{number}": "x" * 60 for number in range(30)}, "Which one?"),
+        ({"yes": "go on", "no": "stop: " + "y" * 2_000}, "Which one?"),
+        ({"yes": "go on", "no": "stop"}, "Which one? " + "z" * 2_000),
+    ],
+)
+@going
+async def test_what_a_dialog_cannot_show_whole_is_decided_on_a_terminal(
+    root: Path, era: str, options: dict[str, str], asked: str
+) -> None:
+    choosing(root, options, asked)
+    person = Person(decision="yes", reason="it is short")
+    async with rig() as r, r.client(root, era, elicitation_callback=person) as client:
+        data = await call(client, "request_decision")
+        assert data["decided"] is False
+        assert shlex.split(data["decide"])[:4] == ["phasekeeper", "answer", "own/T1", "which"]
+        said = await text(client, "request_decision")
+        assert said.startswith("a dialog cannot show all that is decided: nothing is, the gate stays shut")
+        assert (await call(client, "next_step"))["status"] == "waiting_human"
+    assert person.asked == [] and records(root, "own/T1") == []

@@ -12,10 +12,10 @@ from phasekeeper.server.lsp.actions import text_edits
 from phasekeeper.server.lsp.decisions import LATER
 from phasekeeper.server.lsp.positions import UTF16, Text
 
-from ..roots import TASKS, loop, put, task
+from ..roots import TASKS, choosing, loop, put, task
 from ..tools.test_mends import ARTICLE, plan
 from .client import CAPABILITIES, Client, run_with
-from .person import applied, done, messages, offered
+from .person import applied, done, messages, offered, picking
 
 FILES = {
     **CAPABILITIES,
@@ -126,6 +126,29 @@ def test_a_phase_is_done_again_where_the_recorded_one_is_ahead(root):
         await done(client, actions[1])
         await client.until(lambda: "inconsistent-state" not in client.codes(uri))
         assert any("to be done again" in said for said in messages(client))
+
+    run_with(work)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {f"option-{number}": "x" * 60 for number in range(40)},
+        {"yes": "go on", "no": "stop: " + "y" * 2_000},
+        {"z" * 70 + "1": "go on", "z" * 70 + "2": "go on"},
+    ],
+)
+def test_what_a_dialog_cannot_show_whole_is_decided_on_a_terminal(root, options):
+    state = choosing(root, options) / "state.json"
+
+    async def work(client: Client) -> None:
+        await client.initialize(root, trusted=True)
+        [action] = await offered(client, client.open(state), "person-awaited")
+        shown = picking(client)
+        await done(client, action)
+        told = "a dialog cannot show all that is decided; on a terminal: phasekeeper answer own/T1 which"
+        await client.until(lambda: any(told in said for said in messages(client)))
+        assert not shown and not (root / "own/T1/.phasekeeper").exists()
 
     run_with(work)
 
