@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -35,6 +36,8 @@ from .workspace import Workspace
 CHANNELS = ("terminal", "editor", "vscode", "mcp")
 """The ways by which a person decides (design, section 6): a terminal, an editor's own request, our extension
 and what an assistant's program asks its user. Each shows `Decision.said` and has the person confirm."""
+_START = ("kind", "workflow", "definition", "message", "actor")
+"""What makes a start the same as another."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 
 
@@ -237,7 +240,10 @@ def _check_claims(held: Held, steps: Steps, wanted: Act, token: Token | None) ->
 
 
 def start(workspace: Workspace, workflow: Workflow, name: str, title: str, actor: str) -> tuple[str, Done]:
-    """Make a new run: its folder, its first files and the record of its start. (its path, how it stands)"""
+    """Make a new run: its folder, its first files and the record of its start. (its path, how it stands)
+
+    Repeated after it was cut off it ends what it began. Raises UsageError for a name that cannot be taken.
+    """
     if not _NAME.match(name):
         raise UsageError(f"{name!r} is no name for a run: letters, digits, '.', '_' and '-', at most 100")
     if workflow.new is None:
@@ -246,7 +252,7 @@ def start(workspace: Workspace, workflow: Workflow, name: str, title: str, actor
     names = workspace.files.list(run)
     # With our own folder in it, it may be what an interrupted start left; that is known under the lock.
     if names and FOLDER not in names:
-        raise UsageError(f"{run} exists already")
+        raise _exists(run)
     filled = {path: _filled(path, text, name, title) for path, text in workflow.new.files.items()}
     edits = [Edit(f"{run}/{path}", None, text) for path, text in filled.items()]
     began = _plain(
@@ -261,7 +267,10 @@ def start(workspace: Workspace, workflow: Workflow, name: str, title: str, actor
 
     def writes(held: Held) -> Writes:
         if held.seq > 1 or set(Workspace(workspace.root).files.list(run)) - {FOLDER}:
-            raise UsageError(f"{run} exists already")
+            if held.mended and _begins(workspace, run, began):
+                # The same start was cut off after its record, and has just been finished: there it is.
+                return Writes([])
+            raise _exists(run)
         return Writes([began], edits)
 
     done = committed(workspace.root, run, writes, create=True)
@@ -269,6 +278,19 @@ def start(workspace: Workspace, workflow: Workflow, name: str, title: str, actor
         raise StoreError(f"{run} was begun; {done.unfinished[0].path}: {done.unfinished[0].why}")
     after = Workspace(workspace.root, parsed=workspace.parsed)
     return run, Done(done, after.evaluate(_match(after, run)))
+
+
+def _exists(run: str) -> UsageError:
+    called = shlex.join(["phasekeeper", "next", "--run", run])
+    return UsageError(f"{run} exists already; choose another name, or see `{called}`")
+
+
+def _begins(workspace: Workspace, run: str, began: Record) -> bool:
+    """Whether all that the run's journal holds is this very start."""
+    fresh = Workspace(workspace.root)
+    match = fresh.match(run)
+    records = [_plain(entry) for entry in fresh.snapshot(match).records] if match else []
+    return len(records) == 1 and all(records[0].get(key) == began.get(key) for key in _START)
 
 
 def _filled(path: str, text: str, name: str, title: str) -> str:

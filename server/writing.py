@@ -74,7 +74,7 @@ def start(options: Namespace) -> int:
             )
         except StoreError as error:
             return _refused(error)
-    _shown(options, done, f"started {run}")
+    _told(options, done, f"started {run}")
     return OK
 
 

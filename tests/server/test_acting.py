@@ -374,6 +374,34 @@ def test_a_start_that_was_cut_off_before_its_record_can_be_repeated(
     assert len(lines(root, run)) == 1
 
 
+def test_a_start_that_was_cut_off_after_its_record_is_finished_by_the_same_start_alone(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workflow = Workspace(root).library.workflow("artifact-pipeline")
+
+    def cut_off(name: str) -> str:
+        with monkeypatch.context() as patch:
+            patch.setattr("phasekeeper.server.store._place", dying)
+            with pytest.raises(Died):
+                acting.start(Workspace(root), workflow, name, "One", "ann")
+        run = f".ai-tools-chain/tasks/{name}"
+        assert len(lines(root, run)) == 1
+        assert not (root / run / "state.json").exists()
+        return run
+
+    run = cut_off("T8")
+    again, done = acting.start(Workspace(root), workflow, "T8", "One", "ann")
+    assert (again, done.evaluation.current_phase, len(lines(root, run))) == (run, "planning", 1)
+    assert [each.path for each in done.committed.mended] == [f"{run}/state.json"]
+    with pytest.raises(UsageError, match=r"exists already; .* `phasekeeper next --run .*/T8`"):
+        acting.start(Workspace(root), workflow, "T8", "One", "ann")
+
+    other = cut_off("T9")
+    with pytest.raises(UsageError, match="exists already"):
+        acting.start(Workspace(root), workflow, "T9", "Two", "ann")
+    assert json.loads((root / other / "state.json").read_text())["title"] == "One"
+
+
 def test_of_two_starts_at_one_moment_the_second_is_told(root: Path) -> None:
     workspace, late = Workspace(root), Workspace(root)
     workflow = workspace.library.workflow("artifact-pipeline")
