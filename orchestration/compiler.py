@@ -7,7 +7,7 @@ from typing import Any
 
 from .definition import Branch, Place, Reading, Text, read
 from .expressions import template_parts
-from .guards import BadExpression, Expression, Language
+from .guards import MOST_TEMPLATE, BadExpression, Expression, Language
 from .names import check_names, check_references, known
 from .reports import ReportForm
 from .shapes import struct
@@ -78,7 +78,7 @@ class Compiler:
         """The template of a scalar or key, None if there is none or it is wrong (and told)."""
         if text is None:
             return None
-        parts = template_parts(text)
+        parts = template_parts(text) if len(text) <= MOST_TEMPLATE else []
         self._counted(text, len(parts) // 2)
         try:
             template = (language or self.language).template(str(text))

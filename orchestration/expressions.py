@@ -20,9 +20,11 @@ RESERVED = frozenset((
     "let", "loop", "namespace", "null", "package", "return", "true", "var", "void", "while",
 ))  # fmt: skip
 
+# One that is never closed is a literal, too, up to where it cannot go on: so no text is looked through twice.
 _LITERAL = re.compile(
-    r"""(?:[bB]?[rR]|[rR][bB])(?:'''(?s:.*?)'''|\"\"\"(?s:.*?)\"\"\"|'[^'\n]*'|"[^"\n]*")"""
-    r"""|[bB]?(?:'''(?s:\\.|[^\\])*?'''|\"\"\"(?s:\\.|[^\\])*?\"\"\"|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")"""
+    r"""(?:[bB]?[rR]|[rR][bB])(?:'''(?s:.*?)(?:'''|\Z)|\"\"\"(?s:.*?)(?:\"\"\"|\Z)|'[^'\n]*'?|"[^"\n]*"?)"""
+    r"""|[bB]?(?:'''(?s:\\.|[^\\])*?(?:'''|\\?\Z)|\"\"\"(?s:\\.|[^\\])*?(?:\"\"\"|\\?\Z)"""
+    r"""|'(?:\\.|[^'\\\n])*+'?|"(?:\\.|[^"\\\n])*+"?)"""
     r"""|//[^\n]*"""
 )
 _CHAIN = re.compile(r"(?<!\w)([A-Za-z_]\w*)((?:\s*\.\s*\??\s*[A-Za-z_]\w*\b(?!\s*\())*)\b(?!\s*\()")
@@ -30,6 +32,7 @@ _PART = re.compile(r"\.\s*\??\s*([A-Za-z_]\w*)")
 _MACRO = re.compile(
     r"\.\s*(?:all|exists|exists_one|filter|map|optMap|optFlatMap)\s*(\()\s*([A-Za-z_]\w*)\s*,"
 )
+_PARENTHESIS = re.compile(r"[()]")
 _SELECTS = re.compile(r"\.\s*\??\s*\Z")
 _WORDS = frozenset({"true", "false", "null", "in"})
 
@@ -50,7 +53,16 @@ def masked(source: str) -> str:
 def _blank(literal: re.Match[str]) -> str:
     # Quotes stay, so that a blanked text is still something and no gap between two names.
     text = literal[0]
+    if text[:2] != "//" and not _is_closed(text):
+        return text
     return " " * len(text) if text.startswith("//") else '"' + "~" * (len(text) - 2) + '"'
+
+
+def _is_closed(text: str) -> bool:
+    """Whether a literal ends with the quotes that it begins with."""
+    quoted = text.lstrip("bBrR")
+    quotes = quoted[:3] if quoted[:3] in ("'''", '"""') else quoted[:1]
+    return len(quoted) >= 2 * len(quotes) and quoted.endswith(quotes)
 
 
 def reads(source: str) -> list[Read]:
@@ -70,22 +82,25 @@ def reads(source: str) -> list[Read]:
 
 def _bound(code: str) -> Iterator[tuple[str, int, int]]:
     """(name, start, end) of each variable that a comprehension binds, and where it does."""
+    closing = _closing(code)
     for macro in _MACRO.finditer(code):
-        yield macro[2], macro.start(1), _closing(code, macro.start(1))
+        yield macro[2], macro.start(1), closing.get(macro.start(1), len(code))
 
 
 def _is_bound(name: str, at: int, bound: Sequence[tuple[str, int, int]]) -> bool:
     return any(name == variable and start < at < end for variable, start, end in bound)
 
 
-def _closing(code: str, opening: int) -> int:
-    """Where the parenthesis that opens at `opening` closes; the end of the text if it never does."""
-    depth = 0
-    for position in range(opening, len(code)):
-        depth += {"(": 1, ")": -1}.get(code[position], 0)
-        if depth == 0:
-            return position
-    return len(code)
+def _closing(code: str) -> dict[int, int]:
+    """Where each parenthesis that opens is closed; those that never are left out."""
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    for sign in _PARENTHESIS.finditer(code):
+        if sign[0] == "(":
+            opened.append(sign.start())
+        elif opened:
+            found[opened.pop()] = sign.start()
+    return found
 
 
 def prefixes(path: Sequence[str]) -> list[str]:
@@ -148,8 +163,9 @@ def rewritten(
             size = _only_size(code, read.offset, end) if name in sets else []
             wanted = SIZE if size else use if name in sets else ELEMENTS
             changes += [Change(read.offset, end, call(name, wanted)), *size]
+    closing = _closing(code)
     for match in _SET_CALL.finditer(code):
-        size = _only_size(code, match.start(), _closing(code, match.start(2)) + 1)
+        size = _only_size(code, match.start(), closing.get(match.start(2), len(code)) + 1)
         changes += [Change(match.start(), match.end(1), internal(match[1], SIZE if size else use)), *size]
     for change in sorted(changes, reverse=True):
         source = source[: change.start] + change.text + source[change.end :]

@@ -21,13 +21,14 @@ from typing import Any
 
 from .functions import MOST_ITEMS, few, said
 from .indexes import Index, Tasks, dig
-from .language import BadExpression, Expression, Language, Outcome, Template
+from .language import MOST_TEMPLATE, BadExpression, Expression, Language, Outcome, Template
 from .plain_parts import Plain
 from .plain_values import Absent
 from .spelling import did_you_mean
 
 __all__ = [
     "MOST_ITEMS",
+    "MOST_TEMPLATE",
     "BadExpression",
     "Context",
     "Expression",

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 FACT_TYPES = ("bool", "int", "double", "string", "timestamp", "list", "map", "any")
 # The types of values in general.
 TYPES = (*FACT_TYPES, "strings", "null")
-# The most characters of one expression.
-MOST_CHARACTERS = 2000
+# The most characters of one expression, and of a text with expressions in it.
+MOST_CHARACTERS, MOST_TEMPLATE = 2000, 10_000
 
 
 class BadExpression(Exception):  # noqa: N818 - the expression is bad; no program error
@@ -193,6 +193,8 @@ class Language:
 
     def template(self, source: str) -> Template:
         """The template, each `{…}` compiled. Raises BadExpression with offsets into the template."""
+        if len(source) > MOST_TEMPLATE:
+            raise BadExpression([(0, f"has {len(source)} characters, at most {MOST_TEMPLATE} are allowed")])
         parts: list[str | Expression] = []
         errors: list[tuple[int, str]] = []
         for position, (text, start) in enumerate(template_parts(source)):
@@ -343,7 +345,7 @@ def _type_word(kind: cel.Type) -> str:
 def _in_order(sources: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
     """(name, []) of each value behind those it uses; of a circle first (name, the names of the circle)."""
     waiting = {
-        name: {prefix for read in reads(source) for prefix in prefixes(read.path) if prefix in sources}
+        name: {prefix for read in _short_reads(source) for prefix in prefixes(read.path) if prefix in sources}
         for name, source in sources.items()
     }
     while waiting:
@@ -352,6 +354,11 @@ def _in_order(sources: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
         for name in level or circle[:1]:
             yield name, circle
             del waiting[name]
+
+
+def _short_reads(source: str) -> list[Read]:
+    """What an expression reads; nothing where it is refused for its length."""
+    return reads(source) if len(source) <= MOST_CHARACTERS else []
 
 
 def _circle(waiting: Mapping[str, set[str]]) -> list[str]:

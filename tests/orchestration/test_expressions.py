@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from phasekeeper.orchestration import language as language_module
 from phasekeeper.orchestration.complaints import complaints, reason
 from phasekeeper.orchestration.expression_tree import Tree
 from phasekeeper.orchestration.expressions import Read, masked, reads, template_parts
@@ -37,6 +38,7 @@ def paths(source: str) -> list[str]:
         ('"""a"b""" + c', ["c"]),
         ("true && !false || null in a", ["a"]),
         ("a.filter(x, x.b == y).map(z, z)", ["a", "y"]),
+        (") a.map(x, x + b", ["a", "b"]),
         ("a.exists(a, a.b) && a.c", ["a", "a.c"]),
         ("x && a.all(x, x) && x", ["x", "a", "x"]),
         ("a.all(x, b.all(x, x.y) && x.y)", ["a", "b"]),
@@ -267,3 +269,42 @@ def test_only_two_modules_know_cel():
     folder = Path(__file__).parents[2] / "orchestration"
     knows = {path.name for path in folder.rglob("*.py") if "cel_expr_python" in path.read_text()}
     assert knows - {"expression_tree.py"} == {"declarations.py", "language.py"}
+
+
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [
+        ("a == 'b' && c", 'a == "~" && c'),
+        (r"a == 'b\'c' + d", 'a == "~~~~" + d'),
+        (r"a == r'b\' + d", 'a == "~~~" + d'),
+        ("a == '''b'c''' + d", 'a == "~~~~~~~" + d'),
+        ("a == 'b\nc == 'd'", 'a == \'b\nc == "~"'),
+        ("a == 'b", "a == 'b"),
+        ("a == '''b\n'c' d", "a == '''b\n'c' d"),
+        ("a == 'b\\", "a == 'b\\"),
+        ("a // 'b", "a      "),
+    ],
+)
+def test_texts_and_comments_are_blanked_and_what_is_never_closed_is_not(source: str, code: str):
+    assert masked(source) == code
+
+
+@pytest.mark.parametrize("sign", ["'\\", "'''a", "r'''a", '"\\', '"""a', "b'", ".all(a,", "(", "{'", "a."])
+def test_no_text_of_a_definition_is_looked_through_time_and_again(sign: str):
+    """Where it were, this would take minutes."""
+    assert len(masked(sign * 100_000)) == 100_000 * len(sign)
+
+
+def test_a_value_that_is_too_long_is_refused_before_it_is_looked_into(monkeypatch):
+    seen: list[int] = []
+    monkeypatch.setattr(language_module, "reads", lambda source: seen.append(len(source)) or reads(source))
+    found = Language({}, {}).infer({"long": "'\\" * 1_001, "short": "1"})
+    assert found["long"].errors == ((0, "has 2002 characters, at most 2000 are allowed"),)
+    assert list(found) == ["long"] and max(seen) <= 2_000
+
+
+def test_a_text_with_expressions_that_is_too_long_is_refused():
+    with pytest.raises(BadExpression) as refused:
+        Language({}, {}).template("x" * 10_001)
+    assert refused.value.errors == ((0, "has 10001 characters, at most 10000 are allowed"),)
+    assert Language({}, {}).template("x" * 10_000).source
