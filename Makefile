@@ -1,7 +1,7 @@
 # make run    serve the examples with a live view: python3 >= 3.11 is all it needs
 # make test   all tests; what a missing system tool prevents is named, and fails with REQUIRE_ALL=1
 # make check  style, types and layers
-# make bench  how fast it is
+# make bench  how fast it is; make bench-peers: beside two task servers of others, from npm
 # make drive  real coding assistants, from npm, drive the examples without an account or a network; outside CI
 # make wheel  dist/*.whl and dist/*.tar.gz
 # make peers  clients by others that the tests speak with: the protocol's conformance suite and inspector
@@ -36,6 +36,11 @@ bench: $(VENV)/tested
 	$(BIN)/python -m tests.bench $(ARGS)
 	$(BIN)/python -m tests.bench.editors
 	$(BIN)/python -m tests.bench.watching
+	$(BIN)/python -m tests.bench.peers
+
+.PHONY: bench-peers
+bench-peers: $(VENV)/tested
+	$(BIN)/python -m tests.bench.peers --install
 
 drive: $(VENV)/tested
 	$(BIN)/python -m tests.drive $(ARGS)

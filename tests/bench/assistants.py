@@ -1,7 +1,8 @@
 """`python -m tests.bench.assistants`: what an assistant's connection costs, over the real streams.
 
 Start to initialize (alone, and through a server that runs), the size of the list of tools, a warm `next_step`
-on plans of 100 to 10,000 tasks, and memory per client. A bare interpreter is the floor beside it.
+on plans of 100 to 10,000 tasks, and memory per client. A bare interpreter is the floor beside it, and in the
+end stand the peers that are installed.
 """
 
 from __future__ import annotations
@@ -14,49 +15,18 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
 from ..server import servers
 from ..server.servers import Home, homes
+from . import peers
 from .plans import write_plan
+from .wire import Raw
 
 ROUNDS, CALLS = 5, 60
 SIZES = (100, 1_000, 10_000)
-_HELLO = {
-    "protocolVersion": "2025-11-25",
-    "capabilities": {},
-    "clientInfo": {"name": "bench", "version": "1"},
-}
-
-
-class Raw:
-    """A client of lines, without a library between it and the clock."""
-
-    def __init__(self, read: Callable[[], bytes], write: Callable[[bytes], object]) -> None:
-        self._read, self._write = read, write
-        self._number = 0
-
-    def ask(self, method: str, params: Any = None) -> Any:
-        self._number += 1
-        self.say(method, params, id=self._number)
-        while True:
-            answer = json.loads(self._read())
-            if answer.get("id") == self._number:
-                return answer["result"]
-
-    def say(self, method: str, params: Any = None, **more: Any) -> None:
-        message = {"jsonrpc": "2.0", "method": method, "params": params or {}, **more}
-        self._write(json.dumps(message).encode() + b"\n")
-
-    def initialize(self) -> None:
-        self.ask("initialize", _HELLO)
-        self.say("notifications/initialized")
-
-    def call(self, tool: str, **arguments: Any) -> Any:
-        return self.ask("tools/call", {"name": tool, "arguments": arguments})
 
 
 class Started(NamedTuple):
@@ -189,6 +159,7 @@ def main() -> None:
         starts(home, root)
         steps(home, Path(folder))
         memory(home, root)
+    peers.compare()
     print(f"\nload average {os.getloadavg()[0]:.1f}")
 
 

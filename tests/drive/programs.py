@@ -36,6 +36,11 @@ CLAUDE = Program("@anthropic-ai/claude-code", "2.1.332", 384, "@anthropic-ai/cla
 CODEX = Program("@openai/codex", "0.171.0", 424, ".bin/codex")
 GEMINI = Program("@google/gemini-cli", "0.61.0", 100, ".bin/gemini")
 
+# Beside ours in benchmarks. What the first could also bring along are whole assistants.
+TASK_MASTER = Program("task-master-ai", "0.43.1", 767, ".bin/task-master-ai", ("--omit=optional",))
+BACKLOG = Program("backlog.md", "1.52.0", 97, ".bin/backlog")
+PEERS = (TASK_MASTER, BACKLOG)
+
 
 def cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "phasekeeper-drive"
