@@ -60,7 +60,8 @@ Look = Generator[None, None, Change | None]
 class Board:
     """How one root stands at one version: its runs in order of their paths, and all findings by path.
 
-    `conditions` are sentences about the server itself: why the board may be behind the files.
+    `conditions` are sentences about the server itself: why the board may be behind the files. `projects` are
+    the roots in it that its configuration names; who has it open opens it anew when they are others.
     """
 
     root: Path
@@ -68,6 +69,7 @@ class Board:
     runs: Mapping[str, Evaluation]
     findings: Mapping[str, tuple[Finding, ...]]
     conditions: tuple[str, ...] = ()
+    projects: tuple[Path, ...] = ()
 
 
 @dataclass
@@ -482,7 +484,7 @@ class _Worker(threading.Thread):
         conditions = tuple(filter(None, (self._condition(), rooted.failure)))
         if rooted.is_scanned and (change or always or conditions != rooted.conditions):
             rooted.conditions = conditions
-            board = Board(live.root, live.version, live.runs, live.findings, conditions)
+            board = Board(live.root, live.version, live.runs, live.findings, conditions, live.projects)
             self._post(self.show, board, change)
 
     # ---- roots

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,20 +25,28 @@ _log = logging.getLogger(__name__)
 class Journalling:
     """Keeps the journals of some roots current until it is stopped. `said` hears what was recorded."""
 
-    def __init__(self, engine: Engine, roots: Sequence[Path], said: Callable[[str], None]) -> None:
+    def __init__(self, engine: Engine, roots: Iterable[Path], said: Callable[[str], None]) -> None:
         self._engine = engine
         self._said = said
         self._due: dict[tuple[Path, str], None] = {}
         self._news = asyncio.Event()
-        self._ends = [engine.subscribe(root, self._told) for root in roots]
-        for root in roots:
-            self._due.update(dict.fromkeys((root, run) for run in engine.board(root).runs))
-        self._news.set()
+        self._ends: dict[Path, Callable[[], None]] = {}
+        self.follow(roots)
         self._work = asyncio.ensure_future(self._run())
+
+    def follow(self, roots: Iterable[Path]) -> None:
+        """Keep these roots current, and no others; they are open."""
+        wanted = list(roots)
+        for root in [root for root in self._ends if root not in wanted]:
+            self._ends.pop(root)()
+        for root in [root for root in wanted if root not in self._ends]:
+            self._ends[root] = self._engine.subscribe(root, self._told)
+            self._due.update(dict.fromkeys((root, run) for run in self._engine.board(root).runs))
+        self._news.set()
 
     async def stop(self) -> None:
         """Record nothing more; what is being written is finished."""
-        for end in self._ends:
+        for end in self._ends.values():
             end()
         self._work.cancel()
         with suppress(asyncio.CancelledError):

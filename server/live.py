@@ -58,6 +58,7 @@ class Change(NamedTuple):
 
     `version` counts the changes of the root up by one. `changed` has runs that are new or stand otherwise
     now, `removed` those that are gone; `findings` the paths whose list differs now, () where none is left.
+    All three are empty when only the root's projects are others.
     """
 
     root: Path
@@ -77,14 +78,15 @@ class _Place(NamedTuple):
 
 
 class Live:
-    """One root. Used from one thread only; `runs` (in order of their paths) and `findings` are replaced when
-    they differ, never changed."""
+    """One root. Used from one thread only; `runs` (in order of their paths), `findings` and `projects` (the
+    roots in it that its configuration names) are replaced when they differ, never changed."""
 
     def __init__(self, root: Path, clock: Clock = lambda: datetime.now(UTC)) -> None:
         self.root = root
         self.version = 0
         self.runs: Mapping[str, Evaluation] = {}
         self.findings: Mapping[str, tuple[Finding, ...]] = {}
+        self.projects: tuple[Path, ...] = ()
         self._clock = clock
         self._is_scanned = True
         self._kept = Kept(root)
@@ -92,6 +94,7 @@ class Live:
         self._told = Told()
         self._library = Library()
         self._config = Config()
+        self._projects: tuple[Path, ...] = ()
         self._known = Known(())
         self._definitions: Mapping[str, object] = {}
         self._claims: dict[str, tuple[str, ...]] = {}
@@ -298,7 +301,8 @@ class Live:
         """The configuration, and what has to be judged anew because it says other things now."""
         files = Noted(self._kept)
         before, self._config = self._config, read_config(files.read(CONFIG_PATH).text or "")
-        problems = project_folders(files, self._config.projects)[1]
+        folders, problems = project_folders(files, self._config.projects)
+        self._projects = tuple(self.root / folder for folder in folders)
         self._depends(_CONFIG, files.used)
         self._told.say(_CONFIG, (finding(problem, CONFIG_PATH) for problem in problems))
         now = self._config
@@ -436,9 +440,10 @@ class Live:
         findings = {
             path: said for path, said in self._told.differing().items() if said != self.findings.get(path, ())
         }
-        if not (changed or removed or findings):
+        if not (changed or removed or findings or self._projects != self.projects):
             return None
         self.version += 1
+        self.projects = self._projects
         self.runs = _replaced(self.runs, changed, removed, natural)
         told = {path: said for path, said in findings.items() if said}
         self.findings = _replaced(self.findings, told, findings.keys() - told.keys(), str)

@@ -68,11 +68,17 @@ class Screen:
         elif "scanning" in message:
             self._say(f"{message['done']} of {message['total']} runs looked at", passing=True)
         elif "roots" in message:
-            self._roots = tuple(message["roots"])
+            self._follow(tuple(message["roots"]))
         elif "rows" in message:
             self._take(message)
         self._draw()
         return None
+
+    def _follow(self, roots: tuple[str, ...]) -> None:
+        """These roots are looked at now; the runs of others are gone from the view."""
+        for key in [key for key in self._rows if key[0] not in roots]:
+            self._changed(self._rows.pop(key), None)
+        self._roots = roots
 
     def _take(self, message: Mapping[str, Any]) -> None:
         root, first = message["root"], message["root"] not in self._seen

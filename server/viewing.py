@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +21,7 @@ from .roots import CONFIGURATION, UsageError
 if TYPE_CHECKING:
     from .engine import Board, Engine
     from .hub import Hub
+    from .journalling import Journalling
 
 _THROWN_AWAY = 2**16
 ROWS = 200
@@ -104,7 +105,7 @@ async def _gone(reader: asyncio.StreamReader) -> None:
 
 
 class _Viewing:
-    """What one viewer has not been told yet."""
+    """What one viewer has not been told yet, and the roots that are open for the folders it asked for."""
 
     def __init__(self, hub: Hub, writer: asyncio.StreamWriter) -> None:
         self._hub = hub
@@ -112,44 +113,78 @@ class _Viewing:
         self._writer = writer
         self._news = asyncio.Event()
         self._dirty: dict[Path, dict[str, None]] = {}
+        self._held: dict[str, tuple[Path, ...]] = {}
+        self._ends: dict[Path, Callable[[], None]] = {}
+        self._journalling: Journalling | None = None
 
     async def run(self, wanted: Wanted) -> None:
         async with AsyncExitStack() as stack:
+            stack.push_async_callback(self._let_go)
             try:
-                roots = [root for path in wanted.roots for root in await self._open(stack, path)]
-                for root in dict.fromkeys(roots):
-                    stack.callback(self._engine.subscribe(root, self._told))
-                    self._dirty[root] = dict.fromkeys(self._engine.board(root).runs)
-                await self._say(roots=[str(root) for root in self._dirty])
+                for path in wanted.roots:
+                    await self._open(path)
+                await self._say_roots()
                 await self._send()
-                await self._extras(stack, wanted, tuple(self._dirty))
+                await self._extras(stack, wanted)
             except UsageError as error:
                 await self._say(error=str(error))
                 return
             while await self._news.wait():
                 self._news.clear()
+                await self._look_for_projects()
                 await self._send()
 
-    async def _open(self, stack: AsyncExitStack, path: str) -> tuple[Path, ...]:
+    # ---- roots
+
+    async def _open(self, path: str) -> None:
+        """Open what a folder belongs to; what it was opened to before is closed."""
         roots = await self._engine.open(Path(path), lambda done, total: self._progress(path, done, total))
-        named = self._hub.named
+        before, self._held[path] = self._held.get(path, ()), roots
         for root in roots:
-            named[root] += 1
-            stack.callback(lambda root=root: named.subtract([root]))
-            stack.push_async_callback(self._engine.close, root)
-        return roots
+            self._hub.named[root] += 1
+            if root not in self._ends:
+                self._ends[root] = self._engine.subscribe(root, self._told)
+                self._dirty[root] = dict.fromkeys(self._engine.board(root).runs)
+        # Shielded: a viewer that goes in the middle leaves nothing open.
+        await asyncio.shield(self._close(before))
+        if self._journalling:
+            self._journalling.follow(self._dirty)
+
+    async def _close(self, roots: Iterable[Path]) -> None:
+        held = {root for each in self._held.values() for root in each}
+        for root in roots:
+            self._hub.named.subtract([root])
+            if root not in held and root in self._ends:
+                self._ends.pop(root)()
+                del self._dirty[root]
+            await self._engine.close(root)
+
+    async def _let_go(self) -> None:
+        held, self._held = self._held, {}
+        for roots in held.values():
+            await self._close(roots)
+
+    async def _look_for_projects(self) -> None:
+        """Open the folders anew whose roots have other projects than when they were opened."""
+        before = tuple(self._dirty)
+        for path, (root, *projects) in list(self._held.items()):
+            if self._engine.board(root).projects != tuple(projects):
+                with suppress(UsageError):
+                    await self._open(path)
+        if tuple(self._dirty) != before:
+            await self._say_roots()
 
     def _progress(self, path: str, done: int, total: int) -> None:
         # A first look is quick unless there are thousands of runs.
         if done % 500 == 0:
             self._writer.write(_line({"scanning": path, "done": done, "total": total}))
 
-    async def _extras(self, stack: AsyncExitStack, wanted: Wanted, roots: Sequence[Path]) -> None:
+    async def _extras(self, stack: AsyncExitStack, wanted: Wanted) -> None:
         if wanted.journal:
             from .journalling import Journalling
 
-            journalling = Journalling(self._engine, roots, self._said)
-            stack.push_async_callback(journalling.stop)
+            self._journalling = Journalling(self._engine, self._dirty, self._said)
+            stack.push_async_callback(self._journalling.stop)
         if wanted.http is not None:
             from .over_http import OverHttp
 
@@ -165,12 +200,15 @@ class _Viewing:
     def _said(self, text: str) -> None:
         self._writer.write(_line({"said": text}))
 
+    async def _say_roots(self) -> None:
+        await self._say(roots=[str(root) for root in self._dirty])
+
     async def _say(self, **message: Any) -> None:
         self._writer.write(_line(message))
         await self._writer.drain()
 
     async def _send(self) -> None:
-        for root, dirty in self._dirty.items():
+        for root, dirty in list(self._dirty.items()):
             runs = list(dirty)
             dirty.clear()
             board = self._engine.board(root)

@@ -18,7 +18,7 @@ from ..engine import Engine
 from ..live import Change
 from ..roots import UsageError
 from ..version import VERSION
-from . import definitions, features
+from . import features
 from .documents import Document, Documents, path_of
 from .folders import Folders, let_go, open_roots
 from .progress import Scanning
@@ -26,6 +26,7 @@ from .protocol import Outlet, Protocol, Server, new_server, read_messages
 from .publishing import Publisher
 from .scene import Scene
 from .summaries import changed_json
+from .unsaved import Judging
 from .view import View
 
 AT_ONCE = 200
@@ -42,9 +43,8 @@ async def serve_lsp(
 ) -> int:
     """Serve one editor until it says `exit` or goes; 0 when it said `shutdown` before, else 1.
 
-    Never ends the process, whatever the editor sends.
-
-    With `trusted_allowed` False nothing is written for it, whatever it says of itself.
+    Never ends the process, whatever the editor sends. With `trusted_allowed` False nothing is written for
+    it, whatever it says of itself.
     """
     outlet = Outlet(writer)
     connection = Connection(engine, outlet, trusted_allowed)
@@ -75,8 +75,8 @@ class Connection:
         self._outlet = outlet
         self._folders = Folders()
         self._ends: dict[Path, Callable[[], None]] = {}
-        self._judging: dict[Path, asyncio.Task[None]] = {}
-        self._stale: set[Path] = set()
+        self.judge = Judging(engine, self.spawn, self._documents_of, self._judged).judge
+        self._opening: set[str | Path] = set()
         self._workflows: dict[tuple[str, str], Workflow] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._publisher = Publisher(
@@ -255,6 +255,27 @@ class Connection:
             raise
         return roots
 
+    async def _open_anew(self, root: Path, key: str | Path) -> None:
+        """Open a folder once more, whose root has other projects now; what it was opened to is closed."""
+        path = self._folders.path(key)
+        before = self._projects(root)
+        roots = await self._open(path) if path else ()
+        if roots:
+            await self._close(self._folders.reopened(key, roots))
+        self._opening.discard(key)
+        if self._projects(root) != before:
+            self._look_for_projects(root)
+
+    def _projects(self, root: Path) -> tuple[Path, ...]:
+        return self.views[root].board.projects if root in self.views else ()
+
+    def _look_for_projects(self, root: Path) -> None:
+        """Open the folders anew that were opened when the root had other projects."""
+        for key in self._folders.around(root, self._projects(root)):
+            if key not in self._opening:
+                self._opening.add(key)
+                self.spawn(self._open_anew(root, key))
+
     async def _show(self, root: Path) -> None:
         """Begin to tell the editor of a root."""
         view = View(root, self.engine.board(root))
@@ -301,6 +322,7 @@ class Connection:
         view.board = self.engine.board(change.root)
         touched = view.refresh([*change.changed, *change.removed])
         self._publisher.publish(view, touched | change.findings.keys())
+        self._look_for_projects(change.root)
         self._tell(change)
         self.refresh_lenses()
         self.judge(view)
@@ -322,30 +344,11 @@ class Connection:
         if workspace and workspace.code_lens and workspace.code_lens.refresh_support:
             self.server.workspace_code_lens_refresh(None)
 
-    # ---- unsaved texts
+    def _judged(self, view: View, touched: Iterable[str]) -> None:
+        self._publisher.publish(view, touched)
+        self.refresh_lenses()
 
-    def judge(self, view: View) -> None:
-        """Have the root's runs judged on the texts that the editor holds; once more for what comes then."""
-        self._stale.add(view.root)
-        if view.root not in self._judging:
-            task = self._judging[view.root] = self.spawn(self._judge(view))
-            task.add_done_callback(lambda _: self._judging.pop(view.root, None))
-
-    async def _judge(self, view: View) -> None:
-        while view.root in self._stale:
-            self._stale.discard(view.root)
-            open_here = [(document, path) for document, path in self._documents_of(view) if document.changed]
-            overlay = {path: document.text.source for document, path in open_here}
-            judged = await self.engine.unsaved(view.root, overlay) if overlay else {}
-            linted = await definitions.lint_open(view.root, self._documents_of(view))
-            runs = {*view.unsaved, *judged}
-            touched = {*view.linted, *linted}
-            if not runs and not touched:
-                continue
-            view.unsaved, view.linted = judged, linted
-            touched |= view.refresh(runs)
-            self._publisher.publish(view, touched)
-            self.refresh_lenses()
+    # ---- where documents lie
 
     def _documents_of(self, view: View) -> list[tuple[Document, str]]:
         """The open documents of a root, with their paths in it."""

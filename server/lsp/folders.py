@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from urllib.parse import quote
 
@@ -32,6 +33,27 @@ class Folders:
             return False
         self._given[uri] = (self._given[uri][0], roots)
         return True
+
+    def around(self, root: Path, projects: tuple[Path, ...]) -> list[str | Path]:
+        """The folders, by URI or as loose ones, that were opened when a root had other projects."""
+        given = ((uri, roots) for uri, (_, roots) in self._given.items())
+        known: Iterator[tuple[str | Path, tuple[Path, ...]]] = chain(given, self._loose.items())
+        return [key for key, roots in known if roots[:1] == (root,) and roots[1:] != projects]
+
+    def reopened(self, key: str | Path, roots: tuple[Path, ...]) -> tuple[Path, ...]:
+        """Note what a folder was opened to anew; what is to be closed now: the roots before, or these."""
+        if isinstance(key, Path) and key in self._loose:
+            before, self._loose[key] = self._loose[key], roots
+            return before
+        if isinstance(key, str) and key in self._given:
+            path, before = self._given[key]
+            self._given[key] = (path, roots)
+            return before
+        return roots
+
+    def path(self, key: str | Path) -> Path | None:
+        """The path of a folder by URI or of a loose one; None where it was closed meanwhile."""
+        return key if isinstance(key, Path) else self._given.get(key, (None, ()))[0]
 
     def drop(self, uri: str) -> tuple[Path, ...]:
         """The roots of a folder that the editor closes."""

@@ -46,7 +46,9 @@ class Keeping:
         now = asyncio.get_running_loop().time()
         caller = self.caller
         if folder in caller.held and now - caller.looked_at[folder] < AGAIN_S:
-            return caller.held[folder]
+            root, *projects = caller.held[folder]
+            if self.shared.engine.board(root).projects == tuple(projects):
+                return caller.held[folder]
         roots = await self.shared.engine.open(folder)
         for root in roots:
             self._follow(root)

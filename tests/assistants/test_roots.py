@@ -250,6 +250,19 @@ async def test_runs_of_projects_are_named_from_the_root(root: Path) -> None:
         assert (await call(client, "next_step", root=data["root"], run=data["run"]))["root"] == data["root"]
 
 
+@going
+async def test_projects_that_the_configuration_comes_to_name_are_known_at_the_next_call(root: Path) -> None:
+    config = put(root / ".phasekeeper/config.yaml", "projects: []\n")
+    task(root, "T1")
+    task(root / "packages/shop", "T2")
+    async with rig() as r, r.client(root) as client:
+        assert [each["run"] for each in (await call(client, "status"))["runs"]] == [f"{TASKS}/T1"]
+        put(config, "projects: [packages/*]\n")
+        await r.assistants.shared.engine.touch(root, [config])
+        names = [each["run"] for each in (await call(client, "status"))["runs"]]
+        assert names == [f"{TASKS}/T1", f"packages/shop/{TASKS}/T2"]
+
+
 @pytest.mark.skipif(os.name == "nt", reason="links need rights there")
 @going
 async def test_no_link_leads_out_of_the_root(root: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from phasekeeper.server.lsp import serve_lsp
 from phasekeeper.server.lsp.protocol import REQUEST_FAILED
 
-from ..roots import TASKS, loop, task
+from ..roots import TASKS, loop, put, task
 from ..tools.test_mends import plan
 from .client import Client, Failed, connected, engine_of, run_with
 
@@ -300,3 +300,30 @@ def test_the_messages_are_listed_where_the_connection_is():
         "changed",
     ):
         assert f"phasekeeper/{name}" in (package.__doc__ or "")
+
+
+def test_projects_that_the_configuration_comes_to_name_are_roots_of_the_editor_too(root):
+    task(root, "T1")
+    path = task(root / "packages/a", "A1", ok=False) / "review/plan-review.json"
+    config = put(root / ".phasekeeper/config.yaml", "projects: []\n")
+
+    async def work(client: Client) -> None:
+        await client.initialize(root, **OURS)
+        board = await client.ready(root)
+        assert [each["root"] for each in board["roots"]] == [str(root)]
+        uri = client.open(path)
+        put(config, "projects: [packages/*]\n")
+        await client.until(lambda: "gate-failed" in client.codes(uri))
+        board = await client.ready(root)
+        assert [each["root"] for each in board["roots"]] == [str(root), str(root / "packages/a")]
+
+        task(root / "packages/b", "B1")
+        await client.until(lambda: any(c["root"].endswith("/b") and c["changed"] for c in changes(client)))
+
+        put(config, "projects: [packages/b]\n")
+        await client.until(lambda: any(c["removed"] == [f"{TASKS}/A1"] for c in changes(client)))
+        await client.until(lambda: client.codes(uri) == [])
+        board = await client.ready(root)
+        assert [each["root"] for each in board["roots"]] == [str(root), str(root / "packages/b")]
+
+    run_with(work)

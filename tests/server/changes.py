@@ -99,6 +99,7 @@ CONFIGS = (
     "workflows: {own/**: yours}\nparameters: {yours: {most: 5}, artifact-pipeline: {nothing: 1}}\n",
     "workflows: {own/*: nobody}\nprojects: [packages/*, nowhere]\n",
     "parameters: {master-plan: {adoption: auto}}\n",
+    "projects: [packages/*, own/*]\n",
     "workflows: [",
 )
 STATES = tuple(

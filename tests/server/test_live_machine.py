@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from phasekeeper.orchestration.evaluation import Evaluation
 from phasekeeper.server.live import Live
+from phasekeeper.server.roots import projects
 from phasekeeper.server.workspace import Workspace
 
 from .changes import Changes, changes
@@ -57,6 +58,7 @@ class Root(RuleBasedStateMachine):
         self.live = Live(root, self.changes.clock)
         self.published = dict(self.live.scan().changed)
         self.findings = dict(self.live.findings)
+        self.projects = self.live.projects
         self.behind = False
 
     @rule(change=changes())
@@ -81,6 +83,7 @@ class Root(RuleBasedStateMachine):
         self.published |= change.changed
         for run in change.removed:
             del self.published[run]
+        self.projects = self.live.projects
         self.findings = {p: f for p, f in (self.findings | dict(change.findings)).items() if f}
 
     @invariant()
@@ -94,6 +97,8 @@ class Root(RuleBasedStateMachine):
         first = Live(self.changes.root, self.changes.clock)
         first.scan()
         assert dict(self.live.findings) == dict(first.findings)
+        named = projects(self.changes.root, workspace.config.projects)
+        assert self.live.projects == self.projects == named.folders
         assert {*workspace.findings} <= {each for found in first.findings.values() for each in found}
         assert self.published == runs
         assert self.findings == dict(self.live.findings)

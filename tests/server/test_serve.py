@@ -20,7 +20,7 @@ from phasekeeper.server import over_http
 from phasekeeper.server.hub import Hub
 from phasekeeper.server.roots import UsageError
 
-from ..roots import EXAMPLES, needs, task
+from ..roots import EXAMPLES, needs, put, task
 from .servers import BOUND_S, until
 
 RUN = ".ai-tools-chain/tasks/T1"
@@ -122,6 +122,26 @@ def test_several_roots_are_told_apart(home, work):
     process = home.start("serve", "work", "other")
     assert {heard(process, RUN).split(":")[0] for _ in range(2)} == {"work", "other"}
     assert ended(process) == 0
+
+
+def test_projects_that_the_configuration_comes_to_name_are_looked_at_too(home, work):
+    config = put(work / ".phasekeeper/config.yaml", "projects: []\n")
+    folder = task(work / "packages/a", "A1")
+    reports = work / "packages/b/.orchestrator"
+    shutil.copytree(EXAMPLES / ".orchestrator", reports)
+    process = home.start("serve", "work", "--journal")
+    heard(process, RUN)
+    put(config, "projects: [packages/a]\n")
+    assert heard(process, "A1").startswith("a: .ai-tools-chain/tasks/A1: plan_review, active")
+    put(folder / "review/plan-review.json", {"ok": False})
+    assert "go back to planning" in heard(process, "A1")
+    put(config, "projects: [packages/b]\n")
+    assert heard(process, "A1") == "a: .ai-tools-chain/tasks/A1 is gone\n"
+    assert f"of {PLAN} recorded" in heard(process, "recorded")
+    put(config, "projects: []\n")
+    assert heard(process, "is gone") == f"b: {PLAN} is gone\n"
+    assert ended(process) == 0
+    assert process.stderr.read() == b""
 
 
 def test_no_run_is_said_with_what_to_do(home):

@@ -75,6 +75,29 @@ async def test_a_renamed_run_is_one_run_under_its_new_name(root, _) -> None:
 
 
 @going
+async def test_the_projects_of_a_root_are_those_that_its_configuration_names_now(root, _) -> None:
+    config = put(root / ".phasekeeper/config.yaml", "projects: [packages/*]\n")
+
+    def named(*folders: str) -> Callable[[Board], bool]:
+        return lambda board: board.projects == tuple(root / folder for folder in folders)
+
+    async with watching(root) as engine:
+        assert named()(engine.board(root))
+        (root / "packages/b").mkdir(parents=True)
+        await until(engine, root, named("packages/b"))
+        (root / "packages/a").mkdir()
+        await until(engine, root, named("packages/a", "packages/b"))
+        (root / "packages/b").rmdir()
+        await until(engine, root, named("packages/a"))
+        put(config, "projects: [tools]\n")
+        await until(engine, root, named())
+        (root / "tools").mkdir()
+        await until(engine, root, named("tools"))
+        config.unlink()
+        await until(engine, root, named())
+
+
+@going
 async def test_what_is_written_through_a_link_is_seen(root, _) -> None:
     task(root, "T1")
     (root / "work").mkdir()

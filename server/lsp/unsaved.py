@@ -1,0 +1,53 @@
+"""Judging runs and definitions on the texts that an editor has not saved."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..engine import Engine
+from . import definitions
+from .documents import Document
+from .view import View
+
+Spawn = Callable[[Coroutine[Any, Any, Any]], "asyncio.Task[Any]"]
+
+
+class Judging:
+    """One look a root at a time, and one more for all that comes meanwhile. `judged` hears of the paths where
+    something may be said otherwise now."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        spawn: Spawn,
+        documents_of: Callable[[View], Sequence[tuple[Document, str]]],
+        judged: Callable[[View, Iterable[str]], None],
+    ) -> None:
+        self._engine, self._spawn = engine, spawn
+        self._documents_of, self._judged = documents_of, judged
+        self._at_work: dict[Path, asyncio.Task[None]] = {}
+        self._stale: set[Path] = set()
+
+    def judge(self, view: View) -> None:
+        """Have the root's runs judged on the texts that the editor holds; once more for what comes then."""
+        self._stale.add(view.root)
+        if view.root not in self._at_work:
+            task = self._at_work[view.root] = self._spawn(self._judge(view))
+            task.add_done_callback(lambda _: self._at_work.pop(view.root, None))
+
+    async def _judge(self, view: View) -> None:
+        while view.root in self._stale:
+            self._stale.discard(view.root)
+            open_here = [(document, path) for document, path in self._documents_of(view) if document.changed]
+            overlay = {path: document.text.source for document, path in open_here}
+            judged = await self._engine.unsaved(view.root, overlay) if overlay else {}
+            linted = await definitions.lint_open(view.root, self._documents_of(view))
+            runs = {*view.unsaved, *judged}
+            touched = {*view.linted, *linted}
+            if not runs and not touched:
+                continue
+            view.unsaved, view.linted = judged, linted
+            self._judged(view, touched | view.refresh(runs))
