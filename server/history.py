@@ -135,12 +135,16 @@ def as_data(run: Chosen, found: History, with_events: bool) -> Mapping[str, Any]
         "forked": journal.forked,
         "problems": [_problem(problem) for problem in journal.problems],
         "records": [
-            {"line": line + 1, **{name: value for name, value in entry.items() if value}}
-            | ({"events": [_event(event) for event in made]} if with_events else {})
+            record_json(line, entry) | ({"events": [_event(event) for event in made]} if with_events else {})
             for line, entry, made in zip(journal.lines, journal.records, found.events, strict=True)
         ],
     }
     return data | ({"closing": [_event(event) for event in found.closing]} if with_events else {})
+
+
+def record_json(line: int, entry: Record) -> dict[str, Any]:
+    """A record and its one-based line in the journal (`line` is zero-based). Empty fields are left out."""
+    return {"line": line + 1, **{name: value for name, value in entry.items() if value}}
 
 
 def _event(event: lifecycle.Event) -> dict[str, Any]:

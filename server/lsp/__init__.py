@@ -8,6 +8,8 @@ Requests:
     phasekeeper/board    {}                            {version: 1, roots: [{root, version, runs: [SUMMARY]}]}
     phasekeeper/run      {root, run}                   the whole evaluation, null without the run
     phasekeeper/history  {root, run, limit}            {events: [record]}, the newest `limit` of the journal
+    phasekeeper/recent   {limit}                       {events: [record + {root, run}]}, of all journals, the
+                                                       newest `limit`, the newest first
     phasekeeper/graph    {root, run}                   {mermaid, phases, edges, gates}, null without the run
 Requests that write; refused (-32803, with the reason) unless the connection is trusted:
     phasekeeper/report   {root, run, step, outcome, tasks?, stage?, summary?, next?, failed?, manual?, data?}

@@ -13,6 +13,7 @@ from ..roots import UsageError
 from ..selection import Chosen
 from ..workspace import Workspace
 from .protocol import Refusal
+from .recent import newest
 from .summaries import board_json, graph_json
 from .view import View
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 Answer = Callable[[Any], Awaitable[Any]]
 MOST_EVENTS = 1000
-"""Of a journal, in one answer."""
+"""In one answer."""
 
 
 def requests(connection: Connection) -> dict[str, Answer]:
@@ -38,10 +39,12 @@ def requests(connection: Connection) -> dict[str, Answer]:
 
     async def history(params: Any) -> Any:
         view, evaluation = named(connection, params)
-        limit = params.get("limit")
-        limit = limit if isinstance(limit, int) and 0 < limit <= MOST_EVENTS else MOST_EVENTS
         run = evaluation.run if evaluation else None
-        return await asyncio.to_thread(_history, view.root, run, limit)
+        return await asyncio.to_thread(_history, view.root, run, limit_in(params))
+
+    async def recent(params: Any) -> Any:
+        boards = [connection.engine.board(root) for root in sorted(connection.views)]
+        return {"events": await asyncio.to_thread(newest, boards, limit_in(params))}
 
     async def graph(params: Any) -> Any:
         view, evaluation = named(connection, params)
@@ -52,6 +55,7 @@ def requests(connection: Connection) -> dict[str, Answer]:
         "phasekeeper/board": board,
         "phasekeeper/run": run,
         "phasekeeper/history": history,
+        "phasekeeper/recent": recent,
         "phasekeeper/graph": graph,
     }
 
@@ -63,6 +67,12 @@ def named(connection: Connection, params: Any) -> tuple[View, Evaluation | None]
     if view is None:
         raise Refusal(f"{data.get('root')!r} is no root that this connection has open")
     return view, view.run(str(data.get("run", "")))
+
+
+def limit_in(params: Any) -> int:
+    """How many records are asked for: at most, and where nothing fitting is said, `MOST_EVENTS`."""
+    limit = params.get("limit") if isinstance(params, dict) else None
+    return limit if type(limit) is int and 0 < limit <= MOST_EVENTS else MOST_EVENTS
 
 
 def _history(root: Path, run: str | None, limit: int) -> dict[str, Any]:

@@ -290,6 +290,7 @@ def test_the_messages_are_listed_where_the_connection_is():
         "board",
         "run",
         "history",
+        "recent",
         "graph",
         "report",
         "claim",
