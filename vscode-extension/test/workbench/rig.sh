@@ -14,20 +14,12 @@ if [[ "$(node24/package/bin/node --version 2>/dev/null)" != "v$node" ]]; then
 fi
 [[ "${1:-}" == node ]] && exit 0
 
-stamp="node $node, code-server $server"
-[[ "$(cat ready 2>/dev/null)" == "$stamp" ]] && exit 0
-rm -rf cs ready && mkdir cs
-export PATH="$RIG/node24/package/bin:$PATH"
-
-quiet=(--silent --no-audit --no-fund --ignore-scripts)
-npm install "${quiet[@]}" --prefix cs "code-server@$server"
-code=cs/node_modules/code-server/lib/vscode
-(cd "$code" && npm install "${quiet[@]}" --omit=dev)
-
 # Two native modules would have to be compiled; the workbench runs with these in their place.
-mkdir -p "$code/node_modules/@vscode/native-watchdog/build/Release"
-echo 'exports.start = () => {}; exports.exit = (code) => process.exit(code);' >"$code/node_modules/@vscode/native-watchdog/build/Release/watchdog.js"
-cat >"$code/node_modules/@vscode/spdlog/index.js" <<'JS'
+stand_ins() {
+    local modules=cs/node_modules/code-server/lib/vscode/node_modules
+    mkdir -p "$modules/@vscode/native-watchdog/build/Release"
+    echo 'exports.start = () => {}; exports.exit = (code) => process.exit(code);' >"$modules/@vscode/native-watchdog/build/Release/watchdog.js"
+    cat >"$modules/@vscode/spdlog/index.js" <<'JS'
 // Writes log files as the native logger does, without rotation.
 const fs = require("fs");
 const path = require("path");
@@ -53,8 +45,31 @@ LEVELS.forEach((name, level) => {
 });
 const make = async (name, file, size, count) => new Logger("rotating", name, file, size, count);
 const nothing = () => {};
-Object.assign(exports, { version: "plain", setLevel: nothing, setFlushOn: nothing, shutdown: nothing, Logger, createRotatingLogger: make, createAsyncRotatingLogger: make });
+// One by one, so that an import by name finds them.
+exports.version = "plain";
+exports.Logger = Logger;
+exports.setLevel = nothing;
+exports.setFlushOn = nothing;
+exports.shutdown = nothing;
+exports.createRotatingLogger = make;
+exports.createAsyncRotatingLogger = make;
 JS
+}
+
+stamp="node $node, code-server $server"
+if [[ "$(cat ready 2>/dev/null)" == "$stamp" ]]; then
+    stand_ins
+    exit 0
+fi
+rm -rf cs ready && mkdir cs
+export PATH="$RIG/node24/package/bin:$PATH"
+
+quiet=(--silent --no-audit --no-fund --ignore-scripts)
+npm install "${quiet[@]}" --prefix cs "code-server@$server"
+code=cs/node_modules/code-server/lib/vscode
+(cd "$code" && npm install "${quiet[@]}" --omit=dev)
+
+stand_ins
 
 # What these tests never open: half of the size, and a faster start.
 (cd "$code" && rm -rf node_modules/@github node_modules/@vscode/*/prebuilds/{win32,darwin}* node_modules/node-pty/prebuilds/{win32,darwin}*)
