@@ -1,5 +1,7 @@
 /** The connection to the language server: started, restarted after a crash, and what it says put into the store. */
 
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { homedir } from "node:os";
 import * as vscode from "vscode";
 import {
@@ -11,8 +13,8 @@ import {
   type LanguageClientOptions,
 } from "vscode-languageclient/node";
 import type { Changed, Requests } from "./protocol";
-import { ARGUMENTS, STEADY_MS, backOff, foundSaid, type Found } from "./server";
-import { missed, type Server, type Store } from "./store";
+import { ARGUMENTS, SLOW_MS, STEADY_MS, backOff, foundSaid, type Found } from "./server";
+import { emptied, missed, type Server, type Store } from "./store";
 
 const LANGUAGES = ["markdown", "json", "jsonc", "jsonl", "yaml"];
 const STOP_MS = 3000;
@@ -23,6 +25,7 @@ const OURS: Readonly<Record<string, string>> = {
 
 export class Client implements vscode.Disposable {
   private client: LanguageClient | undefined;
+  private process: ChildProcess | undefined;
   private found: Found | undefined;
   private crashes = 0;
   private startedAt = 0;
@@ -31,11 +34,11 @@ export class Client implements vscode.Disposable {
   private queued = false;
   private disposed = false;
 
-  /** `find` says which Python runs the server; undefined when there is none. */
+  /** `find` says which Python runs the server, or that there is none, and why where a setting named one. */
   constructor(
     private readonly store: Store,
     private readonly output: vscode.LogOutputChannel,
-    private readonly find: () => Promise<Found | undefined>,
+    private readonly find: () => Promise<Found | { readonly why?: string }>,
   ) {}
 
   /** What runs the server; undefined while none was found. */
@@ -54,9 +57,10 @@ export class Client implements vscode.Disposable {
     return this.turn;
   }
 
-  /** What a person asked for starts with a clean slate. */
+  /** What a person asked for starts with a clean slate, also where a start goes on that comes to no end. */
   restartByHand(): Promise<void> {
     this.crashes = 0;
+    if (this.store.now.server.state !== "ready") this.process?.kill("SIGKILL");
     return this.restart();
   }
 
@@ -93,13 +97,29 @@ export class Client implements vscode.Disposable {
   private async begin(): Promise<void> {
     await this.stop();
     if (this.disposed) return;
-    this.tell({ state: "starting" });
-    this.found = await this.find();
-    if (!this.found) return this.tell({ state: "missing" });
-    const said = foundSaid(this.found);
+    if (this.store.now.server.state !== "starting") this.tell({ state: "starting" });
+    const slow = setTimeout(() => this.slow(), SLOW_MS);
+    try {
+      const found = await this.find();
+      this.found = "python" in found ? found : undefined;
+      if ("python" in found) await this.connect(found);
+      else this.tell({ state: "missing", why: found.why });
+    } finally {
+      clearTimeout(slow);
+    }
+  }
+
+  private slow(): void {
+    if (this.store.now.server.state !== "starting") return;
+    this.output.warn(`The server has not answered for ${SLOW_MS / 1000} s. It is waited for; “Restart Server” begins anew.`);
+    this.tell({ state: "slow" });
+  }
+
+  private async connect(found: Found): Promise<void> {
+    const said = foundSaid(found);
     this.output.info(said);
     const options = this.options(() => this.closed(client, "it ended by itself"));
-    const client = new LanguageClient("phasekeeper", "Phasekeeper", this.command(this.found), options);
+    const client = new LanguageClient("phasekeeper", "Phasekeeper", () => this.spawned(found), options);
     this.client = client;
     this.startedAt = Date.now();
     client.onNotification("phasekeeper/changed", (change: Changed) => this.changed(client, change));
@@ -113,8 +133,12 @@ export class Client implements vscode.Disposable {
     }
   }
 
-  private command(found: Found): { command: string; args: string[]; options: { cwd: string } } {
-    return { command: found.python, args: [...ARGUMENTS, "lsp"], options: { cwd: homedir() } };
+  private async spawned(found: Found): Promise<ChildProcess> {
+    const child = spawn(found.python, [...ARGUMENTS, "lsp"], { cwd: homedir(), windowsHide: true });
+    this.process = child;
+    child.on("error", (error) => this.output.debug(String(error)));
+    await once(child, "spawn");
+    return child;
   }
 
   private options(ended: () => void): LanguageClientOptions {
@@ -146,7 +170,7 @@ export class Client implements vscode.Disposable {
 
   private changed(client: LanguageClient, change: Changed): void {
     if (client !== this.client) return;
-    if (missed(this.store.now, change)) void this.board().catch((error: unknown) => this.output.warn(String(error)));
+    if (missed(this.store.now, change) || emptied(this.store.now, change)) void this.board().catch((error: unknown) => this.output.warn(String(error)));
     else this.store.tell({ kind: "changed", change });
   }
 
@@ -157,7 +181,7 @@ export class Client implements vscode.Disposable {
     this.crashes = Date.now() - this.startedAt > STEADY_MS ? 1 : this.crashes + 1;
     const wait = backOff(this.crashes);
     this.output.error(`The server has stopped: ${why}.` + (wait ? ` It is started again in ${wait / 1000} s.` : ""));
-    this.tell(wait ? { state: "starting" } : { state: "failed", why });
+    this.tell(wait ? { state: "starting", why } : { state: "failed", why });
     clearTimeout(this.timer);
     if (wait) this.timer = setTimeout(() => void this.restart(), wait);
     else void this.giveUp(why);

@@ -15,6 +15,18 @@ import { inFocus } from "./views/status";
 import { titleOf } from "./views/runs";
 import type { Tree } from "./views/tree";
 
+/** The commands that write; not in a workspace that is not trusted. */
+const WRITING: ReadonlySet<string> = new Set([
+  "startRun",
+  "approveQuestion",
+  "answerQuestion",
+  "overrideGate",
+  "rollBack",
+  "reportOutcome",
+  "claimTask",
+  "releaseTask",
+]);
+
 type Act = (subject: Partial<Subject>) => unknown;
 
 export interface Parts {
@@ -48,8 +60,17 @@ export function registerCommands(session: Session, parts: Parts): vscode.Disposa
     openPlace: (subject) => openPlace(subject),
   };
   return Object.entries(acts).map(([name, act]) =>
-    vscode.commands.registerCommand(`phasekeeper.${name}`, (argument: unknown) => done(session, act(subjectOf(argument)))),
+    vscode.commands.registerCommand(`phasekeeper.${name}`, (argument: unknown) =>
+      done(session, WRITING.has(name) && !vscode.workspace.isTrusted ? notTrusted() : act(subjectOf(argument))),
+    ),
   );
+}
+
+/** Say why nothing is recorded, and where that can be changed. */
+async function notTrusted(): Promise<void> {
+  const said = "This folder is not trusted (Restricted Mode). Phasekeeper shows where its work stands, and records nothing.";
+  if (await vscode.window.showWarningMessage(said, "Manage Workspace Trust"))
+    await vscode.commands.executeCommand("workbench.trust.manage");
 }
 
 /** What a command could not do is told in one sentence; the output has the rest. */

@@ -6,32 +6,32 @@ import * as vscode from "vscode";
 import { Client } from "./client";
 import { registerCommands } from "./commands";
 import { activeFile, messageOf } from "./commands/pick";
-import { offerInstall } from "./commands/setup";
+import { offerInstall, pythonSetting, tellUnusable } from "./commands/setup";
 import { Graphs } from "./graph/panel";
 import { isOutdated, renew, type Place } from "./install";
 import { Marks } from "./marks";
-import { MCP_ARGUMENTS } from "./mcp";
+import { mcpServer } from "./assistants";
 import { notify } from "./notify";
 import { run as runProgram } from "./run";
-import { candidates, find, pathFolders, type Found, type Machine, type Wanted } from "./server";
+import { candidates, find, pathFolders, unusable, type Found, type Machine, type Wanted } from "./server";
 import { Evaluations, type Session } from "./session";
-import { asked, Store, runsOf } from "./store";
+import { asked, onMissing, Store, runsOf } from "./store";
 import { plural } from "./text";
 import { nextNodes } from "./views/next";
-import { recentNodes } from "./views/recent";
+import { recentNodes, SHOWN } from "./views/recent";
 import { runNodes } from "./views/runs";
+import { restricted, stage } from "./views/stage";
 import { status } from "./views/status";
 import { Tree } from "./views/tree";
 import { waitingNodes } from "./views/waiting";
 
 const MOST_LAUNCHER_BYTES = 1 << 20;
 const PROBE_MS = 20_000;
-/** Histories are asked for of so many runs, those that go on first. */
-const MOST_HISTORIES = 20;
 
 export interface Api {
   readonly session: Session;
   readonly trees: Readonly<Record<string, Tree>>;
+  readonly mcp: vscode.McpServerDefinitionProvider<vscode.McpStdioServerDefinition>;
 }
 
 export async function activate(context: vscode.ExtensionContext): Promise<Api> {
@@ -47,6 +47,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
   const session: Session = { context, output, store, client, evaluations };
   const trees = treesOf(session);
   const graphs = new Graphs(session);
+  const mcp = mcpServer(session);
   const pythons = (): Promise<string[]> => Promise.resolve(pythonsOnPath());
   context.subscriptions.push(
     output,
@@ -57,15 +58,14 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     ...registerCommands(session, { next: trees["next"]!, graphs, pythons, installation }),
     ...statusBar(session),
     refreshing(session, trees),
-    contextKey(session),
+    ...contextKey(session),
     notify(session),
-    ...mcpServer(session),
+    ...mcp.disposables,
     ...restarting(session),
+    onMissing(store, (why) => (why ? tellUnusable(session, why) : offerInstall(session, pythons, installation))),
   );
-  void client.restart().then(() => {
-    if (store.now.server.state === "missing") return offerInstall(session, pythons, installation);
-  });
-  return { session, trees };
+  void client.restart();
+  return { session, trees, mcp: mcp.provider };
 }
 
 // ---- the server -----------------------------------------------------------------------------------
@@ -95,19 +95,24 @@ function wanted(own: string): Wanted {
     setting: pythonSetting(),
     own,
     trusted: vscode.workspace.isTrusted,
-    folders: (vscode.workspace.workspaceFolders ?? []).filter((folder) => folder.uri.scheme === "file").map((folder) => folder.uri.fsPath),
+    folders: foldersOnDisk(),
   };
 }
 
-const pythonSetting = (): string => vscode.workspace.getConfiguration("phasekeeper").get("python", "").trim();
+const foldersOnDisk = (): string[] =>
+  (vscode.workspace.workspaceFolders ?? []).filter((folder) => folder.uri.scheme === "file").map((folder) => folder.uri.fsPath);
 
-async function findServer(output: vscode.LogOutputChannel, installation: Place): Promise<Found | undefined> {
-  const found = await find(candidates(wanted(installation.own), machine()), async (python, args) => {
+async function findServer(output: vscode.LogOutputChannel, installation: Place): Promise<Found | { why?: string }> {
+  const here = wanted(installation.own);
+  let said = "";
+  const found = await find(candidates(here, machine()), async (python, args) => {
     const ended = await runProgram(python, args, { timeoutMs: PROBE_MS });
-    if (ended.code !== 0) output.debug(`${python} has no Phasekeeper: ${ended.stderr.trim().split("\n").at(-1) ?? ""}`);
+    said = ended.stderr || ended.stdout;
+    if (ended.code !== 0) output.info(`${python} has no Phasekeeper: ${said.trim().split("\n").at(-1) ?? ""}`);
     return ended.code === 0 ? ended.stdout : undefined;
   });
-  if (found?.from === "own" && (await isOutdated(installation))) await renewed(output, installation);
+  if (!found) return { why: here.setting ? unusable(here.setting, machine(), said) : undefined };
+  if (found.from === "own" && (await isOutdated(installation))) await renewed(output, installation);
   return found;
 }
 
@@ -148,7 +153,7 @@ function restarting({ client }: Session): vscode.Disposable[] {
 function treesOf(session: Session): Record<string, Tree> {
   const { store, evaluations } = session;
   return {
-    waiting: new Tree("phasekeeper.waiting", () => waitingNodes(store.now)),
+    waiting: new Tree("phasekeeper.waiting", () => waitingNodes(store.now, vscode.workspace.isTrusted)),
     runs: new Tree("phasekeeper.runs", () => runNodes(store.now, (name) => evaluations.get(name))),
     next: new Tree("phasekeeper.next", () => nextNodes(store.now)),
     recent: new Tree("phasekeeper.recent", () => recent(session)),
@@ -156,12 +161,9 @@ function treesOf(session: Session): Record<string, Tree> {
 }
 
 async function recent(session: Session): Promise<ReturnType<typeof recentNodes>> {
-  const runs = runsOf(session.store.now).slice(0, MOST_HISTORIES);
-  const histories = runs.map(async (run) => {
-    const { events } = await session.client.request("phasekeeper/history", { root: run.root, run: run.run, limit: 50 });
-    return { run, events };
-  });
-  return recentNodes(await Promise.all(histories));
+  if (runsOf(session.store.now).length === 0) return [];
+  const { events } = await session.client.request("phasekeeper/recent", { limit: SHOWN });
+  return recentNodes(session.store.now, events);
 }
 
 function refreshing({ store }: Session, trees: Readonly<Record<string, Tree>>): vscode.Disposable {
@@ -169,53 +171,35 @@ function refreshing({ store }: Session, trees: Readonly<Record<string, Tree>>): 
     for (const tree of Object.values(trees)) tree.refresh();
     const count = asked(now).length;
     const view = trees["waiting"]!.view;
+    view.message = restricted(now, vscode.workspace.isTrusted);
     view.badge = count ? { value: count, tooltip: `${plural(count, "thing")} ${count === 1 ? "waits" : "wait"} for you` } : undefined;
   });
 }
 
 /** `phasekeeper.state` is what the views' welcomes and the menus look at. */
-function contextKey({ store }: Session): vscode.Disposable {
-  const set = (state: string): void => void vscode.commands.executeCommand("setContext", "phasekeeper.state", state);
-  set(store.now.server.state);
-  return store.onChange((now, before) => {
-    if (now.server.state !== before.server.state) set(now.server.state);
-  });
+function contextKey({ store }: Session): vscode.Disposable[] {
+  let said: string | undefined;
+  const set = (): void => {
+    const now = stage(store.now, foldersOnDisk().length);
+    if (now !== said) void vscode.commands.executeCommand("setContext", "phasekeeper.state", now);
+    said = now;
+  };
+  set();
+  return [store.onChange(set), vscode.workspace.onDidChangeWorkspaceFolders(set)];
 }
 
 function statusBar({ store }: Session): vscode.Disposable[] {
   const item = vscode.window.createStatusBarItem("phasekeeper.status", vscode.StatusBarAlignment.Left, 10);
   item.name = "Phasekeeper";
   const draw = (): void => {
-    const said = status(store.now, activeFile());
+    const said = status(store.now, activeFile(), foldersOnDisk().length, vscode.workspace.isTrusted);
     item.text = said.text;
     item.tooltip = said.tooltip.join("\n");
+    item.accessibilityInformation = { label: ["Phasekeeper", ...said.tooltip].join(". "), role: "button" };
     item.command = `phasekeeper.${said.click}`;
     item.backgroundColor = said.colour === "plain" ? undefined : new vscode.ThemeColor(`statusBarItem.${said.colour}Background`);
   };
   draw();
   item.show();
-  return [item, store.onChange(draw), vscode.window.onDidChangeActiveTextEditor(draw)];
-}
-
-/** The tools for the editor's assistants, without any configuration. Not in a workspace that is not trusted. */
-function mcpServer({ client, store }: Session): vscode.Disposable[] {
-  const changed = new vscode.EventEmitter<void>();
-  const provider: vscode.McpServerDefinitionProvider<vscode.McpStdioServerDefinition> = {
-    onDidChangeMcpServerDefinitions: changed.event,
-    provideMcpServerDefinitions: () => {
-      const server = client.server;
-      if (!server || !vscode.workspace.isTrusted) return [];
-      const definition = new vscode.McpStdioServerDefinition("Phasekeeper", server.python, [...MCP_ARGUMENTS], {}, server.version);
-      // The first folder is what the tools look at where an assistant names no root; -I keeps its files from being imported.
-      definition.cwd = vscode.workspace.workspaceFolders?.[0]?.uri;
-      return [definition];
-    },
-  };
-  return [
-    changed,
-    vscode.lm.registerMcpServerDefinitionProvider("phasekeeper.mcp", provider),
-    store.onChange((now, before) => {
-      if (now.server.state !== before.server.state) changed.fire();
-    }),
-  ];
+  return [item, store.onChange(draw), vscode.window.onDidChangeActiveTextEditor(draw), vscode.workspace.onDidChangeWorkspaceFolders(draw)];
 }

@@ -207,6 +207,7 @@ export interface Requests {
   "phasekeeper/board": [Record<string, never>, Board];
   "phasekeeper/run": [RunName, Evaluation | null];
   "phasekeeper/history": [RunName & { limit: number }, History];
+  "phasekeeper/recent": [{ limit: number }, { events: readonly Remembered[] }];
   "phasekeeper/graph": [RunName, Graph | null];
   "phasekeeper/report": [RunName & Report, Written];
   "phasekeeper/claim": [RunName & { task: string; who: string }, Written];
@@ -257,5 +258,8 @@ export interface Recorded {
   readonly message?: string;
   readonly workflow?: string;
 }
+
+/** A record and the run that it is of. */
+export type Remembered = Recorded & RunName;
 
 export const keyOf = (name: RunName): string => `${name.root}\n${name.run}`;

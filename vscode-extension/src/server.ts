@@ -43,7 +43,10 @@ export function pythonIn(venv: string, platform: NodeJS.Platform): string {
  * whatever way: also not by a PATH that leads into it.
  */
 export function candidates(wanted: Wanted, machine: Machine): Candidate[] {
-  if (wanted.setting) return [{ python: wanted.setting, from: "setting" }];
+  if (wanted.setting) {
+    const fits = pathOf(machine).isAbsolute(wanted.setting) && machine.isFile(wanted.setting);
+    return fits ? [{ python: wanted.setting, from: "setting" }] : [];
+  }
   const own = pythonIn(wanted.own, machine.platform);
   const ours = wanted.folders.flatMap((folder) =>
     [".venv", "venv"].map((name) => pythonIn(pathOf(machine).join(folder, name), machine.platform)),
@@ -107,6 +110,15 @@ export async function find(
   return undefined;
 }
 
+/** Why the Python that the setting names runs no server, in a sentence; `said` is what it said itself. */
+export function unusable(setting: string, machine: Machine, said: string): string {
+  const named = `The setting phasekeeper.python names ${setting}`;
+  if (!pathOf(machine).isAbsolute(setting)) return `${named}, which is no absolute path.`;
+  if (!machine.isFile(setting)) return `${named}, which is no program that can be run.`;
+  const last = said.trim().split(/\r?\n/).at(-1);
+  return `${named}, which does not run Phasekeeper${last ? `: ${last}` : "."}`;
+}
+
 const FROM: Record<Candidate["from"], string> = {
   setting: "as the setting phasekeeper.python says",
   path: "found on PATH",
@@ -121,6 +133,9 @@ export const foundSaid = (found: Found): string => `Using Phasekeeper ${found.ve
 export function backOff(crashes: number): number | undefined {
   return crashes > 6 ? undefined : Math.min(1000 * 2 ** (crashes - 1), 30_000);
 }
+
+/** A start that takes longer is told. */
+export const SLOW_MS = 20_000;
 
 /** A server that was up this long did not crash at its start. */
 export const STEADY_MS = 60_000;

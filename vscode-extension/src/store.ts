@@ -3,9 +3,13 @@
 import { keyOf, type Board, type Changed, type RunName, type Summary } from "./protocol";
 
 export type Server =
-  | { readonly state: "starting" }
+  /** `why` is how the one before it ended. */
+  | { readonly state: "starting"; readonly why?: string }
+  /** It is being started, and has not answered for long. */
+  | { readonly state: "slow" }
   | { readonly state: "ready"; readonly said: string }
-  | { readonly state: "missing" }
+  /** None was found; `why` says what is wrong with the one that a setting names. */
+  | { readonly state: "missing"; readonly why?: string }
   | { readonly state: "failed"; readonly why: string };
 
 export interface Root {
@@ -62,6 +66,12 @@ export function missed(known: Known, change: Changed): boolean {
   return before === undefined || change.version > before.version + 1;
 }
 
+/** Whether a change leaves a root without runs: it may be closed, which only the board tells. */
+export function emptied(known: Known, change: Changed): boolean {
+  const before = known.roots.get(change.root);
+  return change.changed.length === 0 && before !== undefined && before.runs.size === new Set(change.removed).size;
+}
+
 /** All runs, by root in the order the roots came, by path within. */
 export function runsOf(known: Known): Summary[] {
   return [...known.roots.values()].flatMap((root) => [...root.runs.values()]);
@@ -92,6 +102,12 @@ export function folderOf(name: RunName): string {
   const root = name.root.replaceAll("\\", "/").replace(/\/$/, "");
   return name.run === "" || name.run === "." ? root : `${root}/${name.run}`;
 }
+
+/** `act` each time that no server is found, with what is wrong with the one that was asked for. */
+export const onMissing = (store: Store, act: (why?: string) => unknown): { dispose(): void } =>
+  store.onChange(({ server }, before) => {
+    if (server !== before.server && server.state === "missing") void act(server.why);
+  });
 
 export type Listener = (now: Known, before: Known) => void;
 

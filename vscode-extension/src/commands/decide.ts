@@ -1,7 +1,7 @@
 /** A person's decisions: what is decided is shown in a dialog, the reason is typed, and only then is it sent. */
 
 import * as vscode from "vscode";
-import type { Decision, Evaluation, Question } from "../protocol";
+import type { Decision, Evaluation, Question, RunName } from "../protocol";
 import type { Session } from "../session";
 import { asked, isOver } from "../store";
 import { literal, plain } from "../text";
@@ -12,13 +12,18 @@ import { KIND } from "../views/waiting";
 import { ask, choose, chooseRun, recorded, sameRun } from "./pick";
 
 const MOST_BUTTONS = 4;
+/** How the revision of a run ends that is judged on what an editor holds. */
+const UNSAVED = "+unsaved";
+const TRIES = 50;
+const TRY_MS = 100;
 const WHY = "Why? The reason is recorded with your name.";
 
 /** Answer an open question; `kind` limits what is offered where none is named. */
 export async function answer(session: Session, subject: Partial<Subject>, kind?: Question["kind"]): Promise<void> {
   const named = await chooseQuestion(session, subject, kind);
   if (!named) return;
-  const run = await session.client.request("phasekeeper/run", named);
+  const run = await saved(session, named);
+  if (run === "not saved") return;
   const question = run?.questions.find((entry) => entry.id === named.question);
   if (!run || !question) {
     void vscode.window.showInformationMessage("This question is not open any more.");
@@ -72,6 +77,27 @@ async function modal(dialog: Dialog, buttons: readonly string[]): Promise<number
   return (await vscode.window.showWarningMessage(dialog.message, options, ...items))?.at;
 }
 
+/**
+ * A run as its files on disk have it: nothing is decided on what only an editor holds. Offers to save that; what
+ * was saved just now is waited for.
+ */
+async function saved(session: Session, name: RunName): Promise<Evaluation | null | "not saved"> {
+  const dirty = (): boolean => vscode.workspace.textDocuments.some((document) => document.isDirty && document.uri.scheme === "file");
+  for (let tries = 0; tries < TRIES; tries++) {
+    const run = await session.client.request("phasekeeper/run", { root: name.root, run: name.run });
+    if (!run?.revision.endsWith(UNSAVED)) return run;
+    if (dirty() && !(await offerSaving(run))) return "not saved";
+    await new Promise((resolve) => setTimeout(resolve, TRY_MS));
+  }
+  throw new Error("Changes in editors are not saved yet; nothing was decided. Save them and repeat it.");
+}
+
+async function offerSaving(run: Evaluation): Promise<boolean> {
+  const said = `${literal(titleOf(run))} stands as unsaved changes have it. A decision is about what is on disk.`;
+  if ((await vscode.window.showWarningMessage(said, "Save All")) === undefined) return false;
+  return vscode.workspace.saveAll(false);
+}
+
 async function decide(
   session: Session,
   run: Evaluation,
@@ -89,11 +115,9 @@ export async function override(session: Session, subject: Partial<Subject>): Pro
   const named = await chooseRun(session, subject, "Override what the files say of which run?");
   if (!named) return;
   const name = { root: named.root, run: named.run };
-  const [run, graph] = await Promise.all([
-    session.client.request("phasekeeper/run", name),
-    session.client.request("phasekeeper/graph", name),
-  ]);
-  if (!run || !graph) return;
+  const run = await saved(session, name);
+  const graph = await session.client.request("phasekeeper/graph", name);
+  if (!run || run === "not saved" || !graph) return;
   const titles = new Map(graph.phases.map((phase) => [phase.id, phase]));
   const ways = reachable(graph.edges, run.currentPhase ?? "").filter((phase) => phase !== run.currentPhase);
   const items = ways.map((phase) => ({

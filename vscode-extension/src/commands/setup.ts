@@ -24,7 +24,17 @@ export async function offerInstall(session: Session, pythons: () => Promise<stri
     await installServer(session, pythons, place);
 }
 
+/** Say why the Python that the setting names is not used; no other is tried in its place. */
+export async function tellUnusable({ output }: Session, why: string): Promise<void> {
+  output.error(why);
+  const choice = await vscode.window.showErrorMessage(literal(why, 400), "Choose Python", "Show Output");
+  if (choice === "Choose Python") await choosePython();
+  if (choice === "Show Output") output.show();
+}
+
 export async function installServer(session: Session, pythons: () => Promise<string[]>, place: Place): Promise<void> {
+  const setting = pythonSetting();
+  if (setting) return tellUnusable(session, `The setting phasekeeper.python names ${setting}; while it is set, no other Python is used.`);
   const python = await usable(await pythons(), run);
   if (!python) {
     const said = "No Python 3.11 or newer with venv was found on PATH. Install one, or say which to use.";
@@ -72,6 +82,9 @@ async function installFailed(session: Session, pythons: () => Promise<string[]>,
   if (choice === "Try Again") await installServer(session, pythons, place);
   if (choice === "Show Output") session.output.show();
 }
+
+/** The Python that a person named, "" when none is. */
+export const pythonSetting = (): string => vscode.workspace.getConfiguration("phasekeeper").get("python", "").trim();
 
 /** The setting is machine-scoped: it is set for the user, never by a workspace. */
 export async function choosePython(): Promise<void> {

@@ -3,7 +3,7 @@
 import type { Evaluation, GraphEdge, Option, Question } from "../protocol";
 import { plain } from "../text";
 import { historySaid } from "./waiting";
-import { titleOf } from "./runs";
+import { GATE, titleOf } from "./runs";
 
 export interface Dialog {
   readonly message: string;
@@ -33,13 +33,18 @@ export function questionDialog(run: Evaluation, question: Question): Dialog {
 }
 
 export function overrideDialog(run: Evaluation, to: string): Dialog {
-  const shut = run.gates.filter((gate) => gate.status === "failed" || (gate.status === "open" && gate.inForce));
-  const gates = shut.map((gate) => `• ${plain(gate.title || gate.id)}: ${gate.status}`);
+  const undone = leftUndone(run, to);
+  const shut = run.gates.filter((gate) => {
+    const passed = gate.status === "passed" || gate.status === "waived";
+    return !passed && (undone.some((phase) => phase.id === gate.after) || (gate.inForce && gate.status !== "not-reached"));
+  });
+  const gates = shut.map((gate) => `• ${plain(gate.title || gate.id)}: ${GATE[gate.status].said}`);
   const findings = run.findings.filter((found) => found.severity === "error").map((found) => `• ${plain(found.message, 300)}`);
   return {
     message: `Move ${titleOf(run)} from ${plain(run.currentPhase ?? "an unknown phase")} to ${plain(to)}, against what the files say?`,
     detail: [
       ...head(run),
+      ...block("Phases that this leaves undone", undone.map(phaseSaid)),
       ...block("Gates that this goes past", gates),
       ...block("Errors", findings),
       "",
@@ -47,6 +52,16 @@ export function overrideDialog(run: Evaluation, to: string): Dialog {
     ].join("\n"),
   };
 }
+
+/** From the present phase on to the one before `to`: what is not done; nothing on the way back. */
+function leftUndone(run: Evaluation, to: string): Evaluation["phases"] {
+  const at = (id: string | null): number => run.phases.findIndex((phase) => phase.id === id);
+  const between = run.phases.slice(Math.max(0, at(run.currentPhase)), Math.max(0, at(to)));
+  return between.filter((phase) => phase.state !== "done" && phase.state !== "detour");
+}
+
+const phaseSaid = ({ id, title }: Evaluation["phases"][number]): string =>
+  `• ${plain(id)}${title && title !== id ? `: ${plain(title)}` : ""}`;
 
 function head(run: Evaluation): string[] {
   return [

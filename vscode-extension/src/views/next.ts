@@ -5,7 +5,7 @@ import { isOver, runsOf, type Known } from "../store";
 import { plain } from "../text";
 import { evidenceNodes, firstPlace } from "./evidence";
 import { ASKED, BAD, FAINT, NOW, icon, type Icon, type Node } from "./node";
-import { titleOf } from "./runs";
+import { namedIn } from "./runs";
 
 const STEP: Record<Suggestion["kind"], Icon> = {
   advance: icon("arrow-right", NOW),
@@ -64,10 +64,10 @@ const MOST_OPEN = 2;
 
 export function nextNodes(known: Known): Node[] {
   const runs = runsOf(known).filter((run) => !isOver(run));
-  return runs.map((run) => stepNode(run, runs.length <= MOST_OPEN));
+  return runs.map((run) => stepNode(run, namedIn(known, run), runs.length <= MOST_OPEN));
 }
 
-function stepNode(run: Summary, open: boolean): Node {
+function stepNode(run: Summary, named: string, open: boolean): Node {
   const { suggestion } = run;
   const name = { root: run.root, run: run.run };
   const id = `${keyOf(run)}/next`;
@@ -76,8 +76,8 @@ function stepNode(run: Summary, open: boolean): Node {
   return {
     id,
     label: stepSaid(suggestion),
-    description: titleOf(run),
-    tooltip: [`${titleOf(run)}: ${stepSaid(suggestion)}`, plain(suggestion.reason, 400), "Click to open the evidence"].slice(
+    description: named,
+    tooltip: [`${named}: ${stepSaid(suggestion)}`, plain(suggestion.reason, 400), "Click to open the evidence"].slice(
       0,
       place ? 3 : 2,
     ),

@@ -35,6 +35,8 @@ export interface Node {
   /** Lines of plain text. */
   readonly tooltip?: readonly string[];
   readonly icon?: Icon;
+  /** What only the icon shows, for those who hear the row. */
+  readonly spoken?: string;
   /** Words that menus look for. */
   readonly context?: string;
   readonly subject?: Subject;

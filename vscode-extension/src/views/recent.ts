@@ -1,16 +1,13 @@
 /** What was recorded of late, newest first, over all runs. */
 
-import { keyOf, type Recorded, type Summary } from "../protocol";
+import { keyOf, type Recorded, type Remembered } from "../protocol";
+import { runOf, type Known } from "../store";
 import { plain } from "../text";
 import { ASKED, BAD, GOOD, icon, type Icon, type Node } from "./node";
-import { titleOf } from "./runs";
+import { namedIn, titleOf } from "./runs";
 
+/** So many records are shown. */
 export const SHOWN = 50;
-
-export interface RunHistory {
-  readonly run: Summary;
-  readonly events: readonly Recorded[];
-}
 
 const ICONS: Record<string, Icon> = {
   start: icon("rocket"),
@@ -26,24 +23,24 @@ const ICONS: Record<string, Icon> = {
 /** Outcomes that say that the work did not succeed. */
 export const FAILED = new Set(["fail", "failed", "error", "blocked"]);
 
-export function recentNodes(histories: readonly RunHistory[]): Node[] {
-  return histories
-    .flatMap(({ run, events }) => events.map((event, at) => ({ run, event, at })))
-    .sort((one, other) => (one.event.at ?? "") < (other.event.at ?? "") ? 1 : -1)
-    .slice(0, SHOWN)
-    .map(({ run, event, at }) => recordNode(run, event, at));
-}
+/** A row for each record, in the order they came in: newest first. */
+export const recentNodes = (known: Known, events: readonly Remembered[]): Node[] =>
+  events.map((event) => {
+    const run = runOf(known, event);
+    return recordNode(event, run ? namedIn(known, run) : titleOf({ title: "", run: event.run }));
+  });
 
-function recordNode(run: Summary, event: Recorded, at: number): Node {
+function recordNode(event: Remembered, named: string): Node {
+  const { root, run: path } = event;
   const why = event.why || event.message || "";
   const who = [event.actor, event.channel && `(${event.channel})`].filter(Boolean).join(" ");
   return {
-    id: `${keyOf(run)}/record/${event.line ?? at}`,
+    id: `${keyOf(event)}/record/${event.line}`,
     label: recordSaid(event),
-    description: [titleOf(run), moment(event.at)].filter(Boolean).join(" · "),
+    description: [named, moment(event.at)].filter(Boolean).join(" · "),
     tooltip: [recordSaid(event), ...(why ? [plain(why, 600)] : []), plain([who, event.at].filter(Boolean).join(", "))],
     icon: recordIcon(event),
-    subject: { root: run.root, run: run.run },
+    subject: { root, run: path },
   };
 }
 

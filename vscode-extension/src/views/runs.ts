@@ -15,7 +15,7 @@ export function runNodes(known: Known, whole: Whole): Node[] {
   if (roots.length === 1) return ofRoot([...roots[0]!.runs.values()], whole, roots[0]!.root);
   return roots.map((root) => ({
     id: root.root,
-    label: plain(tail(root.root.replaceAll("\\", "/"))),
+    label: rootSaid(root.root),
     description: plural(root.runs.size, "run"),
     tooltip: [plain(root.root, 400)],
     icon: icon("root-folder"),
@@ -38,6 +38,14 @@ function ofRoot(runs: readonly Summary[], whole: Whole, root: string): Node[] {
   return [...nodes, finished];
 }
 
+/** A run's title, and its root where several have runs. */
+export function namedIn(known: Known, run: Summary): string {
+  const several = [...known.roots.values()].filter((root) => root.runs.size > 0).length > 1;
+  return several ? `${titleOf(run)} · ${rootSaid(run.root)}` : titleOf(run);
+}
+
+const rootSaid = (root: string): string => plain(tail(root.replaceAll("\\", "/")), 40);
+
 export const titleOf = (run: { title: string; run: string }): string => plain(run.title || tail(run.run), 80);
 
 export function runNode(run: Summary, whole: Whole): Node {
@@ -54,6 +62,7 @@ export function runNode(run: Summary, whole: Whole): Node {
       ...found(run),
     ],
     icon: statusIcon(run),
+    spoken: isOver(run) ? undefined : STATUS[run.status].said,
     context: "run",
     subject: { root, run: path },
     children: async () => {
@@ -96,12 +105,12 @@ export function insideRun(run: Evaluation): Node[] {
   return [...planNodes(run, id), ...phases, ...limits];
 }
 
-const PHASE: Record<Phase["state"], Icon> = {
-  done: icon("check", GOOD),
-  current: icon("arrow-right", NOW),
-  ahead: icon("circle-outline", FAINT),
-  skipped: icon("debug-step-over", FAINT),
-  detour: icon("git-branch", FAINT),
+const PHASE: Record<Phase["state"], { said: string; icon: Icon }> = {
+  done: { said: "done", icon: icon("check", GOOD) },
+  current: { said: "now", icon: icon("arrow-right", NOW) },
+  ahead: { said: "to come", icon: icon("circle-outline", FAINT) },
+  skipped: { said: "skipped", icon: icon("debug-step-over", FAINT) },
+  detour: { said: "only when needed", icon: icon("git-branch", FAINT) },
 };
 
 function phaseNode(run: Evaluation, phase: Phase, id: string): Node {
@@ -125,8 +134,9 @@ function phaseNode(run: Evaluation, phase: Phase, id: string): Node {
     description: [phase.title === phase.id ? "" : plain(phase.title), phase.state === "current" ? "now" : ""]
       .filter(Boolean)
       .join(" · "),
-    tooltip: [`${plain(phase.title)}: ${phase.state}`, ...(phase.agents.length ? [`by ${plain(phase.agents.join(", "))}`] : [])],
-    icon: PHASE[phase.state],
+    tooltip: [`${plain(phase.title)}: ${PHASE[phase.state].said}`, ...(phase.agents.length ? [`by ${plain(phase.agents.join(", "))}`] : [])],
+    icon: PHASE[phase.state].icon,
+    spoken: phase.state === "current" ? undefined : PHASE[phase.state].said,
     context: "phase",
     subject: { ...nameOf(run), step: phase.id },
     open: phase.state === "current",
@@ -187,6 +197,7 @@ function limitNode(limit: Limit, id: string): Node {
     label: plain(limit.id),
     description: `${limit.count} of ${limit.max ?? "no maximum"}`,
     icon: icon("dashboard", limit.reached ? BAD : undefined),
+    spoken: limit.reached ? "reached" : undefined,
   };
 }
 

@@ -1,7 +1,8 @@
 /** A native tree over nodes. */
 
 import * as vscode from "vscode";
-import type { Node } from "./node";
+import { plain } from "../text";
+import { BAD, icon, type Node } from "./node";
 
 export class Tree implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
@@ -21,9 +22,14 @@ export class Tree implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   }
 
   async getChildren(node?: Node): Promise<Node[]> {
-    if (node) return [...(typeof node.children === "function" ? await node.children() : (node.children ?? []))];
-    this.tops = await this.top();
-    return [...this.tops];
+    try {
+      if (node) return [...(typeof node.children === "function" ? await node.children() : (node.children ?? []))];
+      this.tops = await this.top();
+      return [...this.tops];
+    } catch (error) {
+      // No row would say that there is nothing.
+      return [untold(node?.id ?? this.id, error)];
+    }
   }
 
   /** Only rows at the top are ever revealed. */
@@ -49,6 +55,11 @@ export class Tree implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   }
 }
 
+function untold(id: string, error: unknown): Node {
+  const why = plain(error instanceof Error ? error.message : String(error), 400);
+  return { id: `${id}/untold`, label: "This cannot be shown", description: why, tooltip: [why], icon: icon("warning", BAD) };
+}
+
 export function itemOf(node: Node): vscode.TreeItem {
   const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
   const item = new vscode.TreeItem(node.label, node.children ? (node.open ? Expanded : Collapsed) : None);
@@ -56,7 +67,7 @@ export function itemOf(node: Node): vscode.TreeItem {
   item.description = node.description;
   item.tooltip = node.tooltip?.join("\n");
   // Without it a tooltip is what a screen reader says of a row.
-  item.accessibilityInformation = { label: [node.label, node.description].filter(Boolean).join(", ") };
+  item.accessibilityInformation = { label: [node.label, node.description, node.spoken].filter(Boolean).join(", ") };
   item.contextValue = node.context;
   if (node.icon)
     item.iconPath = new vscode.ThemeIcon(

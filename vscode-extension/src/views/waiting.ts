@@ -6,7 +6,7 @@ import { plain, shown } from "../text";
 import { optionSaid } from "./dialog";
 import { ASKED, BAD, icon, type Icon, type Node } from "./node";
 import { FAILED } from "./recent";
-import { titleOf } from "./runs";
+import { namedIn } from "./runs";
 
 export const KIND: Record<Question["kind"], { said: string; icon: Icon }> = {
   approval: { said: "approval", icon: icon("verified", ASKED) },
@@ -14,11 +14,12 @@ export const KIND: Record<Question["kind"], { said: string; icon: Icon }> = {
   clarification: { said: "question", icon: icon("question", ASKED) },
 };
 
-export function waitingNodes(known: Known): Node[] {
-  return asked(known).map(({ run, question }) => questionNode(run, question));
+/** Each open question; `trusted` says whether it can be answered here. */
+export function waitingNodes(known: Known, trusted: boolean): Node[] {
+  return asked(known).map(({ run, question }) => questionNode(run, namedIn(known, run), question, trusted));
 }
 
-function questionNode(run: Summary, question: Question): Node {
+function questionNode(run: Summary, named: string, question: Question, trusted: boolean): Node {
   const subject = { root: run.root, run: run.run, question: question.id };
   const id = `${keyOf(run)}/question/${question.id}`;
   const options = question.options.map((option): Node => {
@@ -27,7 +28,7 @@ function questionNode(run: Summary, question: Question): Node {
       id: `${id}/option/${option.id}`,
       label: plain(what),
       description: brings ? plain(brings) : option.text ? plain(option.id) : undefined,
-      tooltip: [`${plain(option.id)}: ${plain(option.text || option.id, 400)}`, "Click to decide; a reason is asked for"],
+      tooltip: [`${plain(option.id)}: ${plain(option.text || option.id, 400)}`, trusted ? "Click to decide; a reason is asked for" : "Not in Restricted Mode"],
       icon: icon("circle-outline"),
       context: "option",
       click: "answerQuestion",
@@ -38,8 +39,8 @@ function questionNode(run: Summary, question: Question): Node {
   return {
     id,
     label: plain(question.question),
-    description: `${titleOf(run)} · ${KIND[question.kind].said}`,
-    tooltip: [plain(question.question, 600), `${titleOf(run)}: ${plain(question.id)}`, ...since(question)],
+    description: `${named} · ${KIND[question.kind].said}`,
+    tooltip: [plain(question.question, 600), `${named}: ${plain(question.id)}`, ...since(question)],
     icon: KIND[question.kind].icon,
     context: "question",
     subject,

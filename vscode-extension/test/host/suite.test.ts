@@ -1,4 +1,10 @@
 import * as assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import * as path from "node:path";
+import { createInterface } from "node:readline";
 import * as vscode from "vscode";
 import type { Api } from "../../src/extension";
 import { runsOf } from "../../src/store";
@@ -22,6 +28,28 @@ function until<T>(api: Api, value: () => T | undefined | false): Promise<T> {
     };
     look();
   });
+}
+
+/** What the process that a definition names answers to an assistant's first requests: its name, and its tools. */
+async function answers(definition: vscode.McpStdioServerDefinition): Promise<{ name: string; tools: string[] }> {
+  const env = { ...process.env, ...(definition.env as Record<string, string>) };
+  const child = spawn(definition.command, definition.args, { cwd: definition.cwd?.fsPath, env, stdio: ["pipe", "pipe", "inherit"] });
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  const ask = async (id: number, method: string, params: object): Promise<unknown> => {
+    child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+    for (;;) {
+      const line = await lines.next();
+      if (line.done) throw new Error(`it ended before it answered ${method}`);
+      const message = JSON.parse(line.value) as { id?: number; result?: unknown };
+      if (message.id === id) return message.result;
+    }
+  };
+  const begun = await ask(1, "initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } });
+  child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })}\n`);
+  const { tools } = (await ask(2, "tools/list", {})) as { tools: { name: string }[] };
+  child.stdin.end();
+  await once(child, "exit");
+  return { name: (begun as { serverInfo: { name: string } }).serverInfo.name, tools: tools.map((tool) => tool.name) };
 }
 
 suite("in the extension host", () => {
@@ -83,5 +111,36 @@ suite("in the extension host", () => {
     await until(api, () => phase() !== revision);
     await vscode.workspace.fs.writeFile(review, before);
     await until(api, () => phase() === revision);
+  });
+
+  const provided = async (): Promise<vscode.McpStdioServerDefinition | undefined> =>
+    (await api.mcp.provideMcpServerDefinitions(new vscode.CancellationTokenSource().token))?.[0];
+
+  test("the editor's assistants are given a server that answers, in the first folder", async () => {
+    const definition = (await provided())!;
+    assert.equal(definition.command, vscode.workspace.getConfiguration("phasekeeper").get("python"));
+    assert.deepEqual(definition.args, ["-I", "-m", "phasekeeper", "mcp"]);
+    assert.equal(definition.cwd?.fsPath, uri().fsPath);
+    const { name, tools } = await answers(definition);
+    assert.equal(name, "phasekeeper");
+    for (const tool of ["status", "next_step", "check_gate", "report"]) assert.ok(tools.includes(tool), tool);
+  });
+
+  test("when the setting names another Python, assistants are given that one, and none while it is of no use", async () => {
+    const settings = vscode.workspace.getConfiguration("phasekeeper");
+    const before = settings.get<string>("python")!;
+    const other = path.join(homedir(), "other-python");
+    await writeFile(other, `#!/bin/sh\nexec '${before}' "$@"\n`, { mode: 0o755 });
+    const use = async (python: string, state: string): Promise<string | undefined> => {
+      const told = new Promise<void>((resolve) => api.mcp.onDidChangeMcpServerDefinitions!(() => resolve()));
+      await settings.update("python", python, vscode.ConfigurationTarget.Global);
+      await told;
+      await until(api, () => api.session.store.now.server.state === state);
+      return (await provided())?.command;
+    };
+    assert.equal(await use("/nowhere/python", "missing"), undefined);
+    assert.equal(await use(other, "ready"), other);
+    assert.equal(await use(before, "ready"), before);
+    await until(api, () => runsOf(api.session.store.now).length >= 6);
   });
 });

@@ -1,11 +1,33 @@
+import { homedir } from "node:os";
 import { beforeEach, afterEach, expect, test, vi } from "vitest";
+import { EventEmitter } from "node:events";
 import type { Changed } from "../../src/protocol";
 import { ROOT, summary } from "./made";
+
+/** The programs that were started; `killed` ends the start that waits for one. */
+class Process extends EventEmitter {
+  static started: Process[] = [];
+  signal: string | undefined;
+  constructor(
+    readonly program: string,
+    readonly args: readonly string[],
+    readonly how: object,
+  ) {
+    super();
+    Process.started.push(this);
+    queueMicrotask(() => this.emit("spawn"));
+  }
+  kill(signal: string): void {
+    this.signal = signal;
+    this.emit("exit");
+  }
+}
 
 /** A language client that a test answers for. */
 class Fake {
   static made: Fake[] = [];
   static failsToStart: string | undefined;
+  static neverAnswers = false;
   static board = { version: 1, roots: [{ root: ROOT, version: 1, runs: [summary()] }] };
   state = 0;
   heard: ((change: Changed) => void) | undefined;
@@ -14,7 +36,7 @@ class Fake {
   constructor(
     readonly id: string,
     readonly name: string,
-    readonly command: { command: string; args: string[] },
+    readonly program: () => Promise<Process>,
     readonly options: { initializationOptions: object; errorHandler: { closed(): unknown } },
   ) {
     Fake.made.push(this);
@@ -22,10 +44,11 @@ class Fake {
   onNotification(_: string, heard: (change: Changed) => void): void {
     this.heard = heard;
   }
-  start(): Promise<void> {
-    if (Fake.failsToStart) return Promise.reject(new Error(Fake.failsToStart));
+  async start(): Promise<void> {
+    if (Fake.failsToStart) throw new Error(Fake.failsToStart);
+    const running = await this.program();
+    if (Fake.neverAnswers) await new Promise((_, reject) => running.on("exit", () => reject(new Error("it is gone"))));
     this.state = 2;
-    return Promise.resolve();
   }
   sendRequest(method: string): Promise<unknown> {
     this.sent.push(method);
@@ -43,6 +66,7 @@ vi.mock("vscode", () => ({
   window: { showErrorMessage: shown },
   commands: {},
 }));
+vi.mock("node:child_process", () => ({ spawn: (program: string, args: string[], how: object) => new Process(program, args, how) }));
 vi.mock("vscode-languageclient/node", () => ({
   LanguageClient: Fake,
   State: { Running: 2 },
@@ -56,7 +80,7 @@ const { Store } = await import("../../src/store");
 const found = { python: "/opt/py", from: "setting", version: "0.1.0" } as const;
 const output = { info: vi.fn(), error: vi.fn(), warn: vi.fn(), debug: vi.fn(), show: vi.fn() };
 
-function made(find: () => Promise<typeof found | undefined> = () => Promise.resolve(found)) {
+function made(find: () => Promise<typeof found | { why?: string }> = () => Promise.resolve(found)) {
   const store = new Store();
   const states: string[] = [];
   store.onChange((now, before) => now.server !== before.server && states.push(now.server.state));
@@ -67,6 +91,8 @@ beforeEach(() => {
   vi.useFakeTimers();
   Fake.made = [];
   Fake.failsToStart = undefined;
+  Fake.neverAnswers = false;
+  Process.started = [];
   vi.clearAllMocks();
 });
 afterEach(() => vi.useRealTimers());
@@ -74,9 +100,10 @@ afterEach(() => vi.useRealTimers());
 test("a start runs the server isolated, says what it used, and asks for the board", async () => {
   const { client, store, states } = made();
   await client.restart();
-  expect(Fake.made[0]!.command).toMatchObject({ command: "/opt/py", args: ["-I", "-m", "phasekeeper", "lsp"] });
+  expect(Process.started).toMatchObject([{ program: "/opt/py", args: ["-I", "-m", "phasekeeper", "lsp"], how: { cwd: homedir() } }]);
   expect(output.info).toHaveBeenCalledWith("Using Phasekeeper 0.1.0 of /opt/py, as the setting phasekeeper.python says.");
-  expect(states).toEqual(["starting", "ready"]);
+  // It is starting from the beginning.
+  expect(states).toEqual(["ready"]);
   expect([...store.now.roots.keys()]).toEqual([ROOT]);
 });
 
@@ -86,9 +113,10 @@ test("a workspace that is not trusted is told to the server as such", async () =
 });
 
 test("without a server nothing is started", async () => {
-  const { client, states } = made(() => Promise.resolve(undefined));
+  const { client, states, store } = made(() => Promise.resolve({ why: "it is a text file" }));
   await client.restart();
-  expect(states).toEqual(["starting", "missing"]);
+  expect(states).toEqual(["missing"]);
+  expect(store.now.server).toEqual({ state: "missing", why: "it is a text file" });
   expect(Fake.made).toEqual([]);
   await expect(client.request("phasekeeper/board", {})).rejects.toThrow("is not running");
 });
@@ -102,6 +130,45 @@ test("changes go into the store, and a gap asks for everything anew", async () =
   expect(fake!.sent).toEqual(["phasekeeper/board"]);
   fake!.heard!({ root: ROOT, version: 9, changed: [], removed: [] });
   expect(fake!.sent).toEqual(["phasekeeper/board", "phasekeeper/board"]);
+});
+
+test("a root that loses its last run may be closed, so the board is asked", async () => {
+  const { client, store } = made();
+  await client.restart();
+  const [fake] = Fake.made;
+  const board = Fake.board;
+  Fake.board = { version: 1, roots: [] };
+  fake!.heard!({ root: ROOT, version: 2, changed: [], removed: ["tasks/late-fees"] });
+  await vi.advanceTimersByTimeAsync(0);
+  Fake.board = board;
+  expect(fake!.sent).toEqual(["phasekeeper/board", "phasekeeper/board"]);
+  expect(store.now.roots.size).toBe(0);
+});
+
+test("a start without an answer is told after a while, and a person can begin anew", async () => {
+  Fake.neverAnswers = true;
+  const { client, states } = made();
+  void client.restart();
+  await vi.advanceTimersByTimeAsync(19_999);
+  expect(states).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(states).toEqual(["slow"]);
+  expect(output.warn).toHaveBeenCalledWith(expect.stringContaining("has not answered for 20 s"));
+  Fake.neverAnswers = false;
+  await client.restartByHand();
+  expect(Process.started.map((running) => running.signal)).toEqual(["SIGKILL", undefined]);
+  expect(states.at(-1)).toBe("ready");
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(Process.started.length).toBe(2);
+  expect(states.at(-1)).toBe("ready");
+});
+
+test("a restart of a server that runs lets it end by itself", async () => {
+  const { client } = made();
+  await client.restart();
+  await client.restartByHand();
+  expect(Fake.made[0]!.disposed).toBe(1);
+  expect(Process.started.map((running) => running.signal)).toEqual([undefined, undefined]);
 });
 
 test("a crash is followed by a start, later each time, and by giving up in the end", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { backOff, candidates, find, foundSaid, interpreterOf, pathFolders, pythonIn, type Machine, type Wanted } from "../../src/server";
+import { backOff, candidates, find, foundSaid, interpreterOf, pathFolders, pythonIn, unusable, type Machine, type Wanted } from "../../src/server";
 
 const machine = (files: Record<string, string>, over: Partial<Machine> = {}): Machine => ({
   platform: "linux",
@@ -20,6 +20,22 @@ const everything = {
 
 test("the setting alone counts where there is one", () => {
   expect(candidates(wanted({ setting: "/opt/py" }), machine({ ...everything, "/opt/py": "" }))).toEqual([{ python: "/opt/py", from: "setting" }]);
+});
+
+test.each([
+  ["python3", "", "names python3, which is no absolute path."],
+  ["/opt/gone", "", "names /opt/gone, which is no program that can be run."],
+  ["/usr/bin/python3", "Traceback\n/usr/bin/python3: No module named phasekeeper\n", "does not run Phasekeeper: /usr/bin/python3: No module named phasekeeper"],
+  ["/usr/bin/python3", "", "names /usr/bin/python3, which does not run Phasekeeper."],
+])("a setting of %j alone counts, and it is said why it is of no use", (setting, said, why) => {
+  expect(candidates(wanted({ setting }), machine(everything)).every((entry) => entry.from === "setting")).toBe(true);
+  expect(unusable(setting, machine(everything), said)).toContain(why);
+});
+
+test("what the setting names is never run unless it is an absolute path of a program", () => {
+  const files = { ...everything, python3: "" };
+  expect(candidates(wanted({ setting: "python3" }), machine(files))).toEqual([]);
+  expect(candidates(wanted({ setting: "/opt/gone" }), machine(files))).toEqual([]);
 });
 
 test("PATH comes first, then the own installation, then a trusted workspace's environment", () => {

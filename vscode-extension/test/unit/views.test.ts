@@ -4,9 +4,11 @@ import { marksOf } from "../../src/views/marks";
 import { nextNodes, stepOf, stepSaid } from "../../src/views/next";
 import { recentNodes, recordSaid } from "../../src/views/recent";
 import { insideRun, runNodes } from "../../src/views/runs";
-import { status } from "../../src/views/status";
+import { restricted, stage } from "../../src/views/stage";
+import type { Node } from "../../src/views/node";
+import { status as statusOf } from "../../src/views/status";
 import { waitingNodes } from "../../src/views/waiting";
-import { reduce, NOTHING } from "../../src/store";
+import { reduce, NOTHING, type Known, type Server } from "../../src/store";
 import { evaluation, gate, known, question, ROOT, suggestion, summary, task } from "./made";
 import { dialogLines, outline } from "./shape";
 
@@ -22,6 +24,13 @@ test("runs that go on come first, those that are over are in one row", async () 
     "Finished | 1",
     "  Done | complete · artifact-pipeline",
   ]);
+});
+
+test("where several roots have runs, their names stand beside the titles", () => {
+  const runs = [summary({ root: "/x/one", questions: [question()] }), summary({ root: "/x/two" })];
+  expect(nextNodes(known(runs)).map((node) => node.description)).toEqual(["Charge a fee · one", "Charge a fee · two"]);
+  expect(waitingNodes(known(runs), true)[0]!.description).toBe("Charge a fee · one · approval");
+  expect(recentNodes(known(runs), [{ root: "/x/two", run: runs[1]!.run, kind: "start", line: 1 }])[0]!.description).toBe("Charge a fee · two");
 });
 
 test("several roots get a row each", async () => {
@@ -151,7 +160,7 @@ test("a report is about the action, the phase that goes on, or the next one", ()
 
 test("what waits shows the question, its options and what led to it; options decide by a click", async () => {
   const asked = question({ kind: "escalation", tasks: ["x-01"], history: [{ phase: "4b", iteration: 2, outcome: "fail", message: "still 401" }, { round: 1, note: "" }] });
-  const nodes = waitingNodes(known([summary({ questions: [asked] })]));
+  const nodes = waitingNodes(known([summary({ questions: [asked] })]), true);
   expect(await outline(nodes)).toEqual([
     "Is the plan good? | Charge a fee · escalation",
     "  start the work | approve",
@@ -165,16 +174,19 @@ test("what waits shows the question, its options and what led to it; options dec
 });
 
 test("a question without options is answered by a click on itself", () => {
-  expect(waitingNodes(known([summary({ questions: [question({ options: [] })] })]))[0]!.click).toBe("answerQuestion");
+  expect(waitingNodes(known([summary({ questions: [question({ options: [] })] })]), true)[0]!.click).toBe("answerQuestion");
 });
 
-test("recent records of all runs stand newest first", () => {
-  const run = summary();
-  const nodes = recentNodes([
-    { run, events: [{ kind: "report", phase: "4b", outcome: "fail", at: "2026-01-02T10:00:00Z", line: 1 }] },
-    { run: summary({ run: "other" }), events: [{ kind: "answer", question: "approval", option: "approve", at: "2026-01-03T10:00:00Z", line: 1 }] },
+test("recent records stand in the order they come in, each with the run that it is of", () => {
+  const nodes = recentNodes(known([summary()]), [
+    { root: ROOT, run: "tasks/gone", kind: "answer", question: "approval", option: "approve", line: 1 },
+    { root: ROOT, run: "tasks/late-fees", kind: "report", phase: "4b", outcome: "fail", line: 1 },
   ]);
-  expect(nodes.map((node) => node.label)).toEqual(["approval: approve", "4b: fail"]);
+  expect(nodes.map((node) => [node.label, node.description])).toEqual([
+    ["approval: approve", "gone"],
+    ["4b: fail", "Charge a fee"],
+  ]);
+  expect(new Set(nodes.map((node) => node.id)).size).toBe(2);
 });
 
 test.each([
@@ -189,15 +201,52 @@ test.each([
 
 test("the status bar shows the run of the active file, and turns to warning when a person is awaited", () => {
   const runs = [summary({ run: "a", title: "First" }), summary({ run: "b", title: "Second", progress: { done: 1, total: 2 }, questions: [question()] })];
+  const status = (now: Known, file: string | undefined) => statusOf(now, file, 1, true);
   expect(status(known(runs), undefined)).toMatchObject({ text: "$(checklist) Second: planning 1/2  $(bell-dot) 1", colour: "warning", click: "answerQuestion" });
   expect(status(known(runs), `${ROOT}/a/plan.md`).text).toContain("First: planning");
   expect(status(known([summary()]), undefined)).toMatchObject({ colour: "plain", click: "showNextStep" });
 });
 
-test("the status bar says when there is no server, and what to do", () => {
-  const of = (server: Parameters<typeof reduce>[1]) => status(reduce(NOTHING, server), undefined);
-  expect(of({ kind: "server", server: { state: "missing" } })).toMatchObject({ click: "installServer", colour: "warning" });
-  expect(of({ kind: "server", server: { state: "failed", why: "x" } })).toMatchObject({ click: "restartServer", colour: "error" });
+test.each<[Server, string, string]>([
+  [{ state: "starting" }, "showOutput", "plain"],
+  [{ state: "starting", why: "it was killed" }, "showOutput", "plain"],
+  [{ state: "slow" }, "restartServer", "warning"],
+  [{ state: "ready", said: "Using it." }, "showOutput", "plain"],
+  [{ state: "missing" }, "installServer", "warning"],
+  [{ state: "missing", why: "it is no program" }, "choosePython", "error"],
+  [{ state: "failed", why: "it ended by itself" }, "restartServer", "error"],
+])("while the server is %o a click on the status bar does %s", (server, click, colour) => {
+  const said = statusOf(reduce(NOTHING, { kind: "server", server }), undefined, 1, true);
+  expect(said).toMatchObject({ click, colour });
+  if ("why" in server) expect(said.tooltip).toContain(server.why);
+});
+
+test("folders that were not looked at yet are not said to be without runs", () => {
+  const ready = reduce(NOTHING, { kind: "server", server: { state: "ready", said: "Using it." } });
+  expect(stage(ready, 1)).toBe("looking");
+  expect(stage(ready, 0)).toBe("ready");
+  const empty = reduce(ready, { kind: "board", board: { version: 1, roots: [{ root: ROOT, version: 1, runs: [] }] } });
+  expect(stage(empty, 1)).toBe("ready");
+  expect(statusOf(empty, undefined, 1, true)).toMatchObject({ click: "startRun", tooltip: ["No run goes on; click to start one", "Using it."] });
+});
+
+test("without trust it is said that nothing can be answered", () => {
+  const asking = known([summary({ questions: [question()] })]);
+  expect(restricted(asking, false)).toContain("Restricted Mode");
+  expect(restricted(asking, true)).toBeUndefined();
+  expect(restricted(known([summary()]), false)).toBeUndefined();
+  expect(statusOf(asking, undefined, 1, false).tooltip.at(-1)).toBe("1 thing waits for you; not in Restricted Mode");
+  const options = (trusted: boolean) => (waitingNodes(asking, trusted)[0]!.children as readonly Node[])[0]!.tooltip!.at(-1);
+  expect([options(true), options(false)]).toEqual(["Click to decide; a reason is asked for", "Not in Restricted Mode"]);
+});
+
+test("what only an icon shows is in what a screen reader says", () => {
+  const phases = (["done", "current", "ahead", "skipped", "detour"] as const).map((state) => ({
+    id: state, title: state, agents: [], order: 0, state, produces: [],
+  }));
+  const limits = [{ id: "fixes", count: 3, max: 3, reached: true }];
+  expect(insideRun(evaluation({ phases, limits })).map((node) => node.spoken)).toEqual(["done", undefined, "to come", "skipped", "only when needed", "reached"]);
+  expect(runNodes(known([summary({ status: "waiting_human" })]), whole)[0]!.spoken).toBe("waits for you");
 });
 
 test("the dialog of a question holds the run, what led to it and every option", () => {
@@ -211,6 +260,18 @@ test("the dialog of an override names every gate and error that it goes past", (
   const lines = dialogLines(overrideDialog(evaluation({ gates: [gate(), gate({ id: "ok", status: "passed" })], findings: [finding] }), "accept"));
   expect(lines).toEqual(expect.arrayContaining(["• The tests pass: failed", "• the phase is ahead"]));
   expect(lines.join()).not.toContain("ok: passed");
+});
+
+test("the dialog of an override names the phases that it leaves undone, with their gates, and none on a way back", () => {
+  const phases = (["done", "current", "detour", "ahead", "ahead"] as const).map((state, order) => ({
+    id: "abcde"[order]!, title: `Do ${"abcde"[order]}`, agents: [], order, state, produces: [],
+  }));
+  const gates = [gate({ id: "after-a", after: "a", title: "", status: "passed" }), gate({ id: "after-d", after: "d", title: "", status: "not-reached", inForce: false })];
+  const run = evaluation({ currentPhase: "b", phases, gates });
+  const onward = dialogLines(overrideDialog(run, "e"));
+  expect(onward).toEqual(expect.arrayContaining(["Phases that this leaves undone:", "• b: Do b", "• d: Do d", "Gates that this goes past:", "• after-d: not reached"]));
+  expect(onward.join()).not.toMatch(/Do c|Do e|after-a/);
+  expect(dialogLines(overrideDialog(run, "a")).join()).not.toMatch(/undone|goes past/);
 });
 
 test("phases that rules lead to are found nearest first, and a circle ends", () => {

@@ -1,4 +1,7 @@
-/** The files of the scenarios: the examples, a run that stands before its third failure, and a plan that nobody approved. */
+/**
+ * The files of the scenarios: the examples, a run that stands before its third failure, a plan that nobody approved,
+ * a run whose review has no code to look at, and a second folder.
+ */
 
 import fs from "node:fs/promises";
 import path from "node:path";
@@ -92,11 +95,38 @@ export async function prepare(folder) {
   const names = (await fs.readdir(reports)).sort();
   const start = Date.now() / 1000 - names.length * 3600;
   for (const [at, name] of names.entries()) await fs.utimes(path.join(reports, name), start + at * 3600, start + at * 3600);
+  await renewals(path.join(folder, ".ai-tools-chain/tasks/renewals"));
   const plan = path.join(folder, TASKS, "reservations");
   await fs.mkdir(plan);
   await fs.writeFile(path.join(plan, "MASTER_PLAN.md"), PLAN);
   await fs.writeFile(path.join(plan, "01-queue.md"), task("01", "A queue for each book", ""));
   await fs.writeFile(path.join(plan, "02-phase-1-tests.md"), task("02", "Tests of the queue", "reservations-01"));
+}
+
+/** A task that says it is being reviewed, and has no code. */
+async function renewals(folder) {
+  const files = {
+    "state.json": { task_id: "renewals", title: "Renew a loan", phase: "code_review" },
+    "planning/planning.ai.json": { id: "renewals" },
+    "review/plan-review.json": { ok: true, issues: [] },
+  };
+  for (const [name, content] of Object.entries(files)) await put(path.join(folder, name), `${JSON.stringify(content)}\n`);
+}
+
+/** A folder of its own with one task whose plan was refused; with the first one in one window when its workspace is opened. */
+export async function second(folder, first) {
+  const task = path.join(folder, ".ai-tools-chain/tasks/opening-hours");
+  await put(path.join(task, "state.json"), '{"task_id": "opening-hours", "title": "Show the opening hours", "phase": "plan_review"}\n');
+  await put(path.join(task, "planning/planning.ai.json"), '{"id": "opening-hours"}\n');
+  await put(path.join(task, "review/plan-review.json"), '{"ok": false, "issues": [{"severity": "high", "title": "no time zone"}]}\n');
+  const workspace = path.join(path.dirname(folder), "both.code-workspace");
+  await put(workspace, JSON.stringify({ folders: [{ path: first }, { path: folder }] }));
+  return workspace;
+}
+
+async function put(file, text) {
+  await fs.mkdir(path.dirname(file), { recursive: true });
+  await fs.writeFile(file, text);
 }
 
 export const journal = (folder, run) => path.join(folder, TASKS, run, ".phasekeeper/journal.jsonl");

@@ -23,8 +23,7 @@ try {
   await fs.mkdir(folder);
   await workbench.open(folder);
   await page.locator(".statusbar-item a", { hasText: "Restricted Mode" }).click();
-  await page.locator(".workspace-trust-editor").getByRole("button", { name: "Trust", exact: true }).click();
-  await workbench.command("View: Close All Editors");
+  await workbench.trust();
   await workbench.showSidebar();
   await workbench.toast("Phasekeeper needs its server").waitFor();
   await shot("1-nothing-is-installed");

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
-import { FAILURE, REPORT, journal } from "./files.mjs";
+import path from "node:path";
+import { FAILURE, REPORT, journal, second } from "./files.mjs";
 import { press, until } from "./rig.mjs";
 
 export const scenarios = {
@@ -11,20 +12,32 @@ export const scenarios = {
     await workbench.showSidebar();
     await workbench.row("Runs", "Reading lists").waitFor();
     await workbench.row("Next Steps", "Go back to codegen").waitFor();
-    await workbench.row("Waiting for You", "Approve the plan?").waitFor();
-    assert.deepEqual((await workbench.offered("Phasekeeper: Start Run")).filter((title) => /start run/i.test(title)), []);
-    await assert.rejects(fs.access(journal(folder, "reading-lists")));
+    await workbench.row("Waiting for You", "implement it").click();
+    await workbench.toast("This folder is not trusted").waitFor();
+    await workbench.view("Waiting for You").getByText("Restricted Mode: answers are recorded").waitFor();
+    await assert.rejects(fs.access(journal(folder, "reservations")));
   },
 
-  "granting trust keeps the sidebar and brings what writes": async ({ workbench, page }) => {
-    await page.locator(".statusbar-item a", { hasText: "Restricted Mode" }).click();
-    await page.locator(".workspace-trust-editor").getByRole("button", { name: "Trust", exact: true }).click();
-    await page.locator(".statusbar-item", { hasText: "Restricted Mode" }).waitFor({ state: "hidden" });
-    await workbench.command("View: Close All Editors");
-    await page.locator(".workspace-trust-editor").waitFor({ state: "hidden" });
+  "what a command cannot do without trust leads to where trust is granted, and then everything writes": async ({ workbench }) => {
+    await workbench.command("Phasekeeper: Start Run");
+    await workbench.toast("This folder is not trusted").getByRole("button", { name: "Manage Workspace Trust" }).click();
+    await workbench.trust();
     await workbench.row("Runs", "Reading lists").waitFor();
-    await until(async () => (await workbench.offered("Phasekeeper: Start Run")).some((title) => /start run/i.test(title)), "the command is offered");
+    await workbench.view("Waiting for You").getByText("Restricted Mode").waitFor({ state: "hidden" });
     await until(async () => (await workbench.badge()) === "2", "two things wait");
+  },
+
+  "a question is opened with the keyboard alone": async ({ workbench, page }) => {
+    await workbench.command("Phasekeeper: Focus on Waiting for You View");
+    const focused = workbench.view("Waiting for You").locator(".monaco-list-row.focused");
+    await press(focused.filter({ hasText: "let the loop resolve it" }), async () => {
+      await page.keyboard.press("Home");
+      await page.keyboard.press("ArrowDown");
+    });
+    await press(workbench.dialog, () => page.keyboard.press("Enter"));
+    await workbench.dialog.locator(".dialog-message-text", { hasText: "Severity S0 or worse is open" }).waitFor();
+    await page.keyboard.press("Escape");
+    await workbench.dialog.waitFor({ state: "hidden" });
   },
 
   "the tree goes from runs to phases, gates and criteria, and to stages and tasks": async ({ workbench }) => {
@@ -61,7 +74,7 @@ export const scenarios = {
     await workbench.command("Notifications: Show Notifications");
     await page.locator(".notifications-center").getByRole("button", { name: "Answer" }).click();
     await workbench.dialog.getByText("What led to it").waitFor();
-    await page.screenshot({ path: new URL("../../test-output/the-dialog-of-an-escalation.png", import.meta.url).pathname });
+    await page.screenshot({ path: picture("the-dialog-of-an-escalation") });
     await workbench.dialog.getByRole("button", { name: "try as many times again" }).click();
     await workbench.type("the token is read first now");
     await workbench.row("Waiting for You", "4b failed 3 times").waitFor({ state: "hidden" });
@@ -83,7 +96,7 @@ export const scenarios = {
     await page.locator(".lightBulbWidget").first().waitFor();
     const fix = page.locator(".action-widget .monaco-list-row:not(.group-header)").first();
     await press(fix, () => page.keyboard.press("Control+."));
-    await page.screenshot({ path: new URL("../../test-output/the-menu-of-a-quick-fix.png", import.meta.url).pathname });
+    await page.screenshot({ path: picture("the-menu-of-a-quick-fix") });
     await fix.click();
     await line.waitFor({ state: "hidden" });
     await page.keyboard.press("Control+S");
@@ -112,14 +125,16 @@ export const scenarios = {
     assert.equal(await workbench.badge(), "1");
   },
 
-  "a task is claimed and given back": async ({ workbench }) => {
+  "a task is claimed in its row and given back from the palette": async ({ workbench }) => {
     const task = workbench.row("Runs", "A queue for each book");
     await task.hover();
     await task.getByRole("button", { name: /Claim Task/ }).click();
     await workbench.type("coder-7");
     await workbench.row("Runs", "claimed by coder-7").waitFor();
     await task.hover();
-    await task.getByRole("button", { name: /Release Task/ }).click();
+    await task.getByRole("button", { name: /Release Task/ }).waitFor();
+    await workbench.command("Phasekeeper: Release Task");
+    await workbench.pick("Reservations");
     await workbench.row("Runs", "claimed by coder-7").waitFor({ state: "hidden" });
   },
 
@@ -134,6 +149,51 @@ export const scenarios = {
     await workbench.view("Recent").locator(".pane-header").click();
     await workbench.row("Recent", "4a: complete (reservations-01)").waitFor();
     await workbench.row("Recent", "plan: approve").waitFor();
+  },
+
+  "a run whose review has no code is rolled back to where it is consistent": async ({ workbench, page }) => {
+    await workbench.row("Next Steps", /Go back to codegen.*Renew a loan/).waitFor();
+    await workbench.command("Phasekeeper: Roll Back to Last Consistent Phase");
+    await workbench.pick("Renew a loan");
+    await workbench.dialog.getByText("Roll Renew a loan back to codegen?").waitFor();
+    await page.screenshot({ path: picture("the-dialog-of-a-roll-back") });
+    await workbench.dialog.getByRole("button", { name: "Roll Back" }).click();
+    await workbench.type("the code was never written");
+    await workbench.row("Runs", "Renew a loan").filter({ hasText: "codegen" }).waitFor();
+    await workbench.row("Recent", "To be done again: codegen").waitFor();
+  },
+
+  "an override shows the gates that it goes past, and records who and why": async ({ workbench, page, folder }) => {
+    await workbench.command("Phasekeeper: Override with Reason");
+    await workbench.pick("Renew a loan", "Run the tests");
+    await workbench.dialog.getByText("Move Renew a loan from codegen to test").waitFor();
+    await workbench.dialog.getByText("review: Review the code").waitFor();
+    await page.screenshot({ path: picture("the-dialog-of-an-override") });
+    await workbench.dialog.getByRole("button", { name: "Override" }).click();
+    await workbench.type("there is nothing to write here");
+    await workbench.row("Runs", "Renew a loan").filter({ hasText: "test" }).waitFor();
+    await workbench.row("Recent", "Overridden: now in test").waitFor();
+    const recorded = (await fs.readFile(`${folder}/.ai-tools-chain/tasks/renewals/.phasekeeper/journal.jsonl`, "utf8")).trim().split("\n").map(JSON.parse);
+    const override = recorded.find((entry) => entry.kind === "override");
+    assert.equal(override.why, "there is nothing to write here");
+    assert.match(override.mac, /^[0-9a-f]{64}$/);
+  },
+
+  "a run is started from the palette": async ({ workbench, folder }) => {
+    await workbench.command("Phasekeeper: Start Run");
+    await workbench.pick("artifact-pipeline");
+    await workbench.type("quiet-hours");
+    await workbench.type("Keep the reading room quiet");
+    await workbench.row("Runs", "Keep the reading room quiet").filter({ hasText: "planning" }).waitFor();
+    await fs.access(`${folder}/.ai-tools-chain/tasks/quiet-hours/state.json`);
+  },
+
+  "the configuration for another assistant is copied": async ({ workbench, page, python }) => {
+    await workbench.command("Phasekeeper: Copy MCP Configuration");
+    await workbench.pick("Cursor");
+    await workbench.toast("Copied. Put it into: .cursor/mcp.json").waitFor();
+    const copied = JSON.parse(await page.evaluate(() => navigator.clipboard.readText()));
+    assert.deepEqual(copied, { mcpServers: { phasekeeper: { command: python, args: ["-I", "-m", "phasekeeper", "mcp"] } } });
   },
 
   "a gate is explained from the palette": async ({ workbench, page }) => {
@@ -164,14 +224,33 @@ export const scenarios = {
     assert.equal(await focused(), await graph.locator(".phase.chosen").getAttribute("data-id"));
   },
 
-  "a server that is killed is started again by itself": async ({ workbench, rig, folder }) => {
-    const before = await servers(rig);
-    assert.ok(before.length > 0);
-    for (const pid of before) process.kill(pid, "SIGKILL");
-    await until(async () => (await servers(rig)).some((pid) => !before.includes(pid)), "another server runs");
+  "a server that is killed is started again by itself, later each time": async ({ workbench, rig, folder }) => {
+    for (const wait of [1, 2]) {
+      const before = await servers(rig);
+      assert.ok(before.length > 0);
+      for (const pid of before) process.kill(pid, "SIGKILL");
+      await until(async () => (await log(rig)).includes(`It is started again in ${wait} s.`), "it is told when");
+      await until(async () => (await servers(rig)).some((pid) => !before.includes(pid)), "another server runs");
+      await workbench.row("Runs", "Reading lists").waitFor();
+    }
+    await alive(workbench, folder, "Show the opening hours of the branch");
+  },
+
+  "Restart Server brings another one, and the tree is live": async ({ workbench, rig, folder }) => {
+    const before = await connectors(rig);
+    await workbench.command("Phasekeeper: Restart Server");
+    await until(async () => (await connectors(rig)).some((pid) => !before.includes(pid)), "another server runs");
+    await until(async () => (await connectors(rig)).every((pid) => !before.includes(pid)), "the one before has ended");
+    await alive(workbench, folder, "Keep the reading room quiet");
+  },
+
+  "a graph is there again after the window is loaded anew": async ({ workbench, page }) => {
+    // A page keeps its state a few seconds after each change; a desktop window does so when it closes.
+    await until(() => page.evaluate(keptGraph), "the workbench has kept what the graph shows");
+    await page.reload();
+    await workbench.graph.locator(".phase.current", { hasText: "review" }).waitFor();
+    await workbench.showSidebar();
     await workbench.row("Runs", "Reading lists").waitFor();
-    await fs.writeFile(`${folder}/.orchestrator/tasks/reservations/reports.txt`, "nothing\n");
-    await until(async () => (await workbench.badge()) === "1", "one thing waits");
   },
 
   "a light theme shows the same": async ({ workbench, page }) => {
@@ -179,15 +258,77 @@ export const scenarios = {
     await page.locator(".monaco-workbench.vs").waitFor();
     await workbench.graph.locator(".phase.current").waitFor();
   },
+
+  "two folders in one window have a row each, and share status bar and badge": async ({ workbench, page, rig, folder }) => {
+    const other = `${rig.folder}/branch`;
+    await workbench.open(await second(other, folder));
+    await workbench.showSidebar();
+    await page.locator(".statusbar-item a", { hasText: "Restricted Mode" }).click();
+    await workbench.trust();
+    for (const name of ["library", "branch"]) await workbench.row("Runs", name).waitFor();
+    await workbench.row("Runs", "Show the opening hours").waitFor();
+    await workbench.row("Next Steps", /Go back to planning.*Show the opening hours/).waitFor();
+    await until(async () => (await workbench.badge()) === "1", "one thing waits");
+    await fs.copyFile(`${folder}/.claude/state/loop.state.json`, await inside(`${other}/.claude/state/loop.state.json`));
+    await until(async () => (await workbench.badge()) === "2", "one thing waits in each folder");
+    await until(async () => /2$/.test((await workbench.status.textContent()).trim()), "the status bar counts both");
+  },
+
+  "a folder that is taken out of the window goes, with what waits in it": async ({ workbench, page }) => {
+    await workbench.command("Workspaces: Remove Folder from Workspace");
+    await workbench.pick("branch");
+    await until(async () => (await workbench.badge()) === "1", "one thing waits");
+    await workbench.row("Runs", "Show the opening hours").waitFor({ state: "hidden" });
+    await workbench.row("Runs", "Reading lists").waitFor();
+  },
 };
 
+const picture = (name) => new URL(`../../test-output/${name}.png`, import.meta.url).pathname;
+
+/** Runs in the page: whether the workbench's storage has a graph with the run that it shows. */
+async function keptGraph() {
+  const done = (request) => new Promise((resolve, reject) => Object.assign(request, { onsuccess: () => resolve(request.result), onerror: reject }));
+  for (const { name } of await indexedDB.databases()) {
+    const database = await done(indexedDB.open(name));
+    const stores = [...database.objectStoreNames];
+    const values = await Promise.all(stores.map((store) => done(database.transaction(store).objectStore(store).getAll())));
+    database.close();
+    if (values.flat().some((value) => /phasekeeper\.graph.*run[\\":]+[^"]*late-fees[\\"]/.test(String(value)))) return true;
+  }
+  return false;
+}
+
+/** The path, once there is a folder for it. */
+async function inside(file) {
+  await fs.mkdir(path.dirname(file), { recursive: true });
+  return file;
+}
+
+/** A new title of a task is in the tree at once. */
+async function alive(workbench, folder, title) {
+  const file = `${folder}/.ai-tools-chain/tasks/quiet-hours/state.json`;
+  const state = JSON.parse(await fs.readFile(file, "utf8"));
+  await fs.writeFile(file, JSON.stringify({ ...state, title }));
+  await workbench.row("Runs", title).waitFor();
+}
+
+/** What the extension's output says, of all windows so far. */
+async function log(rig) {
+  const logs = path.join(rig.data, "logs");
+  const names = (await fs.readdir(logs, { recursive: true })).filter((name) => name.endsWith("Phasekeeper.log"));
+  return (await Promise.all(names.map((name) => fs.readFile(path.join(logs, name), "utf8")))).join("\n");
+}
+
+/** Those of the servers that a window has started: a connection each. */
+const connectors = (rig) => servers(rig, "lsp");
+
 /** Processes of this home that serve the editor. */
-async function servers(rig) {
+async function servers(rig, how = "phasekeeper") {
   const found = [];
   for (const name of (await fs.readdir("/proc")).filter((entry) => /^\d+$/.test(entry))) {
     const environment = await fs.readFile(`/proc/${name}/environ`, "utf8").catch(() => "");
     const words = (await fs.readFile(`/proc/${name}/cmdline`, "utf8").catch(() => "")).split("\0");
-    if (environment.split("\0").includes(`HOME=${rig.folder}`) && words.includes("phasekeeper")) found.push(Number(name));
+    if (environment.split("\0").includes(`HOME=${rig.folder}`) && words.includes("phasekeeper") && words.includes(how)) found.push(Number(name));
   }
   return found;
 }

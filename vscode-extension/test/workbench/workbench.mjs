@@ -8,8 +8,10 @@ export class Workbench {
     this.rig = rig;
   }
 
-  async open(folder) {
-    await this.page.goto(`${this.rig.address}/?folder=${encodeURIComponent(folder)}`);
+  /** Open a folder, or a workspace of several by its file. */
+  async open(place) {
+    const kind = place.endsWith(".code-workspace") ? "workspace" : "folder";
+    await this.page.goto(`${this.rig.address}/?${kind}=${encodeURIComponent(place)}`);
     await this.page.locator(".monaco-workbench .activitybar").waitFor();
   }
 
@@ -23,6 +25,14 @@ export class Workbench {
     await press(pane, async () => {
       if (!(await pane.isVisible())) await this.tower.locator("a").click();
     });
+  }
+
+  /** Grant trust in the editor for it, which is open. */
+  async trust() {
+    await this.page.locator(".workspace-trust-editor").getByRole("button", { name: "Trust", exact: true }).click();
+    await this.page.locator(".statusbar-item", { hasText: "Restricted Mode" }).waitFor({ state: "hidden" });
+    await this.command("View: Close All Editors");
+    await this.page.locator(".workspace-trust-editor").waitFor({ state: "hidden" });
   }
 
   view(name) {
@@ -68,6 +78,11 @@ export class Workbench {
     const titles = await rows.evaluateAll((all) => all.map((row) => row.getAttribute("aria-label")));
     await this.page.keyboard.press("Escape");
     return titles;
+  }
+
+  /** Choose from a list that the palette shows. */
+  async pick(...texts) {
+    for (const text of texts) await this.page.locator(".quick-input-list .monaco-list-row", { hasText: text }).first().click();
   }
 
   async type(text) {
