@@ -116,7 +116,17 @@ suite("in the extension host", () => {
   const provided = async (): Promise<vscode.McpStdioServerDefinition | undefined> =>
     (await api.mcp.provideMcpServerDefinitions(new vscode.CancellationTokenSource().token))?.[0];
 
-  test("the editor's assistants are given a server that answers, in the first folder", async () => {
+  test("assistants are given nothing in a workspace that is not trusted", async () => {
+    assert.equal(vscode.workspace.isTrusted, false);
+    assert.equal(await provided(), undefined);
+  });
+
+  test("with trust they are given a server that answers, in the first folder", async () => {
+    const trusted = new Promise<void>((resolve) => vscode.workspace.onDidGrantWorkspaceTrust(resolve));
+    // Who runs these tests presses the button.
+    await vscode.commands.executeCommand("workbench.trust.manage");
+    await trusted;
+    await until(api, () => api.session.store.now.server.state === "ready" && runsOf(api.session.store.now).length >= 6);
     const definition = (await provided())!;
     assert.equal(definition.command, vscode.workspace.getConfiguration("phasekeeper").get("python"));
     assert.deepEqual(definition.args, ["-I", "-m", "phasekeeper", "mcp"]);

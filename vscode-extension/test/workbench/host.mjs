@@ -21,6 +21,8 @@ export async function hostTests({ context, page, rig, extension, output }) {
   const folder = path.join(rig.folder, "library");
   await page.goto(`${rig.address}/?folder=${encodeURIComponent(folder)}&payload=${encodeURIComponent(JSON.stringify(payload))}`);
   const late = setTimeout(() => ended("no end"), BOUND_MS);
+  const trust = page.locator(".workspace-trust-editor").getByRole("button", { name: "Trust", exact: true });
+  trust.click({ timeout: BOUND_MS }).catch((error) => console.log(`no trust was granted: ${error.message}`));
   const code = await exit;
   clearTimeout(late);
   const said = await fs.readFile(log, "utf8").catch(() => "nothing was said");

@@ -38,7 +38,7 @@ try {
     failures += await step(name, () => scenario(given), opened.page);
     if (failures && !process.env.KEEP_GOING) break;
   }
-  if (!failures && !only.length) failures += await step("the tests inside the extension host pass", () => hostTests({ ...opened, rig, extension, output }), opened.page);
+  if (!failures && (!only.length || only.includes("host"))) failures += await step("the tests inside the extension host pass", () => hostTests({ ...opened, rig, extension, output }), opened.page);
 } finally {
   await browser?.close();
   await keepLogs();
