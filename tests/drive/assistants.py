@@ -92,6 +92,8 @@ def _codex_words(scene: Scene, prompt: str, address: str) -> list[str]:
         "request_max_retries=1, stream_max_retries=1, supports_websockets=false}"
     )
     said = {
+        # As README says.
+        "mcp_servers.phasekeeper.required": "true",
         "model": '"gpt-5.5"',
         "model_provider": '"scripted"',
         "model_providers.scripted": provider,
