@@ -200,6 +200,8 @@ class Connection:
             view, path = found
             self._publisher.publish(view, [path])
             self.judge(view)
+        if idle := self._folders.drop_loose(each.path for each in self.documents if each.path):
+            self.spawn(self._close(idle))
 
     def _watched(self, params: lsp.DidChangeWatchedFilesParams) -> None:
         paths = [path for change in params.changes if (path := path_of(change.uri))]
@@ -234,7 +236,9 @@ class Connection:
             self.spawn(self._open_loose(folder))
 
     async def _open_loose(self, folder: Path) -> None:
-        self._folders.opened_loose(folder, await self._open(folder))
+        roots = await self._open(folder)
+        if not self._folders.opened_loose(folder, roots):
+            await self._close(roots)
 
     async def _open(self, path: Path) -> tuple[Path, ...]:
         scanning = Scanning(self.server, str(path))

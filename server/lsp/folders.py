@@ -67,8 +67,22 @@ class Folders:
         self._loose[path.parent] = ()
         return path.parent
 
-    def opened_loose(self, folder: Path, roots: tuple[Path, ...]) -> None:
+    def opened_loose(self, folder: Path, roots: tuple[Path, ...]) -> bool:
+        """Note the roots of such a folder; False when its last document was closed meanwhile."""
+        if folder not in self._loose:
+            return False
         self._loose[folder] = roots
+        return True
+
+    def drop_loose(self, documents: Iterable[Path]) -> tuple[Path, ...]:
+        """The roots that were opened for documents of which none is among the open ones any more."""
+        paths = tuple(documents)
+        idle = [
+            folder
+            for folder, roots in self._loose.items()
+            if not any(path.is_relative_to(each) for path in paths for each in (folder, *roots))
+        ]
+        return tuple(root for folder in idle for root in self._loose.pop(folder))
 
     def roots(self) -> Iterator[Path]:
         """Every root as often as it was opened."""

@@ -136,6 +136,10 @@ class Client:
         self.note("textDocument/didOpen", {"textDocument": item})
         return uri
 
+    def shut(self, path: Path) -> None:
+        """Close a document."""
+        self.note("textDocument/didClose", {"textDocument": {"uri": path.as_uri()}})
+
     def type(self, uri: str, version: int, text: str, range: dict[str, Any] | None = None) -> None:  # noqa: A002
         change = {"text": text} | ({"range": range} if range else {})
         self.note(

@@ -213,6 +213,31 @@ def test_a_file_outside_all_folders_brings_its_own_root(root):
     run_with(work)
 
 
+def test_the_root_of_files_outside_all_folders_goes_with_the_last_of_them(root):
+    """Nobody would ever close it; opened and closed again and again, each would stay."""
+    reviews = [task(root, name, ok=False) / "review/plan-review.json" for name in ("T1", "T2", "T3")]
+
+    async def work(client: Client) -> None:
+        await client.initialize()
+        for _ in range(2):
+            for review in reviews[:2]:
+                client.open(review)
+            await client.until(lambda: all(map(client.codes, reviews)))
+            client.shut(reviews[0])
+            assert [entry["root"] for entry in (await client.ready(root))["roots"]] == [str(root)]
+            client.shut(reviews[1])
+            await client.until(lambda: not any(map(client.codes, reviews)))
+            assert (await client.ready())["roots"] == []
+        client.open(reviews[2])
+        client.shut(reviews[2])
+        client.open(reviews[0])
+        await client.until(lambda: all(map(client.codes, reviews)))
+        client.shut(reviews[0])
+        await client.until(lambda: not any(map(client.codes, reviews)))
+
+    run_with(work)
+
+
 def test_a_definition_is_checked_as_it_is_typed(root):
     path = put(root / ".phasekeeper/workflows/article.yaml", ARTICLE)
 
