@@ -69,7 +69,7 @@ def _locations(artifact: Artifact, run: str, looked: Looked) -> list[tuple[str, 
             found += looked.glob(path)
         else:
             file = looked.read(path)
-            if file.exists:
+            if file.exists or file.refused:
                 found.append((path, Entry(path, "file", file.size, file.mtime_ns)))
             elif file.problem:
                 looked.tell_all(path, [file.problem])

@@ -208,10 +208,11 @@ def _unmet(test: MarkerTest, workflow: Workflow, run: str, looked: Looked) -> st
 def _file_unmet(test: MarkerTest, workflow: Workflow, run: str, looked: Looked) -> str:
     path = join(run, test.file)
     file = looked.read(path) if path else None
-    if file is None or not file.exists:
+    if file is None or not (file.exists or file.refused):
         return f"it has no {test.file}"
     if file.text is None:
-        # Nobody can tell what it says: a run that cannot be read, not a run that vanished.
+        # Nobody can tell what it says (a link out of the root is not followed, a pipe not read): a run that
+        # cannot be read, not a run that vanished.
         return ""
     if test.text and test.text not in file.text:
         return f"{test.file} does not hold {test.text!r}"

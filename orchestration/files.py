@@ -35,6 +35,11 @@ class File:
     mtime_ns: int = 0
     problem: Problem | None = None
 
+    @property
+    def refused(self) -> bool:
+        """Whether something is there that is not read, as a pipe or a link out of the root: never absent."""
+        return self.problem is not None and self.problem.code == "artifact-unreadable"
+
 
 class Entry(NamedTuple):
     """One name in a folder. `kind` is "file", "folder" or "other" (a socket, a link out of the root).

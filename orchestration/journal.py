@@ -114,13 +114,9 @@ def read_journal(text: str, verify: Verify = lambda lines: frozenset()) -> Journ
         ]
         return Journal((), (), tuple(problems + wrong), broken=True)
     if lost:
-        problems.append(
-            _at(
-                lost[0],
-                "journal-forked",
-                f"a second line follows the same line; {len(lost)} records await repair",
-            )
-        )
+        waiting = "1 record awaits" if len(lost) == 1 else f"{len(lost)} records await"
+        said = f"a second line follows the same line; {waiting} repair"
+        problems.append(_at(lost[0], "journal-forked", said))
     kept = [*chain, *(line for line in lost if _counts_against(line.record))]
     refused = _unverified(kept, verify)
     numbers = {line.number for line in refused}

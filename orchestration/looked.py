@@ -64,15 +64,16 @@ class Looked:
 
     def read(self, path: str) -> File:
         file = self.files.read(path)
-        self.reads[path] = file.digest or ("unreadable" if file.exists else "missing")
+        self.reads[path] = file.digest or ("unreadable" if file.exists or file.refused else "missing")
         return file
 
     def glob(self, pattern: str) -> list[tuple[str, Entry]]:
-        """The files that fit; their names, and which are empty, are part of the revision.
+        """The files that fit, also those that are not read, as links out of the root; their names, and which
+        are empty, are part of the revision.
 
         A folder on the way that cannot be listed makes the pattern "unreadable" in `reads`, and a finding.
         """
-        found = [(path, entry) for path, entry in glob(self.files, pattern) if entry.kind == "file"]
+        found = [(path, entry) for path, entry in glob(self.files, pattern) if entry.kind != "folder"]
         closed = [folder for folder in self.files.unlisted if leads_to(folder, pattern)]
         for folder in closed:
             self.tell_all(folder, [self.files.unlisted[folder]])

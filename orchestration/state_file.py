@@ -20,7 +20,7 @@ def read_state(state: StateFile, run: str, looked: Looked) -> Held:
     path = join(run, state.file) or run
     file = looked.read(path)
     held = Held("state", "missing", path)
-    if not file.exists:
+    if not (file.exists or file.refused):
         looked.tell(path, "artifact-missing", f"{state.file} does not exist")
         return held
     held = read_file(Artifact("state", "json"), file, looked)

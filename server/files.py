@@ -236,11 +236,7 @@ def refusal(path: str, windows: bool = os.sep == "\\") -> str | None:
 def _seen(file: File) -> str:
     if file.digest:
         return file.digest
-    return "unreadable" if file.exists or _is_refused(file) else "missing"
-
-
-def _is_refused(file: File) -> bool:
-    return file.problem is not None and file.problem.code == "artifact-unreadable"
+    return "unreadable" if file.exists or file.refused else "missing"
 
 
 def _unreadable(path: str, message: str, exists: bool = False) -> File:

@@ -102,11 +102,19 @@ def test_reports_that_cannot_be_read_may_hold_a_failure(broken: dict[str, bytes]
 def test_an_artifact_that_cannot_be_read_is_told_and_proves_nothing() -> None:
     used = workflow(
         "artifacts: {a: {paths: [a.json], kind: json}, b: {paths: [b.json], kind: json}}\n",
-        "[{when: exists.a && exists.b, to: done}]",
+        "[{when: '!exists.a || valid.a || valid.b', to: done}, {when: exists.a && exists.b, wait: job}]",
     )
     found = looked(Closed({**STATE, "t/b.json": b"\xff"}, shut=frozenset({"t/a.json"})), used).evaluation
-    assert found.suggestion.kind == "stay"
+    assert found.suggestion.kind == "wait"
     assert [f.path for f in found.findings] == ["t/a.json", "t/b.json"]
+
+
+def test_a_state_file_that_is_no_file_to_be_read_is_a_run_nobody_can_judge() -> None:
+    used = workflow()
+    files = Closed({}, shut=frozenset({"t/state.json"}))
+    told = looked(files, used).evaluation
+    assert (told.status, told.suggestion.reason) == ("invalid", "t/state.json is unreadable")
+    assert [(f.path, f.message) for f in told.findings] == [("t/state.json", "permission denied")]
 
 
 def test_an_explanation_names_every_rule_once_and_the_one_that_decided() -> None:

@@ -17,6 +17,8 @@ from phasekeeper.server.files import DiskFiles
 
 from ..roots import EXAMPLES, TASKS, loop, plan, put, task
 
+PLANS = ".orchestrator/tasks"
+
 
 @pytest.fixture
 def here(root, monkeypatch):
@@ -212,6 +214,33 @@ def test_data_that_a_report_carries_is_shown_by_an_example(run):
 
     [data] = [line for line in lines if line.startswith("with --data FILE (- for standard input), as ")]
     assert "stateUpdates" in json.loads(data.partition(", as ")[2])
+
+
+# ---- what is there and is not read ------------------------------------------------------------
+
+
+def test_what_is_there_and_is_not_read_is_never_taken_for_absent(here, run, tmp_path_factory):
+    outside = put(tmp_path_factory.mktemp("outside") / "x.md", "**PHASE GATE STATUS**: FAIL\n")
+    for path in (f"{TASKS}/T1/state.json", f"{TASKS}/T2/planning/plan.files.json", f"{PLANS}/b/reports/9.md"):
+        (here / path).parent.mkdir(parents=True, exist_ok=True)
+        (here / path).symlink_to(outside)
+    task(here, "T2")
+    plan(here, "a", 1)
+    plan(here, "b", 1)
+    (here / PLANS / "a/MASTER_PLAN.md").unlink()
+    (here / PLANS / "a/MASTER_PLAN.md").symlink_to(outside)
+    os.mkfifo(put(here / TASKS / "T3/x", "").with_name("state.json"))
+
+    runs = {each["run"]: each for each in json.loads(run("status", "--json")[1])["runs"]}
+    assert {name: each["statusReason"] for name, each in runs.items() if each["status"] == "invalid"} == {
+        f"{TASKS}/T1": f"{TASKS}/T1/state.json is unreadable",
+        f"{TASKS}/T3": f"{TASKS}/T3/state.json is unreadable",
+        f"{PLANS}/b": f"{PLANS}/b/reports/9.md cannot be read; it may hold a failure",
+    }
+    assert runs[f"{PLANS}/a"]["currentPhase"] == "2"
+    gates = {gate["id"]: gate["criteria"] for gate in runs[f"{TASKS}/T2"]["gates"]}
+    assert [criterion["met"] for criterion in gates["scope"]] == [None]
+    assert run("check")[0] == 1
 
 
 # ---- which runs -------------------------------------------------------------------------------
