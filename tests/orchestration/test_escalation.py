@@ -13,7 +13,7 @@ from phasekeeper.orchestration.escalation import (
     failures,
 )
 from phasekeeper.orchestration.evaluate import look
-from phasekeeper.orchestration.evaluation import Evaluation, QuestionState
+from phasekeeper.orchestration.evaluation import Evaluation, Option, QuestionState
 from phasekeeper.orchestration.files import MemoryFiles, digest_of
 from phasekeeper.orchestration.snapshot import read_run
 from phasekeeper.server.library import Library
@@ -155,3 +155,8 @@ def test_an_analysis_that_nothing_followed_fixed_nothing() -> None:
     history = [report("4b", "fail"), report("F1", "ok", "floats"), report("4b", "fail")]
     assert [each.fix for each in failures(history, ANALYSES)] == ["none", "none"]
     assert failures(history, ANALYSES)[0].failure == "not described"
+
+
+def test_an_option_has_a_label_for_where_there_is_room_for_no_more() -> None:
+    assert Option("stop", "stop the loop: nothing more is spent").label == "stop the loop"
+    assert Option("stop", "stop the loop").label == "stop the loop"

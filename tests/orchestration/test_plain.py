@@ -129,7 +129,7 @@ def test_a_plain_expression_is_told_as_cel_tells_it(source: str) -> None:
         "{1: 'a'}[1]", "state.list.exists_one(t, t.n == 1)", "state.?map.size()",
         "timestamp('2020-01-01T00:00:00Z')", "b'a' == b'a'", "has(state[?'a'])", "type(word)",
         "optional.of(1).hasValue()", "type(word) in [string]", "items.keep()", "null == null",
-        "has(word)", "count()", "state.", "yes &&", "fields.'a'",
+        "has(word)", "count()", "state.", "yes &&", "fields.'a'", "(yes",
 
     ],
 )  # fmt: skip
