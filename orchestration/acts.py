@@ -113,7 +113,7 @@ def _reported(steps: Steps, act: Act) -> Record:
     phase = steps.sight.workflow.phases.get(step)
     known = phase.outcomes if phase else DEFAULT_OUTCOMES
     if act.outcome not in known:
-        raise Refused(f"a report of {step} says one of {', '.join(known)}, not {act.outcome!r}")
+        raise Misnamed(f"a report of {step} says one of {', '.join(known)}, not {act.outcome!r}")
     if act.next:
         _phase(steps, act.next)
     tasks = tuple(_task(steps, name) for name in act.tasks)
@@ -150,8 +150,8 @@ def _in_turn(steps: Steps, step: str) -> str:
     workflow = steps.sight.workflow
     permission = may(steps, step)
     if permission is None:
-        names = [*workflow.phases, *workflow.actions]
-        raise Refused(f"{workflow.name} has no phase or action {step!r}{did_you_mean(step, names)}")
+        known = _known(steps, step, [*workflow.phases, *workflow.actions])
+        raise Misnamed(f"{workflow.name} has no phase or action {step!r}{known}")
     due = turns(steps.verdict, workflow)
     if permission.step not in due:
         raise _not_now(steps, permission, due)
@@ -187,8 +187,14 @@ def _done_by(steps: Steps, phase: Phase) -> str:
 def _phase(steps: Steps, name: str) -> str:
     phases = steps.sight.workflow.phases
     if name not in phases:
-        raise Refused(f"unknown phase {name!r}{did_you_mean(name, list(phases))}")
+        raise Misnamed(f"unknown phase {name!r}{_known(steps, name, list(phases))}")
     return name
+
+
+def _known(steps: Steps, word: str, names: Sequence[str]) -> str:
+    """What was probably meant, or where the names of the workflow stand."""
+    listed = f"; `phasekeeper workflow show {steps.sight.workflow.name}` lists them"
+    return did_you_mean(word, names) or listed
 
 
 def _task(steps: Steps, name: str) -> str:
@@ -197,7 +203,7 @@ def _task(steps: Steps, name: str) -> str:
         raise Refused(f"{name!r} is no task: the run has no plan that can be read")
     found = resolve(plan, name)
     if found is None:
-        raise Refused(f"{name!r} is no task of the plan{did_you_mean(name, list(plan.by_id))}")
+        raise Misnamed(f"{name!r} is no task of the plan{did_you_mean(name, list(plan.by_id))}")
     return found
 
 

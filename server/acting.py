@@ -25,6 +25,7 @@ from ..orchestration.findings import Edit, Finding, Severity
 from ..orchestration.journal import Claim, Record, record
 from ..orchestration.schedule import resolve
 from ..orchestration.snapshot import definition_digest
+from ..orchestration.spelling import did_you_mean
 from ..orchestration.workflow import Workflow
 from . import decide, store_claims
 from .roots import UsageError
@@ -204,7 +205,8 @@ def claim(workspace: Workspace, run: str, task: str, who: str, ttl_s: float) -> 
     plan = steps.sight.snapshot.plan
     name = resolve(plan, task) if plan else None
     if name is None:
-        raise UsageError(f"{task!r} is no task of {run}")
+        close = did_you_mean(task, list(plan.by_id)) if plan else "; it has no plan that can be read"
+        raise UsageError(f"{task!r} is no task of {run}{close}")
     ready, claims = steps.evaluation.suggestion.tasks, steps.evaluation.claims
     if name not in ready and all(each.task != name for each in claims):
         raise Refused(f"{name} cannot start now; ready are {', '.join(ready) or 'none'}")

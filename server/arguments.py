@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from .running_arguments import add_running
 from .version import VERSION
@@ -72,8 +73,25 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says of a command there is not which was meant; argparse lists all of them."""
+
+    def error(self, message: str) -> NoReturn:
+        # Imported late: only a mistake needs it.
+        import difflib
+
+        wrong = re.match(r"argument COMMAND: invalid choice: (.+) \(choose from (.+)\)$", message)
+        if wrong:
+            known = re.findall(r"[\w-]+", wrong[2])
+            close = difflib.get_close_matches(wrong[1].strip("'"), known, n=2, cutoff=0.6)
+            meant = f"did you mean {' or '.join(close)}? " if close else ""
+            said = f"there is no command {wrong[1]}; {meant}`{self.prog} --help` lists them all"
+            self.exit(2, f"phasekeeper: {said}\n")
+        super().error(message)
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="phasekeeper",
         description=_ABOUT,
         epilog=_MORE,

@@ -53,9 +53,9 @@ def tell(selection: Selection) -> None:
         complain(_nothing(selection))
 
 
-def tell_broken(selection: Selection) -> None:
-    """Say on stderr, beside JSON, which definitions are broken: their runs are not in the answer."""
-    complain(f"phasekeeper: {line}" for line in lines_of(selection.broken(), selection.root))
+def tell_beside(selection: Selection) -> None:
+    """Say on stderr, beside JSON, what is wrong with the root itself: runs that are not in the answer."""
+    complain(f"phasekeeper: {line}" for line in lines_of(selection.findings(), selection.root))
 
 
 def answered(selection: Selection, code: int = OK) -> int:
@@ -82,7 +82,7 @@ def status(options: Namespace) -> int:
     if options.json:
         runs = [as_json(run.evaluate()) for run in selection.runs]
         print_json({"root": str(selection.root), "runs": runs})
-        tell_broken(selection)
+        tell_beside(selection)
         return answered(selection)
     tell(selection)
     views.status([run.shown() for run in selection.runs])
@@ -96,7 +96,7 @@ def next_step(options: Namespace) -> int:
     if options.json:
         whole = [as_json(e) for e in evaluations]
         print_json(whole[0] if selection.one else {"root": str(selection.root), "runs": whole})
-        tell_broken(selection)
+        tell_beside(selection)
     else:
         tell(selection)
         where = how.root_words(selection.root, options.root)
@@ -113,7 +113,7 @@ def _part(options: Namespace, key: str, lines: Callable[[Evaluation, Sequence[st
         whole = (as_json(run.evaluate()) for run in selection.runs)
         runs = [{name: data[name] for name in ("root", "run", "revision", key)} for data in whole]
         print_json({"root": str(selection.root), "runs": runs})
-        tell_broken(selection)
+        tell_beside(selection)
         return answered(selection)
     tell(selection)
     where = how.root_words(selection.root, options.root)
@@ -144,7 +144,7 @@ def explain(options: Namespace) -> int:
     if options.json:
         runs = [explain.as_json(run.look()) for run in selection.runs]
         print_json({"root": str(selection.root), "runs": runs})
-        tell_broken(selection)
+        tell_beside(selection)
         return answered(selection)
     tell(selection)
     emit(views.paragraphs([_explained(run)] for run in selection.runs))

@@ -124,8 +124,10 @@ def _data(path: str | None) -> dict[str, Any]:
     try:
         text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
         data = json.loads(text)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"--data {path}: {error}") from None
+    except OSError as error:
+        raise UsageError(f"--data {path}: {(error.strerror or 'it cannot be read').lower()}") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"--data {path} is no JSON object: {error}") from None
     if not isinstance(data, dict):
         raise UsageError(f"--data {path} must be a JSON object")
     return data

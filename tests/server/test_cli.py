@@ -216,6 +216,29 @@ def test_data_that_a_report_carries_is_shown_by_an_example(run):
     assert "stateUpdates" in json.loads(data.partition(", as ")[2])
 
 
+# ---- what is called wrongly -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["staus"], "'staus'; did you mean status or start? `phasekeeper --help` lists them all"),
+        (["workflow", "lst"], "'lst'; did you mean list? `phasekeeper workflow --help` lists them all"),
+        (["zzz"], "'zzz'; `phasekeeper --help` lists them all"),
+        (["a\x1b[31m"], "'a\\x1b[31m'; `phasekeeper --help` lists them all"),
+    ],
+)
+def test_a_command_there_is_not_gets_one_sentence_with_the_one_that_was_meant(run, words, said):
+    assert run(*words) == (2, "", f"phasekeeper: there is no command {said}\n")
+
+
+def test_what_is_wrong_with_the_root_is_told_beside_json_too(here, run):
+    task(here, "T1")
+    put(here / ".phasekeeper/config.yaml", "projects: [nowhere/*]\n")
+    for words in (["status"], ["next"], ["gates"], ["explain"]):
+        assert "projects: 'nowhere/*' fits no folder" in run(*words, "--json")[2]
+
+
 # ---- what is there and is not read ------------------------------------------------------------
 
 
@@ -407,9 +430,7 @@ def test_an_unknown_step_names_those_there_are(here, run):
     assert "artifact-pipeline has no phase or action 'deploy'; it has planning, plan_review," in said
 
 
-@pytest.mark.parametrize(
-    "words", [["status", "--jsn"], ["frob"], ["check", "--format", "xml"], ["can", "T1"]]
-)
+@pytest.mark.parametrize("words", [["status", "--jsn"], ["check", "--format", "xml"], ["can", "T1"]])
 def test_wrong_words_are_wrong_use(here, run, words):
     code, out, err = run(*words)
     assert (code, out) == (2, "")

@@ -84,7 +84,8 @@ def test_data_of_a_report_comes_from_a_file_or_from_standard_input(drive: Drive)
     assert drive.json(f"{run}/state.json")["diagnosis"]["context"]["status"] == "done"
     drive.write("list.json", "[]")
     assert "must be a JSON object" in drive.wrong("report", run, step, "ok", "--data", "list.json")
-    assert "--data nowhere" in drive.wrong("report", run, step, "ok", "--data", "nowhere")
+    assert "--data nowhere: no such file" in drive.wrong("report", run, step, "ok", "--data", "nowhere")
+    assert "has no phase or action 'tow'" in drive.wrong("report", run, "tow", "ok")
     assert "--data -" in drive.wrong("report", run, step, "ok", "--data", "-", stdin="{")
 
 
@@ -170,7 +171,9 @@ def test_two_agents_never_take_the_same_task(planned: Drive) -> None:
 
 def test_a_claim_says_when_it_ends_and_what_cannot_be_claimed(planned: Drive) -> None:
     assert "f-02 is yours until" in planned.do("claim", "one", "f-02", "--as", "ann").out
-    assert "'nought' is no task of work/one" in planned.wrong("claim", "one", "nought", "--as", "ann")
+    assert "'nought' is no task of work/one; known: " in planned.wrong(
+        "claim", "one", "nought", "--as", "ann"
+    )
     for ttl in ("0", "-1", "99999999"):
         assert "a claim needs" in planned.wrong("claim", "one", "f-01", "--as", "ann", "--ttl", ttl)
     assert "say with --as whose" in planned.wrong("report", "one", "do", "ok", "--task", "01", "--token", "1")
