@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 from phasekeeper.orchestration.effects import Act
 from phasekeeper.server import engine as engine_module
+from phasekeeper.server import worker as worker_module
 from phasekeeper.server.engine import Board, Engine
 from phasekeeper.server.live import Change
 from phasekeeper.server.roots import UsageError
@@ -33,9 +36,10 @@ async def engine(watch: bool = False) -> AsyncIterator[Engine]:
 def going(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
     """A coroutine as a test, ended when it takes too long."""
 
-    def run(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(root: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
         monkeypatch.setenv("XDG_STATE_HOME", str(root / "state"))
-        asyncio.run(asyncio.wait_for(test(root), LIMIT_S))
+        more = [caplog] if "caplog" in inspect.signature(test).parameters else []
+        asyncio.run(asyncio.wait_for(test(root, *more), LIMIT_S))
 
     run.__name__ = test.__name__
     run.__doc__ = test.__doc__
@@ -171,8 +175,8 @@ async def test_whoever_waits_when_it_ends_is_let_go(root: Path) -> None:
 
 
 def test_a_root_that_nobody_has_open_is_dropped_after_a_while(root: Path, monkeypatch) -> None:
-    monkeypatch.setattr(engine_module, "IDLE_S", 0.0)
-    monkeypatch.setattr(engine_module, "RESCAN_S", 0.01)
+    monkeypatch.setattr(worker_module, "IDLE_S", 0.0)
+    monkeypatch.setattr(worker_module, "RESCAN_S", 0.01)
     task(root, "T1")
 
     async def test() -> None:
@@ -199,7 +203,7 @@ def test_a_root_that_nobody_has_open_is_dropped_after_a_while(root: Path, monkey
 
 
 @going
-async def test_somebody_who_fails_when_told_keeps_nobody_else_from_it(root: Path) -> None:
+async def test_somebody_who_fails_when_told_keeps_nobody_else_from_it(root: Path, caplog) -> None:
     folder = task(root, "T1")
     async with engine() as e:
         await e.open(root)
@@ -217,3 +221,42 @@ async def test_somebody_who_fails_when_told_keeps_nobody_else_from_it(root: Path
         path.write_text('{"ok": true}')
         await e.touch(root, [path])
         assert len(heard) == 1
+        assert e.board(root).conditions == (engine_module._BEHIND,)
+    assert [record.getMessage() for record in caplog.records] == [f"somebody who was told of {root} failed"]
+    assert "a mistake of a front end" in caplog.text
+
+
+def test_what_fails_on_the_thread_is_logged_once_and_told_until_all_was_looked_at_again(
+    root: Path, monkeypatch, caplog
+) -> None:
+    monkeypatch.setattr(worker_module, "POLL_S", 0.01)
+    task(root, "T1")
+
+    def failing() -> None:
+        raise RuntimeError("a mistake of ours")
+
+    async def test() -> None:
+        async with engine() as e:
+            await e.open(root)
+            told: list[Board] = []
+            well = asyncio.Event()
+            show = e._worker.show
+
+            def shown(board: Board, change: Change | None) -> None:
+                show(board, change)
+                told.append(board)
+                if len(told) > 1 and not board.conditions:
+                    well.set()
+
+            e._worker.show = shown
+            both_wait = threading.Event()
+            for job in (both_wait.wait, failing, failing):
+                e._worker.do(job)
+            both_wait.set()
+            await asyncio.wait_for(well.wait(), LIMIT_S)
+            assert told[0].conditions == (worker_module._FAILED,)
+            assert e.board(root).conditions == ()
+
+    asyncio.run(test())
+    assert [record.getMessage() for record in caplog.records] == ["the engine could not do something"]
+    assert "a mistake of ours" in caplog.text

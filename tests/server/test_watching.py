@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from phasekeeper.server import engine as engine_module
 from phasekeeper.server import watcher
+from phasekeeper.server import worker as worker_module
 from phasekeeper.server.engine import Board, Engine
 from phasekeeper.server.workspace import Workspace
 
@@ -183,7 +183,7 @@ def test_without_room_for_watches_folders_are_looked_at_and_that_is_told(root, m
         raise OSError(code, "no more")
 
     monkeypatch.setattr(watcher.Observer, "schedule", refuse)
-    monkeypatch.setattr(engine_module, "POLL_S", 0.01)
+    monkeypatch.setattr(worker_module, "POLL_S", 0.01)
     folder = task(root, "T1")
 
     async def test() -> None:
@@ -198,14 +198,14 @@ def test_without_room_for_watches_folders_are_looked_at_and_that_is_told(root, m
 def test_a_root_that_cannot_be_judged_is_told_and_takes_no_other_down(root, monkeypatch, caplog) -> None:
     task(root, "T1")
     task(root, "T2")
-    real = engine_module.Live._look
+    real = worker_module.Live._look
 
     def failing(self, run, below):
         if run == T1 and (root / T1 / "fails").exists():
             raise RuntimeError("a mistake of ours")
         return real(self, run, below)
 
-    monkeypatch.setattr(engine_module.Live, "_look", failing)
+    monkeypatch.setattr(worker_module.Live, "_look", failing)
 
     async def test() -> None:
         async with watching(root) as engine:
@@ -227,15 +227,15 @@ def test_a_run_that_fails_in_the_first_look_keeps_no_other_from_the_board_and_is
     task(root, "T1")
     task(root, "T2")
     fails = [True]
-    real = engine_module.Live._look
+    real = worker_module.Live._look
 
     def failing(self, run, below):
         if run == T1 and fails[0]:
             raise RuntimeError("a mistake of ours")
         return real(self, run, below)
 
-    monkeypatch.setattr(engine_module.Live, "_look", failing)
-    monkeypatch.setattr(engine_module, "RESCAN_S", 0.01)
+    monkeypatch.setattr(worker_module.Live, "_look", failing)
+    monkeypatch.setattr(worker_module, "RESCAN_S", 0.01)
 
     async def test() -> None:
         async with watching(root) as engine:
@@ -244,6 +244,30 @@ def test_a_run_that_fails_in_the_first_look_keeps_no_other_from_the_board_and_is
             fails[0] = False
             await until(engine, root, lambda board: T1 in board.runs)
             assert engine.board(root).conditions == ()
+
+    asyncio.run(test())
+
+
+def test_hints_that_are_lost_by_a_mistake_are_made_good_by_a_look_at_all(root, monkeypatch) -> None:
+    folder = task(root, "T1")
+    take = watcher.Watcher.take
+    left = [1]
+
+    def failing(self) -> watcher.Hints:
+        hints = take(self)
+        if left[0]:
+            left[0] -= 1
+            raise RuntimeError("a mistake of ours")
+        return hints
+
+    monkeypatch.setattr(watcher.Watcher, "take", failing)
+    monkeypatch.setattr(worker_module, "POLL_S", 0.01)
+
+    async def test() -> None:
+        async with watching(root) as engine:
+            put(folder / "review/plan-review.json", {"ok": False})
+            await until(engine, root, kind(T1, "regress"))
+        assert left == [0]
 
     asyncio.run(test())
 
@@ -266,7 +290,7 @@ def test_while_the_watcher_fails_folders_are_looked_at_and_that_is_told(root, mo
 
     monkeypatch.setattr(watcher.Watcher, failing, fail)
     monkeypatch.setattr(watcher.Watcher, "_event", deaf)
-    monkeypatch.setattr(engine_module, "POLL_S", 0.01)
+    monkeypatch.setattr(worker_module, "POLL_S", 0.01)
     folder = task(root, "T1")
 
     async def test() -> None:
@@ -322,7 +346,7 @@ def test_without_any_watcher_folders_are_looked_at_and_that_is_told(root, monkey
         raise OSError(errno.EMFILE, "too many")
 
     monkeypatch.setattr(watcher, "Observer", refuse)
-    monkeypatch.setattr(engine_module, "POLL_S", 0.01)
+    monkeypatch.setattr(worker_module, "POLL_S", 0.01)
     folder = task(root, "T1")
 
     async def test() -> None:
