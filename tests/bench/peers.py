@@ -207,7 +207,7 @@ def compare() -> None:
     if not shutil.which("unshare"):
         print("  not run: needs unshare, so that no peer reaches a network")
         return
-    with tempfile.TemporaryDirectory(prefix="pk-") as folder:
+    with tempfile.TemporaryDirectory(prefix="pk-peers-") as folder:
         place = Path(folder)
         taking_part = [each for each in contenders() if _answers(each, place)]
         roots = {(each.name, size): _filled(each, size, place) for each in taking_part for size in SIZES}

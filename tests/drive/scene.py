@@ -31,7 +31,7 @@ class Scene:
     """Folders that nobody else uses. The name is short: sockets lie below it."""
 
     def __init__(self) -> None:
-        self.home = Path(tempfile.mkdtemp(prefix="pk-")).resolve()
+        self.home = Path(tempfile.mkdtemp(prefix="pk-drive-")).resolve()
         self.repository = self.home / "work"
         self.said, self.heard = self.home / "said.jsonl", self.home / "heard.jsonl"
         self.model = self.home / "model.jsonl"
