@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from .wires import WIRES, Asked, Move, Say, Wire
+from .wires import WIRES, Asked, Move, Say, Wire, blank
 
 Answering = Callable[[Asked], Move]
 
@@ -32,12 +32,13 @@ class Model(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def answer(self, wire: Wire, body: Any) -> list[dict[str, Any]]:
-        """The events of the answer. Requests without tools, for a title or a summary, get a word."""
+        """The events of the answer. Requests without tools, for a title or a judgement, get the least."""
         with self._lock:
             self._number += 1
             try:
                 asked = wire.read(body)
-                move = self.answering(asked) if asked.tools else Say("ok")
+                least = json.dumps(blank(asked.form)) if asked.form else "ok"
+                move = self.answering(asked) if asked.tools else Say(least)
             except Exception as error:
                 # It is told in the end; the assistant is told to end now.
                 self.faults.append(f"{type(error).__name__}: {error}")

@@ -14,10 +14,12 @@ Event = dict[str, Any]
 
 
 class Asked(NamedTuple):
-    """What a model is asked: the tools it may call, and how tools answered so far, oldest first."""
+    """What a model is asked: the tools it may call, how tools answered so far, oldest first, and the JSON
+    Schema that its answer has to keep to."""
 
     tools: Mapping[str, Any]
     results: tuple[str, ...]
+    form: Mapping[str, Any] | None = None
 
 
 class Call(NamedTuple):
@@ -49,6 +51,13 @@ def texts_of(content: Any) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(part.get("text") or "" for part in content or () if isinstance(part, dict))
+
+
+def blank(form: Mapping[str, Any]) -> Any:
+    """The least that keeps to a schema: nothing found, nothing wrong."""
+    if form.get("type") == "object":
+        return {name: blank(inner) for name, inner in form.get("properties", {}).items()}
+    return {"number": 0, "integer": 0, "boolean": False, "array": []}.get(form.get("type", ""), "")
 
 
 # ---- Messages, as Claude Code asks ------------------------------------------------------------
@@ -147,7 +156,8 @@ def _read_contents(body: Body) -> Asked:
     parts = [part for content in body.get("contents", ()) for part in content.get("parts", ())]
     answers = [part["functionResponse"]["response"] for part in parts if "functionResponse" in part]
     declared = [tool for tools in body.get("tools") or () for tool in tools.get("functionDeclarations", ())]
-    return Asked({tool["name"]: tool for tool in declared}, tuple(map(_told, answers)))
+    form = (body.get("generationConfig") or {}).get("responseJsonSchema")
+    return Asked({tool["name"]: tool for tool in declared}, tuple(map(_told, answers)), form)
 
 
 def _told(response: Any) -> str:
