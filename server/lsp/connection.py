@@ -22,15 +22,13 @@ from . import features
 from .documents import Document, Documents, path_of
 from .folders import Folders, let_go, open_roots
 from .progress import Scanning
-from .protocol import Outlet, Protocol, Server, new_server, read_messages
+from .protocol import Outlet, Protocol, Server, new_server, read_messages, written
 from .publishing import Publisher
 from .scene import Scene
 from .summaries import changed_json
 from .unsaved import Judging
-from .view import View
+from .view import View, mark_all
 
-AT_ONCE = 200
-"""So many runs are marked before other messages get their turn."""
 _log = logging.getLogger(__name__)
 
 
@@ -285,7 +283,7 @@ class Connection:
         view = View(root, self.engine.board(root))
         self.views[root] = view
         self._ends[root] = self.engine.subscribe(root, self._changed)
-        await self._mark(view)
+        await mark_all(view)
         self._publish_around(root)
         for document in self.documents:
             found = self.located(document)
@@ -295,13 +293,6 @@ class Connection:
         # A board that was asked for while the root was still being scanned did not hold it.
         self._tell(Change(root, view.board.version, view.board.runs, (), {}))
         self.judge(view)
-
-    async def _mark(self, view: View) -> None:
-        """Make the marks of all runs, some at a time: there may be thousands, and others wait."""
-        runs = list(view.board.runs)
-        for start in range(0, len(runs), AT_ONCE):
-            view.refresh(runs[start : start + AT_ONCE])
-            await asyncio.sleep(0)
 
     async def _close(self, roots: Iterable[Path]) -> None:
         for root in roots:
@@ -340,7 +331,8 @@ class Connection:
         """Tell of changes in their order, after the diagnostics, and without holding up the messages."""
         while True:
             change = await self._changes.get()
-            self.protocol.send_note("phasekeeper/changed", await asyncio.to_thread(changed_json, change))
+            note = await asyncio.to_thread(written, changed_json, change)
+            self.protocol.send_note("phasekeeper/changed", note)
 
     def refresh_lenses(self) -> None:
         """Have the editor ask for its lenses again, where it can be told."""

@@ -12,7 +12,7 @@ from ..history import as_data, history_of
 from ..roots import UsageError
 from ..selection import Chosen
 from ..workspace import Workspace
-from .protocol import Refusal
+from .protocol import Refusal, written
 from .recent import newest
 from .summaries import board_json, graph_json
 from .view import View
@@ -31,16 +31,16 @@ def requests(connection: Connection) -> dict[str, Answer]:
     async def board(_: Any) -> Any:
         connection.follows = True
         boards = [connection.engine.board(root) for root in sorted(connection.views)]
-        return await asyncio.to_thread(board_json, boards)
+        return await asyncio.to_thread(written, board_json, boards)
 
     async def run(params: Any) -> Any:
         _, evaluation = named(connection, params)
-        return await asyncio.to_thread(as_json, evaluation) if evaluation else None
+        return await asyncio.to_thread(written, as_json, evaluation) if evaluation else None
 
     async def history(params: Any) -> Any:
         view, evaluation = named(connection, params)
         run = evaluation.run if evaluation else None
-        return await asyncio.to_thread(_history, view.root, run, limit_in(params))
+        return await asyncio.to_thread(written, _history, view.root, run, limit_in(params))
 
     async def recent(params: Any) -> Any:
         boards = [connection.engine.board(root) for root in sorted(connection.views)]

@@ -12,7 +12,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from functools import cache
 from typing import Any
 
@@ -26,6 +26,8 @@ from pygls.protocol import (
     default_converter,
 )
 from pygls.protocol.language_server import lsp_method
+
+from ..serial import dumped
 
 MOST_BYTES = 64 * 2**20
 """Of one message. A longer one ends the connection: nothing behind it could be found again."""
@@ -43,6 +45,17 @@ class Refusal(JsonRpcException):
 
     def __init__(self, said: str, code: int = REQUEST_FAILED) -> None:
         super().__init__(said, code)
+
+
+class Written(str):
+    """JSON that a thread has written, as an answer or as parameters. It may be megabytes."""
+
+    __slots__ = ()
+
+
+def written(make: Callable[..., Any], *given: Any) -> Written:
+    """The JSON of what `make` gives."""
+    return Written(dumped(make(*given)))
 
 
 class Protocol(LanguageServerProtocol):
@@ -68,9 +81,25 @@ class Protocol(LanguageServerProtocol):
     def lsp_text_document__did_close(self, params: lsp.DidCloseTextDocumentParams) -> Any:
         yield self.fm.features[lsp.TEXT_DOCUMENT_DID_CLOSE], (params,), None
 
-    def send_note(self, method: str, params: dict[str, Any]) -> None:
-        """Send a notification of plain data; pygls' own way looks into every part of it for types."""
-        self._send_data({"jsonrpc": "2.0", "method": method, "params": params})
+    def send_note(self, method: str, params: Written) -> None:
+        """Send a notification whose parameters are JSON already."""
+        self._send_written(f'"method": {json.dumps(method)}, "params": {params}')
+
+    def _send_response(
+        self, msg_id: Any, result: Any | None = None, error: lsp.ResponseError | None = None
+    ) -> None:
+        if error is not None or not isinstance(result, Written):
+            super()._send_response(msg_id, result, error)
+            return
+        self._result_types.pop(msg_id, None)
+        self._send_written(f'"id": {json.dumps(msg_id)}, "result": {result}')
+
+    def _send_written(self, members: str) -> None:
+        """Send what is JSON already: pygls would look into every part of it for types, on the loop."""
+        body = f'{{"jsonrpc": "2.0", {members}}}'.encode()
+        kind = f"{self.CONTENT_TYPE}; charset={self.CHARSET}"
+        if self.writer is not None:
+            self.writer.write(f"Content-Length: {len(body)}\r\nContent-Type: {kind}\r\n\r\n".encode() + body)
 
     def answer_error(self, msg_id: Any, code: int, said: str) -> None:
         """Answer a request, or what may have been one, with an error."""

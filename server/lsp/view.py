@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +13,8 @@ from ..engine import Board
 from .marks import Mark, main_file, marks_of
 
 Findings = Mapping[str, tuple[Finding, ...]]
+AT_ONCE = 200
+"""So many runs are marked before other messages get their turn."""
 _TOP = Span(0, 0, 0, 1)
 
 
@@ -101,6 +104,14 @@ class View:
     def paths(self) -> set[str]:
         """Every path that something is said of."""
         return {*self.board.findings, *self.linted, *(path for path, marks in self._placed.items() if marks)}
+
+
+async def mark_all(view: View) -> None:
+    """Make the marks of all runs, some at a time: there may be thousands, and others wait."""
+    runs = list(view.board.runs)
+    for start in range(0, len(runs), AT_ONCE):
+        view.refresh(runs[start : start + AT_ONCE])
+        await asyncio.sleep(0)
 
 
 def _all_marks(evaluation: Evaluation) -> tuple[Mark, ...]:

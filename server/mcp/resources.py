@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,7 @@ from ...tools.registry import Place, Refusal
 from ...tools.standing import revision_of
 from .. import decide
 from ..files import DiskFiles
+from ..serial import dumped
 from .access import CallAccess, Elsewhere
 from .addresses import SCHEMA, address, read_address
 
@@ -63,22 +67,35 @@ def templates() -> list[types.ResourceTemplate]:
 
 def listed(places: Sequence[Place], start: int) -> tuple[list[types.Resource], int | None]:
     """A page of the resources from `start`, and where the next begins."""
-    every = list(_all(places))
-    page = every[start : start + PAGE]
-    return page, start + PAGE if start + PAGE < len(every) else None
+    page = [make() for make in islice(_all(places), start, start + PAGE)]
+    total = 1 + sum(1 + len(place.runs) for place in places)
+    return page, start + PAGE if start + PAGE < total else None
 
 
-def _all(places: Sequence[Place]) -> Iterator[types.Resource]:
-    yield types.Resource(
-        uri=SCHEMA, name="evaluation schema", description="JSON Schema of a run's evaluation", mime_type=_JSON
-    )
+def _all(places: Sequence[Place]) -> Iterator[Callable[[], types.Resource]]:
+    """What makes each resource: there may be thousands, of which one page is wanted."""
+    yield _schema
     for place in places:
-        uri = address(place.root)
-        yield types.Resource(uri=uri, name=f"runs of {plain(place.root, 120)}", mime_type=_JSON)
+        yield partial(_runs_of, place)
         for name, e in place.runs.items():
-            uri = address(e.root, e.run)
-            title = plain(e.title, 100)
-            yield types.Resource(uri=uri, name=plain(name, 200) or ".", title=title, mime_type=_JSON)
+            yield partial(_run, name, e)
+
+
+def _schema() -> types.Resource:
+    about = "JSON Schema of a run's evaluation"
+    return types.Resource(uri=SCHEMA, name="evaluation schema", description=about, mime_type=_JSON)
+
+
+def _runs_of(place: Place) -> types.Resource:
+    name = f"runs of {plain(place.root, 120)}"
+    return types.Resource(uri=address(place.root), name=name, mime_type=_JSON)
+
+
+def _run(name: str, e: Evaluation) -> types.Resource:
+    title = plain(e.title, 100)
+    return types.Resource(
+        uri=address(e.root, e.run), name=plain(name, 200) or ".", title=title, mime_type=_JSON
+    )
 
 
 # ---- reading ----------------------------------------------------------------------------------
@@ -90,7 +107,7 @@ async def read(access: CallAccess, uri: str) -> tuple[str, str] | None:
     Raises Elsewhere for a root that the caller may not look at.
     """
     if uri == SCHEMA:
-        return json.dumps(evaluation_schema()), _JSON
+        return _schema_text(), _JSON
     named = read_address(uri)
     if named is None:
         return None
@@ -101,7 +118,7 @@ async def read(access: CallAccess, uri: str) -> tuple[str, str] | None:
     except Refusal:
         return None
     if named.run is None:
-        return _runs(place), _JSON
+        return await asyncio.to_thread(_runs, place), _JSON
     run = next((e for e in place.runs.values() if e.run == named.run and e.root == named.root), None)
     run = run or place.runs.get(named.run)
     return await _part(access, run, named.part) if run else None
@@ -109,17 +126,25 @@ async def read(access: CallAccess, uri: str) -> tuple[str, str] | None:
 
 async def _part(access: CallAccess, run: Evaluation, part: str) -> tuple[str, str]:
     if part == "":
-        return _whole(run), _JSON
+        return await asyncio.to_thread(_whole, run), _JSON
     if part == "questions":
-        asked = as_json(run)["questions"]
-        return json.dumps(
-            {"root": run.root, "run": run.run, "revision": run.revision, "questions": asked}
-        ), _JSON
+        return await asyncio.to_thread(_questions, run), _JSON
     if part == "history":
         return await asyncio.to_thread(_history, run), _JSON
     workflow = (await access.steps(run)).sight.workflow
     drawn = graph(workflow, run)
     return f"# {markdown(workflow.title)}\n\n```mermaid\n{drawn}```\n", _MARKDOWN
+
+
+@cache
+def _schema_text() -> str:
+    return json.dumps(evaluation_schema())
+
+
+def _questions(run: Evaluation) -> str:
+    # What else there is of a run may be a plan of thousands of tasks.
+    asked = as_json(replace(run, plan=None, phases=(), findings=()))["questions"]
+    return json.dumps({"root": run.root, "run": run.run, "revision": run.revision, "questions": asked})
 
 
 def _runs(place: Place) -> str:
@@ -139,21 +164,21 @@ def _runs(place: Place) -> str:
         for name, e in shown
     ]
     head = {"root": place.root, "revision": revision_of(place.runs), "total": len(place.runs)}
-    return json.dumps({**head, "runs": runs})
+    return dumped({**head, "runs": runs})
 
 
 def _whole(run: Evaluation) -> str:
     data = as_json(run)
-    text = json.dumps(data)
+    text = dumped(data)
     if len(text) > MOST_CHARACTERS and data["plan"]:
         ready = set(run.suggestion.tasks)
         for stage in data["plan"]["stages"]:
             if not any(task["id"] in ready for task in stage["tasks"]):
                 stage["tasks"] = []
-        text = json.dumps(data)
+        text = dumped(data)
     if len(text) <= MOST_CHARACTERS:
         return text
-    return json.dumps(
+    return dumped(
         {**data, "plan": None, "findings": data["findings"][:100], "questions": data["questions"][:20]}
     )
 

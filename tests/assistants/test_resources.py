@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ from jsonschema_rs import validator_for
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 from phasekeeper.server.live import Change
-from phasekeeper.server.mcp import changes
+from phasekeeper.server.mcp import changes, resources
 from phasekeeper.server.mcp.addresses import SCHEMA, address, read_address
 
 from ..roots import TASKS, loop, plan, put, task
@@ -300,3 +301,40 @@ async def test_ids_of_runs_tasks_and_gates_are_completed(root: Path, era: str) -
             gate, {"name": "gate", "value": "plan"}, context_arguments={"run": "T1"}
         )
         assert found.completion.values == ["plan-review"]
+
+
+@eras
+@going
+async def test_what_is_large_is_written_beside_the_loop(root: Path, era: str, monkeypatch) -> None:
+    task(root, "T1")
+    loop_thread, seen = threading.get_ident(), list[int]()
+    for name in ("_runs", "_whole", "_questions", "_history"):
+        real = getattr(resources, name)
+        monkeypatch.setattr(
+            resources, name, lambda given, real=real: seen.append(threading.get_ident()) or real(given)
+        )
+    run = f"{TASKS}/T1"
+    async with rig() as r, r.client(root, era) as client:
+        for uri in (
+            address(str(root)),
+            *(address(str(root), run, part) for part in ("", "questions", "history")),
+        ):
+            assert (await client.read_resource(uri)).contents
+    assert len(seen) == 4 and loop_thread not in seen
+
+
+@going
+async def test_a_page_of_the_list_makes_no_other_entries(root: Path, monkeypatch) -> None:
+    for number in range(8):
+        task(root, f"T{number}")
+    made: list[str] = []
+    real = resources._run
+    monkeypatch.setattr(resources, "_run", lambda name, e: made.append(name) or real(name, e))
+    monkeypatch.setattr(resources, "PAGE", 4)
+    async with rig() as r, r.client(root) as client:
+        first = await client.list_resources()
+        assert (len(first.resources), first.next_cursor) == (4, "4")
+        assert made == [f"{TASKS}/T0", f"{TASKS}/T1"]
+        last = await client.list_resources(cursor="8")
+        assert [each.name for each in last.resources] == [f"{TASKS}/T6", f"{TASKS}/T7"]
+        assert last.next_cursor is None

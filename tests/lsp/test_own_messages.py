@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 import pytest
-from phasekeeper.server.lsp import serve_lsp
+from phasekeeper.server.lsp import protocol, serve_lsp
 from phasekeeper.server.lsp.protocol import REQUEST_FAILED
 
 from ..roots import TASKS, loop, put, task
@@ -47,6 +48,29 @@ def next_of(change: dict[str, Any]) -> list[str]:
 
 def schema_of_evaluations() -> dict[str, Any]:
     return json.loads((files("phasekeeper.orchestration") / "schemas/evaluation.schema.json").read_text())
+
+
+def test_what_may_be_large_is_written_beside_the_loop(root, monkeypatch):
+    """A board of a thousand runs takes a second to write, and other messages would wait for it."""
+    folder = task(root, "T1")
+    written: list[int] = []
+
+    def dumped(value: object) -> str:
+        written.append(threading.get_ident())
+        return json.dumps(value)
+
+    monkeypatch.setattr(protocol, "dumped", dumped)
+
+    async def work(client: Client) -> None:
+        await client.initialize(root, **OURS)
+        await client.ready(root)
+        await client.request("phasekeeper/run", {"root": str(root), "run": RUN})
+        await client.request("phasekeeper/history", {"root": str(root), "run": RUN})
+        put(folder / "review/plan-review.json", {"ok": False})
+        await client.until(lambda: len(changes(client)) > 1)
+        assert len(written) >= 5 and threading.get_ident() not in written
+
+    run_with(work)
 
 
 def test_a_board_holds_all_roots_with_their_runs_in_short(root):

@@ -12,6 +12,7 @@ from lsprotocol import types as lsp
 from phasekeeper.orchestration.findings import Evidence, Finding, Severity, Span
 from phasekeeper.server.engine import Board, Engine
 from phasekeeper.server.live import Live
+from phasekeeper.server.lsp import connection as connections
 from phasekeeper.server.lsp.connection import Connection
 from phasekeeper.server.lsp.diagnostics import diagnostics_of
 from phasekeeper.server.lsp.documents import path_of
@@ -158,14 +159,14 @@ def test_what_is_being_shown_to_an_editor_that_goes_is_closed_again(root, monkey
         engine = Engine(asyncio.get_running_loop())
         begun, closed = asyncio.Event(), asyncio.Event()
 
-        async def marking(_: Connection, __: object) -> None:
+        async def marking(_: object) -> None:
             begun.set()
             await asyncio.Event().wait()
 
         async def close(_: object) -> None:
             closed.set()
 
-        monkeypatch.setattr(Connection, "_mark", marking)
+        monkeypatch.setattr(connections, "mark_all", marking)
         monkeypatch.setattr(engine, "close", close)
         connection = Connection(engine, Outlet(cast("asyncio.StreamWriter", Silent())), True)
         shown = connection.spawn(connection._open_folder(root.as_uri(), root))
