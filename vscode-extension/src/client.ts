@@ -15,6 +15,7 @@ import {
 import type { Changed, Requests } from "./protocol";
 import { ARGUMENTS, SLOW_MS, STEADY_MS, backOff, foundSaid, type Found } from "./server";
 import { emptied, missed, type Server, type Store } from "./store";
+import { literal } from "./text";
 
 const LANGUAGES = ["markdown", "json", "jsonc", "jsonl", "yaml"];
 const STOP_MS = 3000;
@@ -26,6 +27,7 @@ const OURS: Readonly<Record<string, string>> = {
 export class Client implements vscode.Disposable {
   private client: LanguageClient | undefined;
   private process: ChildProcess | undefined;
+  private lastWords = "";
   private found: Found | undefined;
   private crashes = 0;
   private startedAt = 0;
@@ -136,6 +138,8 @@ export class Client implements vscode.Disposable {
   private async spawned(found: Found): Promise<ChildProcess> {
     const child = spawn(found.python, [...ARGUMENTS, "lsp"], { cwd: homedir(), windowsHide: true });
     this.process = child;
+    this.lastWords = "";
+    child.stderr?.on("data", (text: Buffer) => (this.lastWords = text.toString().trim().split(/\r?\n/).at(-1) || this.lastWords));
     child.on("error", (error) => this.output.debug(String(error)));
     await once(child, "spawn");
     return child;
@@ -188,7 +192,7 @@ export class Client implements vscode.Disposable {
   }
 
   private async giveUp(why: string): Promise<void> {
-    const said = `Phasekeeper's server stops again and again (${why}).`;
+    const said = `Phasekeeper's server stops again and again: ${literal(this.lastWords || why, 300)}`;
     const choice = await vscode.window.showErrorMessage(said, "Restart Server", "Show Output");
     if (choice === "Restart Server") await this.restartByHand();
     if (choice === "Show Output") this.output.show();

@@ -75,7 +75,8 @@ export function runNode(run: Summary, whole: Whole): Node {
 function described(run: Summary): string {
   const progress = run.progress && run.progress.total > 0 ? `${run.progress.done}/${run.progress.total}` : "";
   const phase = isOver(run) ? STATUS[run.status].said : plain(run.currentPhase ?? "");
-  return [phase, progress, plain(run.workflow)].filter(Boolean).join(" · ");
+  const { error } = run.findingCounts;
+  return [phase, progress, error ? plural(error, "error") : "", plain(run.workflow)].filter(Boolean).join(" · ");
 }
 
 function found(run: Summary): string[] {

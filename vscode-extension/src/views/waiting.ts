@@ -14,9 +14,14 @@ export const KIND: Record<Question["kind"], { said: string; icon: Icon }> = {
   clarification: { said: "question", icon: icon("question", ASKED) },
 };
 
+/** Questions are open while there are few enough to be seen at once. */
+const MOST_OPEN = 3;
+
 /** Each open question; `trusted` says whether it can be answered here. */
 export function waitingNodes(known: Known, trusted: boolean): Node[] {
-  return asked(known).map(({ run, question }) => questionNode(run, namedIn(known, run), question, trusted));
+  const all = asked(known);
+  const open = all.length <= MOST_OPEN;
+  return all.map(({ run, question }) => ({ ...questionNode(run, namedIn(known, run), question, trusted), open }));
 }
 
 function questionNode(run: Summary, named: string, question: Question, trusted: boolean): Node {
@@ -46,7 +51,6 @@ function questionNode(run: Summary, named: string, question: Question, trusted: 
     subject,
     // Without options the answer is words, so a click on the question itself asks for them.
     ...(options.length === 0 && { click: "answerQuestion" as const }),
-    open: true,
     children: below.length ? below : undefined,
   };
 }

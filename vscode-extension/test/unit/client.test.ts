@@ -6,6 +6,7 @@ import { ROOT, summary } from "./made";
 
 /** The programs that were started; `killed` ends the start that waits for one. */
 class Process extends EventEmitter {
+  readonly stderr = new EventEmitter();
   static started: Process[] = [];
   signal: string | undefined;
   constructor(
@@ -182,11 +183,13 @@ test("a crash is followed by a start, later each time, and by giving up in the e
     await vi.advanceTimersByTimeAsync(1);
     expect(Fake.made.length).toBe(count + 1);
   }
+  Process.started.at(-1)!.stderr.emit("data", Buffer.from("Traceback\nOSError: no space left\n"));
   Fake.made.at(-1)!.options.errorHandler.closed();
   await vi.advanceTimersByTimeAsync(600_000);
   expect(Fake.made.length).toBe(7);
   expect(states.at(-1)).toBe("failed");
   expect(shown).toHaveBeenCalledOnce();
+  expect(shown.mock.calls[0]).toEqual(expect.arrayContaining([expect.stringContaining("again and again: OSError: no space left")]));
 });
 
 test("a server that was up for long begins with a short wait again", async () => {

@@ -26,6 +26,17 @@ test("runs that go on come first, those that are over are in one row", async () 
   ]);
 });
 
+test("a run with errors says so in its row", async () => {
+  const rows = await outline(runNodes(known([summary({ findingCounts: { error: 2, warning: 1, information: 0 } })]), whole));
+  expect(rows).toEqual(["Charge a fee | planning · 2 errors · artifact-pipeline"]);
+});
+
+test("questions are open while they are few", () => {
+  const asking = (count: number) => known(Array.from({ length: count }, (_, at) => summary({ run: `t${at}`, questions: [question()] })));
+  expect(waitingNodes(asking(3), true).every((node) => node.open)).toBe(true);
+  expect(waitingNodes(asking(4), true).some((node) => node.open)).toBe(false);
+});
+
 test("where several roots have runs, their names stand beside the titles", () => {
   const runs = [summary({ root: "/x/one", questions: [question()] }), summary({ root: "/x/two" })];
   expect(nextNodes(known(runs)).map((node) => node.description)).toEqual(["Charge a fee · one", "Charge a fee · two"]);
