@@ -1,0 +1,30 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import manifest from "../../package.json";
+
+const text = (name: string): string => readFileSync(new URL(`../../${name}`, import.meta.url), "utf8");
+const settings: Record<string, { scope: string }> = manifest.contributes.configuration.properties;
+
+test("a setting that names a program is the machine's, and never taken from a workspace without trust", () => {
+  const programs = Object.keys(settings).filter((name) => /python|path|command|program/i.test(name));
+  expect(programs).toEqual(["phasekeeper.python"]);
+  expect(settings["phasekeeper.python"]!.scope).toBe("machine");
+  expect(manifest.capabilities.untrustedWorkspaces).toMatchObject({ supported: "limited", restrictedConfigurations: programs });
+});
+
+test("every setting stands in the README", () => {
+  for (const name of Object.keys(settings)) expect(text("README.md")).toContain(`| \`${name}\` |`);
+});
+
+test("what a menu or a welcome calls is a command of ours or of the editor", () => {
+  const ours = new Set(manifest.contributes.commands.map(({ command }) => command));
+  const called = [
+    ...Object.values(manifest.contributes.menus).flatMap((entries) => entries.map((entry) => entry.command)),
+    ...manifest.contributes.viewsWelcome.flatMap(({ contents }) => [...contents.matchAll(/command:([\w.]+)/g)].map((match) => match[1]!)),
+  ];
+  expect(called.filter((name) => !ours.has(name) && !name.startsWith("vscode."))).toEqual([]);
+});
+
+test("no lock file names a host to fetch from", () => {
+  expect(text("package-lock.json")).not.toMatch(/https?:\/\/[^"]*\.tgz|"resolved"/);
+});

@@ -1,0 +1,68 @@
+import { beforeEach, expect, test, vi } from "vitest";
+import type { Session } from "../../src/session";
+
+const editor = vi.hoisted(() => ({
+  setting: "",
+  pressed: [] as (string | undefined)[],
+  offered: [] as string[],
+  refused: [] as string[],
+  executed: [] as string[],
+  progress: 0,
+}));
+vi.mock("vscode", () => ({
+  ProgressLocation: { Notification: 15 },
+  commands: { executeCommand: (name: string) => Promise.resolve(editor.executed.push(name)) },
+  window: {
+    showInformationMessage: (said: string) => (editor.offered.push(said), Promise.resolve(editor.pressed.shift())),
+    showErrorMessage: (said: string) => (editor.refused.push(said), Promise.resolve(editor.pressed.shift())),
+    withProgress: () => ((editor.progress += 1), Promise.resolve()),
+  },
+  workspace: { getConfiguration: () => ({ get: () => editor.setting }) },
+}));
+vi.mock("../../src/run", () => ({ run: () => Promise.resolve({ code: 0, stdout: "3 12\n", stderr: "" }) }));
+
+const { installServer, offerInstall } = await import("../../src/commands/setup");
+const place = { own: "/store/venv", wheels: "/ext/server", platform: "linux" } as const;
+const restartByHand = vi.fn(() => Promise.resolve());
+
+function session(): Session {
+  const kept = new Map<string, unknown>();
+  const globalState = { get: (key: string) => kept.get(key), update: (key: string, value: unknown) => Promise.resolve(kept.set(key, value)) };
+  return { context: { globalState }, output: { info: vi.fn(), error: vi.fn(), show: vi.fn() }, client: { restartByHand } } as never;
+}
+const pythons = (...found: string[]) => () => Promise.resolve(found);
+
+beforeEach(() => {
+  Object.assign(editor, { setting: "", pressed: [], offered: [], refused: [], executed: [], progress: 0 });
+  restartByHand.mockClear();
+});
+
+test("the installation is offered once, whatever was answered", async () => {
+  const here = session();
+  editor.pressed = ["Not Now"];
+  await offerInstall(here, pythons("/usr/bin/python3"), place);
+  await offerInstall(here, pythons("/usr/bin/python3"), place);
+  expect(editor.offered.length).toBe(1);
+  expect(editor.progress).toBe(0);
+});
+
+test("who agrees sees its progress, and then the server starts", async () => {
+  editor.pressed = ["Install"];
+  await offerInstall(session(), pythons("/usr/bin/python3"), place);
+  expect(editor.progress).toBe(1);
+  expect(restartByHand).toHaveBeenCalledOnce();
+});
+
+test("without a Python that will do, one can be chosen", async () => {
+  editor.pressed = ["Choose Python"];
+  await installServer(session(), pythons(), place);
+  expect(editor.refused).toEqual([expect.stringContaining("No Python 3.11 or newer")]);
+  expect(editor.executed).toEqual(["workbench.action.openSettings"]);
+});
+
+test("nothing is installed that a setting would leave unused", async () => {
+  editor.setting = "/opt/py";
+  await installServer(session(), pythons("/usr/bin/python3"), place);
+  expect(editor.refused).toEqual([expect.stringContaining("names /opt/py; while it is set, no other Python is used")]);
+  expect(editor.progress).toBe(0);
+});
