@@ -74,7 +74,8 @@ class Connection:
         self._folders = Folders()
         self._ends: dict[Path, Callable[[], None]] = {}
         self.judge = Judging(engine, self.spawn, self._documents_of, self._judged).judge
-        self._opening: set[str | Path] = set()
+        self._anew: set[str | Path] = set()
+        self._openings: set[asyncio.Task[Any]] = set()
         self._workflows: dict[tuple[str, str], Workflow] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._publisher = Publisher(
@@ -97,6 +98,7 @@ class Connection:
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
+        self._openings.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("the editor's connection: %r", error, exc_info=error)
 
@@ -217,7 +219,7 @@ class Connection:
     def _add_folder(self, uri: str) -> None:
         path = self._folders.add(uri)
         if path is not None:
-            self.spawn(self._open_folder(uri, path))
+            self._openings.add(self.spawn(self._open_folder(uri, path)))
 
     async def _open_folder(self, uri: str, path: Path) -> None:
         roots = await self._open(path)
@@ -231,7 +233,13 @@ class Connection:
         """Open the root of a document that lies in no folder the editor has open."""
         folder = self._folders.add_loose(document.path) if document.path else None
         if folder is not None:
-            self.spawn(self._open_loose(folder))
+            self._openings.add(self.spawn(self._open_loose(folder)))
+
+    async def opened(self) -> None:
+        """Wait until the roots that are being opened have had their first look."""
+        while self._openings:
+            done, _ = await asyncio.wait(self._openings)
+            self._openings -= done
 
     async def _open_loose(self, folder: Path) -> None:
         roots = await self._open(folder)
@@ -264,7 +272,7 @@ class Connection:
         roots = await self._open(path) if path else ()
         if roots:
             await self._close(self._folders.reopened(key, roots))
-        self._opening.discard(key)
+        self._anew.discard(key)
         if self._projects(root) != before:
             self._look_for_projects(root)
 
@@ -274,8 +282,8 @@ class Connection:
     def _look_for_projects(self, root: Path) -> None:
         """Open the folders anew that were opened when the root had other projects."""
         for key in self._folders.around(root, self._projects(root)):
-            if key not in self._opening:
-                self._opening.add(key)
+            if key not in self._anew:
+                self._anew.add(key)
                 self.spawn(self._open_anew(root, key))
 
     async def _show(self, root: Path) -> None:

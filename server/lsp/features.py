@@ -55,10 +55,17 @@ def guarded(answer: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[An
 
 
 def _on_scene(connection: Connection, answer: Answer) -> Callable[[Any], Awaitable[Any]]:
-    """The answer for the document that a request names, on a thread: parsing a long text takes its time."""
+    """The answer for the document that a request names, on a thread: parsing a long text takes its time.
+
+    An editor asks for lenses and outlines as soon as it has opened a document, and most never ask again: they
+    get their answer once the first look at the root is done.
+    """
 
     async def on_scene(params: Any) -> Any:
         scene = await connection.scene(params.text_document.uri)
+        if scene is None:
+            await connection.opened()
+            scene = await connection.scene(params.text_document.uri)
         return await asyncio.to_thread(answer, scene, params) if scene else None
 
     on_scene.__name__ = answer.__name__

@@ -65,6 +65,31 @@ def test_lenses_say_where_the_run_is_what_is_next_and_how_far_each_stage_is(root
     assert titles[-1] == (3, "1 of 2 done; work on 02")
 
 
+def test_what_is_asked_while_the_root_is_first_looked_at_is_answered_after_that(root):
+    """Editors that cannot be told to ask again would never show a lens or an outline."""
+    path = plan(root) / "MASTER_PLAN.md"
+
+    async def work(client: Client) -> None:
+        await client.initialize(root)
+        document = {"textDocument": {"uri": client.open(path)}}
+        lenses = client.ask("textDocument/codeLens", document)
+        assert len(await client.request("textDocument/documentSymbol", document)) == 1
+        assert (await lenses)[0]["command"]["title"] == "4a: active, 1 of 2 done"
+
+    run_with(work)
+
+
+def test_what_is_asked_of_a_document_in_no_open_folder_is_answered_once_its_root_is_open(root):
+    path = plan(root) / "MASTER_PLAN.md"
+
+    async def work(client: Client) -> None:
+        await client.initialize()
+        document = {"textDocument": {"uri": client.open(path)}}
+        assert (await client.request("textDocument/codeLens", document))[0]["range"]["start"]["line"] == 0
+
+    run_with(work)
+
+
 def test_a_title_that_would_be_markup_or_a_link_is_shown_as_text(root):
     path = (
         plan(root, "3 | shop-03 | `03-x.md` | [click](command:evil) <b>*x*</b> | impl | [ ]")
