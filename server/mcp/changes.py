@@ -88,6 +88,10 @@ class Changes:
             await asyncio.wait_for(telling, PATIENCE_S)
         except TimeoutError:
             self.forget(key)
+        except Exception as error:
+            # It is about to end. The others are told nevertheless.
+            _log.info("a client could not be told of a change: %r", error)
+            self.forget(key)
 
     def is_new(self, change: Change) -> bool:
         """Whether runs appeared or went away."""

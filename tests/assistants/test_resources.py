@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 from typing import Any, cast
 
+import anyio
 import mcp_types as types
 import pytest
 from jsonschema_rs import validator_for
@@ -338,3 +339,27 @@ async def test_a_page_of_the_list_makes_no_other_entries(root: Path, monkeypatch
         last = await client.list_resources(cursor="8")
         assert [each.name for each in last.resources] == [f"{TASKS}/T6", f"{TASKS}/T7"]
         assert last.next_cursor is None
+
+
+@going
+async def test_a_client_that_cannot_be_told_keeps_no_other_from_it(root: Path) -> None:
+    told: list[str] = []
+
+    class Session:
+        def __init__(self, name: str, fails: bool) -> None:
+            self.name, self.fails = name, fails
+
+        async def send_resource_list_changed(self) -> None:
+            if self.fails:
+                raise anyio.ClosedResourceError
+            told.append(self.name)
+
+        async def send_resource_updated(self, uri: str) -> None:
+            told.append(uri)
+
+    made = changes.Changes()
+    for name, fails in (("one", True), ("two", False)):
+        made.meet(name, cast(Any, Session(name, fails))).add(address(str(root)))
+    await made._publish(Change(root, 1, {}, ("own/T1",), {}))
+    assert told == ["two", address(str(root))]
+    assert list(made._sessions) == ["two"]
