@@ -7,6 +7,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from .roots import UsageError
+from .store_lock import FOLDER
 
 
 def copy_examples(target: Path) -> None:
@@ -22,7 +23,8 @@ def copy_examples(target: Path) -> None:
 
 def _copy(source: Traversable, target: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
-    for entry in source.iterdir():
+    # The configuration comes first: somebody may watch the folder already, and is told only what it means.
+    for entry in sorted(source.iterdir(), key=lambda each: (each.name != FOLDER, each.is_dir(), each.name)):
         if entry.name.startswith("__"):
             continue
         if entry.is_dir():

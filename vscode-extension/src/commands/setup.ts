@@ -32,7 +32,15 @@ export async function tellUnusable({ output }: Session, why: string): Promise<vo
   if (choice === "Show Output") output.show();
 }
 
-export async function installServer(session: Session, pythons: () => Promise<string[]>, place: Place): Promise<void> {
+let installing: Promise<void> | undefined;
+
+/** One installation goes on at a time, however often it is asked for. */
+export function installServer(session: Session, pythons: () => Promise<string[]>, place: Place): Promise<void> {
+  installing ??= installed(session, pythons, place).finally(() => (installing = undefined));
+  return installing;
+}
+
+async function installed(session: Session, pythons: () => Promise<string[]>, place: Place): Promise<void> {
   const setting = pythonSetting();
   if (setting) return tellUnusable(session, `The setting phasekeeper.python names ${setting}; while it is set, no other Python is used.`);
   const python = await usable(await pythons(), run);
@@ -79,7 +87,7 @@ async function installFailed(session: Session, pythons: () => Promise<string[]>,
     "Try Again",
     "Show Output",
   );
-  if (choice === "Try Again") await installServer(session, pythons, place);
+  if (choice === "Try Again") await installed(session, pythons, place);
   if (choice === "Show Output") session.output.show();
 }
 

@@ -53,6 +53,14 @@ test("who agrees sees its progress, and then the server starts", async () => {
   expect(restartByHand).toHaveBeenCalledOnce();
 });
 
+test("one installation goes on at a time, and another may come after it", async () => {
+  const here = session();
+  await Promise.all([installServer(here, pythons("/usr/bin/python3"), place), installServer(here, pythons("/usr/bin/python3"), place)]);
+  expect(editor.progress).toBe(1);
+  await installServer(here, pythons("/usr/bin/python3"), place);
+  expect(editor.progress).toBe(2);
+});
+
 test("without a Python that will do, one can be chosen", async () => {
   editor.pressed = ["Choose Python"];
   await installServer(session(), pythons(), place);
