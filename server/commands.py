@@ -73,6 +73,7 @@ def _nothing(selection: Selection) -> Iterable[str]:
         yield f"  {where} is no {plain(entry.workflow)} run: {plain(entry.because)}"
     if len(passed) > _PASSED_SHOWN:
         yield f"  and {len(passed) - _PASSED_SHOWN} more folders that are no runs"
+    yield "  those of a folder below are found by its path, or by `projects` in .phasekeeper/config.yaml"
     yield "  `phasekeeper workflow list` says where runs are looked for, `phasekeeper demo` makes some to see"
 
 

@@ -358,7 +358,7 @@ def test_a_finished_task_is_opened_again_by_redo(drive: Drive) -> None:
 def test_what_was_not_done_cannot_be_done_again(drive: Drive) -> None:
     _started(drive)
     assert "ahead" in drive.refused("redo", "T1", "test")
-    assert "did you mean" in drive.refused("redo", "T1", "plannin").lower()
+    assert "did you mean" in drive.wrong("redo", "T1", "plannin").lower()
 
 
 def test_an_override_goes_on_and_is_kept_in_transcript_and_history(drive: Drive) -> None:
@@ -420,8 +420,8 @@ def test_a_report_out_of_turn_is_refused_with_the_reason(drive: Drive) -> None:
 
 def test_what_a_workflow_does_not_have_is_refused_by_name(drive: Drive) -> None:
     _started(drive)
-    assert "error" in drive.refused("report", "T1", "planning", "perfect")
-    assert "plan_review" in drive.refused("report", "T1", "plan_revew", "ok")
+    assert "error" in drive.wrong("report", "T1", "planning", "perfect")
+    assert "plan_review" in drive.wrong("report", "T1", "plan_revew", "ok")
 
 
 def test_wrong_names_of_runs_questions_and_options_are_wrong_use(drive: Drive) -> None:
@@ -463,7 +463,7 @@ def test_an_override_to_where_no_rule_leads_is_refused(drive: Drive) -> None:
     _started(drive)
     before = drive.files()
     result = drive.decide("override", "T1", "--to", "nowhere", "--reason", "x")
-    assert result.code == 1 and "nowhere" in result.err
+    assert result.code == 2 and "nowhere" in result.err
     assert drive.files() == before
 
 

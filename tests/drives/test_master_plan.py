@@ -262,8 +262,8 @@ def test_two_further_discoveries_are_made_and_no_third(drive: Drive) -> None:
 def test_work_cannot_be_reported_before_there_is_a_plan(drive: Drive) -> None:
     _started(drive)
     assert "it is the turn of 0a" in drive.refused("report", "late-fees", "4a", "complete")
-    assert "no phase or action" in drive.refused("report", "late-fees", "4d", "ok")
-    assert "says one of" in drive.refused("report", "late-fees", "0a", "ok")
+    assert "no phase or action" in drive.wrong("report", "late-fees", "4d", "ok")
+    assert "says one of" in drive.wrong("report", "late-fees", "0a", "ok")
 
 
 # ---- planning and approval --------------------------------------------------------------------

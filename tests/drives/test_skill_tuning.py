@@ -462,7 +462,7 @@ def test_a_user_ends_the_tuning_and_the_state_is_saved(drive: Drive, steps: int)
 
 
 def test_a_phase_is_reported_to_end_and_for_nothing_else(drive: Drive):
-    assert "says one of exit" in drive.refused("report", NAME, "pending", "ok")
+    assert "says one of exit" in drive.wrong("report", NAME, "pending", "ok")
 
 
 def endless(drive: Drive) -> str:

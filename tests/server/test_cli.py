@@ -71,6 +71,7 @@ def test_status_without_runs_says_what_was_looked_at_and_what_to_do(here, run):
     assert (code, out) == (0, "")
     assert f"no run was found in {here}" in err
     assert f"  {TASKS}/empty is no artifact-pipeline run: it has no state.json" in err
+    assert "by `projects` in .phasekeeper/config.yaml" in err
     assert "`phasekeeper demo`" in err
 
 
