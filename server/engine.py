@@ -22,7 +22,8 @@ from ..orchestration.evaluation import Evaluation
 from ..orchestration.files import join
 from ..orchestration.snapshot import JOURNAL
 from .acting import Done, Token
-from .live import Carried, Change
+from .carried import Carried
+from .live import Change
 from .reading import CLAIMS, Parsed
 from .roots import UsageError
 from .worker import Board, Later, Progress, Worker

@@ -9,7 +9,6 @@ behind it (its names).
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +17,9 @@ from typing import NamedTuple
 
 from ..orchestration.files import Entry, File, below, name_in, parent
 from ..orchestration.findings import Problem
-from .files import MEBIBYTE, entry_at, file_at, links_on, listing_at, vanished
+from .files import entry_at, file_at, links_on, listing_at, vanished
+from .kept_paths import Texts, Tree
 
-TEXT_BYTES = 4 * MEBIBYTE
-"""So much text is kept; a file that was not looked at for long is read again when it is needed."""
 SETTLED_NS = 2_000_000_000
 """A file saved this short before it was read may be saved again without its times showing it."""
 _PART = 64
@@ -59,8 +57,8 @@ class Kept:
         """Folders that came, went, or became links or ceased to be."""
         self._seen: dict[str, _Seen] = {}
         self._listings: dict[str, dict[str, Entry]] = {}
-        self._texts = _Texts()
-        self._tree = _Tree()
+        self._texts = Texts()
+        self._tree = Tree()
         # The places that the way of a path leads through by links, and which paths lead through a place.
         self._links: dict[str, frozenset[str]] = {}
         self._through: dict[str, set[str]] = {}
@@ -334,77 +332,6 @@ class Kept:
             self._links[path] = now
         else:
             self._links.pop(path, None)
-
-
-class _Tree:
-    """Known paths by the folder they are in, so that those below one are found without a look at others.
-
-    `appeared` are the folders of known paths since somebody last emptied it.
-    """
-
-    def __init__(self) -> None:
-        self._children: dict[str, dict[str, int]] = {}
-        self.appeared: list[str] = []
-
-    def add(self, path: str) -> None:
-        """A path is known once more."""
-        while path:
-            folder = parent(path)
-            children = self._children.get(folder)
-            if children is None:
-                children = self._children[folder] = {}
-                self.appeared.append(folder)
-            children[path] = children.get(path, 0) + 1
-            path = folder
-
-    def remove(self, path: str) -> None:
-        """A path is known once less."""
-        while path:
-            folder = parent(path)
-            children = self._children.get(folder, {})
-            if path not in children:
-                return
-            children[path] -= 1
-            if not children[path]:
-                del children[path]
-                if not children:
-                    del self._children[folder]
-            path = folder
-
-    def folders(self) -> set[str]:
-        return set(self._children)
-
-    def below(self, folder: str) -> list[str]:
-        """The paths right below a folder that are known, or lead to known ones."""
-        return list(self._children.get(folder, ()))
-
-
-class _Texts:
-    """Files with their texts, those used last; together not more than `TEXT_BYTES`."""
-
-    def __init__(self) -> None:
-        self._files: OrderedDict[str, File] = OrderedDict()
-        self._size = 0
-
-    def get(self, path: str) -> File | None:
-        file = self._files.get(path)
-        if file is not None:
-            self._files.move_to_end(path)
-        return file
-
-    def keep(self, file: File) -> None:
-        self.drop(file.path)
-        if file.text is None:
-            return
-        self._files[file.path] = file
-        self._size += file.size
-        while self._size > TEXT_BYTES:
-            _, oldest = self._files.popitem(last=False)
-            self._size -= oldest.size
-
-    def drop(self, path: str) -> None:
-        file = self._files.pop(path, None)
-        self._size -= file.size if file else 0
 
 
 def _has_text(file: File) -> bool:

@@ -11,14 +11,13 @@ and on the key of decisions. They are looked at with every change, for none of t
 from __future__ import annotations
 
 import os
-from bisect import insort
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Mapping, Set
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import time_ns
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..orchestration.config import PATH as CONFIG_PATH
 from ..orchestration.config import Config, read_config
@@ -28,12 +27,12 @@ from ..orchestration.evaluation import Evaluation
 from ..orchestration.files import Files, Noted, natural, parent
 from ..orchestration.findings import Finding, finding
 from ..orchestration.looked import Looked
-from . import decide
+from .carried import Carried, replaced
 from .files import Overlaid
-from .head import Head, head_of
 from .indexes import Readers, Told
 from .kept import Kept
 from .library import Library
+from .outside import Outside
 from .reading import Around, Parsed, look_at, read_match
 from .roots import UsageError, project_folders
 from .watches import Watches
@@ -50,7 +49,6 @@ _BROKEN = ("artifact-unreadable", "artifact-invalid")
 _ROUNDS = 8
 # Readers that are no runs, and keys that are no files; no path has such a name.
 _LIBRARY, _CONFIG, _PLACES = "\0library", "\0configuration", "\0places"
-_HEAD, _KEY = "\0head", "\0key"
 
 
 class Change(NamedTuple):
@@ -106,9 +104,7 @@ class Live:
         self._ends: dict[str, str] = {}
         self._held: dict[str, int] = {}
         self._watches = Watches(self._kept)
-        self._head = Head()
-        self._key: object = None
-        self._proven: dict[str, frozenset[str]] = {}
+        self._outside = Outside(root, self._readers)
 
     # ---- looking
 
@@ -180,10 +176,7 @@ class Live:
 
     def watched(self) -> Mapping[Path, bool]:
         """The folders whose changes can matter; True where changes of all that is below them do."""
-        outside = self._head.places if self._readers.of((_HEAD,)) else frozenset()
-        if self._readers.of((_KEY,)):
-            outside |= {decide.key_path()}
-        return self._watches.of(self._known, outside)
+        return self._watches.of(self._known, self._outside.places)
 
     def steps(self, run: str) -> Steps:
         """How a run's evaluation comes about. It is a look of its own, so it may be used on any thread.
@@ -259,21 +252,7 @@ class Live:
         return Carried(self._warm.get(run, {}))
 
     def _around(self, files: Noted) -> Around:
-        def key() -> bytes | None:
-            if not self._readers.of((_KEY,)):
-                self._key = _state_of(decide.key_path())
-            files.used.add(_KEY)
-            return decide.load_key().secret
-
-        def committed(root: Path, journal: str) -> frozenset[str]:
-            if not self._readers.of((_HEAD,)):
-                # Nobody looked after it since the last one that needed it was gone.
-                self._head, self._proven = head_of(self.root), {}
-            files.used.add(_HEAD)
-            if journal not in self._proven:
-                self._proven[journal] = decide.committed_lines(root, journal)
-            return self._proven[journal]
-
+        key, committed = self._outside.key_for(files), self._outside.committed_for(files)
         return Around(self.root, self._config, self._now(), key, committed)
 
     def _now(self) -> str:
@@ -383,15 +362,7 @@ class Live:
 
     def _look_outside(self) -> None:
         """Note whether the commit HEAD or the key are others now, and for which runs a time has come."""
-        if self._readers.of((_HEAD,)):
-            before, self._head = self._head, head_of(self.root)
-            if before.state != self._head.state:
-                self._proven = {}
-                self._kept.changed.add(_HEAD)
-        if self._readers.of((_KEY,)):
-            was, self._key = self._key, _state_of(decide.key_path())
-            if was != self._key:
-                self._kept.changed.add(_KEY)
+        self._kept.changed |= self._outside.changed()
         now, now_ns = self._now(), time_ns()
         self._due.update(dict.fromkeys(run for run, until in self._ends.items() if until <= now))
         self._due.update(dict.fromkeys(run for run, at in self._held.items() if at <= now_ns))
@@ -444,9 +415,9 @@ class Live:
             return None
         self.version += 1
         self.projects = self._projects
-        self.runs = _replaced(self.runs, changed, removed, natural)
+        self.runs = replaced(self.runs, changed, removed, natural)
         told = {path: said for path, said in findings.items() if said}
-        self.findings = _replaced(self.findings, told, findings.keys() - told.keys(), str)
+        self.findings = replaced(self.findings, told, findings.keys() - told.keys(), str)
         return Change(self.root, self.version, changed, tuple(removed), findings)
 
 
@@ -457,40 +428,6 @@ def _whole(parts: Generator[None, None, Change | None]) -> Change | None:
             next(parts)
         except StopIteration as end:
             return end.value
-
-
-class Carried(dict[tuple[str, str], Any]):
-    """Parse results of one evaluation; what the one before it knew is taken over when it is asked for."""
-
-    def __init__(self, before: Parsed) -> None:
-        super().__init__()
-        self._before = before
-
-    def __contains__(self, key: object) -> bool:
-        if not super().__contains__(key) and key in self._before:
-            self[key] = self._before[key]  # type: ignore[index]
-        return super().__contains__(key)
-
-
-def _replaced(
-    before: Mapping[str, Any],
-    changed: Mapping[str, Any],
-    removed: Iterable[str],
-    order: Callable[[str], Any],
-) -> dict[str, Any]:
-    """The mapping with some values replaced, added or removed, in order."""
-    now = {**before, **changed}
-    for key in removed:
-        now.pop(key, None)
-    new = [key for key in changed if key not in before]
-    if not new:
-        return now
-    keys = [key for key in before if key in now]
-    if len(new) > len(keys) // 16:
-        return {key: now[key] for key in sorted(now, key=order)}
-    for key in new:
-        insort(keys, key, key=order)
-    return {key: now[key] for key in keys}
 
 
 def _listed(used: Iterable[str]) -> set[str]:
@@ -511,11 +448,3 @@ def _until_ms(until: str, now: datetime) -> float:
     except (ValueError, TypeError):
         return 86_400_000.0
     return left.total_seconds() * 1000
-
-
-def _state_of(path: Path) -> object:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_mode, status.st_uid
