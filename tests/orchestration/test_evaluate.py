@@ -109,6 +109,19 @@ def test_an_artifact_that_cannot_be_read_is_told_and_proves_nothing() -> None:
     assert [f.path for f in found.findings] == ["t/a.json", "t/b.json"]
 
 
+def test_an_artifact_that_vanished_while_it_was_read_is_told() -> None:
+    gone = Problem("artifact-missing", "it vanished")
+
+    class Vanishing(MemoryFiles):
+        def read(self, path: str) -> File:
+            return File(path, problem=gone) if path == "t/a.json" else super().read(path)
+
+    used = workflow("artifacts: {a: {paths: [a.json], kind: json}}\n", "[{when: valid.a, to: done}]")
+    found = looked(Vanishing(STATE), used).evaluation
+    assert (found.suggestion.kind, found.suggestion.suggested_next) != ("advance", "done")
+    assert [(f.path, f.code, f.message) for f in found.findings] == [("t/a.json", gone.code, gone.message)]
+
+
 def test_a_state_file_that_is_no_file_to_be_read_is_a_run_nobody_can_judge() -> None:
     used = workflow()
     files = Closed({}, shut=frozenset({"t/state.json"}))
