@@ -23,7 +23,7 @@ run: $(VENV)/installed
 	$(BIN)/phasekeeper serve examples
 
 test: $(VENV)/tested $(if $(REQUIRE_ALL),peers)
-	$(BIN)/python -m pytest -rs -n auto $(ARGS)
+	$(BIN)/python -m pytest -rs -n auto --dist worksteal $(ARGS)
 	@$(MAKE) --no-print-directory extension-test
 
 check: $(VENV)/tested links

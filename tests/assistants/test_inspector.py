@@ -76,8 +76,8 @@ def test_the_inspector_gets_what_the_server_has(
     assert got["step"]["structuredContent"]["suggestion"]["suggestedNext"] == "codegen"
     assert [prompt["name"] for prompt in got["prompts"]["prompts"]] == ["next", "resume", "explain-gate"]
     names = [resource["name"] for resource in got["resources"]["resources"]]
-    # Only a connection has a folder; over the port, roots are named by the call.
-    assert names == ["evaluation schema", *((f"runs of {root}", RUN) if way == "stdio" else ())]
+    # A connection has a folder; over the port it is what a person has served.
+    assert names == ["evaluation schema", f"runs of {root}", RUN]
 
 
 def test_without_the_token_the_inspector_is_not_let_in(home: Home, http: str) -> None:

@@ -128,6 +128,11 @@ class Client:
                 return board
             await asyncio.sleep(0)
 
+    async def left(self) -> None:
+        """Wait until the board has no root any more."""
+        while (await self.ready())["roots"]:
+            await asyncio.sleep(0)
+
     def open(self, path: Path, text: str | None = None, version: int = 1) -> str:
         uri = path.as_uri()
         language = {".md": "markdown", ".json": "json", ".yaml": "yaml"}.get(path.suffix, "plaintext")

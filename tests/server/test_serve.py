@@ -351,9 +351,9 @@ def test_a_token_that_others_could_read_is_refused(home, monkeypatch):
 
 @pytest.mark.parametrize("port", ["x", "-1", "65536", "9" * 5_000, "٣"])
 def test_what_is_no_port_is_wrong_use(run, port):
-    with pytest.raises(SystemExit) as ended:
-        run("serve", f"--http={port}")
-    assert ended.value.code == 2
+    code, _, err = run("serve", f"--http={port}")
+    assert code == 2
+    assert "--http" in err
 
 
 @pytest.mark.parametrize("port", [-1, 65_536, "80", 1.5])
