@@ -265,7 +265,7 @@ class Changes:
         path, target = self.at(place), self.at("elsewhere") / place.replace("/", "-")
         if not path.is_dir() or path.is_symlink() or os.path.lexists(target):
             return []
-        if not self._make_folder(target.parent):
+        if not self._make_folder(target.parent) or target.resolve().is_relative_to(path.resolve()):
             return []
         named = [_name(path), _name(target)]
         path.rename(target)
