@@ -219,6 +219,13 @@ def test_patterns_mean_what_they_mean_to_cel(pattern: str, text: str) -> None:
     assert made.value(expression) == by_cel(made, expression)
 
 
+def test_a_pattern_is_not_looked_for_in_a_long_text() -> None:
+    plainly = {size: context({"any": "y" * size})._plainly for size in (1000, 1001)}
+    told = SPOKEN.compile("any.matches('x+')").plain
+    assert told is not None
+    assert [plainly[size](told, False) for size in (1000, 1001)] == [Outcome(False), None]
+
+
 def test_a_missing_value_that_another_makes_up_for_is_no_error() -> None:
     made = context()
     for source in ("state.none || yes", "state.none == 1 || yes", "[state.none].size() == 1 || yes"):
