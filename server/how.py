@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..orchestration.display import plain
 from ..orchestration.evaluation import Evaluation, Produce, QuestionState
+from ..tools import asking
 from ..tools.answers import shrunk
 from .roots import select
 from .terminal import Line, Part
@@ -27,10 +27,8 @@ def root_words(root: Path, given: Path | None) -> tuple[str, ...]:
 
 
 def command(e: Evaluation, words: Sequence[str], where: Sequence[str]) -> str:
-    """A command about the run, quoted for a shell: its name, the run, and the other words."""
-    name, *rest = words
-    said = ("phasekeeper", name, e.run or ".", *rest, *where)
-    return " ".join(shlex.quote(plain(word, _WORD)) for word in said)
+    """A command about the run, quoted for a shell, whole also where a path is long."""
+    return asking.command(e, words, where, _WORD)
 
 
 def reporting(e: Evaluation, where: Sequence[str]) -> Iterator[Line]:

@@ -32,18 +32,24 @@ def dialog(lines: Iterable[str]) -> str | None:
     return "\n".join(said)
 
 
+def command(evaluation: Evaluation, words: Sequence[str], where: Sequence[str], most: int = 400) -> str:
+    """A command about the run, quoted for a shell: its name, the run, the other words, where its root is."""
+    name, *rest = words
+    said = ("phasekeeper", name, evaluation.run or ".", *rest, *where)
+    return " ".join(shlex.quote(plain(word, most)) for word in said)
+
+
 def how_to_decide(evaluation: Evaluation, question: QuestionState) -> str:
     """The command with which a person answers on a terminal, quoted for a shell."""
     option = question.options[0].id if question.options else "ANSWER"
-    words = ["phasekeeper", "answer", evaluation.run or ".", question.id, option, "--root", evaluation.root]
-    said = " ".join(shlex.quote(plain(word, 400)) for word in words)
+    said = command(evaluation, ("answer", question.id, option), ("--root", evaluation.root))
     return f'{said} --reason "why"'
 
 
 def how_to_override(evaluation: Evaluation, phase: str) -> str:
     """The command with which a person moves a run on against its gates."""
-    words = ["phasekeeper", "override", evaluation.run or ".", "--to", phase, "--root", evaluation.root]
-    return " ".join(shlex.quote(plain(word, 400)) for word in words) + ' --reason "why"'
+    said = command(evaluation, ("override", "--to", phase), ("--root", evaluation.root))
+    return f'{said} --reason "why"'
 
 
 def question_line(question: QuestionState) -> str:
