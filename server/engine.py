@@ -106,9 +106,12 @@ class Engine:
                     await self._changed.setdefault(root, asyncio.Event()).wait()
         return self.board(root).version
 
-    async def steps(self, root: Path, run: str) -> Steps:
-        """How a run's evaluation comes about. Raises UsageError when it is no run."""
-        return await self._done(lambda: self._worker.rooted(root).live.steps(run))
+    async def ask(self, root: Path, run: str, question: Callable[[Steps], T]) -> T:
+        """What a question about how a run's evaluation comes about is answered, on the engine's thread.
+
+        Raises UsageError when it is no run, and what `question` raises.
+        """
+        return await self._done(lambda: self._worker.rooted(root).live.ask(run, question))
 
     async def unsaved(self, root: Path, overlay: Mapping[str, str]) -> Mapping[str, Evaluation]:
         """The runs that unsaved texts (root-relative path to text) have a part in, judged on them."""

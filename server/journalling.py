@@ -67,8 +67,7 @@ class Journalling:
     async def _keep(self, root: Path, run: str) -> None:
         """Journal the report files of one run, if there are any that no record holds."""
         try:
-            steps = await self._engine.steps(root, run)
-            if not acting.unrecorded(steps):
+            if not await self._engine.ask(root, run, acting.unrecorded):
                 return
             recorded = await asyncio.to_thread(acting.journal, Workspace(root), run)
             await self._engine.touch(root, [root / run])

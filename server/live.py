@@ -17,7 +17,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import time_ns
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ..orchestration.config import PATH as CONFIG_PATH
 from ..orchestration.config import Config, read_config
@@ -36,10 +36,11 @@ from .outside import Outside
 from .reading import Around, Parsed, look_at, read_match
 from .roots import UsageError, project_folders
 from .watches import Watches
-from .workspace import Workspace, root_findings
+from .workspace import root_findings
 
 Progress = Callable[[int, int], None]
 Clock = Callable[[], datetime]
+T = TypeVar("T")
 
 WARM_RUNS = 64
 """The parse results of so many runs are kept, those that were evaluated last."""
@@ -178,16 +179,17 @@ class Live:
         """The folders whose changes can matter; True where changes of all that is below them do."""
         return self._watches.of(self._known, self._outside.places)
 
-    def steps(self, run: str) -> Steps:
-        """How a run's evaluation comes about. It is a look of its own, so it may be used on any thread.
+    def ask(self, run: str, question: Callable[[Steps], T]) -> T:
+        """What a question about how a run's evaluation comes about is answered.
 
-        Raises UsageError when it is no run.
+        It is asked of the files as they were last looked at: a file that is being written is not seen half.
+        Raises UsageError when it is no run, and what `question` raises.
         """
-        workspace = Workspace(self.root)
-        match = workspace.match(run)
-        if match is None:
+        match = self._places.get(run, _Place()).match
+        if match is None or run not in self.runs:
             raise UsageError(f"{run} is no run any more")
-        return workspace.look(match)
+        steps = self._steps(match, Noted(self._kept), self._parsed(run))
+        return question(steps._replace(evaluation=self.runs[run]))
 
     def unsaved(self, overlay: Mapping[str, str]) -> Mapping[str, Evaluation]:
         """The runs that unsaved texts (root-relative path to text) have a part in, judged on them."""
@@ -243,10 +245,12 @@ class Live:
         judged = judge(run, self._claims[run], self._known, Looked(files, parsed), self._config)
         if judged.match is None:
             return _Place(judged.named), files, parsed
-        around = self._around(files)
-        evaluation = look_at(judged.match, read_match(judged.match, files, around, parsed)).evaluation
+        evaluation = self._steps(judged.match, files, parsed).evaluation
         until = min((claim.until for claim in evaluation.claims), default="")
         return _Place(judged.named, judged.match, evaluation, until), files, parsed
+
+    def _steps(self, match: Match, files: Noted, parsed: Parsed) -> Steps:
+        return look_at(match, read_match(match, files, self._around(files), parsed))
 
     def _parsed(self, run: str) -> Parsed:
         return Carried(self._warm.get(run, {}))

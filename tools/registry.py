@@ -7,7 +7,7 @@ file itself. What an operation refuses it raises as `Refusal`: one sentence that
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -30,6 +30,8 @@ MOST_WAIT_S = 50
 """Clients give a call up after a minute."""
 _MOST_TASKS = 200
 
+T = TypeVar("T")
+
 
 class Refusal(Exception):  # noqa: N818 - said to assistants as it is
     """What was asked for is not possible; the text says why and what to do instead."""
@@ -50,7 +52,9 @@ class Access(Protocol):
         """The runs of the root that is named, else of the caller's."""
         ...
 
-    async def steps(self, run: Evaluation) -> Steps: ...
+    async def ask(self, run: Evaluation, question: Callable[[Steps], T]) -> T:
+        """What a question about how the run's evaluation comes about is answered."""
+        ...
 
     async def text(self, run: Evaluation, path: str) -> str:
         """What a file of the root says; "" where it cannot be read."""
@@ -182,12 +186,15 @@ async def run_check_gate(access: Access, asked_for: CheckGate) -> Answer:
 
 async def run_check_action(access: Access, asked_for: CheckAction) -> Answer:
     run = chosen(await access.place(asked_for.root), asked_for.run)
-    steps = await access.steps(run)
-    given = may(steps, asked_for.step)
+    return await access.ask(run, lambda steps: _permission(steps, asked_for.step))
+
+
+def _permission(steps: Steps, step: str) -> Answer:
+    given = may(steps, step)
     if given is None:
         workflow = steps.sight.workflow
-        known = did_you_mean(asked_for.step, [*workflow.phases, *workflow.actions])
-        raise Refusal(f"{workflow.name} has no phase or action {plain(asked_for.step, 80)!r}{known}")
+        known = did_you_mean(step, [*workflow.phases, *workflow.actions])
+        raise Refusal(f"{workflow.name} has no phase or action {plain(step, 80)!r}{known}")
     return permission(steps.evaluation, given)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from lsprotocol import types as lsp
 
 from ...orchestration.display import plain
+from ...orchestration.evaluate import workflow_of
 from ...orchestration.evaluation import Evaluation
 from ...orchestration.files import digest_of
 from ...orchestration.workflow import Workflow
@@ -389,10 +390,9 @@ class Connection:
         key = (evaluation.workflow, evaluation.definition.digest)
         if key not in self._workflows:
             try:
-                steps = await self.engine.steps(view.root, evaluation.run)
+                self._workflows[key] = await self.engine.ask(view.root, evaluation.run, workflow_of)
             except UsageError:
                 return None
-            self._workflows[key] = steps.sight.workflow
         return self._workflows[key]
 
     def uri_of(self, path: Path) -> str:

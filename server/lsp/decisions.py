@@ -143,8 +143,8 @@ async def _open_question(connection: Connection, view: View, e: Evaluation, name
     """A question that may be answered now, though maybe nobody is asked it. Raises Refused for any other."""
     found = next((q for q in e.questions if q.id == name), None)
     if found is None:
-        steps = await connection.engine.steps(view.root, e.run)
-        found = next((q for q in answerable(steps) if q.id == name), None)
+        known = await connection.engine.ask(view.root, e.run, answerable)
+        found = next((q for q in known if q.id == name), None)
     if found is None:
         raise Refused(f"the question {name!r} is not open any more")
     return found

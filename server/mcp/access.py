@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from ...orchestration.acts import Act, Refused, Settled
 from ...orchestration.display import plain
@@ -35,6 +36,8 @@ _OPEN = (
 )
 _TASK_TEXT = 20_000
 _CLAIM_TRIES = 50
+
+T = TypeVar("T")
 
 
 class Elsewhere(Refusal):
@@ -110,8 +113,11 @@ class CallAccess:
     async def _opened(self, folder: Path) -> Place:
         return place_of([self.engine.board(root) for root in await self._roots(folder)])
 
-    async def steps(self, run: Evaluation) -> Steps:
-        return await self.engine.steps(Path(run.root), run.run)
+    async def ask(self, run: Evaluation, question: Callable[[Steps], T]) -> T:
+        try:
+            return await self.engine.ask(Path(run.root), run.run, question)
+        except UsageError as error:
+            raise Refusal(plain(str(error), 600)) from None
 
     async def text(self, run: Evaluation, path: str) -> str:
         file = await asyncio.to_thread(DiskFiles(Path(run.root)).read, path)

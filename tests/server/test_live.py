@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -208,18 +207,30 @@ def test_texts_that_were_let_go_are_read_again(root, monkeypatch):
     assert current.runs[T1] == workspace.evaluate(workspace.matches[0])
 
 
-def test_a_look_at_how_an_answer_came_about_may_be_used_on_another_thread(root):
+def test_what_is_asked_of_a_run_is_answered_of_the_files_as_they_were_last_looked_at(root):
+    """A file that is being written is half there, and so is what a look of one's own would make of it."""
+    folder = task(root, "T1")
+    current = scanned(root)
+    put(folder / "review/plan-review.json", "")
+
+    steps = current.ask(T1, lambda steps: steps)
+    assert steps.evaluation == current.runs[T1]
+    assert steps.sight.held("plan_review").valid
+
+
+def test_what_is_asked_of_a_half_saved_run_is_answered_of_how_it_stands(root):
+    folder = task(root, "T1")
+    current = scanned(root)
+    before = current.runs[T1]
+    current.touch([put(folder / "review/plan-review.json", "")], grace=True)
+    assert current.ask(T1, lambda steps: steps.evaluation) == before
+
+
+def test_nothing_can_be_asked_of_what_is_no_run(root):
     task(root, "T1")
     current = scanned(root)
-    steps = current.steps(T1)
-    said: list[object] = []
-    thread = threading.Thread(target=lambda: said.append(steps.sight.snapshot.looked.read(f"{T1}/x")))
-    thread.start()
-    thread.join()
-    assert said
-    assert steps.evaluation == current.runs[T1]
     with pytest.raises(UsageError):
-        current.steps("nowhere")
+        current.ask("nowhere", lambda steps: steps)
 
 
 def test_watched_are_the_folders_that_runs_are_in_and_the_names_above_them(root):
