@@ -173,6 +173,11 @@ class Kept:
         seen = self._seen.get(path)
         return seen.file if seen else None
 
+    def text(self, path: str) -> str | None:
+        """What a file said when it was read; None where that is not at hand."""
+        held = self._texts.get(path)
+        return held.text if held else None
+
     def linked(self) -> frozenset[str]:
         """The places that links lead to or through."""
         return frozenset(self._through)

@@ -17,6 +17,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import time_ns
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from ..orchestration.config import PATH as CONFIG_PATH
@@ -57,7 +58,8 @@ class Change(NamedTuple):
 
     `version` counts the changes of the root up by one. `changed` has runs that are new or stand otherwise
     now, `removed` those that are gone; `findings` the paths whose list differs now, () where none is left.
-    All three are empty when only the root's projects are others.
+    All three are empty when only the root's projects are others. `texts` are what those of the files say that
+    were read anew, as far as they are still at hand.
     """
 
     root: Path
@@ -65,6 +67,7 @@ class Change(NamedTuple):
     changed: Mapping[str, Evaluation]
     removed: tuple[str, ...]
     findings: Mapping[str, tuple[Finding, ...]]
+    texts: Mapping[str, str] = MappingProxyType({})
 
 
 class _Place(NamedTuple):
@@ -377,14 +380,16 @@ class Live:
         """Judge anew what depends on what changed, until nothing more does, and say what differs."""
         if not self._is_scanned:
             return None
+        read = set[str]()
         for _ in range(_ROUNDS):
             changed, moved = self._kept.take()
+            read |= changed
             self._note(changed, moved)
             if not self._due:
                 break
             for run in list(self._due):
                 self._evaluate(run, changed if grace else set())
-        return self._change()
+        return self._change(read)
 
     def _note(self, keys: set[str], moved: set[str]) -> None:
         readers = self._readers.of(keys)
@@ -402,7 +407,7 @@ class Live:
             self._tell_of_places()
         self._due.update(dict.fromkeys(run for run in readers if run in self._claims))
 
-    def _change(self) -> Change | None:
+    def _change(self, read: Iterable[str]) -> Change | None:
         changed: dict[str, Evaluation] = {}
         removed: list[str] = []
         for run in sorted(self._differing, key=natural):
@@ -422,7 +427,8 @@ class Live:
         self.runs = replaced(self.runs, changed, removed, natural)
         told = {path: said for path, said in findings.items() if said}
         self.findings = replaced(self.findings, told, findings.keys() - told.keys(), str)
-        return Change(self.root, self.version, changed, tuple(removed), findings)
+        texts = {path: text for path in read if (text := self._kept.text(path)) is not None}
+        return Change(self.root, self.version, changed, tuple(removed), findings, texts)
 
 
 def _whole(parts: Generator[None, None, Change | None]) -> Change | None:

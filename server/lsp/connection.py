@@ -325,7 +325,7 @@ class Connection:
             return
         view.board = self.engine.board(change.root)
         touched = view.refresh([*change.changed, *change.removed])
-        self._publisher.publish(view, touched | change.findings.keys())
+        self._publisher.publish(view, touched | change.findings.keys(), texts=change.texts)
         self._look_for_projects(change.root)
         self._tell(change)
         self.refresh_lenses()
@@ -340,6 +340,7 @@ class Connection:
         """Tell of changes in their order, after the diagnostics, and without holding up the messages."""
         while True:
             change = await self._changes.get()
+            await self._publisher.rested()
             note = await asyncio.to_thread(written, changed_json, change)
             self.protocol.send_note("phasekeeper/changed", note)
 

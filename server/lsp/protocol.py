@@ -13,8 +13,9 @@ import json
 import logging
 import re
 from collections.abc import Callable, Generator
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
@@ -47,10 +48,11 @@ class Refusal(JsonRpcException):
         super().__init__(said, code)
 
 
-class Written(str):
+@dataclass(frozen=True, slots=True)
+class Written:
     """JSON that a thread has written, as an answer or as parameters. It may be megabytes."""
 
-    __slots__ = ()
+    json: bytearray
 
 
 def written(make: Callable[..., Any], *given: Any) -> Written:
@@ -83,7 +85,7 @@ class Protocol(LanguageServerProtocol):
 
     def send_note(self, method: str, params: Written) -> None:
         """Send a notification whose parameters are JSON already."""
-        self._send_written(f'"method": {json.dumps(method)}, "params": {params}')
+        self._send_written(f'"method": {json.dumps(method)}, "params": ', params)
 
     def _send_response(
         self, msg_id: Any, result: Any | None = None, error: lsp.ResponseError | None = None
@@ -92,14 +94,18 @@ class Protocol(LanguageServerProtocol):
             super()._send_response(msg_id, result, error)
             return
         self._result_types.pop(msg_id, None)
-        self._send_written(f'"id": {json.dumps(msg_id)}, "result": {result}')
+        self._send_written(f'"id": {json.dumps(msg_id)}, "result": ', result)
 
-    def _send_written(self, members: str) -> None:
+    def _send_written(self, members: str, last: Written) -> None:
         """Send what is JSON already: pygls would look into every part of it for types, on the loop."""
-        body = f'{{"jsonrpc": "2.0", {members}}}'.encode()
+        begin, end = f'{{"jsonrpc": "2.0", {members}'.encode(), b"}"
+        length = len(begin) + len(last.json) + len(end)
         kind = f"{self.CONTENT_TYPE}; charset={self.CHARSET}"
         if self.writer is not None:
-            self.writer.write(f"Content-Length: {len(body)}\r\nContent-Type: {kind}\r\n\r\n".encode() + body)
+            head = f"Content-Length: {length}\r\nContent-Type: {kind}\r\n\r\n".encode()
+            # Not put together first: it may be megabytes. A stream takes any kind of bytes.
+            for part in (head + begin, cast(bytes, last.json), end):
+                self.writer.write(part)
 
     def answer_error(self, msg_id: Any, code: int, said: str) -> None:
         """Answer a request, or what may have been one, with an error."""
@@ -154,7 +160,7 @@ class Outlet:
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | bytearray) -> None:
         if not self._writer.is_closing():
             self._writer.write(data)
 

@@ -40,12 +40,12 @@ def _gate(gate: GateState) -> dict[str, Any]:
 
 
 def board_json(boards: Sequence[Board]) -> dict[str, Any]:
-    """All roots of a connection with their runs."""
+    """All roots of a connection with their runs, which are made when they are asked for."""
     return {"version": VERSION, "roots": [_root(board) for board in boards]}
 
 
 def _root(board: Board) -> dict[str, Any]:
-    runs = [summary(evaluation) for evaluation in board.runs.values()]
+    runs = (summary(evaluation) for evaluation in board.runs.values())
     return {"root": str(board.root), "version": board.version, "runs": runs}
 
 
@@ -54,7 +54,7 @@ def changed_json(change: Change) -> dict[str, Any]:
     return {
         "root": str(change.root),
         "version": change.version,
-        "changed": [summary(evaluation) for evaluation in change.changed.values()],
+        "changed": (summary(evaluation) for evaluation in change.changed.values()),
         "removed": list(change.removed),
     }
 

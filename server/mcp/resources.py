@@ -165,23 +165,22 @@ def _runs(place: Place) -> str:
         for name, e in shown
     ]
     head = {"root": place.root, "revision": revision_of(place.runs), "total": len(place.runs)}
-    return dumped({**head, "runs": runs})
+    return dumped({**head, "runs": runs}).decode()
 
 
 def _whole(run: Evaluation) -> str:
     data = as_json(run)
-    text = dumped(data)
+    text = dumped(data).decode()
     if len(text) > MOST_CHARACTERS and data["plan"]:
         ready = set(run.suggestion.tasks)
         for stage in data["plan"]["stages"]:
             if not any(task["id"] in ready for task in stage["tasks"]):
                 stage["tasks"] = []
-        text = dumped(data)
+        text = dumped(data).decode()
     if len(text) <= MOST_CHARACTERS:
         return text
-    return dumped(
-        {**data, "plan": None, "findings": data["findings"][:100], "questions": data["questions"][:20]}
-    )
+    short = {**data, "plan": None, "findings": data["findings"][:100], "questions": data["questions"][:20]}
+    return dumped(short).decode()
 
 
 def _history(run: Evaluation) -> str:

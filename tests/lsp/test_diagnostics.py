@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from phasekeeper.server.lsp import progress
+from phasekeeper.server.lsp import progress, publishing
 
 from ..roots import TASKS, put, task
 from ..tools.test_mends import ARTICLE, plan
@@ -33,6 +33,22 @@ def test_a_shut_gate_is_told_at_the_line_that_shut_it(root):
         assert found[0]["source"] == "phasekeeper"
         review.write_text('{"ok": true}')
         await client.until(lambda: client.diagnostics[review.as_uri()] == [])
+
+    run_with(work)
+
+
+def test_a_change_is_told_in_the_text_that_was_judged(root, monkeypatch):
+    """What the file says by the time that it is told may be something else, and reading it takes time."""
+    review = task(root, "T1") / "review/plan-review.json"
+
+    async def work(client: Client) -> None:
+        await client.initialize(root)
+        await client.ready(root)
+        monkeypatch.setattr(publishing, "_read", lambda keys, encoding: {})
+        text = f"{WIDE}false}}"
+        review.write_text(text, encoding="utf-8")
+        found = await client.until(lambda: client.diagnostics.get(review.as_uri()))
+        assert found[0]["range"]["start"] == {"line": 0, "character": len(WIDE) + 1}
 
     run_with(work)
 

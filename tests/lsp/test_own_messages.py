@@ -11,8 +11,10 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
+from phasekeeper.server import serial
 from phasekeeper.server.lsp import protocol, serve_lsp
 from phasekeeper.server.lsp.protocol import REQUEST_FAILED
+from phasekeeper.server.lsp.publishing import Publisher
 
 from ..roots import TASKS, loop, put, task
 from ..tools.test_mends import plan
@@ -55,9 +57,9 @@ def test_what_may_be_large_is_written_beside_the_loop(root, monkeypatch):
     folder = task(root, "T1")
     written: list[int] = []
 
-    def dumped(value: object) -> str:
+    def dumped(value: object) -> bytearray:
         written.append(threading.get_ident())
-        return json.dumps(value)
+        return serial.dumped(value)
 
     monkeypatch.setattr(protocol, "dumped", dumped)
 
@@ -70,6 +72,33 @@ def test_what_may_be_large_is_written_beside_the_loop(root, monkeypatch):
         await client.until(lambda: len(changes(client)) > 1)
         assert len(written) >= 5 and threading.get_ident() not in written
 
+    run_with(work)
+
+
+def test_a_change_is_told_after_its_diagnostics(root, monkeypatch):
+    """They are what a person waits for, and the JSON of a board would be written while they are."""
+    review = task(root, "T1") / "review/plan-review.json"
+    done = asyncio.Event()
+
+    async def slowly(self: Publisher, batch: Any) -> None:
+        await done.wait()
+        await publish(self, batch)
+
+    async def work(client: Client) -> None:
+        await client.initialize(root, **OURS)
+        await client.ready(root)
+        await client.until(lambda: changes(client))
+        known = len(client.notes)
+        monkeypatch.setattr(Publisher, "_publish", slowly)
+        put(review, {"ok": False})
+        while (await client.ready(root))["roots"][0]["version"] == 1:
+            await asyncio.sleep(0)
+        done.set()
+        await client.until(lambda: len(changes(client)) > 1)
+        told = [note["method"] for note in client.notes[known:]]
+        assert told == ["textDocument/publishDiagnostics", "phasekeeper/changed"]
+
+    publish = Publisher._publish
     run_with(work)
 
 
