@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import cache
@@ -145,7 +145,7 @@ def join(run: str, path: str) -> str | None:
 
 
 def is_glob(path: str) -> bool:
-    return any(character in path for character in "*?[")
+    return "*" in path or "?" in path or "[" in path
 
 
 # `**` goes no deeper below the root; a tree that deep is a mistake, and an endless one has no end.
@@ -159,8 +159,21 @@ def glob(files: Files, pattern: str) -> Iterator[tuple[str, Entry]]:
     pattern with a dot in front. `**` is any number of folders, at most 24 deep and through no link.
     """
     parts = _parts(pattern)
-    if parts:
-        yield from _walk(files, "", _open({0}, parts), parts, 0)
+    lead = next((number for number, part in enumerate(parts[:-1]) if is_glob(part)), len(parts) - 1)
+    folder = "/".join(parts[:lead])
+    if parts and _is_folder(files, parts[:lead]):
+        yield from _walk(files, folder, _open({lead}, parts), parts, lead)
+
+
+def _is_folder(files: Files, names: Sequence[str]) -> bool:
+    """Whether there is a folder below the root at the end of these names; each is looked up alone."""
+    at = ""
+    for name in names:
+        at = below(at, name)
+        entry = files.entry(at)
+        if entry is None or entry.kind != "folder":
+            return False
+    return len(names) <= MOST_DEEP
 
 
 def _parts(pattern: str) -> tuple[str, ...]:

@@ -59,6 +59,7 @@ class Looked:
     parsed: dict[tuple[str, str], Any] = field(default_factory=dict)
     reads: dict[str, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    _found: dict[str, list[tuple[str, Entry]]] = field(default_factory=dict)
     _filled: dict[str, frozenset[str]] = field(default_factory=dict)
     _lacking: dict[tuple[str, str, frozenset[str]], frozenset[str]] = field(default_factory=dict)
 
@@ -73,6 +74,11 @@ class Looked:
 
         A folder on the way that cannot be listed makes the pattern "unreadable" in `reads`, and a finding.
         """
+        if pattern not in self._found:
+            self._found[pattern] = self._glob(pattern)
+        return self._found[pattern]
+
+    def _glob(self, pattern: str) -> list[tuple[str, Entry]]:
         found = [(path, entry) for path, entry in glob(self.files, pattern) if entry.kind != "folder"]
         closed = [folder for folder in self.files.unlisted if leads_to(folder, pattern)]
         for folder in closed:

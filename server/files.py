@@ -199,6 +199,8 @@ def links_on(root: str, path: str) -> frozenset[str]:
     to be watched for changes besides the path itself. Empty when there is no link on the way.
     """
     places: set[str] = set()
+    if not _has_link(root, path):
+        return frozenset()
     waiting, at = path.split("/")[::-1], Path(root)
     while waiting and len(places) < _MOST_LINKS:
         name = waiting.pop()
@@ -214,6 +216,16 @@ def links_on(root: str, path: str) -> frozenset[str]:
         at = Path(target.anchor) if target.is_absolute() else at.parent
         waiting += [part for part in target.parts if part != target.anchor][::-1]
     return frozenset(places | _places(root, str(at))) if places else frozenset()
+
+
+def _has_link(root: str, path: str) -> bool:
+    """Whether a name on the way of a path is a link: nearly none is, and a Path for each name is slow."""
+    at = root
+    for name in path.split("/"):
+        at += os.sep + name
+        if os.path.islink(at):  # noqa: PTH114
+            return True
+    return False
 
 
 def _places(root: str, full: str) -> set[str]:

@@ -72,12 +72,11 @@ class Kept:
 
     def read(self, path: str) -> File:
         """The file as it was last seen; see `DiskFiles.read`."""
-        held = self._texts.get(path)
-        if held is not None:
-            return held
         seen = self._seen.get(path)
+        if seen and not _has_text(seen.file):
+            return seen.file
         # A text that was let go is read again, and what is there now counts.
-        return seen.file if seen and not _has_text(seen.file) else self._read(path)
+        return self._texts.get(path) or self._read(path)
 
     def list(self, folder: str) -> Mapping[str, Entry]:
         """The names in a folder, sorted; see `DiskFiles.list`."""

@@ -125,12 +125,13 @@ class Publisher:
 
     def _tell(self, root: Path, path: str, marks: tuple[Mark, ...], texts: Mapping[_Key, Text]) -> None:
         empty = Text("", self.encoding)
-
-        def locate(other: str) -> tuple[str, Text]:
-            return self._uri(root / other), texts.get((root, other), empty)
-
         document = self._documents.at(root / path)
         uri = document.uri if document else self._uri_of(root / path)
+
+        def locate(other: str) -> tuple[str, Text]:
+            where = uri if other == path else self._uri(root / other)
+            return where, texts.get((root, other), empty)
+
         found = diagnostics_of(marks, texts.get((root, path), empty), locate)
         before = self._told.get((root, path))
         if before is not None and before.uri != uri and before.diagnostics:
