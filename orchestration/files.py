@@ -90,8 +90,9 @@ class Noted:
         self.unlisted: dict[str, Problem] = {}
 
     def read(self, path: str) -> File:
-        self.used.add(path)
-        return self.below.read(path)
+        file = self.below.read(path)
+        self.used.add(file.path)
+        return file
 
     def list(self, folder: str) -> Mapping[str, Entry]:
         self.used.add(f"{folder}/")

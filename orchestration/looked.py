@@ -65,7 +65,8 @@ class Looked:
 
     def read(self, path: str) -> File:
         file = self.files.read(path)
-        self.reads[path] = file.digest or ("unreadable" if file.exists or file.refused else "missing")
+        # The path as the file has it: equal, and kept anyway.
+        self.reads[file.path] = file.digest or ("unreadable" if file.exists or file.refused else "missing")
         return file
 
     def glob(self, pattern: str) -> list[tuple[str, Entry]]:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from ..orchestration.files import Entry, File, below, name_in, parent
 from ..orchestration.findings import Problem
-from .files import entry_at, file_at, links_on, listing_at, vanished
+from .files import entry_at, file_at, links_on, listing_at, refusal, vanished
 from .kept_paths import Texts, Tree
 
 SETTLED_NS = 2_000_000_000
@@ -63,8 +63,9 @@ class Kept:
         self._links: dict[str, frozenset[str]] = {}
         self._through: dict[str, set[str]] = {}
         self._waiting: list[str] = []
-        # Folders, and whether no link leads to them; for the time of one refresh.
+        # Folders, and whether no link leads to them and whether there are none; for the time of one refresh.
         self._plain: dict[str, bool] = {}
+        self._gone: dict[str, bool] = {}
         self.ways = 0
         """Counts up when links lead other ways than before."""
 
@@ -90,7 +91,7 @@ class Kept:
 
     def refresh(self, hints: Iterable[str]) -> None:
         """Look again at paths that may have changed, and at all below them."""
-        self._plain = {}
+        self._look_anew()
         by_folder: dict[str, set[str]] = {}
         for hint in self._with_aliases(hints):
             place = self._outermost(hint)
@@ -105,7 +106,7 @@ class Kept:
 
     def refresh_right_in(self, folders: Iterable[str]) -> None:
         """Look again at the names of folders and at the files right in them."""
-        self._plain = {}
+        self._look_anew()
         for folder in self._with_aliases(folders):
             if folder in self._listings:
                 self._list(folder)
@@ -119,13 +120,13 @@ class Kept:
             if folder in self._listings:
                 self._list(folder)
             if number % _PART == 0:
-                self._plain = {}
+                self._look_anew()
                 yield
         for number, (path, seen) in enumerate(list(self._seen.items())):
             if path in self._links or seen.sign is None or seen.sign != _sign(self._full(path)):
                 self._again(path)
             if number % _PART == 0:
-                self._plain = {}
+                self._look_anew()
                 yield
         self._catch_up()
 
@@ -138,6 +139,7 @@ class Kept:
         """(the keys of what changed since the last time, the folders that came or went)."""
         taken = self.changed, self.moved
         self.changed, self.moved = set(), set()
+        self._look_anew()
         return taken
 
     def forget(self, paths: Iterable[str]) -> None:
@@ -249,10 +251,14 @@ class Kept:
     def _full(self, path: str) -> str:
         return f"{self.root}{os.sep}{path.replace('/', os.sep)}" if path else self.root
 
+    def _look_anew(self) -> None:
+        self._plain, self._gone = {}, {}
+
     def _read(self, path: str) -> File:
+        gone = not refusal(path) and self._is_gone(parent(path))
         # Asked before the file is read: what is saved meanwhile has another sign.
-        sign = _sign(self._full(path))
-        file = self._checked(path, file_at(self.root, path))
+        sign = _NOTHING if gone else _sign(self._full(path))
+        file = self._checked(path, File(path) if gone else file_at(self.root, path))
         bare = replace(file, text=None) if file.text is not None else file
         before = self._seen.get(path)
         self._seen[path] = _Seen(bare, None if file.problem or not _is_settled(sign) else sign)
@@ -313,12 +319,21 @@ class Kept:
 
     def _links_on(self, path: str) -> frozenset[str]:
         """`links_on`, asked once for each folder between two refreshes."""
-        folder = parent(path)
-        if folder not in self._plain:
-            self._plain[folder] = not links_on(self.root, folder)
-        if self._plain[folder] and not os.path.islink(self._full(path)):  # noqa: PTH114
+        if self._is_plain(parent(path)) and not os.path.islink(self._full(path)):  # noqa: PTH114
             return frozenset()
         return links_on(self.root, path)
+
+    def _is_plain(self, folder: str) -> bool:
+        if folder not in self._plain:
+            self._plain[folder] = not links_on(self.root, folder)
+        return self._plain[folder]
+
+    def _is_gone(self, folder: str) -> bool:
+        """Whether there is surely no such folder: most files that are looked for lie in one that is not made
+        yet, and each would be looked for from the root on."""
+        if folder not in self._gone:
+            self._gone[folder] = self._is_plain(folder) and _is_absent(self._full(folder))
+        return self._gone[folder]
 
     def _leads(self, path: str, now: frozenset[str]) -> None:
         """Note the places that the way of a path leads through."""
@@ -359,6 +374,17 @@ def _sign(full: str) -> _Sign:
     except (OSError, ValueError):
         return _NOTHING
     return _Sign(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def _is_absent(full: str) -> bool:
+    """Whether nothing is there; what cannot be looked at may be there."""
+    try:
+        os.lstat(full)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
 
 
 def _is_settled(sign: _Sign) -> bool:
