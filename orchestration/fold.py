@@ -110,15 +110,18 @@ class _Folding:
         return report.phases, tasks, self.stages[entry.path] or self.sight.stage
 
     def _late(self, entry: Pending, group: list[Pending]) -> None:
-        """A report that no turn came for counts for nothing, but a failure saved with a pass still stands."""
-        if over(self.verdict):
+        """A report that no turn came for counts for nothing, but a failure saved with a pass still stands.
+
+        While nothing can be said of the run, nothing is said of its reports: why is told elsewhere, once.
+        """
+        if over(self.verdict) or self.verdict.kind == "none":
             return
         if self._tell_uncertain(entry, group):
             self._accept(entry, entry.report.phases[0])
             return
-        turn = ", ".join(self.due) or "nothing"
+        turn = f"it is the turn of {', '.join(self.due)}" if self.due else "a person decides first"
         phases = " or ".join(entry.report.phases)
-        self._tell(entry, "report-out-of-turn", f"a report of {phases}, but it is the turn of {turn}")
+        self._tell(entry, "report-out-of-turn", f"a report of {phases}, but {turn}")
 
     def _tell_uncertain(self, entry: Pending, group: list[Pending]) -> bool:
         """Say that a failure was saved together with another verdict on the same, with no numbers to tell."""

@@ -97,6 +97,7 @@ def test_reports_that_cannot_be_read_may_hold_a_failure(broken: dict[str, bytes]
     found = looked(root, used).evaluation
     assert found.status == "invalid"
     assert found.status_reason.endswith("cannot be read; it may hold a failure")
+    assert {finding.code for finding in found.findings} == {"artifact-unreadable"}
 
 
 def test_an_artifact_that_cannot_be_read_is_told_and_proves_nothing() -> None:
