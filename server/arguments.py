@@ -144,7 +144,7 @@ def _where(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path(),
         metavar="PATH",
-        help="a file or folder of the work; inside a run it means that run (default: .)",
+        help="a file or folder of the work, or a run's name; inside a run it means that run (default: .)",
     )
     _root(parser)
 

@@ -94,19 +94,31 @@ def chosen(options: Namespace) -> Selection:
     """The runs for PATH, --root and --run.
 
     --run names one; a PATH inside a run means that run, one that holds runs those; else all runs of the
-    root are meant. Raises UsageError, NoSuchRun or BrokenDefinitions.
+    root are meant. A PATH that is not there may be the name of a run, as other commands take it.
+    Raises UsageError, NoSuchRun or BrokenDefinitions.
     """
-    opened = opened_at(options.path, options.root)
+    name = _named_by_path(options.path) if not options.run else None
+    opened = opened_at(Path() if name else options.path, options.root)
     root = opened.workspaces[0].root
     found = sorted(_all(opened, root), key=lambda each: each.name)
-    if options.run:
-        name = _named([each.name for each in found], options.run, opened)
-        return Selection(root, opened, tuple(each for each in found if each.name == name), True)
+    if wanted := options.run or name:
+        try:
+            run = _named([each.name for each in found], wanted, opened)
+        except NoSuchRun as error:
+            raise NoSuchRun(f"{name!r} is no file or folder, and {error}" if name else str(error)) from None
+        return Selection(root, opened, tuple(each for each in found if each.name == run), True)
     path = select(root, options.path) if options.path != Path() or options.root is None else None
     around = [each for each in found if path is not None and _lies_in(path, each.name)]
     inside = [each for each in found if path is not None and _lies_in(each.name, path)]
     # Of runs in one another the innermost is meant.
     return Selection(root, opened, tuple(around[-1:] or inside or found), bool(around))
+
+
+def _named_by_path(path: Path) -> str | None:
+    """The name of a run that a path may be: nothing lies there, and it leads to nowhere else."""
+    if os.path.lexists(path) or path.is_absolute() or ".." in path.parts:
+        return None
+    return path.as_posix()
 
 
 def _named(names: Sequence[str], wanted: str, opened: Opened) -> str:

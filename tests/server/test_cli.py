@@ -285,6 +285,16 @@ def test_a_path_inside_a_run_means_that_run_and_one_above_runs_means_those(here,
     assert len(shown(run("status", "src")[1])) == 3
 
 
+def test_a_path_that_is_not_there_may_be_the_name_of_a_run(here, run):
+    """Commands that write take a run's name; who types it for one that reads means the same."""
+    task(here, "T1")
+    task(here, "T2")
+    assert json.loads(run("next", "T1", "--json")[1])["run"] == f"{TASKS}/T1"
+    assert shown(run("status", "tasks/T2")[1]) == [f"{TASKS}/T2"]
+    said = refused(run("next", "T3"))
+    assert "'T3' is no file or folder, and there is no run 'T3'; did you mean" in said
+
+
 def test_the_folder_one_stands_in_selects_like_a_path(here, run, monkeypatch):
     task(here, "T1")
     task(here, "T2")
@@ -396,7 +406,7 @@ def refused(result: tuple[int, str, str]) -> str:
 
 
 def test_a_path_that_does_not_exist_is_one_sentence(here, run):
-    assert "'nowhere' does not exist" in refused(run("status", "nowhere"))
+    assert "'../nowhere' does not exist" in refused(run("status", "../nowhere"))
 
 
 def test_a_root_that_is_no_folder_is_one_sentence(here, run):
