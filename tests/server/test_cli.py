@@ -162,7 +162,7 @@ def test_the_transcript_in_the_readme_is_what_is_printed(run, monkeypatch):
     readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
     [shown] = re.findall(r"^```console\n(.*?)^```$", readme, flags=re.M | re.S)
     calls = [call.partition("\n") for call in shown.split("$ phasekeeper ")[1:]]
-    assert [command for command, _, _ in calls] == ["status", "next --run late-fees"]
+    assert [command for command, _, _ in calls] == ["status", "next late-fees"]
     for command, _, lines in calls:
         out = run(*command.split())[1]
         for paragraph in lines.strip().split("\n\n"):
