@@ -23,7 +23,8 @@ import platformdirs
 
 from ..orchestration.journal import DECISIONS
 from . import git
-from .files import MAX_BYTES, refusal
+from .beneath import refusal
+from .files import MAX_BYTES
 from .roots import select, toplevel
 
 KEY_BYTES = 32

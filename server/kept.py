@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 from ..orchestration.files import Entry, File, below, name_in, parent
 from ..orchestration.findings import Problem
-from .files import entry_at, file_at, links_on, listing_at, refusal, vanished
+from .beneath import links_on, refusal
+from .files import entry_at, file_at, listing_at, vanished
 from .kept_paths import Texts, Tree
 
 SETTLED_NS = 2_000_000_000

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from ..orchestration.files import digest_of
 from ..orchestration.findings import Edit
 from ..orchestration.journal import DECISIONS, EMPTY_RECORD, Record
-from .files import refusal
+from .beneath import refusal
 from .store_folder import Folder, StoreError, close, opened, told
 from .store_lines import Tail, Unknown, Written, append, check_record, line_of, tail_of
 from .store_lock import (
