@@ -119,7 +119,9 @@ class _Decision:
         run = self.sight.snapshot.run
         again = Fix(f"run {self.phase.id} again", ("redo", run, self.phase.id))
         back = Fix(f"roll back to {lost}", ("redo", run, lost))
-        self._contradicts(f"{lost} has not delivered: {missing}", again, back)
+        # An end is no work that could be done again.
+        fixes = (back,) if self.phase.terminal else (again, back)
+        self._contradicts(f"{lost} has not delivered: {missing}", *fixes)
 
     # ---- the outcome
 
