@@ -147,7 +147,9 @@ class _Dressing:
         named = state.data.get("title") or state.data.get("display_name") if state and state.valid else None
         if isinstance(named, str):
             return named
-        return self.snapshot.run.rsplit("/", 1)[-1] or self.workflow.title
+        # What `start` was told, where the workflow has no file yet that says it.
+        begun = (str(e["message"]) for e in self.snapshot.records if e["kind"] == "start" and e["workflow"])
+        return next(begun, "") or self.snapshot.run.rsplit("/", 1)[-1] or self.workflow.title
 
     def _status(self) -> tuple[str, str, str, str | None]:
         """(status, kind, reason, what is waited for): the verdict's, unless no task at hand can start."""
