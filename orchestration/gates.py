@@ -16,11 +16,14 @@ def gates_of(sight: Sight, phase: Phase) -> tuple[GateState, ...]:
 
 def _gate(sight: Sight, gate: Gate, phase: Phase) -> GateState:
     # What is still ahead is not judged: its evidence is not there yet, and nobody asks for it.
-    reached = phase.order >= sight.workflow.order(gate.after)
+    after = sight.workflow.order(gate.after)
+    # A detour is taken from a later phase, and there that one's gate goes on; its condition says which it is.
+    around = phase.detour and phase.order < after and gate.when is not None
+    reached = around or phase.order >= after
     live = reached and sight.holds(f"gates.{gate.id}.when", gate.when)
     criteria = _criteria(sight, gate, live)
     status = _status(sight, gate, [criterion.met for criterion in criteria]) if live else "not-reached"
-    in_force = live and phase.id == gate.after
+    in_force = live and (around or phase.id == gate.after)
     allowed, forbidden = _allowed(sight, gate) if in_force else ((), ())
     return GateState(gate.id, gate.after, gate.title, status, in_force, allowed, forbidden, criteria)
 
