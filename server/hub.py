@@ -26,6 +26,7 @@ from . import address as places
 from .address import Address, Greeting, Listening
 from .connect import RESTART
 from .engine import Engine
+from .memory import give_back_large
 from .peers import peer
 from .roots import UsageError
 from .streams import opened
@@ -72,6 +73,7 @@ class Hub:
     def __init__(
         self, loop: asyncio.AbstractEventLoop, *, background: bool = False, idle_s: float = IDLE_S
     ) -> None:
+        give_back_large()
         self.engine = Engine(loop)
         self.clients: dict[int, Client] = {}
         self.started = time.time()
