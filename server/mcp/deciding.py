@@ -19,6 +19,7 @@ from mcp_types import ListRootsResult
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from ...orchestration.acts import Act, Refused
+from ...orchestration.asked import answerable
 from ...orchestration.display import plain
 from ...orchestration.evaluation import Evaluation, QuestionState
 from ...tools.answers import Answer, Draft, quoted
@@ -79,13 +80,13 @@ async def look(
     if roots is not None:
         access_of(ctx).work_in(await asyncio.to_thread(folders_of, roots))
     found = chosen(await access_of(ctx).place(root), run)
-    make = _override if override_to else _answer
-    return await asyncio.to_thread(make, found, override_to or question)
+    if override_to:
+        return await asyncio.to_thread(_override, found, override_to)
+    return await asyncio.to_thread(_answer, found, await _meant(access_of(ctx), found, question))
 
 
-def _answer(run: Evaluation, wanted: str) -> Shown:
-    """The dialog for an open question, the only one where none is named."""
-    question = _meant(run, wanted)
+def _answer(run: Evaluation, question: QuestionState) -> Shown:
+    """The dialog for a question."""
     act = Act(kind="answer", question=question.id)
     choices: Any = (str, Field(min_length=1, max_length=2_000))
     if question.options:
@@ -105,8 +106,12 @@ def _asked(run: Evaluation, question: QuestionState) -> Iterator[str]:
         yield f"  {_afterwards(run, Act(kind='answer', question=question.id, option=option.id))}"
 
 
-def _meant(run: Evaluation, wanted: str) -> QuestionState:
+async def _meant(access: CallAccess, run: Evaluation, wanted: str) -> QuestionState:
+    """The question that is named, the only open one where none is. One that is named may also be an approval
+    of what has changed since, which nobody is asked. Raises Refusal."""
     asked = [question for question in run.questions if wanted in ("", question.id)]
+    if wanted and not asked:
+        asked = [question for question in await access.ask(run, answerable) if question.id == wanted]
     if len(asked) == 1:
         return asked[0]
     names = ", ".join(plain(question.id, 80) for question in run.questions[:10])

@@ -9,10 +9,14 @@ from typing import Any
 
 import mcp_types as types
 import pytest
+from mcp import Client
+from phasekeeper.orchestration.acts import Act
+from phasekeeper.server import acting
 from phasekeeper.server.cli import main
 from phasekeeper.server.mcp.addresses import address
+from phasekeeper.server.workspace import Workspace
 
-from ..roots import TASKS, choosing, loop, task
+from ..roots import TASKS, choosing, loop, plan, task
 from .rig import ERAS, call, going, refusal, rig, text
 
 RUN = ".claude/state"
@@ -75,6 +79,33 @@ async def test_the_dialog_shows_what_the_files_and_the_definition_say(root: Path
     assert asked.requested_schema["properties"]["decision"]["enum"] == ["resolve", "lower", "stop"]
     assert asked.requested_schema["required"] == ["decision", "reason"]
     assert records(root) == []
+
+
+@eras
+@going
+async def test_what_has_changed_since_it_was_approved_can_be_approved_anew(root: Path, era: str) -> None:
+    """Nobody is asked, for the work goes on; an assistant that read of it can have its person decide."""
+    path, name = plan(root, "lists", 3) / "MASTER_PLAN.md", ".orchestrator/tasks/lists"
+    workspace, approval = Workspace(root), Act("answer", question="plan", option="approve", why="it is right")
+    acting.record_decision(workspace, acting.prepare_decision(workspace, name, approval), "ann", "terminal")
+    acting.act(Workspace(root), name, Act("report", "4a", "complete", tasks=("lists-1",), actor="ann"))
+    path.write_text(path.read_text().replace("Step 3", "Step 3 and what follows"))
+    person = Person(decision="approve", reason="it says more now")
+    async with rig() as r, r.client(root, era, elicitation_callback=person) as client:
+        assert "approval-stale" in {each["code"] for each in await findings(client, name)}
+        assert "nothing is asked" in await refusal(client, "request_decision", run="lists")
+        data = await call(client, "request_decision", run="lists", question="plan")
+        assert data["recorded"] == "answered plan approve, by a person"
+        assert "approval-stale" not in {each["code"] for each in await findings(client, name)}
+        assert "nothing is asked" in await refusal(client, "request_decision", run="lists", question="no")
+    assert "Approve the plan?" in person.asked[0].message
+
+
+async def findings(client: Client, run: str) -> list[dict[str, Any]]:
+    root = (await call(client, "status"))["root"]
+    [content] = (await client.read_resource(address(root, run))).contents
+    assert isinstance(content, types.TextResourceContents)
+    return json.loads(content.text)["findings"]
 
 
 @eras
