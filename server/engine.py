@@ -74,9 +74,12 @@ class Engine:
             self._worker.do(lambda: [self._worker.close(root) for root in opened])
             raise
 
-    async def close(self, root: Path) -> None:
-        """Somebody needs the root no more; it is dropped some time after the last one."""
-        await self._done(lambda: self._worker.close(root))
+    def close(self, root: Path) -> None:
+        """Somebody needs the root no more; it is dropped some time after the last one.
+
+        There is nothing to wait for, so that whoever is ended in the middle still closes all it has.
+        """
+        self._worker.do(lambda: self._worker.close(root))
 
     def board(self, root: Path) -> Board:
         """The newest board of an open root. Raises UsageError for one that is not open."""

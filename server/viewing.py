@@ -119,7 +119,7 @@ class _Viewing:
 
     async def run(self, wanted: Wanted) -> None:
         async with AsyncExitStack() as stack:
-            stack.push_async_callback(self._let_go)
+            stack.callback(self._let_go)
             try:
                 for path in wanted.roots:
                     await self._open(path)
@@ -145,24 +145,23 @@ class _Viewing:
             if root not in self._ends:
                 self._ends[root] = self._engine.subscribe(root, self._told)
                 self._dirty[root] = dict.fromkeys(self._engine.board(root).runs)
-        # Shielded: a viewer that goes in the middle leaves nothing open.
-        await asyncio.shield(self._close(before))
+        self._close(before)
         if self._journalling:
             self._journalling.follow(self._dirty)
 
-    async def _close(self, roots: Iterable[Path]) -> None:
+    def _close(self, roots: Iterable[Path]) -> None:
         held = {root for each in self._held.values() for root in each}
         for root in roots:
             self._hub.named.subtract([root])
             if root not in held and root in self._ends:
                 self._ends.pop(root)()
                 del self._dirty[root]
-            await self._engine.close(root)
+            self._engine.close(root)
 
-    async def _let_go(self) -> None:
+    def _let_go(self) -> None:
         held, self._held = self._held, {}
         for roots in held.values():
-            await self._close(roots)
+            self._close(roots)
 
     async def _look_for_projects(self) -> None:
         """Open the folders anew whose roots have other projects than when they were opened."""

@@ -21,12 +21,12 @@ from ..roots import UsageError
 from ..version import VERSION
 from . import features
 from .documents import Document, Documents, path_of
-from .folders import Folders, let_go, open_roots
+from .folders import Folders, open_roots
 from .progress import Scanning
 from .protocol import Outlet, Protocol, Server, new_server, read_messages, written
 from .publishing import Publisher
 from .scene import Scene
-from .summaries import changed_json
+from .summaries import both, changed_json
 from .unsaved import Judging
 from .view import View, mark_all
 
@@ -69,7 +69,9 @@ class Connection:
         self.follows = False
         self.channel = "editor"
         self.trusted = self.decides = False
-        self._changes: asyncio.Queue[Change] = asyncio.Queue()
+        # What is not told yet, one change a root: an editor that stopped reading makes them no more.
+        self._untold: dict[Path, Change] = {}
+        self._news = asyncio.Event()
         self._trusted_allowed = trusted_allowed
         self._outlet = outlet
         self._folders = Folders()
@@ -112,7 +114,7 @@ class Connection:
         for end in self._ends.values():
             end()
         for root in tuple(self._folders.roots()):
-            await self.engine.close(root)
+            self.engine.close(root)
 
     # ---- the protocol's own messages
 
@@ -159,7 +161,7 @@ class Connection:
 
     def _folders_changed(self, params: lsp.DidChangeWorkspaceFoldersParams) -> None:
         for folder in params.event.removed:
-            self.spawn(self._drop_folder(folder.uri))
+            self._close(self._folders.drop(folder.uri))
         for folder in params.event.added:
             self._add_folder(folder.uri)
 
@@ -201,8 +203,7 @@ class Connection:
             view, path = found
             self._publisher.publish(view, [path])
             self.judge(view)
-        if idle := self._folders.drop_loose(each.path for each in self.documents if each.path):
-            self.spawn(self._close(idle))
+        self._close(self._folders.drop_loose(each.path for each in self.documents if each.path))
 
     def _watched(self, params: lsp.DidChangeWatchedFilesParams) -> None:
         paths = [path for change in params.changes if (path := path_of(change.uri))]
@@ -220,21 +221,13 @@ class Connection:
     def _add_folder(self, uri: str) -> None:
         path = self._folders.add(uri)
         if path is not None:
-            self._openings.add(self.spawn(self._open_folder(uri, path)))
-
-    async def _open_folder(self, uri: str, path: Path) -> None:
-        roots = await self._open(path)
-        if not self._folders.opened(uri, roots):
-            await self._close(roots)
-
-    async def _drop_folder(self, uri: str) -> None:
-        await self._close(self._folders.drop(uri))
+            self._openings.add(self.spawn(self._open(uri, path)))
 
     def _add_loose(self, document: Document) -> None:
         """Open the root of a document that lies in no folder the editor has open."""
         folder = self._folders.add_loose(document.path) if document.path else None
         if folder is not None:
-            self._openings.add(self.spawn(self._open_loose(folder)))
+            self._openings.add(self.spawn(self._open(folder, folder)))
 
     async def opened(self) -> None:
         """Wait until the roots that are being opened have had their first look."""
@@ -242,38 +235,31 @@ class Connection:
             done, _ = await asyncio.wait(self._openings)
             self._openings -= done
 
-    async def _open_loose(self, folder: Path) -> None:
-        roots = await self._open(folder)
-        if not self._folders.opened_loose(folder, roots):
-            await self._close(roots)
-
-    async def _open(self, path: Path) -> tuple[Path, ...]:
+    async def _open(self, key: str | Path, path: Path) -> None:
+        """Open a folder, for the first time or anew, and show its roots."""
         scanning = Scanning(self.server, str(path))
         try:
             roots = await open_roots(self.engine, path, scanning.report)
         except UsageError as error:
             _log.warning("%s", error)
-            return ()
+            return
         finally:
             scanning.end()
-        try:
-            for root in roots:
-                if root not in self.views:
-                    await self._show(root)
-        except asyncio.CancelledError:
-            # Nobody has noted these yet, so nobody else would close them.
-            let_go(self.engine, roots)
-            raise
-        return roots
+        # Noted before anything else is waited for: whoever closes the folder meanwhile closes these.
+        self._close(self._folders.opened(key, roots))
+        for root in roots:
+            if root not in self.views and root in self._folders.roots():
+                await self._show(root)
 
     async def _open_anew(self, root: Path, key: str | Path) -> None:
         """Open a folder once more, whose root has other projects now; what it was opened to is closed."""
         path = self._folders.path(key)
         before = self._projects(root)
-        roots = await self._open(path) if path else ()
-        if roots:
-            await self._close(self._folders.reopened(key, roots))
-        self._anew.discard(key)
+        try:
+            if path:
+                await self._open(key, path)
+        finally:
+            self._anew.discard(key)
         if self._projects(root) != before:
             self._look_for_projects(root)
 
@@ -293,6 +279,9 @@ class Connection:
         self.views[root] = view
         self._ends[root] = self.engine.subscribe(root, self._changed)
         await mark_all(view)
+        if self.views.get(root) is not view:
+            # The editor has closed it meanwhile.
+            return
         self._publish_around(root)
         for document in self.documents:
             found = self.located(document)
@@ -303,9 +292,9 @@ class Connection:
         self._tell(Change(root, view.board.version, view.board.runs, (), {}))
         self.judge(view)
 
-    async def _close(self, roots: Iterable[Path]) -> None:
+    def _close(self, roots: Iterable[Path]) -> None:
         for root in roots:
-            await self.engine.close(root)
+            self.engine.close(root)
             if root not in self._folders.roots() and root in self.views:
                 self._ends.pop(root)()
                 board = self.views.pop(root).board
@@ -334,15 +323,24 @@ class Connection:
     def _tell(self, change: Change) -> None:
         """Have a client that shows boards told of a change; other editors would only throw it away."""
         if self.follows:
-            self._changes.put_nowait(change)
+            before = self._untold.get(change.root)
+            self._untold[change.root] = both(before, change) if before else change
+            self._news.set()
 
     async def _telling(self) -> None:
         """Tell of changes in their order, after the diagnostics, and without holding up the messages."""
-        while True:
-            change = await self._changes.get()
-            await self._publisher.rested()
-            note = await asyncio.to_thread(written, changed_json, change)
-            self.protocol.send_note("phasekeeper/changed", note)
+        while await self._news.wait():
+            self._news.clear()
+            while self._untold:
+                await self._publisher.rested()
+                change = self._untold.pop(next(iter(self._untold)))
+                try:
+                    note = await asyncio.to_thread(written, changed_json, change)
+                except Exception:
+                    # The next one says by its version that this one was missed.
+                    _log.exception("a change of %s could not be told", change.root)
+                else:
+                    self.protocol.send_note("phasekeeper/changed", note)
 
     def refresh_lenses(self) -> None:
         """Have the editor ask for its lenses again, where it can be told."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -27,21 +28,15 @@ class Folders:
         self._given[uri] = (path, ())
         return path
 
-    def opened(self, uri: str, roots: tuple[Path, ...]) -> bool:
-        """Note the roots of a folder; False when the editor has closed it meanwhile."""
-        if uri not in self._given:
-            return False
-        self._given[uri] = (self._given[uri][0], roots)
-        return True
-
     def around(self, root: Path, projects: tuple[Path, ...]) -> list[str | Path]:
         """The folders, by URI or as loose ones, that were opened when a root had other projects."""
         given = ((uri, roots) for uri, (_, roots) in self._given.items())
         known: Iterator[tuple[str | Path, tuple[Path, ...]]] = chain(given, self._loose.items())
         return [key for key, roots in known if roots[:1] == (root,) and roots[1:] != projects]
 
-    def reopened(self, key: str | Path, roots: tuple[Path, ...]) -> tuple[Path, ...]:
-        """Note what a folder was opened to anew; what is to be closed now: the roots before, or these."""
+    def opened(self, key: str | Path, roots: tuple[Path, ...]) -> tuple[Path, ...]:
+        """Note what a folder was opened to; what is to be closed now: the roots before, or these where the
+        editor has closed it meanwhile."""
         if isinstance(key, Path) and key in self._loose:
             before, self._loose[key] = self._loose[key], roots
             return before
@@ -67,13 +62,6 @@ class Folders:
         self._loose[path.parent] = ()
         return path.parent
 
-    def opened_loose(self, folder: Path, roots: tuple[Path, ...]) -> bool:
-        """Note the roots of such a folder; False when its last document was closed meanwhile."""
-        if folder not in self._loose:
-            return False
-        self._loose[folder] = roots
-        return True
-
     def drop_loose(self, documents: Iterable[Path]) -> tuple[Path, ...]:
         """The roots that were opened for documents of which none is among the open ones any more."""
         paths = tuple(documents)
@@ -96,7 +84,7 @@ class Folders:
         for uri, (folder, _) in self._given.items():
             if path.is_relative_to(folder):
                 rest = path.relative_to(folder).as_posix()
-                return uri if rest == "." else f"{uri.rstrip('/')}/{quote(rest)}"
+                return uri if rest == "." else f"{uri.rstrip('/')}/{quote(os.fsencode(rest))}"
         return path.as_uri()
 
 
@@ -112,16 +100,5 @@ async def open_roots(engine: Engine, path: Path, progress: Progress) -> tuple[Pa
 
 def _let_go(engine: Engine, opened: asyncio.Future[tuple[Path, ...]]) -> None:
     if not opened.cancelled() and opened.exception() is None:
-        let_go(engine, opened.result())
-
-
-def let_go(engine: Engine, roots: Iterable[Path]) -> None:
-    """Close roots for a caller that is ending and cannot wait for it."""
-    for root in roots:
-        closing = asyncio.ensure_future(engine.close(root))
-        _CLOSING.add(closing)
-        closing.add_done_callback(_CLOSING.discard)
-
-
-# The loop itself holds its tasks by weak references only.
-_CLOSING: set[asyncio.Future[None]] = set()
+        for root in opened.result():
+            engine.close(root)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -24,6 +25,7 @@ NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 
 Send = Callable[[lsp.PublishDiagnosticsParams], None]
 
+_log = logging.getLogger(__name__)
 
 _Key = tuple[Path, str]
 
@@ -94,9 +96,21 @@ class Publisher:
             self._woken.clear()
             while self._waiting:
                 keys = list(self._waiting)[:BATCH]
-                await self._publish({key: self._waiting.pop(key) for key in keys})
+                await self._try({key: self._waiting.pop(key) for key in keys})
                 self._rested.set()
                 await drained()
+
+    async def _try(self, batch: Mapping[_Key, _Waiting]) -> None:
+        """Publish some files. One that cannot be told of keeps no other from it."""
+        try:
+            await self._publish(batch)
+        except Exception:
+            if len(batch) > 1:
+                for key, waiting in batch.items():
+                    await self._try({key: waiting})
+                return
+            for root, path in batch:
+                _log.exception("what is found in %s of %s could not be told", path, root)
 
     async def _publish(self, batch: Mapping[_Key, _Waiting]) -> None:
         marks = {

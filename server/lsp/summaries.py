@@ -59,6 +59,17 @@ def changed_json(change: Change) -> dict[str, Any]:
     }
 
 
+def both(before: Change, after: Change) -> Change:
+    """Two changes of a root in one, of the version that the later one has."""
+    changed = {run: e for run, e in before.changed.items() if run not in after.removed}
+    removed = (run for run in before.removed if run not in after.changed)
+    return after._replace(
+        changed={**changed, **after.changed},
+        removed=tuple(dict.fromkeys((*removed, *after.removed))),
+        findings={**before.findings, **after.findings},
+    )
+
+
 def graph_json(workflow: Workflow, evaluation: Evaluation) -> dict[str, Any]:
     """A run as a graph: its phases and how they stand, the ways between them, its gates; and as Mermaid."""
     whole = as_json(replace(evaluation, plan=None, notes=()))

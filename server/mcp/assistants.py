@@ -97,7 +97,7 @@ class Assistants:
                 )
         finally:
             self.changes.forget(caller.label)
-            await keeping.let_go()
+            keeping.let_go()
             writer.close()
 
     def http_app(self, port: int, token: str) -> App:
@@ -145,7 +145,7 @@ class Assistants:
         try:
             yield caller
         finally:
-            await Keeping(self.shared, caller).let_go()
+            Keeping(self.shared, caller).let_go()
 
     def _caller(self, context: Context) -> Caller:
         """Who calls. A session over HTTP is a caller of its own until it ends."""
@@ -156,12 +156,12 @@ class Assistants:
             self._sessions[session] = Caller(None, session)
             # The SDK keeps for this what ends with a connection, and hands it to nobody.
             connection = context.session._connection  # pyright: ignore[reportPrivateUsage]
-            connection.exit_stack.push_async_callback(self._ended, session)
+            connection.exit_stack.callback(self._ended, session)
         return self._sessions[session]
 
-    async def _ended(self, session: str) -> None:
+    def _ended(self, session: str) -> None:
         self.changes.forget(session)
-        await Keeping(self.shared, self._sessions.pop(session)).let_go()
+        Keeping(self.shared, self._sessions.pop(session)).let_go()
 
     async def _access(
         self, context: Context, answers: types.InputResponses | None, root: str, *, ask: bool = True
@@ -319,7 +319,7 @@ class Assistants:
                     await access.place(root)
             return await self._streams(context, params)
         finally:
-            await keeping.let_go()
+            keeping.let_go()
 
     async def _roots_changed(self, context: Context, _: Any) -> None:
         self._caller(context).roots = None

@@ -54,16 +54,16 @@ class Keeping:
             self._follow(root)
         if caller.has_ended:
             # The client went away meanwhile, and nobody else would let go of them.
-            await self._close(roots)
+            self._close(roots)
             raise UsageError("the connection has ended")
         before = caller.held.pop(folder, ())
         caller.held[folder], caller.looked_at[folder] = roots, now
-        await self._close(before)
+        self._close(before)
         while len(caller.held) > MOST_HELD:
             pinned = set(caller.pins.values())
             oldest = next((each for each in caller.held if each not in pinned), folder)
             del caller.looked_at[oldest]
-            await self._close(caller.held.pop(oldest))
+            self._close(caller.held.pop(oldest))
             if oldest == folder:
                 raise UsageError(
                     f"this connection is subscribed to {MOST_HELD} folders, which is the most; "
@@ -78,7 +78,7 @@ class Keeping:
             shared.changes.knows(root, frozenset(shared.engine.board(root).runs))
             shared.ends[root] = shared.engine.subscribe(root, shared.changes.told)
 
-    async def _close(self, roots: tuple[Path, ...]) -> None:
+    def _close(self, roots: tuple[Path, ...]) -> None:
         shared = self.shared
         for root in roots:
             shared.counts[root] -= 1
@@ -86,14 +86,14 @@ class Keeping:
                 del shared.counts[root]
                 shared.ends.pop(root)()
                 shared.changes.knows_no_more(root)
-            await shared.engine.close(root)
+            shared.engine.close(root)
 
-    async def let_go(self) -> None:
+    def let_go(self) -> None:
         """The caller is gone."""
         self.caller.has_ended = True
         held, self.caller.held = self.caller.held, {}
         for roots in held.values():
-            await self._close(roots)
+            self._close(roots)
 
     @asynccontextmanager
     async def alone(self, root: Path, run: str) -> AsyncIterator[None]:

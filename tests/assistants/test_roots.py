@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 from typing import Any
@@ -221,7 +222,7 @@ async def test_what_one_caller_looked_at_is_not_remembered_without_bound(root: P
         for folder in (a, b, a / ".." / "b"):
             await held.hold(folder)
         assert caller.looked_at.keys() == caller.held.keys() == {a / ".." / "b"}
-        await held.let_go()
+        held.let_go()
         assert r.held() == {}
 
 
@@ -297,3 +298,39 @@ async def test_who_leaves_lets_go_of_what_was_open(root: Path) -> None:
             await call(other, "status")
             assert r.held() == {a: 1, b: 2}
         assert r.held() == {}
+
+
+@going
+async def test_a_call_that_is_ended_while_it_lets_go_leaves_nothing_open(root: Path) -> None:
+    """A root and its project: whoever waits between the two may be ended there."""
+    (root / "packages/a/.git").mkdir(parents=True)
+    put(root / ".phasekeeper/config.yaml", "projects: [packages/*]\n")
+    async with rig() as r:
+        held = keeping.Keeping(r.assistants.shared, Caller(root, "one"))
+        await held.hold(root)
+        assert list(r.held().values()) == [1, 1]
+        held.caller.looked_at[root] -= keeping.AGAIN_S
+        calling = asyncio.ensure_future(held.hold(root))
+        while not calling.done() and 2 not in r.held().values():
+            await asyncio.sleep(0)
+        calling.cancel()
+        await asyncio.wait([calling])
+        assert list(r.held().values()) == [1, 1]
+        held.let_go()
+        assert r.held() == {}
+
+
+@going
+async def test_a_stream_of_changes_that_is_cut_off_leaves_nothing_open(root: Path) -> None:
+    a, b = two(root)
+    async with rig() as r, r.client(root) as client:
+        await call(client, "status", root=str(a))
+        await call(client, "status", root=str(b))
+        uris = [address(str(a)), address(str(b))]
+        async with client.listen(resource_subscriptions=uris):
+            while r.held() != {a: 2, b: 2}:
+                await asyncio.sleep(0)
+        while r.held()[a] == 2:
+            await asyncio.sleep(0)
+        await call(client, "status", root=str(a))
+        assert r.held() == {a: 1, b: 1}

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from phasekeeper.server.lsp import progress, publishing
+from phasekeeper.server.lsp import connection, folders, progress, publishing
 
 from ..roots import TASKS, put, task
 from ..tools.test_mends import ARTICLE, plan
-from .client import CAPABILITIES, Client, connected, engine_of, run_with
+from .client import BOUND_S, CAPABILITIES, Client, connected, engine_of, run_with
 
 
 def encoded(*encodings: str) -> dict:
@@ -214,6 +216,95 @@ def test_folders_that_come_and_go_are_told_and_taken_back(root):
         await client.until(lambda: client.codes(reviews[1]) and client.diagnostics[reviews[0].as_uri()] == [])
         board = await client.ready(two)
         assert [entry["root"] for entry in board["roots"]] == [str(two)]
+
+    run_with(work)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_folder_that_is_closed_and_opened_again_at_once_is_open(root, at_once):
+    review = task(root, "T1", ok=False) / "review/plan-review.json"
+    folder = [{"uri": root.as_uri(), "name": "root"}]
+    both = [{"removed": folder, "added": folder}]
+    one_by_one = [{"removed": folder, "added": []}, {"removed": [], "added": folder}]
+
+    async def work(client: Client) -> None:
+        await client.initialize(root)
+        await client.until(lambda: client.codes(review))
+        for event in both if at_once else one_by_one:
+            client.note("workspace/didChangeWorkspaceFolders", {"event": event})
+        client.note("workspace/didChangeWorkspaceFolders", {"event": {"removed": [], "added": []}})
+        assert [entry["root"] for entry in (await client.ready(root))["roots"]] == [str(root)]
+        (root / TASKS / "T1/state.json").write_text("{")
+        await client.until(lambda: client.codes(root / TASKS / "T1/state.json"))
+
+    run_with(work)
+
+
+def test_a_folder_that_is_closed_and_opened_again_while_it_is_opened_is_held_once(root, monkeypatch):
+    """What was opened twice and closed once would stay for good."""
+    task(root, "T1", ok=False)
+    begun: list[asyncio.Event] = []
+
+    async def slowly(engine: Any, path: Path, progress: Any) -> Any:
+        may = asyncio.Event()
+        begun.append(may)
+        roots = await folders.open_roots(engine, path, progress)
+        await may.wait()
+        return roots
+
+    async def work() -> None:
+        async with engine_of() as engine:
+            async with connected(engine) as client:
+                await client.initialize(root)
+                folder = [{"uri": root.as_uri(), "name": "root"}]
+                for event in ({"removed": folder, "added": []}, {"removed": [], "added": folder}):
+                    client.note("workspace/didChangeWorkspaceFolders", {"event": event})
+                while len(begun) < 2:
+                    await asyncio.sleep(0)
+                for may in begun:
+                    may.set()
+                await client.ready(root)
+                assert await users(engine, root) == 1
+            assert await users(engine, root) == 0
+
+    monkeypatch.setattr(connection, "open_roots", slowly)
+    asyncio.run(asyncio.wait_for(work(), 4 * BOUND_S))
+
+
+async def users(engine: Any, root: Path) -> int:
+    """How often a root is open, once all is done that was asked for."""
+    return await engine._done(lambda: engine._worker.rooted(root).users)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere names are text alone")
+def test_a_name_that_is_no_text_is_told_like_any_other(root):
+    """Python has the byte 0xff of a name as a character that UTF-8 does not know."""
+    review = task(root, os.fsdecode(b"T\xff"), ok=False) / "review/plan-review.json"
+
+    async def work(client: Client) -> None:
+        await client.initialize(root)
+        await client.until(lambda: client.codes(f"{(root / TASKS).as_uri()}/T%FF/review/{review.name}"))
+
+    run_with(work)
+
+
+def test_a_file_that_cannot_be_told_of_keeps_no_other_from_it(root, monkeypatch, caplog):
+    for name in ("T1", "T2"):
+        task(root, name, ok=False)
+    tell = publishing.Publisher._tell
+
+    def failing(self: Any, root: Path, path: str, *more: Any) -> None:
+        if path.startswith(f"{TASKS}/T1/"):
+            raise ValueError("no words for it")
+        tell(self, root, path, *more)
+
+    async def work(client: Client) -> None:
+        monkeypatch.setattr(publishing.Publisher, "_tell", failing)
+        await client.initialize(root)
+        await client.until(lambda: client.codes(root / TASKS / "T2/review/plan-review.json"))
+        (root / TASKS / "T2/state.json").write_text("{")
+        await client.until(lambda: client.codes(root / TASKS / "T2/state.json"))
+        assert "no words for it" in caplog.text
 
     run_with(work)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import threading
 from importlib.resources import files
 from pathlib import Path
@@ -12,9 +13,10 @@ from typing import Any
 import jsonschema_rs
 import pytest
 from phasekeeper.server import serial
-from phasekeeper.server.lsp import protocol, serve_lsp
+from phasekeeper.server.lsp import connection, protocol, serve_lsp
 from phasekeeper.server.lsp.protocol import REQUEST_FAILED
 from phasekeeper.server.lsp.publishing import Publisher
+from phasekeeper.server.lsp.summaries import changed_json
 
 from ..roots import TASKS, loop, put, task
 from ..tools.test_mends import plan
@@ -99,6 +101,61 @@ def test_a_change_is_told_after_its_diagnostics(root, monkeypatch):
         assert told == ["textDocument/publishDiagnostics", "phasekeeper/changed"]
 
     publish = Publisher._publish
+    run_with(work)
+
+
+def test_changes_that_an_editor_is_too_slow_for_are_gathered(root, monkeypatch):
+    """One that stopped reading would have each of them kept, with all its evaluations."""
+    folders = [task(root, name) for name in ("T1", "T2")]
+    rests = asyncio.Event()
+
+    async def rested(self: Publisher) -> None:
+        await rests.wait()
+
+    async def work(client: Client) -> None:
+        await client.initialize(root, **OURS)
+        await client.ready(root)
+        await client.until(lambda: changes(client))
+        known = len(changes(client))
+        monkeypatch.setattr(Publisher, "rested", rested)
+        for version, folder in enumerate([*folders, folders[0]], 2):
+            put(folder / "review/plan-review.json", {"ok": version == 4})
+            while (await client.ready(root))["roots"][0]["version"] < version:
+                await asyncio.sleep(0)
+        shutil.rmtree(folders[1])
+        while len((await client.ready(root))["roots"][0]["runs"]) > 1:
+            await asyncio.sleep(0)
+        rests.set()
+        await client.until(lambda: any(change["removed"] for change in changes(client)))
+        [told] = changes(client)[known:]
+        assert [run["run"] for run in told["changed"]] == [RUN]
+        assert told["removed"] == [f"{TASKS}/T2"]
+        assert told["version"] == (await client.ready(root))["roots"][0]["version"]
+
+    run_with(work)
+
+
+def test_a_change_that_cannot_be_told_keeps_no_later_one_from_it(root, monkeypatch, caplog):
+    folder = task(root, "T1")
+    cannot = iter([True])
+
+    def made(change: Any) -> Any:
+        if next(cannot, False):
+            raise ValueError("no words for it")
+        return changed_json(change)
+
+    async def work(client: Client) -> None:
+        await client.initialize(root, **OURS)
+        await client.ready(root)
+        await client.until(lambda: changes(client))
+        known = len(changes(client))
+        monkeypatch.setattr(connection, "changed_json", made)
+        put(folder / "review/plan-review.json", {"ok": False})
+        while "no words for it" not in caplog.text:
+            await client.ready(root)
+        put(folder / "review/plan-review.json", {"ok": True})
+        await client.until(lambda: len(changes(client)) > known)
+
     run_with(work)
 
 
@@ -322,9 +379,9 @@ def test_a_connection_lets_go_of_its_roots_when_it_ends(root):
         async with engine_of() as engine:
             ends = engine.close
 
-            async def close(root: Path) -> None:
+            def close(root: Path) -> None:
                 closed.append(root)
-                await ends(root)
+                ends(root)
 
             engine.close = close
             async with connected(engine) as client:

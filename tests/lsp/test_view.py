@@ -142,7 +142,7 @@ def test_a_connection_that_ends_while_a_root_is_opened_leaves_it_closed(root):
                 await asyncio.sleep(0)
                 return (path,)
 
-            async def close(self, path):
+            def close(self, path):
                 assert path == root
                 closed.set()
 
@@ -163,13 +163,14 @@ def test_what_is_being_shown_to_an_editor_that_goes_is_closed_again(root, monkey
             begun.set()
             await asyncio.Event().wait()
 
-        async def close(_: object) -> None:
+        def close(_: object) -> None:
             closed.set()
 
         monkeypatch.setattr(connections, "mark_all", marking)
         monkeypatch.setattr(engine, "close", close)
         connection = Connection(engine, Outlet(cast("asyncio.StreamWriter", Silent())), True)
-        shown = connection.spawn(connection._open_folder(root.as_uri(), root))
+        assert connection._folders.add(root.as_uri()) == root
+        shown = connection.spawn(connection._open(root.as_uri(), root))
         await asyncio.wait_for(begun.wait(), 30)
         await connection.end()
         assert shown.cancelled()

@@ -183,9 +183,9 @@ def test_a_root_that_nobody_has_open_is_dropped_after_a_while(root: Path, monkey
         async with engine(watch=True) as e:
             await e.open(root)
             await e.open(root)
-            await e.close(root)
+            e.close(root)
             assert e.board(root)
-            await e.close(root)
+            e.close(root)
             gone = asyncio.Event()
             hide = e._worker.hide
 
