@@ -211,9 +211,7 @@ class Worker(threading.Thread):
         took = monotonic() - rooted.began
         if not rooted.is_scanned:
             rooted.is_scanned = True
-            # What stays is not looked through for garbage time and again.
-            gc.collect()
-            gc.freeze()
+            _set_aside()
         self._publish(rooted, change, always=True)
         for ready in rooted.waiting:
             ready()
@@ -370,4 +368,13 @@ class Worker(threading.Thread):
         if rooted.look is not None:
             self._looks.remove(rooted)
         self._hearing(lambda watcher: watcher.watch(root, {}))
+        # What was there at the first look, connections that are over among it, may be garbage by now.
+        gc.unfreeze()
+        _set_aside()
         self._post(self.hide, root)
+
+
+def _set_aside() -> None:
+    """What stays is not looked through for garbage time and again, until a root is dropped."""
+    gc.collect()
+    gc.freeze()

@@ -65,6 +65,18 @@ class Protocol(LanguageServerProtocol):
 
     done = False
 
+    def get_message_type(  # pyright: ignore[reportIncompatibleVariableOverride]
+        self, method: str
+    ) -> type[Any] | None:
+        """The type of a method's messages. pygls' own keeps connections that are over, in a cache."""
+        return lsp.METHOD_TO_TYPES.get(method, (None,))[0]
+
+    def get_result_type(  # pyright: ignore[reportIncompatibleVariableOverride]
+        self, method: str
+    ) -> type[Any] | None:
+        """The type of a method's answer, as `get_message_type`."""
+        return lsp.METHOD_TO_TYPES.get(method, (None, None))[1]
+
     @lsp_method(lsp.EXIT)
     def lsp_exit(self, *_: Any) -> Generator[Any, Any, None]:
         """The editor goes: its connection ends, the process does not."""

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
+import weakref
+from pathlib import Path
+from typing import Any
 
 import pytest
-from phasekeeper.server.lsp import custom, protocol
+from phasekeeper.server import worker
+from phasekeeper.server.engine import Engine
+from phasekeeper.server.lsp import connection, custom, protocol
 
 from ..roots import task
-from .client import Client, Failed, connected, engine_of, run_with
+from .client import BOUND_S, Client, Failed, connected, engine_of, run_with
 
 
 def framed(body: bytes) -> bytes:
@@ -192,6 +198,63 @@ def test_an_editor_that_dies_in_the_middle_of_a_message_leaves_nothing_behind(ro
                 assert await client.ready(root)
 
     asyncio.run(work())
+
+
+def test_a_connection_that_is_over_is_not_kept(root, monkeypatch):
+    """What it held would be: its texts, and the boards of roots that nobody has open any more."""
+    task(root, "T1")
+    known = seen(monkeypatch)
+
+    async def work() -> None:
+        async with engine_of() as engine:
+            await engine.open(root)
+            await come_and_go(engine, root)
+            gc.collect()
+            assert not known
+
+    asyncio.run(asyncio.wait_for(work(), 4 * BOUND_S))
+
+
+def test_what_was_there_at_the_first_look_at_a_root_goes_with_the_root(root, monkeypatch):
+    """It is set aside from the search for garbage, and so are the connections that opened the root."""
+    task(root, "T1")
+    monkeypatch.setattr(worker, "IDLE_S", 0.0)
+    monkeypatch.setattr(worker, "RESCAN_S", 0.01)
+    known = seen(monkeypatch)
+
+    async def work() -> None:
+        async with engine_of() as engine:
+            await come_and_go(engine, root)
+            while engine.boards():
+                await asyncio.sleep(0)
+            gc.collect()
+            assert not known
+
+    asyncio.run(asyncio.wait_for(work(), 4 * BOUND_S))
+
+
+def seen(monkeypatch: pytest.MonkeyPatch) -> weakref.WeakSet[connection.Connection]:
+    """The connections there are, from now on."""
+    known = weakref.WeakSet[connection.Connection]()
+
+    def made(*given: Any) -> connection.Connection:
+        one = kind(*given)
+        known.add(one)
+        return one
+
+    kind = connection.Connection
+    monkeypatch.setattr(connection, "Connection", made)
+    return known
+
+
+async def come_and_go(engine: Engine, root: Path) -> None:
+    """An editor opens a root and goes."""
+    async with connected(engine) as client:
+        await client.initialize(root)
+        await client.ready(root)
+        await client.request("shutdown", None)
+        client.note("exit", None)
+        await client.ended()
 
 
 def test_header_names_in_any_case_and_further_headers_are_read(root):
