@@ -20,7 +20,7 @@ import { plural } from "./text";
 import { nextNodes } from "./views/next";
 import { recentNodes, SHOWN } from "./views/recent";
 import { runNodes } from "./views/runs";
-import { restricted, stage } from "./views/stage";
+import { held, restricted, stage } from "./views/stage";
 import { status } from "./views/status";
 import { Tree } from "./views/tree";
 import { waitingNodes } from "./views/waiting";
@@ -168,7 +168,9 @@ async function recent(session: Session): Promise<ReturnType<typeof recentNodes>>
 
 function refreshing({ store }: Session, trees: Readonly<Record<string, Tree>>): vscode.Disposable {
   return store.onChange((now) => {
-    for (const tree of Object.values(trees)) tree.refresh();
+    const why = held(now, foldersOnDisk().length);
+    for (const tree of Object.values(trees)) why ? tree.hold(why) : tree.refresh();
+    if (why) return;
     const count = asked(now).length;
     const view = trees["waiting"]!.view;
     view.message = restricted(now, vscode.workspace.isTrusted);

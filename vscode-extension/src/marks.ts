@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import type { RunName } from "./protocol";
 import type { Session } from "./session";
 import { runsOf } from "./store";
+import { held } from "./views/stage";
 import { KINDS, marksOf, type Mark, type MarkKind } from "./views/marks";
 
 export class Marks implements vscode.Disposable {
@@ -14,8 +15,12 @@ export class Marks implements vscode.Disposable {
     const media = vscode.Uri.joinPath(session.context.extensionUri, "media");
     this.types = new Map(
       KINDS.map((kind) => {
-        const gutterIconPath = vscode.Uri.joinPath(media, `task-${kind}.svg`);
-        return [kind, vscode.window.createTextEditorDecorationType({ gutterIconPath, gutterIconSize: "contain" })];
+        // Each of the two serves high contrast of its kind too.
+        const drawn = (theme: string): vscode.ThemableDecorationRenderOptions => ({
+          gutterIconPath: vscode.Uri.joinPath(media, `task-${kind}-${theme}.svg`),
+          gutterIconSize: "contain",
+        });
+        return [kind, vscode.window.createTextEditorDecorationType({ light: drawn("light"), dark: drawn("dark") })];
       }),
     );
     const draw = (): void => this.draw();
@@ -33,6 +38,7 @@ export class Marks implements vscode.Disposable {
   }
 
   private draw(): void {
+    if (held(this.session.store.now, vscode.workspace.workspaceFolders?.length ?? 0)) return;
     for (const editor of vscode.window.visibleTextEditors)
       void this.drawIn(editor).catch((error: unknown) => this.session.output.debug(String(error)));
   }

@@ -21,14 +21,14 @@ export async function startRun(session: Session): Promise<void> {
   const workflow = root && (await chooseWorkflow(session, root));
   if (!workflow) return;
   const name = await vscode.window.showInputBox({
-    title: `Start a ${workflow} run`,
+    title: `Start a run of ${workflow}`,
     prompt: "Its name, which becomes its folder: letters, digits, '.', '_' and '-'.",
     placeHolder: "late-fees",
     ignoreFocusOut: true,
     validateInput: (typed) => (NAME.test(typed) ? undefined : "Letters, digits, '.', '_' and '-', at most 100."),
   });
   if (!name) return;
-  const title = await ask(`Start a ${workflow} run`, "What it is about, in a sentence.", "", false);
+  const title = await ask(`Start a run of ${workflow}`, "What it is about, in a sentence.", "", false);
   if (title === undefined) return;
   await recorded(`started ${name}`, session.client.request("phasekeeper/start", { root, workflow, name, title }));
 }

@@ -47,10 +47,11 @@ export interface Node {
   readonly open?: boolean;
 }
 
-export const GOOD = "testing.iconPassed";
-export const BAD = "testing.iconFailed";
-export const ASKED = "list.warningForeground";
-export const FAINT = "disabledForeground";
-export const NOW = "charts.blue";
+/** The manifest says what these are in each kind of theme: none of VS Code's own is there in all of them. */
+export const GOOD = "phasekeeper.good";
+export const BAD = "phasekeeper.bad";
+export const ASKED = "phasekeeper.asked";
+export const FAINT = "phasekeeper.faint";
+export const NOW = "phasekeeper.now";
 
 export const icon = (name: string, color?: string): Icon => (color ? { name, color } : { name });

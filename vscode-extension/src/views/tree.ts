@@ -9,22 +9,35 @@ export class Tree implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   readonly onDidChangeTreeData = this.changed.event;
   readonly view: vscode.TreeView<Node>;
   private tops: readonly Node[] = [];
+  private held = false;
+  /** Rows that a person opened or shut, by id: one that goes and comes again is as it was left. */
+  private readonly turned = new Map<string, boolean>();
 
   constructor(
     readonly id: string,
     private readonly top: () => readonly Node[] | Promise<readonly Node[]>,
   ) {
     this.view = vscode.window.createTreeView(id, { treeDataProvider: this, showCollapseAll: true });
+    this.view.onDidExpandElement(({ element }) => this.turned.set(element.id, true));
+    this.view.onDidCollapseElement(({ element }) => this.turned.set(element.id, false));
+  }
+
+  /** Leave the rows that there are as they are, until the next refresh; beside the title it is said why. */
+  hold(why: string): void {
+    this.held = this.tops.length > 0;
+    this.view.description = this.held ? why : undefined;
   }
 
   refresh(): void {
+    this.held = false;
+    this.view.description = undefined;
     this.changed.fire();
   }
 
   async getChildren(node?: Node): Promise<Node[]> {
     try {
       if (node) return [...(typeof node.children === "function" ? await node.children() : (node.children ?? []))];
-      this.tops = await this.top();
+      if (!this.held) this.tops = await this.top();
       return [...this.tops];
     } catch (error) {
       // No row would say that there is nothing.
@@ -38,7 +51,7 @@ export class Tree implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
-    return itemOf(node);
+    return itemOf(node, this.turned.get(node.id));
   }
 
   /** Show the row at the top that a test holds for. */
@@ -60,9 +73,10 @@ function untold(id: string, error: unknown): Node {
   return { id: `${id}/untold`, label: "This cannot be shown", description: why, tooltip: [why], icon: icon("warning", BAD) };
 }
 
-export function itemOf(node: Node): vscode.TreeItem {
+/** `open` is how a person left the row. */
+export function itemOf(node: Node, open = node.open): vscode.TreeItem {
   const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
-  const item = new vscode.TreeItem(node.label, node.children ? (node.open ? Expanded : Collapsed) : None);
+  const item = new vscode.TreeItem(node.label, node.children ? (open ? Expanded : Collapsed) : None);
   item.id = node.id;
   item.description = node.description;
   item.tooltip = node.tooltip?.join("\n");

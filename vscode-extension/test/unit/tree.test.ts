@@ -1,8 +1,18 @@
 import { expect, test, vi } from "vitest";
 
+type Turn = (event: { element: { id: string } }) => void;
+/** What a person does to the rows of a tree. */
+const turns = new Map<object, { open: Turn; shut: Turn }>();
+function viewOf(tree: object): object {
+  const did = { open: (() => undefined) as Turn, shut: (() => undefined) as Turn };
+  turns.set(tree, did);
+  return { onDidExpandElement: (act: Turn) => (did.open = act), onDidCollapseElement: (act: Turn) => (did.shut = act) };
+}
+
 vi.mock("vscode", () => ({
   EventEmitter: class {
     event = vi.fn();
+    fire = vi.fn();
   },
   TreeItem: class {
     constructor(readonly label: string, readonly collapsibleState: number) {}
@@ -12,7 +22,7 @@ vi.mock("vscode", () => ({
   },
   ThemeColor: class {},
   TreeItemCollapsibleState: { None: 0, Collapsed: 1, Expanded: 2 },
-  window: { createTreeView: vi.fn(() => ({})) },
+  window: { createTreeView: (_: string, { treeDataProvider }: { treeDataProvider: object }) => viewOf(treeDataProvider) },
 }));
 
 const { itemOf, Tree } = await import("../../src/views/tree");
@@ -33,4 +43,36 @@ test("what is heard of a row is all that is seen of it", () => {
   const item = itemOf({ id: "p", label: "4a", description: "Implement", spoken: "done", tooltip: ["a", "b"] });
   expect(item.accessibilityInformation).toEqual({ label: "4a, Implement, done" });
   expect(item.tooltip).toBe("a\nb");
+});
+
+const [CLOSED, OPEN] = [1, 2];
+
+test("rows stay while a server starts, it is said that they are from before, and what comes then takes their place", async () => {
+  let rows = [{ id: "a", label: "A run" }];
+  const tree = new Tree("phasekeeper.runs", () => rows);
+  expect(await tree.getChildren()).toEqual(rows);
+  const before = rows;
+  rows = [];
+  tree.hold("as before");
+  expect(await tree.getChildren()).toEqual(before);
+  expect(tree.view.description).toBe("as before");
+  tree.refresh();
+  expect(await tree.getChildren()).toEqual([]);
+  expect(tree.view.description).toBeUndefined();
+});
+
+test("a view that has shown no row yet is empty while a server starts, and says nothing of before", async () => {
+  const tree = new Tree("phasekeeper.runs", () => []);
+  tree.hold("as before");
+  expect(await tree.getChildren()).toEqual([]);
+  expect(tree.view.description).toBeUndefined();
+});
+
+test("a row that goes and comes again is open or shut as a person left it", async () => {
+  const tree = new Tree("phasekeeper.runs", () => []);
+  const row = (id: string, open: boolean) => ({ id, label: id, open, children: [] });
+  turns.get(tree)!.open({ element: row("opened", false) });
+  turns.get(tree)!.shut({ element: row("shut", true) });
+  const shown = [row("opened", false), row("shut", true), row("new", true), row("closed", false)].map((node) => tree.getTreeItem(node).collapsibleState);
+  expect(shown).toEqual([OPEN, CLOSED, OPEN, CLOSED]);
 });

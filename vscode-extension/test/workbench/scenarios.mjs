@@ -182,8 +182,8 @@ export const scenarios = {
   "a run is started from the palette": async ({ workbench, folder }) => {
     await workbench.command("Phasekeeper: Start Run");
     await workbench.pick("artifact-pipeline");
-    await workbench.type("quiet-hours");
-    await workbench.type("Keep the reading room quiet");
+    await workbench.type("quiet-hours", "Its name");
+    await workbench.type("Keep the reading room quiet", "What it is about");
     await workbench.row("Runs", "Keep the reading room quiet").filter({ hasText: "planning" }).waitFor();
     await fs.access(`${folder}/.ai-tools-chain/tasks/quiet-hours/state.json`);
   },
@@ -224,7 +224,11 @@ export const scenarios = {
     assert.equal(await focused(), await graph.locator(".phase.chosen").getAttribute("data-id"));
   },
 
-  "a server that is killed is started again by itself, later each time": async ({ workbench, rig, folder }) => {
+  "a server that is killed is started again by itself, later each time, and rows stay open and selected": async ({ workbench, rig, folder }) => {
+    const inside = workbench.row("Runs", "A queue for each book");
+    const chosen = workbench.row("Runs", /^3Approval/);
+    await inside.waitFor();
+    await chosen.click();
     for (const wait of [1, 2]) {
       const before = await servers(rig);
       assert.ok(before.length > 0);
@@ -232,6 +236,8 @@ export const scenarios = {
       await until(async () => (await log(rig)).includes(`It is started again in ${wait} s.`), "it is told when");
       await until(async () => (await servers(rig)).some((pid) => !before.includes(pid)), "another server runs");
       await workbench.row("Runs", "Reading lists").waitFor();
+      assert.ok(await inside.isVisible());
+      assert.match(await chosen.getAttribute("class"), /\bselected\b/);
     }
     await alive(workbench, folder, "Show the opening hours of the branch");
   },
@@ -259,6 +265,20 @@ export const scenarios = {
     await workbench.graph.locator(".phase.current").waitFor();
   },
 
+  "high contrast, dark and light, has every colour of rows, which stands out, and borders around the graph's boxes": async ({ workbench, page }) => {
+    for (const [scheme, kind] of [["dark", "hc-black"], ["light", "hc-light"]]) {
+      // As a system does that is set to high contrast.
+      await page.emulateMedia({ forcedColors: "active", colorScheme: scheme });
+      await page.locator(`.monaco-workbench.${kind}`).waitFor();
+      const colours = await page.evaluate(rowColours);
+      for (const [name, contrast] of Object.entries(colours)) assert.ok(contrast > 3, `${name} has a contrast of ${contrast}`);
+      const box = workbench.graph.locator(".phase:not(.current, .chosen) rect").first();
+      await until(() => box.evaluate(isBordered), "a box has the theme's border");
+      await page.screenshot({ path: picture(`the-theme-${kind}`) });
+    }
+    await page.emulateMedia({ forcedColors: "none", colorScheme: "light" });
+  },
+
   "two folders in one window have a row each, and share status bar and badge": async ({ workbench, page, rig, folder }) => {
     const other = `${rig.folder}/branch`;
     await workbench.open(await second(other, folder));
@@ -284,6 +304,32 @@ export const scenarios = {
 };
 
 const picture = (name) => new URL(`../../test-output/${name}.png`, import.meta.url).pathname;
+
+/** Runs in the page: what contrast each colour of rows has to the sidebar; 0 is one that the theme does not have. */
+function rowColours() {
+  const style = getComputedStyle(document.querySelector(".monaco-workbench"));
+  const luminance = (name) => {
+    const parts = /^#(..)(..)(..)$/.exec(style.getPropertyValue(`--vscode-${name}`).trim());
+    if (!parts) return undefined;
+    const [red, green, blue] = parts.slice(1).map((part) => ((parseInt(part, 16) / 255 + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const behind = luminance("sideBar-background");
+  const contrast = (one) => (one === undefined ? 0 : (Math.max(one, behind) + 0.05) / (Math.min(one, behind) + 0.05));
+  return Object.fromEntries(["good", "bad", "asked", "faint", "now"].map((name) => [name, contrast(luminance(`phasekeeper-${name}`))]));
+}
+
+/** Runs in the graph: whether an element's line is drawn as the theme draws borders in high contrast. */
+function isBordered(element) {
+  const border = getComputedStyle(document.documentElement).getPropertyValue("--vscode-contrastBorder");
+  const probe = document.createElement("i");
+  probe.style.forcedColorAdjust = "none";
+  probe.style.color = border;
+  document.body.append(probe);
+  const wanted = getComputedStyle(probe).color;
+  probe.remove();
+  return border !== "" && getComputedStyle(element).stroke === wanted;
+}
 
 /** Runs in the page: whether the workbench's storage has a graph with the run that it shows. */
 async function keptGraph() {

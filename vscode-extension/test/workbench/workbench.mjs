@@ -85,7 +85,9 @@ export class Workbench {
     for (const text of texts) await this.page.locator(".quick-input-list .monaco-list-row", { hasText: text }).first().click();
   }
 
-  async type(text) {
+  /** Answer what is asked for in a box; `prompt` tells it from the box of the question before. */
+  async type(text, prompt = "") {
+    if (prompt) await this.page.locator(".quick-input-message", { hasText: prompt }).waitFor();
     const box = this.page.locator(".quick-input-widget input[type=\"text\"]").first();
     await box.waitFor();
     await box.fill(text);

@@ -1,0 +1,55 @@
+import { expect, test, vi } from "vitest";
+
+vi.mock("vscode", () => ({}));
+
+const { Evaluations } = await import("../../src/session");
+const { Store } = await import("../../src/store");
+import { evaluation, ROOT, summary } from "./made";
+
+const name = { root: ROOT, run: summary().run };
+
+/** Evaluations whose answers say how often was asked, in a store that has a board. */
+function made() {
+  const store = new Store();
+  const ask = vi.fn(() => Promise.resolve(evaluation({ title: `asked ${ask.mock.calls.length}` })));
+  const server = (state: "ready" | "starting") => store.tell({ kind: "server", server: state === "ready" ? { state, said: "" } : { state } });
+  const board = (...runs: ReturnType<typeof summary>[]) => store.tell({ kind: "board", board: { version: 1, roots: [{ root: ROOT, version: 1, runs }] } });
+  server("ready");
+  board(summary());
+  const evaluations = new Evaluations(store, ask);
+  return { server, board, ask, title: async () => (await evaluations.get(name))?.title, evaluations };
+}
+
+test("a run is asked for once for each revision, and one that is gone is null", async () => {
+  const { board, title, evaluations } = made();
+  expect([await title(), await title()]).toEqual(["asked 1", "asked 1"]);
+  board(summary({ revision: "r2" }));
+  expect(await title()).toBe("asked 2");
+  board();
+  expect(await evaluations.get(name)).toBeNull();
+});
+
+test("while a server starts a run is as it was, and the server that came is asked anew", async () => {
+  const { server, board, title } = made();
+  expect(await title()).toBe("asked 1");
+  server("starting");
+  expect(await title()).toBe("asked 1");
+  server("ready");
+  expect(await title()).toBe("asked 1");
+  board(summary());
+  expect(await title()).toBe("asked 2");
+});
+
+test("an answer that never came is asked for again, and takes nothing newer with it", async () => {
+  const { server, board, ask, title } = made();
+  let fail = (_: Error): void => undefined;
+  ask.mockImplementationOnce(() => new Promise((_, reject) => (fail = reject)));
+  const lost = title();
+  server("starting");
+  server("ready");
+  board(summary());
+  expect(await title()).toBe("asked 2");
+  fail(new Error("the server is gone"));
+  await expect(lost).rejects.toThrow("is gone");
+  expect(await title()).toBe("asked 2");
+});
