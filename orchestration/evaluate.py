@@ -51,11 +51,6 @@ class Steps(NamedTuple):
     verdict: Verdict
 
 
-def workflow_of(steps: Steps) -> Workflow:
-    """The workflow by which a run was judged."""
-    return steps.sight.workflow
-
-
 def evaluate(workflow: Workflow, snapshot: Snapshot) -> Evaluation:
     """All that can be said of the run. Never raises on what files hold.
 

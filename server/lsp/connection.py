@@ -11,7 +11,6 @@ from typing import Any
 from lsprotocol import types as lsp
 
 from ...orchestration.display import plain
-from ...orchestration.evaluate import workflow_of
 from ...orchestration.evaluation import Evaluation
 from ...orchestration.files import digest_of
 from ...orchestration.workflow import Workflow
@@ -389,7 +388,8 @@ class Connection:
         key = (evaluation.workflow, evaluation.definition.digest)
         if key not in self._workflows:
             try:
-                self._workflows[key] = await self.engine.ask(view.root, evaluation.run, workflow_of)
+                workflow = await self.engine.ask(view.root, evaluation.run, lambda steps: steps.sight.workflow)
+                self._workflows[key] = workflow
             except UsageError:
                 return None
         return self._workflows[key]

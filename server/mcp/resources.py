@@ -14,7 +14,6 @@ from typing import Any
 import mcp_types as types
 
 from ...orchestration.display import markdown, plain
-from ...orchestration.evaluate import workflow_of
 from ...orchestration.evaluation import Evaluation, as_json
 from ...orchestration.evaluation_schema import evaluation_schema
 from ...orchestration.files import below
@@ -132,7 +131,7 @@ async def _part(access: CallAccess, run: Evaluation, part: str) -> tuple[str, st
         return await asyncio.to_thread(_questions, run), _JSON
     if part == "history":
         return await asyncio.to_thread(_history, run), _JSON
-    workflow = await access.ask(run, workflow_of)
+    workflow = await access.ask(run, lambda steps: steps.sight.workflow)
     drawn = graph(workflow, run)
     return f"# {markdown(workflow.title)}\n\n```mermaid\n{drawn}```\n", _MARKDOWN
 
