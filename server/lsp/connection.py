@@ -388,8 +388,8 @@ class Connection:
         key = (evaluation.workflow, evaluation.definition.digest)
         if key not in self._workflows:
             try:
-                workflow = await self.engine.ask(view.root, evaluation.run, lambda steps: steps.sight.workflow)
-                self._workflows[key] = workflow
+                run = evaluation.run
+                self._workflows[key] = await self.engine.ask(view.root, run, lambda each: each.sight.workflow)
             except UsageError:
                 return None
         return self._workflows[key]
