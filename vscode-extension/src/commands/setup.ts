@@ -20,8 +20,9 @@ export async function offerInstall(session: Session, pythons: () => Promise<stri
   if (session.context.globalState.get(OFFERED)) return;
   await session.context.globalState.update(OFFERED, true);
   const said = "Phasekeeper needs its server. Install it into a virtual environment of this extension?";
-  if ((await vscode.window.showInformationMessage(said, INSTALL, "Not Now")) === INSTALL)
-    await installServer(session, pythons, place);
+  const choice = await vscode.window.showInformationMessage(said, INSTALL, "Not Now");
+  // The offer stands as long as nobody closes it, also while the sidebar's button has the server installed.
+  if (choice === INSTALL && session.store.now.server.state === "missing") await installServer(session, pythons, place);
 }
 
 /** Say why the Python that the setting names is not used; no other is tried in its place. */
@@ -52,12 +53,23 @@ async function installed(session: Session, pythons: () => Promise<string[]>, pla
   }
   session.output.info(`Installing Phasekeeper's server with ${python} into ${place.own}.`);
   try {
-    await withProgress(session, place, python);
+    await shownInSidebar(() => withProgress(session, place, python));
   } catch (error) {
     await installFailed(session, pythons, place, error);
     return;
   }
   await session.client.restartByHand();
+}
+
+/** While it goes on the sidebar says so, and offers no second one. */
+async function shownInSidebar(act: () => Thenable<void>): Promise<void> {
+  const tell = (now: boolean): Thenable<unknown> => vscode.commands.executeCommand("setContext", "phasekeeper.installing", now);
+  await tell(true);
+  try {
+    await act();
+  } finally {
+    await tell(false);
+  }
 }
 
 function withProgress(session: Session, place: Place, python: string): Thenable<void> {
