@@ -195,7 +195,12 @@ class Live:
         return question(steps._replace(evaluation=self.runs[run]))
 
     def unsaved(self, overlay: Mapping[str, str]) -> Mapping[str, Evaluation]:
-        """The runs that unsaved texts (root-relative path to text) have a part in, judged on them."""
+        """The runs that unsaved texts (root-relative path to text) have a part in, judged on them.
+
+        A text that is what the file holds is saved: an editor that reads a file anew says no more of it than
+        of one that was typed in.
+        """
+        overlay = {path: text for path, text in overlay.items() if not self._is_saved(path, text)}
         keys = {key for path in overlay for key in (path, f"{parent(path)}/")}
         runs = sorted(self._readers.of(keys) & self._claims.keys(), key=natural)
         found = {run: self._look(run, Overlaid(self._kept, overlay))[0].evaluation for run in runs}
@@ -204,6 +209,9 @@ class Live:
             for run, evaluation in found.items()
             if evaluation
         }
+
+    def _is_saved(self, path: str, text: str) -> bool:
+        return bool(self._readers.of((path,))) and self._kept.read(path).text == text
 
     # ---- one run
 

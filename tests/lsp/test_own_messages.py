@@ -159,6 +159,26 @@ def test_a_change_that_cannot_be_told_keeps_no_later_one_from_it(root, monkeypat
     run_with(work)
 
 
+def test_what_the_editor_read_anew_is_saved(root):
+    """An assistant writes a file that is open, and the editor takes its text over: nothing is unsaved."""
+    review = task(root, "T1") / "review/plan-review.json"
+
+    async def work(client: Client) -> None:
+        await client.initialize(root, **OURS)
+        await client.ready(root)
+        uri = client.open(review)
+        put(review, {"ok": False})
+        client.type(uri, 2, review.read_text())
+        asked = {"root": str(root), "run": RUN}
+        while (run := await client.request("phasekeeper/run", asked))["suggestion"]["kind"] != "regress":
+            await asyncio.sleep(0)
+        while run["revision"].endswith("+unsaved"):
+            run = await client.request("phasekeeper/run", asked)
+        assert client.codes(uri) == ["gate-failed"]
+
+    run_with(work)
+
+
 def test_a_board_holds_all_roots_with_their_runs_in_short(root):
     task(root, "T1", ok=False)
     plan(root)

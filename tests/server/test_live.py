@@ -180,6 +180,7 @@ def test_unsaved_texts_are_judged_with_the_runs_that_look_at_them(root):
     assert found[T1].suggestion.kind == "regress"
     assert found[T1].revision.endswith("+unsaved")
     assert current.unsaved({"README.md": "x"}) == {}
+    assert current.unsaved({review: (root / review).read_text()}) == {}
     assert current.touch() is None
     assert current.runs is before
 
