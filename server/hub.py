@@ -12,6 +12,7 @@ import importlib
 import json
 import logging
 import os
+import secrets
 import socket
 import sys
 import time
@@ -35,6 +36,7 @@ from .version import VERSION
 IDLE_S = 600.0
 """A server that a connector started ends after so long without a client."""
 MOST_CLIENTS = 512
+"""Served at one time, and as many again that have not greeted yet. Questions are answered beside them."""
 _GREETING_S = 5.0
 _WARM_S = 1.0
 """The editor's front end is imported once the first client has what it needs, or after so long."""
@@ -86,6 +88,8 @@ class Hub:
         self.idle_s = idle_s
         self._leaving = False
         self._served = 0
+        # A connection's number is asked for when its server may be gone, and another has taken its place.
+        self._mark = secrets.token_hex(8)
         self._quiet_since = loop.time()
         self._ended: dict[int, int] = {}
         self._arriving: set[asyncio.Task[Any]] = set()
@@ -195,7 +199,7 @@ class Hub:
                 _log.warning("a connection could not be accepted: %s", error)
                 await asyncio.sleep(0.1)
                 continue
-            if len(self.clients) + len(self._arriving) >= MOST_CLIENTS:
+            if len(self._arriving) >= MOST_CLIENTS:
                 sock.close()
                 continue
             task = self._loop.create_task(self._arrived(sock, listening.secret))
@@ -258,8 +262,10 @@ class Hub:
             return f"no there is no {greeting.kind[:40]!r} here", None
         if self.stopping.is_set() or self._makes_way(greeting.version):
             return f"no {RESTART}", None
+        if len(self.clients) >= MOST_CLIENTS:
+            return f"no it serves {MOST_CLIENTS} connections, which is the most", None
         client = self._known(greeting.kind, Path(greeting.folder), greeting.version, pid)
-        return f"{before}ok {client.number}", client
+        return f"{before}ok {client.number}-{self._mark}", client
 
     def _makes_way(self, version: str) -> bool:
         """Whether a client's newer version ends this server now. Busy, it ends after its last client; a
@@ -328,8 +334,15 @@ class Hub:
             **self.about,
         }
 
-    async def ended(self, number: int) -> int:
-        """The exit code of a connection that is over or about to be; 1 for one that nobody remembers."""
+    async def ended(self, name: str) -> int:
+        """The exit code of a connection that is over or about to be; 1 for one that nobody remembers.
+
+        Raises ValueError for one that was not of this server.
+        """
+        said, _, mark = name.partition("-")
+        if mark != self._mark:
+            raise ValueError("a connection of another server was asked for")
+        number = int(said)
         client = self.clients.get(number)
         if client is not None and client.task is not None:
             await asyncio.wait([client.task], timeout=_GREETING_S / 2)
@@ -341,8 +354,7 @@ async def _info(hub: Hub, _: Greeting) -> str:
 
 
 async def _ended(hub: Hub, greeting: Greeting) -> str:
-    number = greeting.folder
-    return str(await hub.ended(int(number)) if number.isdecimal() and len(number) < 20 else 1)
+    return str(await hub.ended(greeting.folder))
 
 
 async def _stop(hub: Hub, _: Greeting) -> str:

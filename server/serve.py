@@ -20,6 +20,7 @@ from typing import Any
 from . import address as places
 from .address import Address, Connected, Greeting, Refused
 from .background import HANDOVER_S, listens, stuck
+from .connect import RESTART
 from .hub import Hub
 from .logs import to_file
 from .roots import UsageError
@@ -59,24 +60,32 @@ def stop() -> int:
     from .connect import ask
 
     try:
-        pid = ask(places.find(), Greeting("stop", "/", VERSION))
+        address = places.find()
+    except OSError as error:
+        raise UsageError(str(error)) from None
+    try:
+        pid = ask(address, Greeting("stop", "/", VERSION), _STOP_S)
     except OSError:
+        if not _has_ended(address):
+            raise UsageError(stuck(address)) from None
         sys.stdout.write("no server runs\n")
     except Refused as error:
         raise UsageError(f"the server does not end: {error}") from None
     else:
-        _await_end(places.find())
+        if not _has_ended(address):
+            raise UsageError(f"the server (process {pid}) is told to end and still finishes something")
         sys.stdout.write(f"the server (process {pid}) ended\n")
     return 0
 
 
-def _await_end(address: Address) -> None:
-    """Until the server that was told to end has finished."""
+def _has_ended(address: Address) -> bool:
+    """Whether no server is left; one that is ending is waited for."""
     until = time.monotonic() + _STOP_S
     while (lock := places.try_lock(address.lock)) is None and time.monotonic() < until:
         time.sleep(_POLL_S)
     if lock is not None:
         places.unlock(lock)
+    return lock is not None
 
 
 class _Serve:
@@ -113,10 +122,16 @@ class _Serve:
         if lock is None:
             try:
                 return await self._look(await asyncio.to_thread(_reached, address), own=False)
-            except (OSError, Refused):
-                # It has just ended, or is about to.
-                await asyncio.sleep(_POLL_S)
-                return None
+            except TimeoutError:
+                raise TimeoutError(stuck(address)) from None
+            except Refused as error:
+                if str(error) != RESTART:
+                    raise UsageError(f"the server refused: {error}") from None
+            except OSError:
+                # It has just ended.
+                pass
+            await asyncio.sleep(_POLL_S)
+            return None
         try:
             hub = Hub(asyncio.get_running_loop())
             return await self._look_at_own(hub, hub.listen(address, lock, places.listen(address)), address)

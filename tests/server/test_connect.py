@@ -99,6 +99,18 @@ def test_a_connector_whose_server_is_killed_says_so_and_fails(home, work):
     assert process.stderr.read() == b"phasekeeper: the server ended; start this again\n"
 
 
+def test_a_connector_whose_server_was_replaced_does_not_take_anothers_end_for_its_own(home, work):
+    server = home.server()
+    process = opened(home, work)
+    os.kill(process.pid, signal.SIGSTOP)
+    server.kill()
+    server.wait(BOUND_S)
+    assert ended(opened(home, work)) == 0
+    os.kill(process.pid, signal.SIGCONT)
+    assert process.wait(BOUND_S) == 1
+    assert process.stderr.read() == b"phasekeeper: the server ended; start this again\n"
+
+
 @pytest.mark.parametrize("more", [(), ("--standalone",)])
 def test_a_connector_ends_with_its_stdin(home, work, more):
     """An editor that goes without `shutdown` has failed, as the protocol has it."""
@@ -140,6 +152,17 @@ def test_a_server_that_cannot_listen_leaves_its_connection_to_itself(home, work)
     process = opened(home, work)
     assert ended(process) == 0
     assert b"the server ended at once with 1" in process.stderr.read()
+
+
+def test_a_connection_that_a_server_has_no_room_for_runs_by_itself(home, work):
+    """It is told at once, and starts no other server."""
+    full = "import sys; from phasekeeper.server import background, hub; hub.MOST_CLIENTS = 1; "
+    home.popen([sys.executable, "-c", full + "sys.exit(background.background())"], work, home.env)
+    until(home.answers)
+    with home.joined():
+        process = opened(home, work)
+        assert ended(process) == 0
+        assert b"refused: it serves 1 connections, which is the most; this" in process.stderr.read()
 
 
 def test_a_server_that_is_not_there_in_time_is_not_waited_for(home, work):

@@ -179,8 +179,11 @@ def test_more_clients_than_there_may_be_are_turned_away(mine, monkeypatch):
     async def run():
         async with serving() as (hub, _):
             with await off(join):
-                assert await off(raw, b"phasekeeper/1 info / 1\n") == b""
+                for kind in (b"lsp", b"mcp", b"view"):
+                    said = await off(raw, b"phasekeeper/1 " + kind + b" / 1\n")
+                    assert said == b"no it serves 1 connections, which is the most\n"
                 assert len(hub.clients) == 1
+                assert json.loads(await off(ask, "info"))["served"] == 1
 
     asyncio.run(run())
 
@@ -406,9 +409,20 @@ def test_how_a_connection_ended_can_be_asked(mine):
         async with serving() as (hub, _):
             (await off(join)).close()
             await off(until, lambda: not hub.clients)
-            assert await off(ask, "ended", "1") == "0"
-            assert await off(ask, "ended", "2") == "1"
-            assert await off(ask, "ended", "x" * 100) == "1"
+            assert await off(ask, "ended", f"1-{hub._mark}") == "0"
+            assert await off(ask, "ended", f"2-{hub._mark}") == "1"
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("name", ["1", "1-0", f"1-{'0' * 16}", "x" * 100])
+def test_how_a_connection_of_another_server_ended_is_not_told(mine, name):
+    async def run():
+        async with serving() as (hub, _):
+            (await off(join)).close()
+            await off(until, lambda: not hub.clients)
+            with pytest.raises(OSError, match="closed"):
+                await off(ask, "ended", name)
 
     asyncio.run(run())
 
@@ -418,12 +432,12 @@ def test_a_front_end_that_fails_ends_its_connection_alone(mine, monkeypatch, cap
         raise RuntimeError("a fault")
 
     async def run():
-        async with serving():
+        async with serving() as (hub, _):
             with await off(join) as other:
                 monkeypatch.setitem(hubs._FRONTS, "lsp", broken)
                 with await off(lambda: join("lsp")) as sock:
                     assert await off(sock.recv, 1) == b""
-                assert await off(ask, "ended", "2") == "1"
+                assert await off(ask, "ended", f"2-{hub._mark}") == "1"
                 other.setblocking(False)
                 with pytest.raises(BlockingIOError):
                     other.recv(1)

@@ -16,7 +16,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from phasekeeper.server import over_http
+from phasekeeper.server import address as places
+from phasekeeper.server import connect, over_http, serve
+from phasekeeper.server.address import Refused
 from phasekeeper.server.hub import Hub
 from phasekeeper.server.roots import UsageError
 
@@ -59,7 +61,7 @@ def test_in_a_pipe_each_run_and_then_each_change_is_a_line(home, work, more):
     task(work, "T1", ok=False)
     assert "next: go back to planning" in heard(process, RUN)
     task(work, "T2")
-    assert heard(process, "T2").startswith(".ai-tools-chain/tasks/T2: plan_review, active")
+    heard(process, "T2: plan_review, active")
     for file in sorted((work / RUN).rglob("*.json")):
         file.unlink()
     assert heard(process, "gone") == f"{RUN} is gone\n"
@@ -114,6 +116,59 @@ def test_the_server_can_be_told_to_end(home, work):
     assert process.wait(BOUND_S) == 0
     again = home.start("serve", "--stop")
     assert (again.wait(BOUND_S), again.stdout.read()) == (0, b"no server runs\n")
+
+
+def test_a_server_that_does_not_answer_is_not_said_to_be_none(home, monkeypatch):
+    server = home.server()
+    os.kill(server.pid, signal.SIGSTOP)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", home.env["XDG_RUNTIME_DIR"])
+    monkeypatch.setattr(serve, "_STOP_S", 0.1)
+    with pytest.raises(UsageError, match=rf"process {server.pid}\) does not answer: `phasekeeper doctor`"):
+        serve.stop()
+
+
+def test_a_server_that_still_finishes_something_is_not_said_to_have_ended(home, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", home.env["XDG_RUNTIME_DIR"])
+    monkeypatch.setattr(serve, "_STOP_S", 0.1)
+    monkeypatch.setattr(connect, "ask", lambda *_: "7")
+    held = places.try_lock(places.find().lock)
+    assert held is not None
+    with pytest.raises(UsageError, match=r"process 7.* still finishes something"):
+        serve.stop()
+    places.unlock(held)
+
+
+def test_what_cannot_be_looked_at_is_not_taken_for_no_server(home, monkeypatch):
+    (home.path / "run").write_text("in the way")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(home.path / "run"))
+    with pytest.raises(UsageError, match="cannot be used"):
+        serve.stop()
+
+
+def test_a_view_of_a_server_that_does_not_answer_says_so(home, monkeypatch):
+    async def run() -> None:
+        options = {"roots": [str(home.path)], "journal": False, "http": None}
+        await asyncio.wait_for(serve._Serve(options, standalone=False).run(), BOUND_S)
+
+    def silent(_: object) -> None:
+        raise TimeoutError
+
+    home.server()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", home.env["XDG_RUNTIME_DIR"])
+    monkeypatch.setattr(serve, "_reached", silent)
+    with pytest.raises(TimeoutError, match="does not answer: `phasekeeper doctor`"):
+        asyncio.run(run())
+
+
+def test_a_server_that_has_no_room_for_a_view_says_so(home, run, monkeypatch):
+    def full(_: object) -> None:
+        raise Refused("it serves 0 connections, which is the most")
+
+    home.server()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", home.env["XDG_RUNTIME_DIR"])
+    monkeypatch.setattr(serve, "_reached", full)
+    code, _, said = run("serve")
+    assert code == 2 and "the server refused: it serves 0 connections" in said
 
 
 def test_several_roots_are_told_apart(home, work):
