@@ -26,6 +26,7 @@ from .carried import Carried
 from .live import Change
 from .reading import CLAIMS, Parsed
 from .roots import UsageError
+from .threads import writing
 from .worker import Board, Later, Progress, Worker
 from .workspace import Workspace
 
@@ -140,7 +141,7 @@ class Engine:
 
         # Whoever acts on the same run at the same time does without: it belongs to one thread.
         parsed = Carried(self._acted.pop((root, run), {}))
-        done = await asyncio.to_thread(
+        done = await writing(
             acting.act,
             Workspace(root, parsed=parsed),
             run,
@@ -163,7 +164,7 @@ class Engine:
             workspace = Workspace(root)
             return acting.start(workspace, workspace.library.workflow(workflow), name, title, actor)
 
-        run, done = await asyncio.to_thread(made)
+        run, done = await writing(made)
         await self.touch(root, [root / run])
         return run, done
 

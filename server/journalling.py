@@ -17,6 +17,7 @@ from .engine import Engine
 from .live import Change
 from .roots import UsageError
 from .store_folder import StoreError
+from .threads import writing
 from .workspace import Workspace
 
 _log = logging.getLogger(__name__)
@@ -69,12 +70,19 @@ class Journalling:
         try:
             if not await self._engine.ask(root, run, acting.unrecorded):
                 return
-            recorded = await asyncio.to_thread(acting.journal, Workspace(root), run)
+            recorded = await writing(acting.journal, Workspace(root), run)
             await self._engine.touch(root, [root / run])
         except (UsageError, Refused, StoreError) as error:
             # The run went, or another writer has it; its next change brings this back.
             _log.warning("the reports of %s in %s were not recorded: %s", run, root, error)
             self._said(f"the reports of {run} could not be recorded: {error}")
+            return
+        except Exception:
+            # A mistake about one run is no reason to record nothing more of any.
+            _log.exception("the reports of %s in %s were not recorded", run, root)
+            self._said(
+                f"the reports of {run} could not be recorded; `phasekeeper doctor` says where the log is"
+            )
             return
         if recorded:
             self._said(f"{recorded} report{'' if recorded == 1 else 's'} of {run} recorded")

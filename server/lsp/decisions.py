@@ -25,6 +25,7 @@ from ..confirm import actor
 from ..roots import UsageError
 from ..store_folder import StoreError
 from ..store_repair import Agreed, damage, damage_lines, repair
+from ..threads import writing
 from ..views import next_words, status_word
 from ..workspace import Workspace
 from .custom import named
@@ -95,7 +96,7 @@ async def _redo(connection: Connection, view: View, e: Evaluation, params: dict[
 async def _repair(connection: Connection, view: View, e: Evaluation, params: dict[str, Any]) -> str:
     require_trust(connection)
     agreed = await _agreed(connection, view, e)
-    mended = await asyncio.to_thread(repair, view.root, e.run, agreed=agreed)
+    mended = await writing(repair, view.root, e.run, agreed=agreed)
     await connection.engine.touch(view.root, [Path(view.root, e.run, ".phasekeeper")])
     left = "nothing was linked" if agreed.heads == () else "nothing is to be repaired"
     return "; ".join(f"{each.path}: {each.did}" for each in mended) or left

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...orchestration.effects import Act, Refused
 from ...orchestration.evaluation import Evaluation
-from .. import acting
+from .. import acting, threads
 from ..acting import Done
 from ..confirm import actor
 from ..library import UnknownWorkflow
@@ -141,14 +141,14 @@ async def _start(connection: Connection, view: View, params: dict[str, Any]) -> 
 async def _claim(connection: Connection, view: View, params: dict[str, Any]) -> tuple[str, Evaluation]:
     run, task, who = (_word(params, name, True) for name in ("run", "task", "who"))
     known_run(view, run)
-    made = await asyncio.to_thread(acting.claim, Workspace(view.root), run, task, who, CLAIM_S)
+    made = await threads.writing(acting.claim, Workspace(view.root), run, task, who, CLAIM_S)
     return f"{made.task} is claimed by {who} until {made.until}", await _looked(connection, view, run)
 
 
 async def _release(connection: Connection, view: View, params: dict[str, Any]) -> tuple[str, Evaluation]:
     run, task, who = (_word(params, name, True) for name in ("run", "task", "who"))
     known_run(view, run)
-    name, ended = await asyncio.to_thread(acting.release, Workspace(view.root), run, task, who)
+    name, ended = await threads.writing(acting.release, Workspace(view.root), run, task, who)
     said = f"{name} is released" if ended else f"{name} was not claimed"
     return said, await _looked(connection, view, run)
 

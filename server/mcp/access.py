@@ -27,6 +27,7 @@ from ..store_claims import claim as claim_task
 from ..store_claims import release as release_task
 from ..store_folder import StoreError
 from ..store_lock import CLAIMS, folder_of
+from ..threads import writing
 from .caller import is_ground
 from .keeping import Keeping
 
@@ -146,7 +147,7 @@ class CallAccess:
         named = {resolve(plan, task) for task in act.tasks} if plan else set()
         mine = [claim.task for claim in run.claims if claim.actor == act.actor and claim.task in named]
         for task in mine:
-            await asyncio.to_thread(release_task, Path(run.root), run.run, task, act.actor)
+            await writing(release_task, Path(run.root), run.run, task, act.actor)
         if mine:
             await self._look_at_claims(run)
 
@@ -159,7 +160,7 @@ class CallAccess:
                 if not wanted:
                     return now, None
                 try:
-                    made = await asyncio.to_thread(claim_task, root, run.run, wanted[0], who, seconds)
+                    made = await writing(claim_task, root, run.run, wanted[0], who, seconds)
                 except Conflict:
                     await self._look_at_claims(run)
                     continue

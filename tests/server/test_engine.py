@@ -12,11 +12,14 @@ from typing import Any
 
 import pytest
 from phasekeeper.orchestration.effects import Act
+from phasekeeper.server import acting
 from phasekeeper.server import engine as engine_module
 from phasekeeper.server import worker as worker_module
 from phasekeeper.server.engine import Board, Engine
+from phasekeeper.server.journalling import Journalling
 from phasekeeper.server.live import Change
 from phasekeeper.server.roots import UsageError
+from phasekeeper.server.store_lock import run_lock
 
 from ..roots import TASKS, put, task
 
@@ -111,6 +114,46 @@ async def test_an_act_is_on_the_board_when_it_returns(root: Path) -> None:
         await e.open(root)
         done = await e.act(root, T1, Act("report", step="plan_review", outcome="ok", actor="somebody"))
         assert e.board(root).runs[T1] == done.evaluation
+
+
+@going
+async def test_those_who_wait_for_a_run_s_lock_keep_nobody_else_waiting(root: Path) -> None:
+    """More of them than there are threads for what connections and answers need."""
+    task(root, "T1")
+    act = Act("report", step="plan_review", outcome="ok", actor="somebody")
+    async with engine() as e:
+        await e.open(root)
+        with run_lock(root, T1):
+            waiting = [asyncio.ensure_future(e.act(root, T1, act)) for _ in range(40)]
+            await asyncio.sleep(0)
+            await asyncio.to_thread(int)
+            assert not any(each.done() for each in waiting)
+        await asyncio.wait(waiting)
+        assert any(each.exception() is None for each in waiting)
+
+
+def test_a_mistake_about_one_run_does_not_end_the_journalling_of_all(root: Path, monkeypatch) -> None:
+    for name in ("T1", "T2"):
+        task(root, name)
+
+    def journal(_: object, run: str) -> int:
+        if run == T1:
+            raise RuntimeError("a mistake")
+        return 1
+
+    monkeypatch.setattr(acting, "unrecorded", lambda _: True)
+    monkeypatch.setattr(acting, "journal", journal)
+
+    async def test() -> None:
+        said: asyncio.Queue[str] = asyncio.Queue()
+        async with engine() as e:
+            await e.open(root)
+            keeping = Journalling(e, [root], said.put_nowait)
+            assert (await said.get()).startswith(f"the reports of {T1} could not be recorded;")
+            assert await said.get() == f"1 report of {TASKS}/T2 recorded"
+            await keeping.stop()
+
+    asyncio.run(asyncio.wait_for(test(), LIMIT_S))
 
 
 @going
