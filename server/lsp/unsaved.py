@@ -36,18 +36,27 @@ class Judging:
         self._stale.add(view.root)
         if view.root not in self._at_work:
             task = self._at_work[view.root] = self._spawn(self._judge(view))
-            task.add_done_callback(lambda _: self._at_work.pop(view.root, None))
+            # Also for one that was cancelled before it began.
+            task.add_done_callback(lambda ended: self._rest(view.root, ended))
+
+    def _rest(self, root: Path, task: asyncio.Task[None] | None) -> None:
+        if self._at_work.get(root) is task:
+            self._at_work.pop(root, None)
 
     async def _judge(self, view: View) -> None:
-        while view.root in self._stale:
-            self._stale.discard(view.root)
-            open_here = [(document, path) for document, path in self._documents_of(view) if document.changed]
-            overlay = {path: document.text.source for document, path in open_here}
-            judged = await self._engine.unsaved(view.root, overlay) if overlay else {}
-            linted = await definitions.lint_open(view.root, self._documents_of(view))
-            runs = {*view.unsaved, *judged}
-            touched = {*view.linted, *linted}
-            if not runs and not touched:
-                continue
-            view.unsaved, view.linted = judged, linted
-            self._judged(view, touched | view.refresh(runs))
+        try:
+            while view.root in self._stale:
+                self._stale.discard(view.root)
+                open_here = self._documents_of(view)
+                overlay = {path: each.text.source for each, path in open_here if each.changed}
+                judged = await self._engine.unsaved(view.root, overlay) if overlay else {}
+                linted = await definitions.lint_open(view.root, self._documents_of(view))
+                runs = {*view.unsaved, *judged}
+                touched = {*view.linted, *linted}
+                if not runs and not touched:
+                    continue
+                view.unsaved, view.linted = judged, linted
+                self._judged(view, touched | view.refresh(runs))
+        finally:
+            # At once: what is stale from the next moment on, nobody would look at.
+            self._rest(view.root, asyncio.current_task())

@@ -20,6 +20,7 @@ from phasekeeper.server.lsp.folders import Folders, open_roots
 from phasekeeper.server.lsp.marks import Mark
 from phasekeeper.server.lsp.positions import Text
 from phasekeeper.server.lsp.protocol import Outlet
+from phasekeeper.server.lsp.unsaved import Judging
 from phasekeeper.server.lsp.view import View
 
 from ..roots import put, task
@@ -185,3 +186,34 @@ class Silent:
 
     def is_closing(self) -> bool:
         return True
+
+
+def test_what_is_saved_in_the_moment_in_which_a_judging_ends_is_judged_too(tmp_path):
+    view = view_of(tmp_path)
+    looks = []
+
+    def documents_of(_):
+        looks.append("look")
+        return ()
+
+    async def scene():
+        tasks: list[asyncio.Task[None]] = []
+
+        async def followed(work) -> None:
+            await work
+            if not tasks[1:]:
+                # The task is not over for the loop yet: nobody has been called back.
+                judging.judge(view)
+
+        def spawn(work):
+            tasks.append(asyncio.create_task(followed(work)))
+            return tasks[-1]
+
+        judging = Judging(cast(Engine, None), spawn, documents_of, lambda *_: None)
+        judging.judge(view)
+        await tasks[0]
+        await asyncio.gather(*tasks)
+        return len(tasks)
+
+    assert asyncio.run(scene()) == 2
+    assert len(looks) == 4
