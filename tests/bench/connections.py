@@ -45,7 +45,12 @@ def connections() -> None:
         say("server, one editor, no assistant yet", _memory(pid), "MiB", "budget 80")
         say("connector warm: initialize answered, wall", _best(lambda: _warm(home, root)), "ms", "budget 100")
         say("floor: a bare interpreter in memory", _bare_memory(), "MiB")
-        say("connector in memory", _memory(editor.pid), "MiB", "budget 10")
+        say(
+            "connector in memory",
+            _memory(editor.pid),
+            "MiB",
+            "budget 10 of a wheel; here some 2 find modules",
+        )
         assistant = _assistant(home, root)
         say("server, one editor and one assistant", _memory(pid), "MiB", "budget 135")
         del assistant
