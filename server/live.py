@@ -197,8 +197,8 @@ class Live:
     def unsaved(self, overlay: Mapping[str, str]) -> Mapping[str, Evaluation]:
         """The runs that unsaved texts (root-relative path to text) have a part in, judged on them.
 
-        A text that is what the file holds is saved: an editor that reads a file anew says no more of it than
-        of one that was typed in.
+        A text that is what the file holds is saved, however the editor came by it: it says as much of a file
+        that it opens or reads anew as of one that is typed in.
         """
         overlay = {path: text for path, text in overlay.items() if not self._is_saved(path, text)}
         keys = {key for path in overlay for key in (path, f"{parent(path)}/")}
@@ -211,7 +211,10 @@ class Live:
         }
 
     def _is_saved(self, path: str, text: str) -> bool:
-        return bool(self._readers.of((path,))) and self._kept.read(path).text == text
+        held = self._kept.read(path).text
+        if not self._readers.of((path,)):
+            self._kept.forget([path])
+        return held == text
 
     # ---- one run
 

@@ -185,6 +185,19 @@ def test_unsaved_texts_are_judged_with_the_runs_that_look_at_them(root):
     assert current.runs is before
 
 
+def test_a_file_that_is_open_as_it_is_on_disk_is_not_unsaved(root):
+    """Also one that no run reads, in a folder whose names matter."""
+    task(root, "T1")
+    notes, text = f"{T1}/code/files/notes.txt", "long enough to be listed and not read. " * 4
+    put(root / notes, text)
+    current = scanned(root)
+    assert notes not in current.runs[T1].reads
+    assert current.unsaved({notes: text}) == {}
+    assert list(current.unsaved({notes: ""})) == [T1]
+    current.touch([put(root / notes, "")])
+    assert current.unsaved({notes: ""}) == {}
+
+
 def test_what_is_wrong_with_a_definition_is_told_at_its_place_and_hides_no_other_run(root):
     task(root, "T1")
     path = put(root / ".phasekeeper/workflows/mine.yaml", "workflow: mine\nruns: {at: [own/*]}\nphasez: 1\n")
