@@ -11,7 +11,7 @@ from .guards import MOST_TEMPLATE, BadExpression, Expression, Language
 from .names import check_names, check_references, known
 from .reports import ReportForm
 from .shapes import struct
-from .spelling import did_you_mean
+from .suggestions import did_you_mean
 from .vocabulary import facts, variables
 from .workflow import (
     DEFAULT_OUTCOMES,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .findings import Finding, Problem, Span, finding
-from .spelling import did_you_mean
+from .suggestions import did_you_mean
 from .yaml_documents import Broken, Node, read_yaml, typed
 
 PATH = ".phasekeeper/config.yaml"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from .findings import Finding, Problem, Span, finding
 from .scalar_places import place
 from .shapes import STRUCTS, Shape, list_of
-from .spelling import did_you_mean
+from .suggestions import did_you_mean
 from .yaml_documents import Broken, Node, read_yaml, typed
 
 

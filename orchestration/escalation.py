@@ -1,6 +1,6 @@
 """Escalations as Markdown: the form of seed 004 ("Escalation Format"), which those of all workflows share.
 
-All that files say goes through `display.markdown`, so it can be put into an issue or a chat as it is.
+All that files say goes through `sanitize.markdown`, so it can be put into an issue or a chat as it is.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from .display import markdown
 from .evaluation import Evaluation, LimitState, QuestionState
 from .journal import FAILURES
+from .sanitize import markdown
 
 LIMIT = 400
 """Characters of one text from a file."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .display import mermaid
 from .evaluation import Evaluation
+from .sanitize import mermaid
 from .ways import edges
 from .workflow import Rule, Workflow
 

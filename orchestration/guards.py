@@ -24,7 +24,7 @@ from .indexes import Index, Tasks, dig
 from .language import MOST_TEMPLATE, BadExpression, Expression, Language, Outcome, Template
 from .plain_parts import Plain
 from .plain_values import Absent
-from .spelling import did_you_mean
+from .suggestions import did_you_mean
 
 __all__ = [
     "MOST_ITEMS",

@@ -15,7 +15,7 @@ from .faults import Fault, behind, constant, expressions
 from .findings import CODES, Finding, Problem, Severity, Span, finding
 from .guards import Expression
 from .plans import dialects
-from .spelling import did_you_mean
+from .suggestions import did_you_mean
 from .workflow import Rule, Workflow
 
 Check = Callable[[Workflow], Iterator[Fault]]

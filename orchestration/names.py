@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from .definition import Reading, Text
 from .expressions import RESERVED
-from .spelling import did_you_mean
+from .suggestions import did_you_mean
 
 _GUARD_NAME = re.compile(r"[a-z][a-zA-Z0-9_]*")
 _PLAIN_NAME = re.compile(r"[^\s*{}]+")

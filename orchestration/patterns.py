@@ -11,7 +11,7 @@ from .faults import Fault, expressions
 from .findings import Severity
 from .guards import Expression
 from .journal import FIELDS
-from .spelling import did_you_mean
+from .suggestions import did_you_mean
 from .workflow import Workflow
 
 TASK_FIELDS = (

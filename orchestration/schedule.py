@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from .circles import circles
 from .findings import Problem
+from .graphs import circles
 from .guards import did_you_mean
 from .journal import Claim
 from .plans import Plan, Task, TaskFile

@@ -25,7 +25,7 @@ from ..orchestration.findings import Edit, Finding, Severity
 from ..orchestration.journal import Claim, Record, record
 from ..orchestration.schedule import resolve
 from ..orchestration.snapshot import definition_digest
-from ..orchestration.spelling import did_you_mean
+from ..orchestration.suggestions import did_you_mean
 from ..orchestration.workflow import Workflow
 from . import decide, store_claims
 from .roots import UsageError

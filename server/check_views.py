@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from ..orchestration.display import plain
 from ..orchestration.findings import Finding, Severity
+from ..orchestration.sanitize import plain
 from ..tools.checks import Checked
 from .terminal import Line, Part
 from .views import at_place, more, name, path, waits

@@ -54,7 +54,7 @@ def _run(words: Sequence[str]) -> int:
     from .arguments import parse
 
     options = parse(words)
-    from ..orchestration.display import plain
+    from ..orchestration.sanitize import plain
     from ..tools.runs import NoSuchRun
     from .library import UnknownWorkflow
     from .roots import UsageError

@@ -12,10 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..orchestration.display import plain
 from ..orchestration.evaluation import Evaluation, as_json, finding_json
 from ..orchestration.findings import Finding, Severity
 from ..orchestration.permission import may
+from ..orchestration.sanitize import plain
 from ..tools import checks
 from ..tools.runs import awaits_person, below, moved_evidence
 from . import check_views, how, showing, views

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
-from ..orchestration.display import plain
+from ..orchestration.sanitize import plain
 from . import git
 
 

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..orchestration.definition import InvalidWorkflow
-from ..orchestration.display import plain
 from ..orchestration.findings import Severity
+from ..orchestration.sanitize import plain
 from ..tools.runs import awaits_person
 from . import address as places
 from . import decide, git, logs

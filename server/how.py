@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..orchestration.display import plain
 from ..orchestration.evaluation import Evaluation, Produce, QuestionState
+from ..orchestration.sanitize import plain
 from ..tools import asking
 from ..tools.answers import shrunk
 from .roots import select

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..orchestration.config import PATH as CONFIG_PATH
-from ..orchestration.display import plain
+from ..orchestration.sanitize import plain
 from ..orchestration.workflow import Parameter, Workflow
 from .additions import Change, Left, read, with_lines, write
 from .commands import OK, REFUSED

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from ..orchestration.artifacts import Held
-from ..orchestration.display import plain
 from ..orchestration.documents import read_json
 from ..orchestration.files import File
 from ..orchestration.journal import Record
+from ..orchestration.sanitize import plain
 from .commands import OK, REFUSED, print_json
 from .confirm import NotConfirmed, actor, confirm
 from .selection import PATH_LIMIT, Chosen, chosen

@@ -1,7 +1,7 @@
 """The live view as a person sees it: a screen that is drawn again on change, or a line for each change.
 
 It hears the server's messages (`viewing.py`) and keeps the newest row of every run. File text goes through
-`display.plain` here and nowhere before.
+`sanitize.plain` here and nowhere before.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, Self
 
-from ..orchestration.display import plain
+from ..orchestration.sanitize import plain
 from .terminal import Line, Part, bare, console, is_terminal, styled, wrapped
 from .version import VERSION
 from .viewing import Row

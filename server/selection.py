@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from ..orchestration.definition import InvalidWorkflow
 from ..orchestration.discovery import Match
-from ..orchestration.display import plain
 from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation
 from ..orchestration.findings import Finding, finding
+from ..orchestration.sanitize import plain
 from ..tools.runs import NoSuchRun, below, find_run, joined, moved
 from .roots import UsageError, select
 from .workspace import Opened, Workspace, open_path

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..orchestration.definition import InvalidWorkflow, Source
-from ..orchestration.display import plain
 from ..orchestration.findings import Finding
 from ..orchestration.lint import check
+from ..orchestration.sanitize import plain
 from ..orchestration.workflow import Gate, Phase, Question, Workflow, build, load_branch
 from .files import DiskFiles
 from .library import Library

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import IO, TYPE_CHECKING
 
-from ..orchestration.display import plain, shown
 from ..orchestration.evaluation import Evaluation, GateState, QuestionState, Suggestion
 from ..orchestration.explain import Looked
 from ..orchestration.findings import Evidence, Finding, Severity
+from ..orchestration.sanitize import plain, shown
 from ..tools.runs import awaits_person
 from . import how
 from .terminal import Line, Part, console, emit, is_terminal, styled

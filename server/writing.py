@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ..orchestration.asked import answerable
-from ..orchestration.display import plain
 from ..orchestration.effects import Act, Misnamed, Refused
 from ..orchestration.evaluation import as_json
 from ..orchestration.findings import Finding
+from ..orchestration.sanitize import plain
 from ..tools.runs import awaits_person
 from . import acting, how, views
 from .commands import OK, REFUSED, USAGE, WAITING, print_json

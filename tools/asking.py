@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..orchestration.display import plain
 from ..orchestration.evaluation import Evaluation, QuestionState
+from ..orchestration.sanitize import plain
 from .answers import Answer, Draft, quoted
 
 DECIDES = "a person, never you: request_decision, or the command that the person types"

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from ..orchestration.display import github_message, github_property, markdown, plain
 from ..orchestration.evaluation import Evaluation, GateState, finding_json
 from ..orchestration.findings import CODES, Evidence, Finding, Severity, Span
+from ..orchestration.sanitize import github_message, github_property, markdown, plain
 from .runs import awaits_person
 
 # Exit codes of the design, section 7; the worst run counts.

@@ -15,7 +15,7 @@ from ..orchestration.findings import Edit, Span
 from ..orchestration.guards import dig
 from ..orchestration.json_edits import members, set_values
 from ..orchestration.requirements import gaps, lacking
-from ..orchestration.spelling import meant
+from ..orchestration.suggestions import meant
 from .mends import Ground, Mend, Mender, changed, replaced, split, without_line
 
 # What stands in for a value that is still to be found out; none of it lets a guard hold by itself.

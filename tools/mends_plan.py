@@ -13,7 +13,7 @@ from ..orchestration.plans.line_edits import Insertion, Replacement, edited
 from ..orchestration.plans.master_plan import read, read_task
 from ..orchestration.plans.master_plan_edits import in_step, new_tasks, set_status
 from ..orchestration.schedule import resolve
-from ..orchestration.spelling import nearest
+from ..orchestration.suggestions import nearest
 from .mends import Ground, Mend, Mender, changed, replaced, without_line
 
 _MEANING = {" ": "not done", "x": "done", "~": "in progress", "-": "blocked", "!": "needs attention"}

@@ -9,7 +9,7 @@ from ..orchestration.documents import locate_json, read_json
 from ..orchestration.findings import Edit
 from ..orchestration.guards import Expression
 from ..orchestration.json_edits import set_values
-from ..orchestration.spelling import nearest
+from ..orchestration.suggestions import nearest
 from ..orchestration.workflow import Workflow
 from .mends import Ground, Mend, Mender, changed
 

@@ -12,12 +12,12 @@ from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..orchestration.acts import Act, Settled
-from ..orchestration.display import plain
 from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation
 from ..orchestration.guards import did_you_mean
 from ..orchestration.journal import Claim
 from ..orchestration.permission import may
+from ..orchestration.sanitize import plain
 from .answers import Answer
 from .asking import asked
 from .next_step import next_step as next_step_of

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..orchestration.display import plain
 from ..orchestration.evaluation import Evaluation, GateState
 from ..orchestration.findings import Evidence, Finding
+from ..orchestration.sanitize import plain
 from .answers import quoted
 
 _LISTED = 20

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from lsprotocol import types as lsp
 
-from ...orchestration.display import plain
 from ...orchestration.findings import Edit
+from ...orchestration.sanitize import plain
 from ...tools.mends import Ground, Mend, mends
 from .diagnostics import diagnostics_of
 from .marks import Mark

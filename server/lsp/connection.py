@@ -10,9 +10,9 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
-from ...orchestration.display import plain
 from ...orchestration.evaluation import Evaluation
 from ...orchestration.files import digest_of
+from ...orchestration.sanitize import plain
 from ...orchestration.workflow import Workflow
 from ..engine import Engine
 from ..live import Change

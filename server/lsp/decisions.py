@@ -16,9 +16,9 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from ...orchestration.asked import answerable
-from ...orchestration.display import plain
 from ...orchestration.effects import Act, Refused
 from ...orchestration.evaluation import Evaluation, Option, QuestionState
+from ...orchestration.sanitize import plain
 from ...tools.asking import dialog, how_to_decide, how_to_override
 from ..acting import prepare_decision
 from ..confirm import actor

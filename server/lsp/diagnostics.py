@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from lsprotocol import types as lsp
 
-from ...orchestration.display import plain, shown
 from ...orchestration.findings import Evidence, Severity
+from ...orchestration.sanitize import plain, shown
 from .marks import Mark
 from .positions import Text
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 from lsprotocol import types as lsp
 
-from ...orchestration.display import markdown, plain
 from ...orchestration.evaluation import Evaluation, GateState, PhaseState
 from ...orchestration.findings import Span
 from ...orchestration.plans import MARKS, Mark, Plan, Task
+from ...orchestration.sanitize import markdown, plain
 from ...orchestration.schedule import StageState, TaskState, resolve
 from ...orchestration.skeleton import split_lines
 from ..views import next_words, status_word

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from lsprotocol import types as lsp
 
-from ...orchestration.display import plain
 from ...orchestration.evaluation import Evaluation
 from ...orchestration.findings import Span
 from ...orchestration.plans import Stage
+from ...orchestration.sanitize import plain
 from ..views import next_words, status_word
 from .scene import Scene
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ...orchestration.display import plain, shown
 from ...orchestration.evaluation import CriterionState, Evaluation, GateState, QuestionState
 from ...orchestration.findings import Evidence, Finding, Severity, Span
+from ...orchestration.sanitize import plain, shown
 from ..views import next_words
 
 GATE = "gate-failed"

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from lsprotocol import types as lsp
 
-from ...orchestration.display import plain
 from ...orchestration.findings import Span
 from ...orchestration.plans import Plan
+from ...orchestration.sanitize import plain
 from ...orchestration.skeleton import split_lines
 from ..views import status_word
 from .definitions import is_definition

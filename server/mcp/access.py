@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from ...orchestration.acts import Act, Refused, Settled
-from ...orchestration.display import plain
 from ...orchestration.evaluate import Steps
 from ...orchestration.evaluation import Evaluation
 from ...orchestration.journal import Claim
+from ...orchestration.sanitize import plain
 from ...orchestration.schedule import resolve
 from ...tools.registry import Place, Refusal, tasks_held
 from ...tools.runs import joined

@@ -13,12 +13,12 @@ from typing import Any
 
 import mcp_types as types
 
-from ...orchestration.display import markdown, plain
 from ...orchestration.evaluation import Evaluation, as_json
 from ...orchestration.evaluation_schema import evaluation_schema
 from ...orchestration.files import below
 from ...orchestration.graph import graph
 from ...orchestration.journal import read_journal
+from ...orchestration.sanitize import markdown, plain
 from ...orchestration.snapshot import JOURNAL
 from ...tools.registry import Place, Refusal
 from ...tools.standing import revision_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from phasekeeper.orchestration.circles import circles
+from phasekeeper.orchestration.graphs import circles
 
 names = st.sampled_from("abcdef")
 graphs = st.dictionaries(names, st.lists(names, max_size=4))

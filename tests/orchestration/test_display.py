@@ -6,7 +6,14 @@ import pyromark
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from phasekeeper.orchestration.display import github_message, github_property, markdown, mermaid, plain, shown
+from phasekeeper.orchestration.sanitize import (
+    github_message,
+    github_property,
+    markdown,
+    mermaid,
+    plain,
+    shown,
+)
 
 # Text as attackers write it: any code point, lone surrogates too, and a good deal of markup.
 MARKUP = st.sampled_from([*"\\`*_[](){}#+-.!|<>&@:~$^='\"/ \n\r\t\x1b\u202e\u200b", "www.", "http://"])

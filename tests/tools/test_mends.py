@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.evaluation import Evaluation
 from phasekeeper.orchestration.findings import CODES, Finding
-from phasekeeper.orchestration.spelling import did_you_mean, meant
+from phasekeeper.orchestration.suggestions import did_you_mean, meant
 from phasekeeper.server.files import DiskFiles
 from phasekeeper.server.lsp import marks, offers
 from phasekeeper.server.lsp.definitions import lint
