@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from . import markdown
 from .documents import Document, clean, lay_under, read_json
-from .files import Entry, File, is_glob, join
 from .findings import Span
 from .looked import Held, Looked
 from .patches import read_patch
 from .plans import Plan, dialects
 from .requirements import unmet
+from .vfs.files import Entry, File, is_glob, join
 from .workflow import Artifact
 from .yaml_documents import read_yaml_data
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from .acts import Refused
 from .documents import read_json
 from .evaluate import Steps
-from .files import File, join
 from .findings import Edit
 from .guards import Context, Expression, Template
 from .json_edits import create
@@ -19,6 +18,7 @@ from .plans import Plan, master_plan_edits
 from .snapshot import Snapshot
 from .state_edits import with_updates, with_value
 from .verdict import Verdict
+from .vfs.files import File, join
 from .workflow import Workflow, Write
 
 

@@ -9,7 +9,6 @@ from . import markdown
 from .config import Config
 from .definition import InvalidWorkflow
 from .documents import clean, fold_dotted, lay_under, read_json
-from .files import File, Files, fits, glob, glob_at, join, leads_to, natural
 from .findings import Finding, Problem, finding
 from .guards import Context, Unknown, dig
 from .journal import read_journal
@@ -17,6 +16,7 @@ from .looked import Looked
 from .plans import dialects
 from .snapshot import JOURNAL
 from .tables import tables
+from .vfs.files import File, Files, fits, glob, glob_at, join, leads_to, natural
 from .wording import name_of
 from .workflow import MarkerTest, StateFile, Workflow
 

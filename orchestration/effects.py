@@ -19,12 +19,12 @@ from .changes import Cause, Changes, moves, stated_phase
 from .documents import read_json
 from .evaluate import Steps, look
 from .evaluation import Evaluation
-from .files import join
 from .findings import Edit, Severity
 from .journal import FAILURES, Record
 from .preview import Extension, Overlay
 from .snapshot import JOURNAL, read_run
 from .verdict import Verdict
+from .vfs.files import join
 
 __all__ = ["Act", "Misnamed", "Proposal", "Refused", "propose"]
 

@@ -26,7 +26,6 @@ from .evaluation import (
     Suggestion,
 )
 from .evidence import Witness
-from .files import digest_of
 from .findings import Finding, Severity, Span
 from .fold import fold, turns
 from .gates import granted
@@ -36,6 +35,7 @@ from .remarks import remark
 from .sight import Seen, Sight
 from .snapshot import Snapshot
 from .verdict import Verdict, action_of, decide
+from .vfs.files import digest_of
 from .workflow import DEFAULT_OUTCOMES, Phase, Workflow
 
 # What is said of artifacts that are not as they have to be.

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from .files import natural
 from .findings import Finding, Problem, finding
 from .gates import granted
 from .guards import did_you_mean
@@ -21,6 +20,7 @@ from .reports import ReportFile
 from .sight import Sight
 from .snapshot import Pending, Snapshot, stamped
 from .verdict import Verdict, decide
+from .vfs.files import natural
 from .workflow import Workflow
 
 # Files saved within this time of each other have no certain order: a clone writes them in any.

@@ -12,8 +12,8 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .documents import clean, read_json
-from .files import digest_of
 from .findings import Problem, Severity, Span
+from .vfs.files import digest_of
 
 KINDS = (
     "start",

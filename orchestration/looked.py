@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from .documents import locate_json
-from .files import Entry, File, Files, digest_of, glob, join, leads_to
 from .findings import Finding, Problem, Span, finding
+from .vfs.files import Entry, File, Files, digest_of, glob, join, leads_to
 from .yaml_documents import locate_yaml
 
 # A file larger than this many bytes holds more than blanks.

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from .acts import Refused
 from .documents import read_json
-from .files import File
 from .json_edits import create
 from .snapshot import Snapshot
 from .state_file import included_path
+from .vfs.files import File
 
 
 class Members(NamedTuple):

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from .documents import read_json
-from .files import Entry, File, Files, decode, digest_of, name_in, parent
 from .findings import Edit, Problem
 from .journal import EMPTY_RECORD, Journal, Record, Verify
+from .vfs.files import Entry, File, Files, decode, digest_of, name_in, parent
 
 # Newer than all there is: what is written last was made last.
 _NEWEST_NS = 2**62

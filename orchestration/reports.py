@@ -15,10 +15,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from . import markdown
-from .files import digest_of
 from .findings import Problem, Span
 from .markdown import Document, Heading
 from .tables import tables
+from .vfs.files import digest_of
 from .wording import name_of, plain, split_remark, word_of
 
 _NO_WORDS: Mapping[str, str] = MappingProxyType({})

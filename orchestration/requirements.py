@@ -8,11 +8,11 @@ from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 
 from .documents import read_json
-from .files import File, join
 from .findings import Problem, Span
 from .guards import dig
 from .looked import Held, Looked
 from .schema_steps import TooManyStepsError, steps
+from .vfs.files import File, join
 from .workflow import Artifact
 
 # Nobody reads more errors of one file, and of a long one they are not even made.

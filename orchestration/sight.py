@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from .config import PATH as CONFIGURATION
-from .files import digest_of, join
 from .findings import Finding, Fix, Problem, Span, finding
 from .guards import MOST_ITEMS, Context, Expression, Index, Outcome, Template, Unknown
 from .journal import EMPTY_RECORD, Record
@@ -16,6 +15,7 @@ from .looked import Held
 from .override import Override, newest_override
 from .plans import Plan
 from .snapshot import Snapshot
+from .vfs.files import digest_of, join
 from .workflow import Artifact, Parameter, Question, Workflow
 
 # A file that names more missing files than this gets one finding for the rest.

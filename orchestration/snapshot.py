@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from .artifacts import read_artifact
 from .config import Config
-from .files import File, Files, digest_of, join
 from .findings import Finding, Problem, Span
 from .guards import Index, Tasks
 from .journal import Claim, Journal, Record, Verify, read_journal
@@ -23,6 +22,7 @@ from .reports import ReportFile, read_report
 from .schedule import resolve
 from .staleness import aged
 from .state_file import read_state
+from .vfs.files import File, Files, digest_of, join
 from .workflow import Workflow
 
 JOURNAL = ".phasekeeper/journal.jsonl"

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .files import digest_of, fits, is_glob, join
 from .findings import Span
 from .looked import Held, Looked
+from .vfs.files import digest_of, fits, is_glob, join
 from .workflow import Artifact
 
 # Judged within this time of what it judges, a verdict counts as newer: a clone writes files in any order.

@@ -6,9 +6,9 @@ from typing import Any
 
 from .artifacts import read_file
 from .documents import clean, fold_dotted, lay_under, locate_json, read_json
-from .files import File, join
 from .findings import Problem, Span
 from .looked import Held, Looked
+from .vfs.files import File, join
 from .workflow import Artifact, StateFile
 
 # Guards take quadratic time on what they filter; more members than this in one list or map are not judged.

@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 from ..orchestration.effects import Act
 from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation
-from ..orchestration.files import join
 from ..orchestration.snapshot import JOURNAL
+from ..orchestration.vfs.files import join
 from .acting import Done, Token
 from .carried import Carried
 from .live import Change

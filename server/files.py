@@ -22,8 +22,8 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from ..orchestration.files import Entry, File, Files, below, decode, name_in, parent
 from ..orchestration.findings import Problem
+from ..orchestration.vfs.files import Entry, File, Files, below, decode, name_in, parent
 from . import beneath
 from .beneath import FolderError, Opened, RefusedError, close, refusal
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..orchestration import lifecycle
-from ..orchestration.files import join
 from ..orchestration.findings import Problem
 from ..orchestration.journal import Journal, Record, read_journal
 from ..orchestration.sanitize import plain, shown
+from ..orchestration.vfs.files import join
 from . import decide
 from .commands import OK, REFUSED, print_json
 from .selection import PATH_LIMIT, Chosen, chosen

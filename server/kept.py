@@ -15,8 +15,8 @@ from pathlib import Path
 from time import time_ns
 from typing import NamedTuple
 
-from ..orchestration.files import Entry, File, below, name_in, parent
 from ..orchestration.findings import Problem
+from ..orchestration.vfs.files import Entry, File, below, name_in, parent
 from .beneath import links_on, refusal
 from .files import entry_at, file_at, listing_at, vanished
 from .kept_paths import Texts, Tree

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from ..orchestration.files import File, parent
+from ..orchestration.vfs.files import File, parent
 from .files import MEBIBYTE
 
 TEXT_BYTES = 4 * MEBIBYTE

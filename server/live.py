@@ -25,9 +25,9 @@ from ..orchestration.config import Config, read_config
 from ..orchestration.discovery import Known, Match, assigned, candidates, claims_at, judge
 from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation
-from ..orchestration.files import Files, Noted, natural, parent
 from ..orchestration.findings import Finding, finding
 from ..orchestration.looked import Looked
+from ..orchestration.vfs.files import Files, Noted, natural, parent
 from .carried import Carried, replaced
 from .files import Overlaid
 from .indexes import Readers, Told

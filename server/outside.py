@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ..orchestration.files import Noted
+from ..orchestration.vfs.files import Noted
 from . import decide
 from .head import Head, head_of
 from .indexes import Readers

@@ -8,9 +8,9 @@ from pathlib import PurePosixPath
 
 from ..orchestration.artifacts import Held
 from ..orchestration.documents import read_json
-from ..orchestration.files import File
 from ..orchestration.journal import Record
 from ..orchestration.sanitize import plain
+from ..orchestration.vfs.files import File
 from .commands import OK, REFUSED, print_json
 from .confirm import NotConfirmed, actor, confirm
 from .selection import PATH_LIMIT, Chosen, chosen

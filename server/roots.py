@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ..orchestration.files import Files, glob, join
 from ..orchestration.findings import Problem
+from ..orchestration.vfs.files import Files, glob, join
 from .files import DiskFiles
 
 CONFIGURATION = Path(".phasekeeper", "config.yaml")

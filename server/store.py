@@ -18,9 +18,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ..orchestration.files import digest_of
 from ..orchestration.findings import Edit
 from ..orchestration.journal import DECISIONS, EMPTY_RECORD, Record
+from ..orchestration.vfs.files import digest_of
 from .beneath import refusal
 from .store_folder import Folder, StoreError, close, opened, told
 from .store_lines import Tail, Unknown, Written, append, check_record, line_of, tail_of

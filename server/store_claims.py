@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from ..orchestration.files import digest_of
 from ..orchestration.journal import Claim, read_claims
+from ..orchestration.vfs.files import digest_of
 from .store import Conflict
 from .store_folder import Folder, opened, told
 from .store_lines import Tail, append, line_of, tail_of

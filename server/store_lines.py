@@ -15,8 +15,8 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..orchestration.documents import read_json
-from ..orchestration.files import digest_of
 from ..orchestration.journal import EMPTY_RECORD, KINDS, read_journal
+from ..orchestration.vfs.files import digest_of
 from .files import MAX_BYTES
 from .store_folder import Folder, StoreError, close, write_all
 

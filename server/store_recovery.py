@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ..orchestration.files import decode, digest_of
+from ..orchestration.vfs.files import decode, digest_of
 from .roots import toplevel
 from .store_folder import Folder, StoreError, Unreachable, opened, sentence, told
 from .store_lines import Tail, Written

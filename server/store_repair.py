@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..orchestration.files import digest_of
 from ..orchestration.findings import Edit
 from ..orchestration.journal import Record, read_journal
+from ..orchestration.vfs.files import digest_of
 from .store import Held, Proposal, committed, recovered
 from .store_folder import Folder, opened, told
 from .store_lines import Broken, line_of, record_in, tail_of

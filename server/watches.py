@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ..orchestration.discovery import Known
-from ..orchestration.files import is_glob, parent
+from ..orchestration.vfs.files import is_glob, parent
 from .kept import Kept
 
 

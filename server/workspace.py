@@ -14,11 +14,11 @@ from ..orchestration.config import Config, read_config
 from ..orchestration.discovery import Found, Known, Match, Passed, claims_at, discover, judge, judged
 from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation
-from ..orchestration.files import Files, Noted
 from ..orchestration.findings import Finding
 from ..orchestration.guards import did_you_mean
 from ..orchestration.looked import Looked
 from ..orchestration.snapshot import Snapshot
+from ..orchestration.vfs.files import Files, Noted
 from . import decide
 from .files import DiskFiles, Overlaid
 from .library import Library

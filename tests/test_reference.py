@@ -15,7 +15,6 @@ from phasekeeper.orchestration.config import KEYS, read_config
 from phasekeeper.orchestration.discovery import Definition, Known, discover
 from phasekeeper.orchestration.evaluate import evaluate
 from phasekeeper.orchestration.evaluation import Evaluation
-from phasekeeper.orchestration.files import MemoryFiles
 from phasekeeper.orchestration.findings import CODES
 from phasekeeper.orchestration.functions import FUNCTION_NAMES
 from phasekeeper.orchestration.journal import FIELDS
@@ -23,6 +22,7 @@ from phasekeeper.orchestration.journal import KINDS as RECORD_KINDS
 from phasekeeper.orchestration.plans import dialects
 from phasekeeper.orchestration.shapes import STRUCTS, Shape
 from phasekeeper.orchestration.snapshot import read_run
+from phasekeeper.orchestration.vfs.files import MemoryFiles
 from phasekeeper.server.library import Library
 
 README = Path(workflow.__file__).parent / "workflows" / "README.md"

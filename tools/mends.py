@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..orchestration.evaluation import Evaluation
-from ..orchestration.files import digest_of
 from ..orchestration.findings import Edit, Finding, Span
+from ..orchestration.vfs.files import digest_of
 from ..orchestration.workflow import Workflow
 
 MOST_CHOICES = 6

@@ -10,12 +10,12 @@ from ..orchestration.artifacts import Artifact
 from ..orchestration.config import PATH as CONFIGURATION
 from ..orchestration.config import read_config
 from ..orchestration.documents import locate_json, read_json, span_between
-from ..orchestration.files import digest_of, fits, join
 from ..orchestration.findings import Edit, Span
 from ..orchestration.guards import dig
 from ..orchestration.json_edits import members, set_values
 from ..orchestration.requirements import gaps, lacking
 from ..orchestration.suggestions import meant
+from ..orchestration.vfs.files import digest_of, fits, join
 from .mends import Ground, Mend, Mender, changed, replaced, split, without_line
 
 # What stands in for a value that is still to be found out; none of it lets a guard hold by itself.

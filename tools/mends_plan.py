@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ..orchestration import markdown
-from ..orchestration.files import join
 from ..orchestration.findings import Edit, Span
 from ..orchestration.plans import MARKS, Plan, Task
 from ..orchestration.plans.line_edits import Insertion, Replacement, edited
@@ -14,6 +13,7 @@ from ..orchestration.plans.master_plan import read, read_task
 from ..orchestration.plans.master_plan_edits import in_step, new_tasks, set_status
 from ..orchestration.schedule import resolve
 from ..orchestration.suggestions import nearest
+from ..orchestration.vfs.files import join
 from .mends import Ground, Mend, Mender, changed, replaced, without_line
 
 _MEANING = {" ": "not done", "x": "done", "~": "in progress", "-": "blocked", "!": "needs attention"}

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .. import markdown
-from ..files import digest_of
 from ..findings import Severity, Span
 from ..markdown import Document, Heading
 from ..tables import tables
+from ..vfs.files import digest_of
 from ..wording import plain
 from . import Plan, Stage, Task
 from .master_plan_cells import PHASE, Notes, Titled, columns_of

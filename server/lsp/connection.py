@@ -11,8 +11,8 @@ from typing import Any
 from lsprotocol import types as lsp
 
 from ...orchestration.evaluation import Evaluation
-from ...orchestration.files import digest_of
 from ...orchestration.sanitize import plain
+from ...orchestration.vfs.files import digest_of
 from ...orchestration.workflow import Workflow
 from ..engine import Engine
 from ..live import Change

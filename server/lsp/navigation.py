@@ -10,11 +10,11 @@ from typing import NamedTuple
 from lsprotocol import types as lsp
 
 from ...orchestration.evaluation import Evaluation
-from ...orchestration.files import join
 from ...orchestration.findings import Span
 from ...orchestration.plans import Plan
 from ...orchestration.schedule import resolve
 from ...orchestration.skeleton import split_lines
+from ...orchestration.vfs.files import join
 from ...orchestration.workflow import Workflow
 from .definitions import is_definition
 from .outline import names_in

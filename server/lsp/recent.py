@@ -10,9 +10,9 @@ from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...orchestration.files import below
 from ...orchestration.journal import read_journal
 from ...orchestration.snapshot import JOURNAL
+from ...orchestration.vfs.files import below
 from .. import decide
 from ..engine import Board
 from ..files import DiskFiles

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...orchestration.evaluation import Evaluation
-from ...orchestration.files import join
 from ...orchestration.plans import Plan, dialects
+from ...orchestration.vfs.files import join
 from ...orchestration.workflow import Workflow
 from .documents import Document
 from .view import View

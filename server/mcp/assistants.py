@@ -23,8 +23,8 @@ from mcp.server.subscriptions import ListenHandler
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from ...orchestration.files import digest_of
 from ...orchestration.sanitize import plain
+from ...orchestration.vfs.files import digest_of
 from ...tools.answers import TEXT_LIMIT, Answer
 from ...tools.registry import TOOLS, Refusal, Tool
 from ...tools.runs import NoSuchRun

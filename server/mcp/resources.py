@@ -15,11 +15,11 @@ import mcp_types as types
 
 from ...orchestration.evaluation import Evaluation, as_json
 from ...orchestration.evaluation_schema import evaluation_schema
-from ...orchestration.files import below
 from ...orchestration.graph import graph
 from ...orchestration.journal import read_journal
 from ...orchestration.sanitize import markdown, plain
 from ...orchestration.snapshot import JOURNAL
+from ...orchestration.vfs.files import below
 from ...tools.registry import Place, Refusal
 from ...tools.standing import revision_of
 from .. import decide

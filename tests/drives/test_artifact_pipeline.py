@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from phasekeeper.orchestration.files import digest_of
+from phasekeeper.orchestration.vfs.files import digest_of
 
 from .driver import Drive, Result
 

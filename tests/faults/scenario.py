@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from phasekeeper.orchestration.files import digest_of
 from phasekeeper.orchestration.findings import Edit
 from phasekeeper.orchestration.journal import Record
+from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server.store import Held, Proposal, StoreError, committed, pending
 from phasekeeper.server.store_lines import tail_of
 

@@ -281,7 +281,7 @@ def test_a_journal_with_two_heads_is_repaired(root):
         {"seq": 1, "kind": "start", "phase": "planning", "at": "2026-01-01T00:00:00+00:00", "prev": ""},
     ]
     journal = put(folder / ".phasekeeper/journal.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
-    from phasekeeper.orchestration.files import digest_of
+    from phasekeeper.orchestration.vfs.files import digest_of
 
     head = digest_of(journal.read_text().splitlines()[0])
     for number in (1, 2):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from phasekeeper.orchestration.effects import Act
-from phasekeeper.orchestration.files import digest_of
+from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server import acting
 from phasekeeper.server.workspace import Workspace
 

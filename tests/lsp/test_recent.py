@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phasekeeper.orchestration.files import File, digest_of
+from phasekeeper.orchestration.vfs.files import File, digest_of
 from phasekeeper.server.files import DiskFiles
 from phasekeeper.server.lsp import recent
 

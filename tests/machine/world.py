@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from phasekeeper.orchestration.evaluation import Evaluation
-from phasekeeper.orchestration.files import digest_of
+from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.orchestration.workflow import Workflow
 from phasekeeper.server import acting
 from phasekeeper.server.workspace import Workspace

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from phasekeeper.orchestration.deciding import decision_lines
 from phasekeeper.orchestration.effects import Act, propose
 from phasekeeper.orchestration.evaluate import look
-from phasekeeper.orchestration.files import MemoryFiles
 from phasekeeper.orchestration.snapshot import read_run
+from phasekeeper.orchestration.vfs.files import MemoryFiles
 from phasekeeper.orchestration.workflow import parse_workflow
 
 SMALL = parse_workflow(

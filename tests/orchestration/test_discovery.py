@@ -10,7 +10,7 @@ import pytest
 from phasekeeper.orchestration.config import Config, read_config
 from phasekeeper.orchestration.definition import Source
 from phasekeeper.orchestration.discovery import Definition, Known, Passed, candidates, claims_at, discover
-from phasekeeper.orchestration.files import MemoryFiles, digest_of
+from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
 from phasekeeper.orchestration.workflow import Workflow, build, load_branch, parse_workflow
 from phasekeeper.server.library import Library
 

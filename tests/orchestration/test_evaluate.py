@@ -11,9 +11,9 @@ from phasekeeper.orchestration.evaluate import Steps, completed, evaluate, look
 from phasekeeper.orchestration.evaluation import Progress
 from phasekeeper.orchestration.evaluation import as_json as as_data
 from phasekeeper.orchestration.explain import as_json, explain
-from phasekeeper.orchestration.files import Entry, File, MemoryFiles
 from phasekeeper.orchestration.findings import Problem
 from phasekeeper.orchestration.snapshot import Snapshot, read_run
+from phasekeeper.orchestration.vfs.files import Entry, File, MemoryFiles
 from phasekeeper.orchestration.workflow import Workflow, parse_workflow
 from phasekeeper.server.library import Library
 

@@ -8,7 +8,8 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phasekeeper.orchestration.files import (
+from phasekeeper.orchestration.findings import Problem
+from phasekeeper.orchestration.vfs.files import (
     MOST_DEEP,
     Entry,
     MemoryFiles,
@@ -22,7 +23,6 @@ from phasekeeper.orchestration.files import (
     leads_to,
     natural,
 )
-from phasekeeper.orchestration.findings import Problem
 
 
 def found(files: MemoryFiles, pattern: str) -> list[str]:

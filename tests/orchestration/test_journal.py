@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phasekeeper.orchestration.files import digest_of
 from phasekeeper.orchestration.findings import Severity
 from phasekeeper.orchestration.journal import FIELDS, Claim, Journal, read_claims, read_journal
+from phasekeeper.orchestration.vfs.files import digest_of
 
 
 def lines(*records: dict[str, Any], after: str = "") -> list[str]:

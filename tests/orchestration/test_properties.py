@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from phasekeeper.orchestration.evaluate import look
 from phasekeeper.orchestration.evaluation import as_json
 from phasekeeper.orchestration.explain import explain
-from phasekeeper.orchestration.files import MemoryFiles, digest_of
 from phasekeeper.orchestration.permission import may
 from phasekeeper.orchestration.snapshot import read_run
+from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
 from phasekeeper.orchestration.workflow import Workflow
 from phasekeeper.server.library import Library
 

@@ -6,7 +6,6 @@ import json
 
 import pytest
 from phasekeeper.orchestration.artifacts import read_artifact
-from phasekeeper.orchestration.files import MemoryFiles
 from phasekeeper.orchestration.looked import Held, Looked
 from phasekeeper.orchestration.requirements import (
     MOST_ERRORS,
@@ -14,6 +13,7 @@ from phasekeeper.orchestration.requirements import (
     MOST_STEPS_FOR_ALL_ERRORS,
     gaps,
 )
+from phasekeeper.orchestration.vfs.files import MemoryFiles
 from phasekeeper.orchestration.workflow import Artifact
 
 SCHEMA = {"properties": {"lines": {"items": {"type": "string"}}}}

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 from phasekeeper.orchestration.effects import Act, Refused
-from phasekeeper.orchestration.files import digest_of
+from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server import acting
 from phasekeeper.server.roots import UsageError
 from phasekeeper.server.store_folder import StoreError

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from phasekeeper.orchestration.files import Entry, File, digest_of, glob
+from phasekeeper.orchestration.vfs.files import Entry, File, digest_of, glob
 from phasekeeper.server import beneath
 from phasekeeper.server import files as module
 from phasekeeper.server.beneath import refusal

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from phasekeeper.orchestration.definition import InvalidWorkflow
-from phasekeeper.orchestration.files import MemoryFiles
 from phasekeeper.orchestration.lint import check
+from phasekeeper.orchestration.vfs.files import MemoryFiles
 from phasekeeper.orchestration.workflow import folders_of, load_branch
 from phasekeeper.server.library import FOLDER, Library, UnknownWorkflow, built_in_sources
 

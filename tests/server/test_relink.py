@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from phasekeeper.orchestration.files import digest_of
 from phasekeeper.orchestration.journal import Journal, Record, read_journal
+from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server.store import Proposal, committed
 from phasekeeper.server.store_repair import repair
 

@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
-from phasekeeper.orchestration.files import digest_of
 from phasekeeper.orchestration.findings import Edit
 from phasekeeper.orchestration.journal import Record
+from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server import repair_command
 from phasekeeper.server.files import DiskFiles
 from phasekeeper.server.store import Proposal, committed

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phasekeeper.orchestration.files import digest_of
 from phasekeeper.orchestration.findings import Edit
 from phasekeeper.orchestration.journal import read_journal, record
+from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server import decide, store_folder
 from phasekeeper.server.store import Committed, Conflict, Held, Proposal, StoreError, committed, pending
 from phasekeeper.server.store_lines import Broken

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phasekeeper.orchestration.files import digest_of
 from phasekeeper.orchestration.findings import Problem
 from phasekeeper.orchestration.journal import read_journal
+from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server.store import Proposal, committed
 from phasekeeper.server.store_lines import Broken, Written
 from phasekeeper.server.store_recovery import tag_of, temporary_name

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from phasekeeper.orchestration.files import digest_of
 from phasekeeper.orchestration.findings import Edit
+from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server.roots import UsageError
 from phasekeeper.server.store import Proposal, committed
 from phasekeeper.server.workspace import Workspace, open_path

@@ -16,7 +16,7 @@ from functools import cache
 from hashlib import sha256
 from typing import NamedTuple, Protocol
 
-from .findings import Problem
+from ..findings import Problem
 
 
 @dataclass(frozen=True, slots=True)

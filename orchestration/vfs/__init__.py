@@ -1,0 +1,1 @@
+"""Files as values: paths, globs, overlays, recording of what was read."""
