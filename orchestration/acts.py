@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from .asked import answerable
 from .binding import files_of_question, files_of_report
-from .documents import read_json
 from .evaluate import Steps
 from .fold import turns
+from .formats.json_text import read_json
 from .guards import did_you_mean
 from .journal import SKIPPED, Record, record
 from .permission import Permission, may

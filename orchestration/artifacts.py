@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from . import markdown
-from .documents import Document, clean, lay_under, read_json
 from .findings import Span
+from .formats.json_text import Document, clean, lay_under, read_json
+from .formats.patch import read_patch
+from .formats.yaml_text import read_yaml_data
 from .looked import Held, Looked
-from .patches import read_patch
 from .plans import Plan, dialects
 from .requirements import unmet
 from .vfs.files import Entry, File, is_glob, join
 from .workflow import Artifact
-from .yaml_documents import read_yaml_data
 
 # ---- kinds ------------------------------------------------------------------------------------
 

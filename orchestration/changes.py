@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from .acts import Refused
-from .documents import read_json
 from .evaluate import Steps
 from .findings import Edit
+from .formats.json_edits import create
+from .formats.json_text import read_json
 from .guards import Context, Expression, Template
-from .json_edits import create
 from .members import new_members
 from .plans import Plan, master_plan_edits
 from .snapshot import Snapshot

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .findings import Finding, Problem, Span, finding
+from .formats.yaml_text import Broken, Node, read_yaml, typed
 from .suggestions import did_you_mean
-from .yaml_documents import Broken, Node, read_yaml, typed
 
 PATH = ".phasekeeper/config.yaml"
 KEYS = ("parameters", "workflows", "projects")

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .findings import Finding, Problem, Span, finding
-from .scalar_places import place
+from .formats.yaml_positions import place
+from .formats.yaml_text import Broken, Node, read_yaml, typed
 from .shapes import STRUCTS, Shape, list_of
 from .suggestions import did_you_mean
-from .yaml_documents import Broken, Node, read_yaml, typed
 
 
 class Source(NamedTuple):

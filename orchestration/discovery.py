@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from . import markdown
 from .config import Config
 from .definition import InvalidWorkflow
-from .documents import clean, fold_dotted, lay_under, read_json
 from .findings import Finding, Problem, finding
+from .formats.json_text import clean, fold_dotted, lay_under, read_json
 from .guards import Context, Unknown, dig
 from .journal import read_journal
 from .looked import Looked

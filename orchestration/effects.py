@@ -16,10 +16,10 @@ from typing import Any
 
 from .acts import Act, Misnamed, Refused, events_of, record_of, skip_of
 from .changes import Cause, Changes, moves, stated_phase
-from .documents import read_json
 from .evaluate import Steps, look
 from .evaluation import Evaluation
 from .findings import Edit, Severity
+from .formats.json_text import read_json
 from .journal import FAILURES, Record
 from .preview import Extension, Overlay
 from .snapshot import JOURNAL, read_run

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .documents import clean, read_json
 from .findings import Problem, Severity, Span
+from .formats.json_text import clean, read_json
 from .vfs.files import digest_of
 
 KINDS = (

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .acts import Refused
-from .documents import read_json
-from .json_edits import create
+from .formats.json_edits import create
+from .formats.json_text import read_json
 from .snapshot import Snapshot
 from .state_file import included_path
 from .vfs.files import File

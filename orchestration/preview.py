@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from .documents import read_json
 from .findings import Edit, Problem
+from .formats.json_text import read_json
 from .journal import EMPTY_RECORD, Journal, Record, Verify
 from .vfs.files import Entry, File, Files, decode, digest_of, name_in, parent
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 
-from .documents import read_json
 from .findings import Problem, Span
+from .formats.json_schema_cost import TooManyStepsError, steps
+from .formats.json_text import read_json
 from .guards import dig
 from .looked import Held, Looked
-from .schema_steps import TooManyStepsError, steps
 from .vfs.files import File, join
 from .workflow import Artifact
 

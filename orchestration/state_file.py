@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .artifacts import read_file
-from .documents import clean, fold_dotted, lay_under, locate_json, read_json
 from .findings import Problem, Span
+from .formats.json_text import clean, fold_dotted, lay_under, locate_json, read_json
 from .looked import Held, Looked
 from .vfs.files import File, join
 from .workflow import Artifact, StateFile

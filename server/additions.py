@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..orchestration.documents import read_json
-from ..orchestration.json_edits import create, set_values
+from ..orchestration.formats.json_edits import create, set_values
+from ..orchestration.formats.json_text import read_json
 from .store_folder import StoreError, opened, told
 
 

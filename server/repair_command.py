@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from ..orchestration.artifacts import Held
-from ..orchestration.documents import read_json
+from ..orchestration.formats.json_text import read_json
 from ..orchestration.journal import Record
 from ..orchestration.sanitize import plain
 from ..orchestration.vfs.files import File

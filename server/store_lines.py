@@ -14,7 +14,7 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..orchestration.documents import read_json
+from ..orchestration.formats.json_text import read_json
 from ..orchestration.journal import EMPTY_RECORD, KINDS, read_journal
 from ..orchestration.vfs.files import digest_of
 from .files import MAX_BYTES

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ...orchestration.documents import read_json
 from ...orchestration.evaluation import Evaluation, GateState, QuestionState
 from ...orchestration.findings import Finding, Severity
+from ...orchestration.formats.json_text import read_json
 from ...orchestration.skeleton import split_lines
 from .lenses import DECIDE
 from .marks import AWAITED, GATE

@@ -16,8 +16,8 @@ from phasekeeper.orchestration.definition import (
     read_branch,
 )
 from phasekeeper.orchestration.findings import Span
+from phasekeeper.orchestration.formats.yaml_text import read_yaml_data
 from phasekeeper.orchestration.shapes import STRUCTS, TEXTS, Shape, json_schema, struct
-from phasekeeper.orchestration.yaml_documents import read_yaml_data
 from phasekeeper.server.library import built_in_sources
 
 from .definitions import text

@@ -13,8 +13,10 @@ import pytest
 import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from phasekeeper.orchestration import documents, yaml_documents
-from phasekeeper.orchestration.documents import (
+from phasekeeper.orchestration.findings import Span
+from phasekeeper.orchestration.formats import json_text as documents
+from phasekeeper.orchestration.formats import yaml_text
+from phasekeeper.orchestration.formats.json_text import (
     Document,
     clean,
     fold_dotted,
@@ -22,9 +24,8 @@ from phasekeeper.orchestration.documents import (
     locate_json,
     read_json,
 )
-from phasekeeper.orchestration.findings import Span
-from phasekeeper.orchestration.scalar_places import place
-from phasekeeper.orchestration.yaml_documents import (
+from phasekeeper.orchestration.formats.yaml_positions import place
+from phasekeeper.orchestration.formats.yaml_text import (
     Broken,
     Node,
     locate_yaml,
@@ -614,5 +615,5 @@ def test_the_end_of_a_scalar_and_its_inner_spaces_are_exact_in_quotes() -> None:
 
 
 def test_the_bounds_are_what_the_documentation_says() -> None:
-    assert (documents.MAX_JSON_DEPTH, yaml_documents.MAX_YAML_DEPTH) == (200, 50)
-    assert (yaml_documents.MAX_YAML_LENGTH, documents.MAX_PROBLEMS) == (262_144, 100)
+    assert (documents.MAX_JSON_DEPTH, yaml_text.MAX_YAML_DEPTH) == (200, 50)
+    assert (yaml_text.MAX_YAML_LENGTH, documents.MAX_PROBLEMS) == (262_144, 100)

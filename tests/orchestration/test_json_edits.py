@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from phasekeeper.orchestration.documents import locate_json
-from phasekeeper.orchestration.json_edits import create, merge_values, set_values
+from phasekeeper.orchestration.formats.json_edits import create, merge_values, set_values
+from phasekeeper.orchestration.formats.json_text import locate_json
 
 STATE = """\
 {

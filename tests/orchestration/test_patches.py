@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from phasekeeper.orchestration.findings import Span
-from phasekeeper.orchestration.patches import read_patch
+from phasekeeper.orchestration.formats.patch import read_patch
 
 
 def files(text: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phasekeeper.orchestration.schema_steps import TooManyStepsError, steps
+from phasekeeper.orchestration.formats.json_schema_cost import TooManyStepsError, steps
 
 LEAF: dict[str, Any] = {"type": "string"}
 

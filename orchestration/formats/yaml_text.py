@@ -2,7 +2,7 @@
 
 libyaml's events are read one by one, so that nothing is expanded or constructed. Nothing here raises on
 content, except `read_yaml`, which refuses a broken definition as a whole. Lines and columns are counted
-as in `documents.py`.
+as in `json_text.py`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from .documents import MAX_PROBLEMS, Document, half_character, span_between, syntax_problem
-from .findings import Problem, Span
+from ..findings import Problem, Span
+from .json_text import MAX_PROBLEMS, Document, half_character, span_between, syntax_problem
 
 MAX_YAML_DEPTH = 50
 MAX_YAML_LENGTH = 256 * 1024

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from .documents import Document, locate_json, read_json
-from .findings import Problem, Span
+from ..findings import Problem, Span
+from .json_text import Document, locate_json, read_json
 
 _HUNK = re.compile(r"@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@")
 _HEADER = re.compile(r"(?:---|\+\+\+) (.*)|(?:rename|copy) (?:from|to) (.*)|diff --git (.*)")

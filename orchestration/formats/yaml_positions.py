@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from .documents import span_between
-from .findings import Span
-from .yaml_documents import BLOCK_STYLES, SPACES, Node
+from ..findings import Span
+from .json_text import span_between
+from .yaml_text import BLOCK_STYLES, SPACES, Node
 
 _CHARACTER = {
     "'": re.compile(rf"''|[^{SPACES}]"),

@@ -16,7 +16,7 @@ from json.decoder import scanstring  # pyright: ignore[reportAttributeAccessIssu
 from math import isfinite
 from typing import Any, NamedTuple
 
-from .documents import MAX_JSON_DEPTH, half_character, read_json
+from .json_text import MAX_JSON_DEPTH, half_character, read_json
 
 Path = tuple[str | int, ...]
 _Change = tuple[Path, object]

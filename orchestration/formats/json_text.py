@@ -2,7 +2,7 @@
 
 Positions cost far more than the parse itself, so they are computed only when somebody asks. Nothing
 here raises on content. Lines end at "\\n" (so "\\r\\n" is one line end and a lone "\\r" is none); columns
-are code points. YAML is read in `yaml_documents.py`.
+are code points. YAML is read in `yaml_text.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from json.decoder import scanstring  # pyright: ignore[reportAttributeAccessIssu
 from math import isfinite
 from typing import Any, NamedTuple, NoReturn
 
-from .findings import Problem, Span
+from ..findings import Problem, Span
 
 MAX_JSON_DEPTH = 200
 # A hostile file could hold a million mistakes; nobody reads more than this many of one file.

@@ -1,0 +1,1 @@
+"""JSON, YAML, patches: text ↔ data with positions, edits that keep bytes."""
