@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from . import markdown
 from .findings import Span
 from .formats.json_text import Document, clean, lay_under, read_json
 from .formats.patch import read_patch
 from .formats.yaml_text import read_yaml_data
 from .looked import Held, Looked
+from .markdown import document as markdown
 from .plans import Plan, dialects
 from .requirements import unmet
 from .vfs.files import Entry, File, is_glob, join

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from . import markdown
 from .config import Config
 from .definition import InvalidWorkflow
 from .findings import Finding, Problem, finding
@@ -13,11 +12,12 @@ from .formats.json_text import clean, fold_dotted, lay_under, read_json
 from .guards import Context, Unknown, dig
 from .journal import read_journal
 from .looked import Looked
+from .markdown import document as markdown
+from .markdown.inline_text import name_of
+from .markdown.tables import tables
 from .plans import dialects
 from .snapshot import JOURNAL
-from .tables import tables
 from .vfs.files import File, Files, fits, glob, glob_at, join, leads_to, natural
-from .wording import name_of
 from .workflow import MarkerTest, StateFile, Workflow
 
 

@@ -87,7 +87,7 @@ def changed(ground: Ground, text: str) -> Edit:
 
 def replaced(ground: Ground, text: str, span: Span | None = None) -> Edit:
     """The edit that puts a text in place of a span within one line, that of the finding unless given."""
-    from ..orchestration.plans.line_edits import Replacement, edited
+    from ..orchestration.markdown.line_edits import Replacement, edited
 
     return changed(ground, edited(ground.text, [Replacement(span or ground.span, text)]))
 
@@ -103,7 +103,7 @@ def without_line(ground: Ground, line: int) -> Edit:
 
 
 def split(text: str) -> list[str]:
-    from ..orchestration.skeleton import split_lines
+    from ..orchestration.markdown.block_outline import split_lines
 
     return split_lines(text)
 

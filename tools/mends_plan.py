@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from ..orchestration import markdown
 from ..orchestration.findings import Edit, Span
+from ..orchestration.markdown import document as markdown
+from ..orchestration.markdown.line_edits import Insertion, Replacement, edited
 from ..orchestration.plans import MARKS, Plan, Task
-from ..orchestration.plans.line_edits import Insertion, Replacement, edited
 from ..orchestration.plans.master_plan import read, read_task
 from ..orchestration.plans.master_plan_edits import in_step, new_tasks, set_status
 from ..orchestration.schedule import resolve

@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from .. import markdown
 from ..findings import Severity, Span
-from ..markdown import Document, Heading
-from ..tables import tables
+from ..markdown import document as markdown
+from ..markdown.document import Document, Heading
+from ..markdown.inline_text import plain
+from ..markdown.tables import tables
 from ..vfs.files import digest_of
-from ..wording import plain
 from . import Plan, Stage, Task
 from .master_plan_cells import PHASE, Notes, Titled, columns_of
 from .master_plan_progress import header_status, progress_count, with_references, with_summaries

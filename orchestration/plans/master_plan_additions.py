@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..markdown import Document, Heading
-from ..tables import Row, Table, tables
-from ..wording import name_of, plain
+from ..markdown.document import Document, Heading
+from ..markdown.inline_text import name_of, plain
+from ..markdown.line_edits import Insertion
+from ..markdown.tables import Row, Table, tables
 from . import Plan
-from .line_edits import Insertion
 from .master_plan_cells import PHASE, columns_of, file_in
 
 _LEADING = re.compile(r"\d{1,9}(?!\d)")

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..findings import Problem, Severity, Span
-from ..markdown import Document, Heading
-from ..tables import Cell, Row, Table
-from ..wording import name_of, plain
+from ..markdown.document import Document, Heading
+from ..markdown.inline_text import name_of, plain
+from ..markdown.tables import Cell, Row, Table
 from . import MARKS, Mark
 
 MARK_OF = {status: f"[{mark}]" for mark, status in reversed(list(MARKS.items()))}

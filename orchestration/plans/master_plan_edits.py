@@ -14,12 +14,12 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from .. import markdown
 from ..findings import Span
-from ..markdown import Document, Field
-from ..tables import Row, tables
+from ..markdown import document as markdown
+from ..markdown.document import Document, Field
+from ..markdown.line_edits import Replacement, edited, within_value
+from ..markdown.tables import Row, tables
 from . import MARKS, Plan, Stage, Task
-from .line_edits import Replacement, edited, within_value
 from .master_plan import read
 from .master_plan_additions import NewTask, entries_added, one_line, planned, stage_added, summary_added
 from .master_plan_cells import MARK_OF, columns_of

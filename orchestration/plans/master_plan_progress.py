@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ..findings import Span
-from ..markdown import Document, Field
-from ..tables import Cell
-from ..wording import plain
+from ..markdown.document import Document, Field
+from ..markdown.inline_text import plain
+from ..markdown.tables import Cell
 from . import Count, Mark, Stage, Task
 from .master_plan_cells import MARK_OF, PHASE, Notes, Titled, mark_in, section_of, text_of
 

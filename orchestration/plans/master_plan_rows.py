@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..findings import Span
-from ..tables import Parts, Row, Table
-from ..wording import plain
+from ..markdown.inline_text import plain
+from ..markdown.tables import Parts, Row, Table
 from . import MARKS, Mark, Task
 from .master_plan_cells import STATUSES, Notes, Titled, file_in, mark_in, text_of
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from .. import markdown
 from ..findings import Problem
-from ..markdown import Document, Field
-from ..tables import tables
-from ..wording import name_of, plain, split_remark, word_of
+from ..markdown import document as markdown
+from ..markdown.document import Document, Field
+from ..markdown.inline_text import name_of, plain, split_remark, word_of
+from ..markdown.tables import tables
 from . import TaskFile
 from .master_plan_cells import columns_of, file_in, section_of
 

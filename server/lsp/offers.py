@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ...orchestration.evaluation import Evaluation, GateState, QuestionState
 from ...orchestration.findings import Finding, Severity
 from ...orchestration.formats.json_text import read_json
-from ...orchestration.skeleton import split_lines
+from ...orchestration.markdown.block_outline import split_lines
 from .lenses import DECIDE
 from .marks import AWAITED, GATE
 from .scene import Scene

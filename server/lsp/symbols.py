@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from lsprotocol import types as lsp
 
 from ...orchestration.findings import Span
+from ...orchestration.markdown.block_outline import split_lines
 from ...orchestration.plans import Plan
 from ...orchestration.sanitize import plain
-from ...orchestration.skeleton import split_lines
 from ..views import status_word
 from .definitions import is_definition
 from .outline import Named, names_in

@@ -7,10 +7,17 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phasekeeper.orchestration import markdown, skeleton
 from phasekeeper.orchestration.findings import Span
-from phasekeeper.orchestration.tables import tables
-from phasekeeper.orchestration.wording import name_of, plain, split_remark, without_comments, word_of
+from phasekeeper.orchestration.markdown import block_outline as skeleton
+from phasekeeper.orchestration.markdown import document as markdown
+from phasekeeper.orchestration.markdown.inline_text import (
+    name_of,
+    plain,
+    split_remark,
+    without_comments,
+    word_of,
+)
+from phasekeeper.orchestration.markdown.tables import tables
 
 # Pieces that open, close and cross the blocks of Markdown in all the ways we could think of.
 PIECES = st.sampled_from(

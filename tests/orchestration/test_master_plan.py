@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phasekeeper.orchestration import markdown
 from phasekeeper.orchestration.findings import CODES, Span
-from phasekeeper.orchestration.markdown import split_lines
+from phasekeeper.orchestration.markdown import document
+from phasekeeper.orchestration.markdown.document import split_lines
+from phasekeeper.orchestration.markdown.tables import tables
 from phasekeeper.orchestration.plans import MARKS, Plan, dialects, master_plan, master_plan_rows
 from phasekeeper.orchestration.plans.master_plan import read, read_task
 from phasekeeper.orchestration.plans.master_plan_cells import Titled, columns_of
 from phasekeeper.orchestration.plans.master_plan_rows import ordinary_rows, task_table
-from phasekeeper.orchestration.tables import tables
 
 PLAN = """\
 # Shop - Master Plan
@@ -691,7 +691,7 @@ def test_an_ordinary_row_is_read_as_it_is_cell_by_cell(
     "row", ["1 | x-01 | `01-x.md` | A *title* with a `mark` | **test** | [~]", "|x-01|`a_b/01-x.md`|||[ ]"]
 )
 def test_the_rows_of_real_plans_are_ordinary(row: str) -> None:
-    (found,) = tables(markdown.read(HEADER + f"| {row} |\n"))
+    (found,) = tables(document.read(HEADER + f"| {row} |\n"))
     owned = task_table(Titled(found, columns_of(found)))
     assert owned is not None
     pattern = ordinary_rows([owned]).pattern

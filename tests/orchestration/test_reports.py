@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from phasekeeper.orchestration.findings import CODES, Problem
-from phasekeeper.orchestration.markdown import split_lines
+from phasekeeper.orchestration.markdown.document import split_lines
 from phasekeeper.orchestration.reports import ReportFile, ReportForm, read_report
 
 CLARITY = ("requirements_clear", "questions_needed", "discovery_needed")

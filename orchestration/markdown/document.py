@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 import pyromark
 
-from .findings import Span
-from .skeleton import conflict_in, front_matter, is_flat, skeleton_of, split_lines
-from .wording import name_of
+from ..findings import Span
+from .block_outline import conflict_in, front_matter, is_flat, skeleton_of, split_lines
+from .inline_text import name_of
 
 
 class Heading(NamedTuple):

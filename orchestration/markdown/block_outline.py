@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .findings import Span
+from ..findings import Span
 
 # A merge's marks would open a block quote or underline a heading.
 _CONFLICT = re.compile(r"<{7} |={7}$|>{7} ")

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from .findings import Span
-from .markdown import BULLET, FIELD, HIDDEN, INDENTED, LAZY, TEXT, Document, within
-from .skeleton import is_delimiter
+from ..findings import Span
+from .block_outline import is_delimiter
+from .document import BULLET, FIELD, HIDDEN, INDENTED, LAZY, TEXT, Document, within
 
 # What can stand before the first letter of a row.
 _FRAME = "|: \t\v\f\x1c\x1d\x1e\x1f"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..findings import Span
-from ..markdown import Field
+from .document import Field
 
 _LINE_END = re.compile(r"(\r\n|\r|\n)")
 
@@ -29,7 +29,7 @@ class Insertion(NamedTuple):
 def edited(text: str, replacements: Sequence[Replacement], insertions: Sequence[Insertion] = ()) -> str:
     """The text with all of them made; their places are those of the text as it is given.
 
-    Lines are counted as `markdown.read` counts them. New lines end like the first line does.
+    Lines are counted as `document.read` counts them. New lines end like the first line does.
     """
     bare = text.removeprefix("\ufeff")
     parts = _LINE_END.split(bare)

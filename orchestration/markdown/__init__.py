@@ -1,0 +1,1 @@
+"""Markdown structure with positions, and edits by line."""
