@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from .asked import answerable
 from .binding import files_of_question, files_of_report
 from .evaluate import Steps
+from .expressions.context import did_you_mean
 from .fold import turns
 from .formats.json_text import read_json
-from .guards import did_you_mean
 from .journal import SKIPPED, Record, record
 from .permission import Permission, may
 from .schedule import resolve

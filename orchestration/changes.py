@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from .acts import Refused
 from .evaluate import Steps
+from .expressions.context import Context, Expression, Template
 from .findings import Edit
 from .formats.json_edits import create
 from .formats.json_text import read_json
-from .guards import Context, Expression, Template
 from .members import new_members
 from .plans import Plan, master_plan_edits
 from .snapshot import Snapshot

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .definition import Branch, Place, Reading, Text, read
-from .expressions import template_parts
-from .guards import MOST_TEMPLATE, BadExpression, Expression, Language
+from .expressions.context import MOST_TEMPLATE, BadExpression, Expression, Language
+from .expressions.source import template_parts
 from .names import check_names, check_references, known
 from .reports import ReportForm
 from .shapes import struct

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from .expressions.context import Expression
 from .findings import Span
-from .guards import Expression
 from .journal import Record
 from .sight import Seen, Sight
 from .workflow import Phase, PhaseRule, Workflow

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from .config import Config
 from .definition import InvalidWorkflow
+from .expressions.context import Context, Unknown, dig
 from .findings import Finding, Problem, finding
 from .formats.json_text import clean, fold_dotted, lay_under, read_json
-from .guards import Context, Unknown, dig
 from .journal import read_journal
 from .looked import Looked
 from .markdown import document as markdown

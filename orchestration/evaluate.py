@@ -26,10 +26,10 @@ from .evaluation import (
     Suggestion,
 )
 from .evidence import Witness
+from .expressions.context import Expression
 from .findings import Finding, Severity, Span
 from .fold import fold, turns
 from .gates import granted
-from .guards import Expression
 from .hand_out import board_of, hand_out, looked_at, stuck
 from .remarks import remark
 from .sight import Seen, Sight

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from .expressions.context import Expression
 from .findings import Evidence, Span
-from .guards import Expression
 from .journal import Record
 from .sight import Sight, short
 

@@ -9,8 +9,8 @@ from typing import Any
 from .evaluate import Steps
 from .evaluation import evidence_json
 from .evidence import Witness
+from .expressions.context import Expression
 from .findings import Evidence
-from .guards import Expression
 from .sight import Seen, Sight, short
 from .workflow import Rule
 

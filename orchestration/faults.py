@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from .definition import Place
+from .expressions.context import Expression, Template
 from .findings import Severity
-from .guards import Expression, Template
 from .workflow import Gate, Question, Rule, Workflow
 
 

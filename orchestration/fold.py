@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
+from .expressions.context import did_you_mean
 from .findings import Finding, Problem, finding
 from .gates import granted
-from .guards import did_you_mean
 from .journal import Record, record
 from .reports import ReportFile
 from .sight import Sight

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .guards import Outcome
+from .expressions.context import Outcome
 from .plans import Task
 from .schedule import Board, Schedule, arrange
 from .sight import Seen, Sight

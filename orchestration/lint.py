@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 
 from . import patterns, ways
 from .definition import Place
-from .expression_tree import walk
+from .expressions.cel_tree import walk
+from .expressions.context import Expression
 from .faults import Fault, behind, constant, expressions
 from .findings import CODES, Finding, Problem, Severity, Span, finding
-from .guards import Expression
 from .plans import dialects
 from .suggestions import did_you_mean
 from .workflow import Rule, Workflow

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from .definition import Reading, Text
-from .expressions import RESERVED
+from .expressions.source import RESERVED
 from .suggestions import did_you_mean
 
 _GUARD_NAME = re.compile(r"[a-z][a-zA-Z0-9_]*")

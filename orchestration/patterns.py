@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from .expression_tree import Tree, walk
-from .expressions import SET_FUNCTIONS
+from .expressions.cel_tree import Tree, walk
+from .expressions.context import Expression
+from .expressions.source import SET_FUNCTIONS
 from .faults import Fault, expressions
 from .findings import Severity
-from .guards import Expression
 from .journal import FIELDS
 from .suggestions import did_you_mean
 from .workflow import Workflow

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .config import PATH
+from .expressions.context import did_you_mean
 from .findings import Finding, finding
-from .guards import did_you_mean
 from .plans import Plan, Task
 from .schedule import dependency_problems
 from .sight import Sight

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 
+from .expressions.context import dig
 from .findings import Problem, Span
 from .formats.json_schema_cost import TooManyStepsError, steps
 from .formats.json_text import read_json
-from .guards import dig
 from .looked import Held, Looked
 from .vfs.files import File, join
 from .workflow import Artifact

@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from .expressions.context import did_you_mean
 from .findings import Problem
 from .graphs import circles
-from .guards import did_you_mean
 from .journal import Claim
 from .plans import Plan, Task, TaskFile
 

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from .config import PATH as CONFIGURATION
+from .expressions.context import MOST_ITEMS, Context, Expression, Index, Outcome, Template, Unknown
 from .findings import Finding, Fix, Problem, Span, finding
-from .guards import MOST_ITEMS, Context, Expression, Index, Outcome, Template, Unknown
 from .journal import EMPTY_RECORD, Record
 from .looked import Held
 from .override import Override, newest_override

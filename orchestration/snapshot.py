@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from .artifacts import read_artifact
 from .config import Config
+from .expressions.context import Index, Tasks
 from .findings import Finding, Problem, Span
-from .guards import Index, Tasks
 from .journal import Claim, Journal, Record, Verify, read_journal
 from .looked import Held, Looked
 from .plans import Plan, Task, TaskFile, dialects

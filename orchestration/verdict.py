@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 from .current_phase import current_phase, phase_place
 from .evaluation import GateState
+from .expressions.context import Expression, Outcome
 from .findings import Evidence, Fix
 from .gates import gates_of, shut_gate, unmet, unproven_gate
-from .guards import Expression, Outcome
 from .sight import Sight, answers_to
 from .workflow import Phase, Rule, Workflow
 

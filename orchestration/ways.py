@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from .expression_tree import Tree, walk
+from .expressions.cel_tree import Tree, walk
+from .expressions.context import Expression
 from .faults import Fault, behind, constant
 from .findings import Severity
-from .guards import Expression
 from .workflow import Phase, Rule, Workflow
 
 

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from .definition import Branch, InvalidWorkflow, Place, Reading, Source, Text, merge, read_branch
+from .expressions.context import Expression, Language, Template
 from .findings import Severity
-from .guards import Expression, Language, Template
 from .plans import dialects
 from .reports import ReportForm
 from .vfs.files import digest_of

@@ -14,8 +14,8 @@ from ..orchestration.config import Config, read_config
 from ..orchestration.discovery import Found, Known, Match, Passed, claims_at, discover, judge, judged
 from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation
+from ..orchestration.expressions.context import did_you_mean
 from ..orchestration.findings import Finding
-from ..orchestration.guards import did_you_mean
 from ..orchestration.looked import Looked
 from ..orchestration.snapshot import Snapshot
 from ..orchestration.vfs.files import Files, Noted

@@ -73,8 +73,8 @@ def test_a_file_imports_only_from_its_own_layer_and_below(path: str) -> None:
 @pytest.mark.parametrize(
     ("path", "line", "name"),
     [
-        ("orchestration/guards.py", "import pathlib", "pathlib"),
-        ("orchestration/guards.py", "from os import path", "os"),
+        ("orchestration/expressions/context.py", "import pathlib", "pathlib"),
+        ("orchestration/expressions/context.py", "from os import path", "os"),
         ("orchestration/plans/any.py", "def late():\n    import time", "time"),
         ("orchestration/plans/any.py", "from ...tools import runs", "tools"),
         ("orchestration/plans/any.py", "from ..artifacts import x\nfrom ... import server", "server"),
@@ -96,7 +96,7 @@ def test_asking_for_the_time_is_seen() -> None:
 
 def test_what_is_allowed_is_no_violation() -> None:
     text = "import re\nfrom . import markdown\nfrom ..orchestration.findings import Finding\n"
-    assert violations("orchestration/guards.py", text) == []
+    assert violations("orchestration/expressions/context.py", text) == []
     assert violations("server/cli.py", text + "import os\nfrom ..tools import checks") == []
 
 

@@ -15,8 +15,8 @@ from phasekeeper.orchestration.config import KEYS, read_config
 from phasekeeper.orchestration.discovery import Definition, Known, discover
 from phasekeeper.orchestration.evaluate import evaluate
 from phasekeeper.orchestration.evaluation import Evaluation
+from phasekeeper.orchestration.expressions.functions import FUNCTION_NAMES
 from phasekeeper.orchestration.findings import CODES
-from phasekeeper.orchestration.functions import FUNCTION_NAMES
 from phasekeeper.orchestration.journal import FIELDS
 from phasekeeper.orchestration.journal import KINDS as RECORD_KINDS
 from phasekeeper.orchestration.plans import dialects

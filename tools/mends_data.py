@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from ..orchestration.artifacts import Artifact
 from ..orchestration.config import PATH as CONFIGURATION
 from ..orchestration.config import read_config
+from ..orchestration.expressions.context import dig
 from ..orchestration.findings import Edit, Span
 from ..orchestration.formats.json_edits import members, set_values
 from ..orchestration.formats.json_text import locate_json, read_json, span_between
-from ..orchestration.guards import dig
 from ..orchestration.requirements import gaps, lacking
 from ..orchestration.suggestions import meant
 from ..orchestration.vfs.files import digest_of, fits, join

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from ..orchestration.expressions.context import Expression
 from ..orchestration.findings import Edit
 from ..orchestration.formats.json_edits import set_values
 from ..orchestration.formats.json_text import locate_json, read_json
-from ..orchestration.guards import Expression
 from ..orchestration.suggestions import nearest
 from ..orchestration.workflow import Workflow
 from .mends import Ground, Mend, Mender, changed

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..orchestration.acts import Act, Settled
 from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation
-from ..orchestration.guards import did_you_mean
+from ..orchestration.expressions.context import did_you_mean
 from ..orchestration.journal import Claim
 from ..orchestration.permission import may
 from ..orchestration.sanitize import plain

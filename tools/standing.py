@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from ..orchestration.evaluation import Evaluation, GateState, evidence_json
-from ..orchestration.guards import did_you_mean
+from ..orchestration.expressions.context import did_you_mean
 from ..orchestration.permission import Permission
 from ..orchestration.sanitize import plain
 from .answers import Answer, Draft, quoted, shrunk

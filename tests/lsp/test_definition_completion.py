@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lsprotocol import types as lsp
 from phasekeeper.orchestration import patterns
-from phasekeeper.orchestration.functions import FUNCTION_NAMES, METHODS
+from phasekeeper.orchestration.expressions.functions import FUNCTION_NAMES, METHODS
 from phasekeeper.orchestration.journal import FIELDS
 from phasekeeper.orchestration.journal import KINDS as RECORD_KINDS
 from phasekeeper.orchestration.requirements import _TYPES

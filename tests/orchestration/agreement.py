@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phasekeeper.orchestration.guards import Context, Expression, Outcome
+from phasekeeper.orchestration.expressions.context import Context, Expression, Outcome
 
 
 def by_cel(context: Context, expression: Expression) -> Outcome:

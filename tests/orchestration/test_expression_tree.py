@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from phasekeeper.orchestration.expression_tree import Tree, decode, walk
-from phasekeeper.orchestration.guards import Language
+from phasekeeper.orchestration.expressions.cel_tree import Tree, decode, walk
+from phasekeeper.orchestration.expressions.context import Language
 
 SPOKEN = Language({"state": "map", "a": "bool", "b": "bool"}, {})
 

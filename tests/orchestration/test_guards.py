@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from phasekeeper.orchestration.guards import (
+from phasekeeper.orchestration.expressions.context import (
     MOST_ITEMS,
     BadExpression,
     Context,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from phasekeeper.orchestration.indexes import Index, Tasks, dig, matcher
+from phasekeeper.orchestration.expressions.queries import Index, Tasks, dig, matcher
 
 ITEMS = [
     {"n": 0, "kind": "a", "done": True, "tags": ["x"]},

@@ -7,9 +7,17 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from phasekeeper.orchestration.guards import MOST_ITEMS, Context, Index, Language, Outcome, Tasks, Unknown
+from phasekeeper.orchestration.expressions.context import (
+    MOST_ITEMS,
+    Context,
+    Index,
+    Language,
+    Outcome,
+    Tasks,
+    Unknown,
+)
+from phasekeeper.orchestration.expressions.fast_parser import plain
 from phasekeeper.orchestration.journal import EMPTY_RECORD, record
-from phasekeeper.orchestration.plain import plain
 
 from .agreement import by_cel, disagreements
 

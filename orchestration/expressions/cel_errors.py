@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .suggestions import did_you_mean
+from ..suggestions import did_you_mean
 
 _ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
 _CODES = re.compile(r" \(in container ''\)| \[[A-Z_]+\]")

@@ -1,6 +1,6 @@
 """The language of a workflow's expressions: which names it has, and how a text is compiled.
 
-With `declarations.py`, imported when CEL is needed first, the only module that knows CEL. Facts (values,
+With `cel_environment.py`, imported when CEL is needed first, the only module that knows CEL. Facts (values,
 limits, answers, `phase` ...) are calls in the text that CEL evaluates, so that each is computed at most
 once and only when it is needed; for messages the text is compiled once more as it was written, with the
 facts as variables.
@@ -14,9 +14,12 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .complaints import complaints, reason
-from .expression_tree import Tree, decode
-from .expressions import (
+from .cel_errors import complaints, reason
+from .cel_tree import Tree, decode
+from .fast_nodes import Plain
+from .fast_parser import plain
+from .functions import FUNCTION_NAMES, Evaluation
+from .source import (
     ELEMENTS,
     HANDLE,
     SET_FUNCTIONS,
@@ -28,9 +31,6 @@ from .expressions import (
     stray_brace,
     template_parts,
 )  # fmt: skip
-from .functions import FUNCTION_NAMES, Evaluation
-from .plain import plain
-from .plain_parts import Plain
 
 if TYPE_CHECKING:
     from cel_expr_python import cel
@@ -113,7 +113,7 @@ class Expression:
 
     def run(self, activation: cel.Activation, evaluation: Evaluation) -> Outcome:
         """What it comes to, as CEL tells it."""
-        from .declarations import evaluated
+        from .cel_environment import evaluated
 
         try:
             value, error = evaluated(self.compiled.program, activation, evaluation)
@@ -140,7 +140,7 @@ def _bare() -> cel.Env:
 
 
 def _environment(variables: Mapping[str, str], edits: bool = False) -> cel.Env:
-    from .declarations import environment
+    from .cel_environment import environment
 
     return environment(variables, edits)
 
@@ -283,7 +283,7 @@ class Language:
             program = self.environment.compile(self._rewritten(source, sets, HANDLE))
         except RuntimeError:
             return None
-        from .declarations import HANDLE_TYPE
+        from .cel_environment import HANDLE_TYPE
 
         return program if program.return_type().name() == HANDLE_TYPE else None
 

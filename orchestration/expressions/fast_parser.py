@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from . import plain_parts as parts
-from . import plain_values as values
-from .expressions import RESERVED, prefixes
+from . import fast_nodes as parts
+from . import fast_values as values
+from .fast_nodes import Names, NotPlainError, Plain, Run
 from .functions import METHODS, QUERIES, TASK_SETS
-from .plain_parts import Names, NotPlainError, Plain, Run
+from .source import RESERVED, prefixes
 
 
 def plain(source: str, names: Names) -> Plain | None:

@@ -1,6 +1,6 @@
 """What CEL is told of the language: types, functions, the calls that stand for facts.
 
-The functions see the evaluation that asks through `EVALUATION`, which `guards.Context` sets around every
+The functions see the evaluation that asks through `EVALUATION`, which `context.Context` sets around every
 call: CEL gives its functions no other way to know. This module is imported when CEL is needed first.
 """
 
@@ -12,8 +12,8 @@ from contextvars import ContextVar
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_optional, ext_strings
 
-from .expressions import ELEMENTS, HANDLE, SIZE, internal
 from .functions import METHODS, QUERIES, TASK_SETS, Call, Evaluation, elements
+from .source import ELEMENTS, HANDLE, SIZE, internal
 
 _ITEMS = cel.Type.List(cel.Type.DYN)
 _FIELDS = cel.Type.Map(cel.Type.STRING, cel.Type.DYN)

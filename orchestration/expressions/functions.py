@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
-from .graphs import circles
-from .indexes import Index, Tasks, dig, matcher
+from ..graphs import circles
+from .queries import Index, Tasks, dig, matcher
 
 # The most items that an expression may see at once: CEL's filter and map are quadratic in their result.
 MOST_ITEMS = 500

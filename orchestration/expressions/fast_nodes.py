@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from .fast_values import KINDS, MOST_INT, Absent, Doubt, as_list, as_map, field, flag
 from .functions import MOST_ITEMS, Call, elements
-from .plain_values import KINDS, MOST_INT, Absent, Doubt, as_list, as_map, field, flag
 
 # Loops within loops are told here up to so many steps.
 MOST_STEPS = 10_000

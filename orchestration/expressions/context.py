@@ -10,7 +10,7 @@ Invariants:
 - One Context serves one evaluation on one thread: an Activation with Python functions cannot be shared.
 
 This is the door to expressions: the other modules import from here what they need of
-`language.py`, `functions.py` and `indexes.py`.
+`language.py`, `functions.py` and `queries.py`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from ..suggestions import did_you_mean
+from .fast_nodes import Plain
+from .fast_values import Absent
 from .functions import MOST_ITEMS, few, said
-from .indexes import Index, Tasks, dig
 from .language import MOST_TEMPLATE, BadExpression, Expression, Language, Outcome, Template
-from .plain_parts import Plain
-from .plain_values import Absent
-from .suggestions import did_you_mean
+from .queries import Index, Tasks, dig
 
 __all__ = [
     "MOST_ITEMS",

@@ -1,0 +1,1 @@
+"""The guard language: parse, check, evaluate, query records and tasks."""
