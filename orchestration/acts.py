@@ -12,7 +12,7 @@ from .evaluate import Steps
 from .expressions.context import did_you_mean
 from .fold import turns
 from .formats.json_text import read_json
-from .journal import SKIPPED, Record, record
+from .journal.journal import SKIPPED, Record, record
 from .permission import Permission, may
 from .schedule import resolve
 from .snapshot import DEFINITION

@@ -8,8 +8,8 @@ from typing import Any
 from .definition import Branch, Place, Reading, Text, read
 from .expressions.context import MOST_TEMPLATE, BadExpression, Expression, Language
 from .expressions.source import template_parts
+from .journal.report_files import ReportForm
 from .names import check_names, check_references, known
-from .reports import ReportForm
 from .shapes import struct
 from .suggestions import did_you_mean
 from .vocabulary import facts, variables

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from .expressions.context import Expression
 from .findings import Span
-from .journal import Record
+from .journal.journal import Record
 from .sight import Seen, Sight
 from .workflow import Phase, PhaseRule, Workflow
 

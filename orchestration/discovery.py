@@ -10,7 +10,7 @@ from .definition import InvalidWorkflow
 from .expressions.context import Context, Unknown, dig
 from .findings import Finding, Problem, finding
 from .formats.json_text import clean, fold_dotted, lay_under, read_json
-from .journal import read_journal
+from .journal.journal import read_journal
 from .looked import Looked
 from .markdown import document as markdown
 from .markdown.inline_text import name_of

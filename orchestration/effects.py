@@ -20,7 +20,7 @@ from .evaluate import Steps, look
 from .evaluation import Evaluation
 from .findings import Edit, Severity
 from .formats.json_text import read_json
-from .journal import FAILURES, Record
+from .journal.journal import FAILURES, Record
 from .preview import Extension, Overlay
 from .snapshot import JOURNAL, read_run
 from .verdict import Verdict

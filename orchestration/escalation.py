@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from .evaluation import Evaluation, LimitState, QuestionState
-from .journal import FAILURES
+from .journal.journal import FAILURES
 from .sanitize import markdown
 
 LIMIT = 400

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from .findings import Evidence, Finding, Fix, Span
-from .journal import Claim
+from .journal.journal import Claim
 from .schedule import Board, StageState, TaskState
 
 

@@ -10,7 +10,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from .evaluation import CriterionState, Evaluation, GateState, PhaseState, Produced, QuestionState, Suggestion
 from .evaluation import _camel as camel  # the one rule of names in JSON
 from .findings import Evidence, Finding, Severity
-from .journal import Claim
+from .journal.journal import Claim
 from .schedule import Board, StageState, TaskState
 
 # Words that a field may have and no others (design, section 5): a new one is a change of the interface.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from .expressions.context import Expression
 from .findings import Evidence, Span
-from .journal import Record
+from .journal.journal import Record
 from .sight import Sight, short
 
 

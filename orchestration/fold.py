@@ -15,8 +15,8 @@ from typing import NamedTuple
 from .expressions.context import did_you_mean
 from .findings import Finding, Problem, finding
 from .gates import granted
-from .journal import Record, record
-from .reports import ReportFile
+from .journal.journal import Record, record
+from .journal.report_files import ReportFile
 from .sight import Sight
 from .snapshot import Pending, Snapshot, stamped
 from .verdict import Verdict, decide

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .journal import FAILURES, SKIPPED, Record
+from .journal.journal import FAILURES, SKIPPED, Record
 from .workflow import Workflow
 
 _NAMES = {

@@ -10,7 +10,7 @@ from .expressions.context import Expression
 from .expressions.source import SET_FUNCTIONS
 from .faults import Fault, expressions
 from .findings import Severity
-from .journal import FIELDS
+from .journal.journal import FIELDS
 from .suggestions import did_you_mean
 from .workflow import Workflow
 

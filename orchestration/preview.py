@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from .findings import Edit, Problem
 from .formats.json_text import read_json
-from .journal import EMPTY_RECORD, Journal, Record, Verify
+from .journal.journal import EMPTY_RECORD, Journal, Record, Verify
 from .vfs.files import Entry, File, Files, decode, digest_of, name_in, parent
 
 # Newer than all there is: what is written last was made last.

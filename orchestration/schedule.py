@@ -15,7 +15,7 @@ from functools import cached_property
 from .expressions.context import did_you_mean
 from .findings import Problem
 from .graphs import circles
-from .journal import Claim
+from .journal.journal import Claim
 from .plans import Plan, Task, TaskFile
 
 Details = Callable[[Task], TaskFile]

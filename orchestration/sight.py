@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from .config import PATH as CONFIGURATION
 from .expressions.context import MOST_ITEMS, Context, Expression, Index, Outcome, Template, Unknown
 from .findings import Finding, Fix, Problem, Span, finding
-from .journal import EMPTY_RECORD, Record
+from .journal.journal import EMPTY_RECORD, Record
 from .looked import Held
 from .override import Override, newest_override
 from .plans import Plan

@@ -15,10 +15,10 @@ from .artifacts import read_artifact
 from .config import Config
 from .expressions.context import Index, Tasks
 from .findings import Finding, Problem, Span
-from .journal import Claim, Journal, Record, Verify, read_journal
+from .journal.journal import Claim, Journal, Record, Verify, read_journal
+from .journal.report_files import ReportFile, read_report
 from .looked import Held, Looked
 from .plans import Plan, Task, TaskFile, dialects
-from .reports import ReportFile, read_report
 from .schedule import resolve
 from .staleness import aged
 from .state_file import read_state

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from .definition import Branch, InvalidWorkflow, Place, Reading, Source, Text, merge, read_branch
 from .expressions.context import Expression, Language, Template
 from .findings import Severity
+from .journal.report_files import ReportForm
 from .plans import dialects
-from .reports import ReportForm
 from .vfs.files import digest_of
 
 DEFAULT_OUTCOMES = ("ok", "error")

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import platformdirs
 
-from ..orchestration.journal import DECISIONS
+from ..orchestration.journal.journal import DECISIONS
 from . import git
 from .beneath import refusal
 from .files import MAX_BYTES

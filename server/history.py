@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..orchestration import lifecycle
 from ..orchestration.findings import Problem
-from ..orchestration.journal import Journal, Record, read_journal
+from ..orchestration.journal.journal import Journal, Record, read_journal
 from ..orchestration.sanitize import plain, shown
 from ..orchestration.vfs.files import join
 from . import decide

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..orchestration.config import Config
 from ..orchestration.discovery import Match
 from ..orchestration.evaluate import Steps, look
-from ..orchestration.journal import Claim, read_claims
+from ..orchestration.journal.journal import Claim, read_claims
 from ..orchestration.snapshot import JOURNAL, Snapshot, read_run
 from ..orchestration.vfs.files import Files, below
 from . import decide

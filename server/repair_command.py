@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from ..orchestration.artifacts import Held
 from ..orchestration.formats.json_text import read_json
-from ..orchestration.journal import Record
+from ..orchestration.journal.journal import Record
 from ..orchestration.sanitize import plain
 from ..orchestration.vfs.files import File
 from .commands import OK, REFUSED, print_json

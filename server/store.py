@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..orchestration.findings import Edit
-from ..orchestration.journal import DECISIONS, EMPTY_RECORD, Record
+from ..orchestration.journal.journal import DECISIONS, EMPTY_RECORD, Record
 from ..orchestration.vfs.files import digest_of
 from .beneath import refusal
 from .store_folder import Folder, StoreError, close, opened, told

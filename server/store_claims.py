@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from ..orchestration.journal import Claim, read_claims
+from ..orchestration.journal.journal import Claim, read_claims
 from ..orchestration.vfs.files import digest_of
 from .store import Conflict
 from .store_folder import Folder, opened, told

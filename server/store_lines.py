@@ -15,7 +15,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..orchestration.formats.json_text import read_json
-from ..orchestration.journal import EMPTY_RECORD, KINDS, read_journal
+from ..orchestration.journal.journal import EMPTY_RECORD, KINDS, read_journal
 from ..orchestration.vfs.files import digest_of
 from .files import MAX_BYTES
 from .store_folder import Folder, StoreError, close, write_all

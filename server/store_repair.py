@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..orchestration.findings import Edit
-from ..orchestration.journal import Record, read_journal
+from ..orchestration.journal.journal import Record, read_journal
 from ..orchestration.vfs.files import digest_of
 from .store import Held, Proposal, committed, recovered
 from .store_folder import Folder, opened, told

@@ -24,7 +24,7 @@ from phasekeeper.orchestration.config import read_config
 from phasekeeper.orchestration.discovery import Known, discover
 from phasekeeper.orchestration.evaluate import Steps, look
 from phasekeeper.orchestration.evaluation import as_json
-from phasekeeper.orchestration.journal import Claim
+from phasekeeper.orchestration.journal.journal import Claim
 from phasekeeper.orchestration.permission import may
 from phasekeeper.orchestration.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of

@@ -17,8 +17,8 @@ from phasekeeper.orchestration.evaluate import evaluate
 from phasekeeper.orchestration.evaluation import Evaluation
 from phasekeeper.orchestration.expressions.functions import FUNCTION_NAMES
 from phasekeeper.orchestration.findings import CODES
-from phasekeeper.orchestration.journal import FIELDS
-from phasekeeper.orchestration.journal import KINDS as RECORD_KINDS
+from phasekeeper.orchestration.journal.journal import FIELDS
+from phasekeeper.orchestration.journal.journal import KINDS as RECORD_KINDS
 from phasekeeper.orchestration.plans import dialects
 from phasekeeper.orchestration.shapes import STRUCTS, Shape
 from phasekeeper.orchestration.snapshot import read_run

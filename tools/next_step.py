@@ -9,7 +9,7 @@ from typing import Any
 
 from ..orchestration.evaluation import Evaluation, QuestionState, Reportable, Suggestion, evidence_json
 from ..orchestration.findings import Severity
-from ..orchestration.journal import Claim
+from ..orchestration.journal.journal import Claim
 from ..orchestration.sanitize import plain
 from ..orchestration.schedule import TaskState
 from .answers import Answer, Draft, quoted, shrunk, size

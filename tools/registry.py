@@ -15,7 +15,7 @@ from ..orchestration.acts import Act, Settled
 from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation
 from ..orchestration.expressions.context import did_you_mean
-from ..orchestration.journal import Claim
+from ..orchestration.journal.journal import Claim
 from ..orchestration.permission import may
 from ..orchestration.sanitize import plain
 from .answers import Answer

@@ -10,7 +10,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...orchestration.journal import read_journal
+from ...orchestration.journal.journal import read_journal
 from ...orchestration.snapshot import JOURNAL
 from ...orchestration.vfs.files import below
 from .. import decide

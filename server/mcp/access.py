@@ -12,7 +12,7 @@ from typing import TypeVar
 from ...orchestration.acts import Act, Refused, Settled
 from ...orchestration.evaluate import Steps
 from ...orchestration.evaluation import Evaluation
-from ...orchestration.journal import Claim
+from ...orchestration.journal.journal import Claim
 from ...orchestration.sanitize import plain
 from ...orchestration.schedule import resolve
 from ...tools.registry import Place, Refusal, tasks_held

@@ -16,7 +16,7 @@ import mcp_types as types
 from ...orchestration.evaluation import Evaluation, as_json
 from ...orchestration.evaluation_schema import evaluation_schema
 from ...orchestration.graph import graph
-from ...orchestration.journal import read_journal
+from ...orchestration.journal.journal import read_journal
 from ...orchestration.sanitize import markdown, plain
 from ...orchestration.snapshot import JOURNAL
 from ...orchestration.vfs.files import below

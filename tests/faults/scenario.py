@@ -11,7 +11,7 @@ from typing import Any
 from unittest import mock
 
 from phasekeeper.orchestration.findings import Edit
-from phasekeeper.orchestration.journal import Record
+from phasekeeper.orchestration.journal.journal import Record
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server.store import Held, Proposal, StoreError, committed, pending
 from phasekeeper.server.store_lines import tail_of

@@ -6,8 +6,8 @@ import pytest
 from lsprotocol import types as lsp
 from phasekeeper.orchestration import patterns
 from phasekeeper.orchestration.expressions.functions import FUNCTION_NAMES, METHODS
-from phasekeeper.orchestration.journal import FIELDS
-from phasekeeper.orchestration.journal import KINDS as RECORD_KINDS
+from phasekeeper.orchestration.journal.journal import FIELDS
+from phasekeeper.orchestration.journal.journal import KINDS as RECORD_KINDS
 from phasekeeper.orchestration.requirements import _TYPES
 from phasekeeper.orchestration.shapes import STRUCTS
 from phasekeeper.server.library import built_in_sources

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from phasekeeper.orchestration.effects import Act, Proposal, Refused
 from phasekeeper.orchestration.evaluation import Evaluation, as_json
-from phasekeeper.orchestration.journal import read_journal
+from phasekeeper.orchestration.journal.journal import read_journal
 from phasekeeper.server import acting, store_claims
 from phasekeeper.server.live import Live
 from phasekeeper.server.roots import UsageError

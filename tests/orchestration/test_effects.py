@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from phasekeeper.orchestration.effects import Act, Misnamed, Proposal, Refused, propose
 from phasekeeper.orchestration.evaluate import Steps, look
 from phasekeeper.orchestration.evaluation import as_json
-from phasekeeper.orchestration.journal import EMPTY_RECORD, Claim
+from phasekeeper.orchestration.journal.journal import EMPTY_RECORD, Claim
 from phasekeeper.orchestration.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
 from phasekeeper.orchestration.workflow import Workflow, parse_workflow

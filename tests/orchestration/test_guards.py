@@ -17,7 +17,7 @@ from phasekeeper.orchestration.expressions.context import (
     Tasks,
     Unknown,
 )
-from phasekeeper.orchestration.journal import EMPTY_RECORD, record
+from phasekeeper.orchestration.journal.journal import EMPTY_RECORD, record
 
 
 def language(facts: Mapping[str, str] | None = None, values: Mapping[str, str] | None = None) -> Language:

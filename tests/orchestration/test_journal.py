@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from phasekeeper.orchestration.findings import Severity
-from phasekeeper.orchestration.journal import FIELDS, Claim, Journal, read_claims, read_journal
+from phasekeeper.orchestration.journal.journal import FIELDS, Claim, Journal, read_claims, read_journal
 from phasekeeper.orchestration.vfs.files import digest_of
 
 

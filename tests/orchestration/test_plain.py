@@ -17,7 +17,7 @@ from phasekeeper.orchestration.expressions.context import (
     Unknown,
 )
 from phasekeeper.orchestration.expressions.fast_parser import plain
-from phasekeeper.orchestration.journal import EMPTY_RECORD, record
+from phasekeeper.orchestration.journal.journal import EMPTY_RECORD, record
 
 from .agreement import by_cel, disagreements
 

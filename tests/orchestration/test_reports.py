@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from phasekeeper.orchestration.findings import CODES, Problem
+from phasekeeper.orchestration.journal.report_files import ReportFile, ReportForm, read_report
 from phasekeeper.orchestration.markdown.document import split_lines
-from phasekeeper.orchestration.reports import ReportFile, ReportForm, read_report
 
 CLARITY = ("requirements_clear", "questions_needed", "discovery_needed")
 FORMS = (

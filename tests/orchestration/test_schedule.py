@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from phasekeeper.orchestration.findings import Span
-from phasekeeper.orchestration.journal import Claim
+from phasekeeper.orchestration.journal.journal import Claim
 from phasekeeper.orchestration.plans import Plan, Stage, Task, TaskFile
 from phasekeeper.orchestration.schedule import Board, Schedule, arrange, dependency_problems, needs, resolve
 

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from phasekeeper.orchestration.journal import Journal, Record, read_journal
+from phasekeeper.orchestration.journal.journal import Journal, Record, read_journal
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server.store import Proposal, committed
 from phasekeeper.server.store_repair import repair

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.orchestration.findings import Edit
-from phasekeeper.orchestration.journal import Record
+from phasekeeper.orchestration.journal.journal import Record
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server import repair_command
 from phasekeeper.server.files import DiskFiles

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from phasekeeper.orchestration.findings import Edit
-from phasekeeper.orchestration.journal import read_journal, record
+from phasekeeper.orchestration.journal.journal import read_journal, record
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server import decide, store_folder
 from phasekeeper.server.store import Committed, Conflict, Held, Proposal, StoreError, committed, pending

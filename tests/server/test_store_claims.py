@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from phasekeeper.orchestration.journal import read_claims
+from phasekeeper.orchestration.journal.journal import read_claims
 from phasekeeper.server.store import Conflict, Held, Proposal, committed
 from phasekeeper.server.store_claims import MAX_LOG_BYTES, check_token, claim, release
 from phasekeeper.server.store_lock import Clock, stamp

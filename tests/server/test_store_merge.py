@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.orchestration.evaluation import Evaluation
-from phasekeeper.orchestration.journal import read_journal
+from phasekeeper.orchestration.journal.journal import read_journal
 from phasekeeper.server.store_repair import repair
 from phasekeeper.server.workspace import Workspace
 

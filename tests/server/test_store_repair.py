@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from phasekeeper.orchestration.findings import Problem
-from phasekeeper.orchestration.journal import read_journal
+from phasekeeper.orchestration.journal.journal import read_journal
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server.store import Proposal, committed
 from phasekeeper.server.store_lines import Broken, Written

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from phasekeeper.orchestration.evaluation import Evaluation
 from phasekeeper.orchestration.findings import Finding
-from phasekeeper.orchestration.journal import Claim
+from phasekeeper.orchestration.journal.journal import Claim
 from phasekeeper.orchestration.permission import Permission
 from phasekeeper.orchestration.sanitize import plain
 from phasekeeper.orchestration.schedule import Board

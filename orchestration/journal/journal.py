@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .findings import Problem, Severity, Span
-from .formats.json_text import clean, read_json
-from .vfs.files import digest_of
+from ..findings import Problem, Severity, Span
+from ..formats.json_text import clean, read_json
+from ..vfs.files import digest_of
 
 KINDS = (
     "start",

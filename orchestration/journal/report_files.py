@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
-from .findings import Problem, Span
-from .markdown import document as markdown
-from .markdown.document import Document, Heading
-from .markdown.inline_text import name_of, plain, split_remark, word_of
-from .markdown.tables import tables
-from .vfs.files import digest_of
+from ..findings import Problem, Span
+from ..markdown import document as markdown
+from ..markdown.document import Document, Heading
+from ..markdown.inline_text import name_of, plain, split_remark, word_of
+from ..markdown.tables import tables
+from ..vfs.files import digest_of
 
 _NO_WORDS: Mapping[str, str] = MappingProxyType({})
 _MESSAGE_LENGTH = 300

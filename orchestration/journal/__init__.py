@@ -1,0 +1,1 @@
+"""Records, the hash chain, claims, and the report files that count like records."""
