@@ -14,7 +14,7 @@ from .fold import turns
 from .formats.json_text import read_json
 from .journal.journal import SKIPPED, Record, record
 from .permission import Permission, may
-from .schedule import resolve
+from .plans.schedule import resolve
 from .snapshot import DEFINITION
 from .ways import edges, reached
 from .workflow import DEFAULT_OUTCOMES, Phase

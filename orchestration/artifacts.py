@@ -14,7 +14,7 @@ from .formats.patch import read_patch
 from .formats.yaml_text import read_yaml_data
 from .looked import Held, Looked
 from .markdown import document as markdown
-from .plans import Plan, dialects
+from .plans.model import Plan, dialects
 from .requirements import unmet
 from .vfs.files import Entry, File, is_glob, join
 from .workflow import Artifact

@@ -14,7 +14,8 @@ from .findings import Edit
 from .formats.json_edits import create
 from .formats.json_text import read_json
 from .members import new_members
-from .plans import Plan, master_plan_edits
+from .plans.master_plan import edits as master_plan_edits
+from .plans.model import Plan
 from .snapshot import Snapshot
 from .state_edits import with_updates, with_value
 from .verdict import Verdict

@@ -15,7 +15,7 @@ from .looked import Looked
 from .markdown import document as markdown
 from .markdown.inline_text import name_of
 from .markdown.tables import tables
-from .plans import dialects
+from .plans.model import dialects
 from .snapshot import JOURNAL
 from .vfs.files import File, Files, fits, glob, glob_at, join, leads_to, natural
 from .workflow import MarkerTest, StateFile, Workflow

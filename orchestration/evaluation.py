@@ -11,7 +11,7 @@ from typing import Any
 
 from .findings import Evidence, Finding, Fix, Span
 from .journal.journal import Claim
-from .schedule import Board, StageState, TaskState
+from .plans.schedule import Board, StageState, TaskState
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from .evaluation import CriterionState, Evaluation, GateState, PhaseState, Produ
 from .evaluation import _camel as camel  # the one rule of names in JSON
 from .findings import Evidence, Finding, Severity
 from .journal.journal import Claim
-from .schedule import Board, StageState, TaskState
+from .plans.schedule import Board, StageState, TaskState
 
 # Words that a field may have and no others (design, section 5): a new one is a change of the interface.
 WORDS: dict[tuple[type, str], tuple[str, ...]] = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .expressions.context import Outcome
-from .plans import Task
-from .schedule import Board, Schedule, arrange
+from .plans.model import Task
+from .plans.schedule import Board, Schedule, arrange
 from .sight import Seen, Sight
 from .snapshot import Snapshot
 from .verdict import Verdict

@@ -14,7 +14,7 @@ from .expressions.cel_tree import walk
 from .expressions.context import Expression
 from .faults import Fault, behind, constant, expressions
 from .findings import CODES, Finding, Problem, Severity, Span, finding
-from .plans import dialects
+from .plans.model import dialects
 from .suggestions import did_you_mean
 from .workflow import Rule, Workflow
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from .config import PATH
 from .expressions.context import did_you_mean
 from .findings import Finding, finding
-from .plans import Plan, Task
-from .schedule import dependency_problems
+from .plans.model import Plan, Task
+from .plans.schedule import dependency_problems
 from .sight import Sight
 from .snapshot import Snapshot
 from .workflow import Phase

@@ -13,7 +13,7 @@ from .findings import Finding, Fix, Problem, Span, finding
 from .journal.journal import EMPTY_RECORD, Record
 from .looked import Held
 from .override import Override, newest_override
-from .plans import Plan
+from .plans.model import Plan
 from .snapshot import Snapshot
 from .vfs.files import digest_of, join
 from .workflow import Artifact, Parameter, Question, Workflow

@@ -18,8 +18,8 @@ from .findings import Finding, Problem, Span
 from .journal.journal import Claim, Journal, Record, Verify, read_journal
 from .journal.report_files import ReportFile, read_report
 from .looked import Held, Looked
-from .plans import Plan, Task, TaskFile, dialects
-from .schedule import resolve
+from .plans.model import Plan, Task, TaskFile, dialects
+from .plans.schedule import resolve
 from .staleness import aged
 from .state_file import read_state
 from .vfs.files import File, Files, digest_of, join

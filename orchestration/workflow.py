@@ -14,7 +14,7 @@ from .definition import Branch, InvalidWorkflow, Place, Reading, Source, Text, m
 from .expressions.context import Expression, Language, Template
 from .findings import Severity
 from .journal.report_files import ReportForm
-from .plans import dialects
+from .plans.model import dialects
 from .vfs.files import digest_of
 
 DEFAULT_OUTCOMES = ("ok", "error")

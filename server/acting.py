@@ -23,7 +23,7 @@ from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation
 from ..orchestration.findings import Edit, Finding, Severity
 from ..orchestration.journal.journal import Claim, Record, record
-from ..orchestration.schedule import resolve
+from ..orchestration.plans.schedule import resolve
 from ..orchestration.snapshot import definition_digest
 from ..orchestration.suggestions import did_you_mean
 from ..orchestration.workflow import Workflow

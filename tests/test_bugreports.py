@@ -15,9 +15,9 @@ import pytest
 from phasekeeper.orchestration.config import read_config
 from phasekeeper.orchestration.evaluate import evaluate
 from phasekeeper.orchestration.evaluation import as_json
-from phasekeeper.orchestration.plans import TaskFile
-from phasekeeper.orchestration.plans.master_plan import read
-from phasekeeper.orchestration.schedule import arrange, cycles
+from phasekeeper.orchestration.plans.master_plan.reader import read
+from phasekeeper.orchestration.plans.model import TaskFile
+from phasekeeper.orchestration.plans.schedule import arrange, cycles
 from phasekeeper.orchestration.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
 from phasekeeper.orchestration.workflow import Workflow

@@ -19,7 +19,7 @@ from phasekeeper.orchestration.expressions.functions import FUNCTION_NAMES
 from phasekeeper.orchestration.findings import CODES
 from phasekeeper.orchestration.journal.journal import FIELDS
 from phasekeeper.orchestration.journal.journal import KINDS as RECORD_KINDS
-from phasekeeper.orchestration.plans import dialects
+from phasekeeper.orchestration.plans.model import dialects
 from phasekeeper.orchestration.shapes import STRUCTS, Shape
 from phasekeeper.orchestration.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles

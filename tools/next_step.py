@@ -10,8 +10,8 @@ from typing import Any
 from ..orchestration.evaluation import Evaluation, QuestionState, Reportable, Suggestion, evidence_json
 from ..orchestration.findings import Severity
 from ..orchestration.journal.journal import Claim
+from ..orchestration.plans.schedule import TaskState
 from ..orchestration.sanitize import plain
-from ..orchestration.schedule import TaskState
 from .answers import Answer, Draft, quoted, shrunk, size
 from .asking import DECIDES, how_to_decide, options_of, question_line
 from .runs import head_of, progress_words

@@ -9,7 +9,7 @@ from lsprotocol import types as lsp
 
 from ...orchestration.artifacts import Artifact
 from ...orchestration.findings import Span
-from ...orchestration.plans import MARKS
+from ...orchestration.plans.model import MARKS
 from ...orchestration.vfs.files import fits, join
 from ...orchestration.workflow import Workflow
 from ...tools.mends_state import phase_path

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ...orchestration.names import UNANSWERED
 from ...orchestration.patterns import OF_RECORDS, OF_TASKS
-from ...orchestration.plans import dialects
+from ...orchestration.plans.model import dialects
 from . import guard_words as words
 from .given import Given, Items
 from .items import KIND, item

@@ -13,9 +13,9 @@ from lsprotocol import types as lsp
 from ...orchestration.evaluation import Evaluation, GateState, PhaseState
 from ...orchestration.findings import Span
 from ...orchestration.markdown.block_outline import split_lines
-from ...orchestration.plans import MARKS, Mark, Plan, Task
+from ...orchestration.plans.model import MARKS, Mark, Plan, Task
+from ...orchestration.plans.schedule import StageState, TaskState, resolve
 from ...orchestration.sanitize import markdown, plain
-from ...orchestration.schedule import StageState, TaskState, resolve
 from ..views import next_words, status_word
 from .definitions import is_definition
 from .outline import key_about

@@ -8,7 +8,7 @@ from lsprotocol import types as lsp
 
 from ...orchestration.evaluation import Evaluation
 from ...orchestration.findings import Span
-from ...orchestration.plans import Stage
+from ...orchestration.plans.model import Stage
 from ...orchestration.sanitize import plain
 from ..views import next_words, status_word
 from .scene import Scene

@@ -12,8 +12,8 @@ from lsprotocol import types as lsp
 from ...orchestration.evaluation import Evaluation
 from ...orchestration.findings import Span
 from ...orchestration.markdown.block_outline import split_lines
-from ...orchestration.plans import Plan
-from ...orchestration.schedule import resolve
+from ...orchestration.plans.model import Plan
+from ...orchestration.plans.schedule import resolve
 from ...orchestration.vfs.files import join
 from ...orchestration.workflow import Workflow
 from .definitions import is_definition

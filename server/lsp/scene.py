@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...orchestration.evaluation import Evaluation
-from ...orchestration.plans import Plan, dialects
+from ...orchestration.plans.model import Plan, dialects
 from ...orchestration.vfs.files import join
 from ...orchestration.workflow import Workflow
 from .documents import Document

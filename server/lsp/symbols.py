@@ -8,7 +8,7 @@ from lsprotocol import types as lsp
 
 from ...orchestration.findings import Span
 from ...orchestration.markdown.block_outline import split_lines
-from ...orchestration.plans import Plan
+from ...orchestration.plans.model import Plan
 from ...orchestration.sanitize import plain
 from ..views import status_word
 from .definitions import is_definition

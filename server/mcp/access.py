@@ -13,8 +13,8 @@ from ...orchestration.acts import Act, Refused, Settled
 from ...orchestration.evaluate import Steps
 from ...orchestration.evaluation import Evaluation
 from ...orchestration.journal.journal import Claim
+from ...orchestration.plans.schedule import resolve
 from ...orchestration.sanitize import plain
-from ...orchestration.schedule import resolve
 from ...tools.registry import Place, Refusal, tasks_held
 from ...tools.runs import joined
 from ...tools.standing import revision_of

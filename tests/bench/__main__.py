@@ -16,7 +16,7 @@ from time import perf_counter, process_time
 
 from phasekeeper.orchestration.evaluate import evaluate
 from phasekeeper.orchestration.evaluation import as_json
-from phasekeeper.orchestration.plans import master_plan
+from phasekeeper.orchestration.plans.master_plan import reader
 from phasekeeper.server.workspace import Workspace
 
 from .connections import connections
@@ -77,7 +77,7 @@ def parsing(roots: dict[int, Path]) -> None:
         text = next(root.rglob("MASTER_PLAN.md")).read_text()
         say(
             f"  {tasks:,} tasks, {len(text) / 1024:,.0f} KB",
-            milliseconds(lambda t=text: master_plan.read(t), 3),
+            milliseconds(lambda t=text: reader.read(t), 3),
         )
 
 

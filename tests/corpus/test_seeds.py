@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phasekeeper.orchestration.plans.master_plan import read
+from phasekeeper.orchestration.plans.master_plan.reader import read
 
 from .places import kept, put_back
 

@@ -11,10 +11,11 @@ from phasekeeper.orchestration.findings import CODES, Span
 from phasekeeper.orchestration.markdown import document
 from phasekeeper.orchestration.markdown.document import split_lines
 from phasekeeper.orchestration.markdown.tables import tables
-from phasekeeper.orchestration.plans import MARKS, Plan, dialects, master_plan, master_plan_rows
-from phasekeeper.orchestration.plans.master_plan import read, read_task
-from phasekeeper.orchestration.plans.master_plan_cells import Titled, columns_of
-from phasekeeper.orchestration.plans.master_plan_rows import ordinary_rows, task_table
+from phasekeeper.orchestration.plans.master_plan import reader, task_rows
+from phasekeeper.orchestration.plans.master_plan.columns import Titled, columns_of
+from phasekeeper.orchestration.plans.master_plan.reader import read, read_task
+from phasekeeper.orchestration.plans.master_plan.task_rows import ordinary_rows, task_table
+from phasekeeper.orchestration.plans.model import MARKS, Plan, dialects
 
 PLAN = """\
 # Shop - Master Plan
@@ -172,8 +173,8 @@ def test_a_title_that_begins_with_phase_does_not_swallow_the_stages() -> None:
 
 def test_a_title_full_of_spaces_is_read_to_its_end() -> None:
     title = "a" + "\u00a0 \t" * 5 + " " * 200_000 + "x"
-    assert master_plan._TITLE_TAIL.sub("", title) == title
-    assert master_plan._TITLE_TAIL.sub("", "Shop  -  Master Plan (draft)") == "Shop"
+    assert reader._TITLE_TAIL.sub("", title) == title
+    assert reader._TITLE_TAIL.sub("", "Shop  -  Master Plan (draft)") == "Shop"
 
 
 @pytest.mark.parametrize(
@@ -681,7 +682,7 @@ def test_an_ordinary_row_is_read_as_it_is_cell_by_cell(
     ]
     text = "\n".join(["# P", "|".join(header), "|".join("-" * len(header)), *lines])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(master_plan_rows, "_WIDEST", 0)
+        patch.setattr(task_rows, "_WIDEST", 0)
         by_cells = read(text)
     assert by_cells is not None
     assert vars(plan_of(text)) == vars(by_cells)

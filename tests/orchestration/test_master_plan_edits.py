@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phasekeeper.orchestration.plans import MARKS, Plan
-from phasekeeper.orchestration.plans.master_plan import read
-from phasekeeper.orchestration.plans.master_plan_edits import (
+from phasekeeper.orchestration.plans.master_plan.edits import (
     append_stage,
     check_tasks,
     in_step,
     new_tasks,
     set_status,
 )
+from phasekeeper.orchestration.plans.master_plan.reader import read
+from phasekeeper.orchestration.plans.model import MARKS, Plan
 
 PLAN = """\
 # Shop - Master Plan

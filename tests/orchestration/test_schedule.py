@@ -9,8 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from phasekeeper.orchestration.findings import Span
 from phasekeeper.orchestration.journal.journal import Claim
-from phasekeeper.orchestration.plans import Plan, Stage, Task, TaskFile
-from phasekeeper.orchestration.schedule import Board, Schedule, arrange, dependency_problems, needs, resolve
+from phasekeeper.orchestration.plans.model import Plan, Stage, Task, TaskFile
+from phasekeeper.orchestration.plans.schedule import (
+    Board,
+    Schedule,
+    arrange,
+    dependency_problems,
+    needs,
+    resolve,
+)
 
 SPAN = Span(0, 0, 0, 1)
 

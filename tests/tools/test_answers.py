@@ -17,8 +17,8 @@ from phasekeeper.orchestration.evaluation import Evaluation
 from phasekeeper.orchestration.findings import Finding
 from phasekeeper.orchestration.journal.journal import Claim
 from phasekeeper.orchestration.permission import Permission
+from phasekeeper.orchestration.plans.schedule import Board
 from phasekeeper.orchestration.sanitize import plain
-from phasekeeper.orchestration.schedule import Board
 from phasekeeper.server.workspace import Workspace, open_path
 from phasekeeper.tools.answers import DATA_LIMIT, TEXT_LIMIT, Answer, Draft, quoted, shrunk, size
 from phasekeeper.tools.asking import asked

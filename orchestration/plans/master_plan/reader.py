@@ -11,17 +11,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..findings import Severity, Span
-from ..markdown import document as markdown
-from ..markdown.document import Document, Heading
-from ..markdown.inline_text import plain
-from ..markdown.tables import tables
-from ..vfs.files import digest_of
-from . import Plan, Stage, Task
-from .master_plan_cells import PHASE, Notes, Titled, columns_of
-from .master_plan_progress import header_status, progress_count, with_references, with_summaries
-from .master_plan_rows import TaskTable, ordinary_rows, task_table, tasks_in
-from .master_plan_task import read_task
+from ...findings import Severity, Span
+from ...markdown import document as markdown
+from ...markdown.document import Document, Heading
+from ...markdown.inline_text import plain
+from ...markdown.tables import tables
+from ...vfs.files import digest_of
+from ..model import Plan, Stage, Task
+from .columns import PHASE, Notes, Titled, columns_of
+from .progress import header_status, progress_count, with_references, with_summaries
+from .task_file import read_task
+from .task_rows import TaskTable, ordinary_rows, task_table, tasks_in
 
 __all__ = ["read", "read_task"]
 

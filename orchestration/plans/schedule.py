@@ -12,11 +12,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from .expressions.context import did_you_mean
-from .findings import Problem
-from .graphs import circles
-from .journal.journal import Claim
-from .plans import Plan, Task, TaskFile
+from ..expressions.context import did_you_mean
+from ..findings import Problem
+from ..graphs import circles
+from ..journal.journal import Claim
+from .model import Plan, Task, TaskFile
 
 Details = Callable[[Task], TaskFile]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from ..findings import Problem
-from ..markdown import document as markdown
-from ..markdown.document import Document, Field
-from ..markdown.inline_text import name_of, plain, split_remark, word_of
-from ..markdown.tables import tables
-from . import TaskFile
-from .master_plan_cells import columns_of, file_in, section_of
+from ...findings import Problem
+from ...markdown import document as markdown
+from ...markdown.document import Document, Field
+from ...markdown.inline_text import name_of, plain, split_remark, word_of
+from ...markdown.tables import tables
+from ..model import TaskFile
+from .columns import columns_of, file_in, section_of
 
 _REMARK = re.compile(r"\([^()]*\)")
 _BETWEEN = re.compile(r"[\[\],;]")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from .master_plan_additions import NewTask
+from .new_stage import NewTask
 
 _OPEN = "To be written."
 

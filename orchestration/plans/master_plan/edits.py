@@ -14,16 +14,16 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from ..findings import Span
-from ..markdown import document as markdown
-from ..markdown.document import Document, Field
-from ..markdown.line_edits import Replacement, edited, within_value
-from ..markdown.tables import Row, tables
-from . import MARKS, Plan, Stage, Task
-from .master_plan import read
-from .master_plan_additions import NewTask, entries_added, one_line, planned, stage_added, summary_added
-from .master_plan_cells import MARK_OF, columns_of
-from .master_plan_task_files import task_texts
+from ...findings import Span
+from ...markdown import document as markdown
+from ...markdown.document import Document, Field
+from ...markdown.line_edits import Replacement, edited, within_value
+from ...markdown.tables import Row, tables
+from ..model import MARKS, Plan, Stage, Task
+from .columns import MARK_OF, columns_of
+from .new_stage import NewTask, entries_added, one_line, planned, stage_added, summary_added
+from .reader import read
+from .task_file_drafts import task_texts
 
 _COUNT = re.compile(r"\d+([ \t]*/[ \t]*)\d+")
 _PERCENT = re.compile(r"(?<![\d.])\d{1,9}(?:\.(\d{1,9}))?(?=[ \t]*%)")

@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..markdown.document import Document, Heading
-from ..markdown.inline_text import name_of, plain
-from ..markdown.line_edits import Insertion
-from ..markdown.tables import Row, Table, tables
-from . import Plan
-from .master_plan_cells import PHASE, columns_of, file_in
+from ...markdown.document import Document, Heading
+from ...markdown.inline_text import name_of, plain
+from ...markdown.line_edits import Insertion
+from ...markdown.tables import Row, Table, tables
+from ..model import Plan
+from .columns import PHASE, columns_of, file_in
 
 _LEADING = re.compile(r"\d{1,9}(?!\d)")
 _TRAILING = re.compile(r"(?<!\d)\d{1,9}$")

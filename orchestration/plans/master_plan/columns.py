@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..findings import Problem, Severity, Span
-from ..markdown.document import Document, Heading
-from ..markdown.inline_text import name_of, plain
-from ..markdown.tables import Cell, Row, Table
-from . import MARKS, Mark
+from ...findings import Problem, Severity, Span
+from ...markdown.document import Document, Heading
+from ...markdown.inline_text import name_of, plain
+from ...markdown.tables import Cell, Row, Table
+from ..model import MARKS, Mark
 
 MARK_OF = {status: f"[{mark}]" for mark, status in reversed(list(MARKS.items()))}
 PHASE = re.compile(r"(?i)phase[ \t]+(\d+(?:\.\d+)*[a-z]?|[a-z]|[ivx]+)(?![\w.]*\w)[ \t]*(.*)")

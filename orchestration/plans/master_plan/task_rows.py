@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ..findings import Span
-from ..markdown.inline_text import plain
-from ..markdown.tables import Parts, Row, Table
-from . import MARKS, Mark, Task
-from .master_plan_cells import STATUSES, Notes, Titled, file_in, mark_in, text_of
+from ...findings import Span
+from ...markdown.inline_text import plain
+from ...markdown.tables import Parts, Row, Table
+from ..model import MARKS, Mark, Task
+from .columns import STATUSES, Notes, Titled, file_in, mark_in, text_of
 
 _DIGITS = re.compile(r"\d+")
 _TRAILING_DIGITS = re.compile(r"(?<!\d)\d+$")

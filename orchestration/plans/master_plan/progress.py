@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ..findings import Span
-from ..markdown.document import Document, Field
-from ..markdown.inline_text import plain
-from ..markdown.tables import Cell
-from . import Count, Mark, Stage, Task
-from .master_plan_cells import MARK_OF, PHASE, Notes, Titled, mark_in, section_of, text_of
+from ...findings import Span
+from ...markdown.document import Document, Field
+from ...markdown.inline_text import plain
+from ...markdown.tables import Cell
+from ..model import Count, Mark, Stage, Task
+from .columns import MARK_OF, PHASE, Notes, Titled, mark_in, section_of, text_of
 
 _REFERENCE = re.compile(r"[ \t]*+(?:(?:\d+[.)]|[-*+])[ \t]++)?+(\S++)[ \t].*(\[[^\[\]]{0,3}\])")
 _PROGRESS = re.compile(r"(?<!\d)(\d{1,9})[ \t]*+/[ \t]*+(\d{1,9})(?!\d)")

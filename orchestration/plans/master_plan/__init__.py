@@ -1,0 +1,1 @@
+"""The one dialect today: MASTER_PLAN.md, read and edited."""
