@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from .asked import answerable
 from .binding import files_of_question, files_of_report
+from .definition.model import DEFAULT_OUTCOMES, Phase
 from .evaluate import Steps
 from .expressions.context import did_you_mean
 from .fold import turns
@@ -17,7 +18,6 @@ from .permission import Permission, may
 from .plans.schedule import resolve
 from .snapshot import DEFINITION
 from .ways import edges, reached
-from .workflow import DEFAULT_OUTCOMES, Phase
 
 MOST_CHARACTERS = 100_000
 """Of one record as JSON: a journal is read whole, again and again."""

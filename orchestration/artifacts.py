@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from .definition.model import Artifact
 from .findings import Span
 from .formats.json_text import Document, clean, lay_under, read_json
 from .formats.patch import read_patch
@@ -17,7 +18,6 @@ from .markdown import document as markdown
 from .plans.model import Plan, dialects
 from .requirements import unmet
 from .vfs.files import Entry, File, is_glob, join
-from .workflow import Artifact
 
 # ---- kinds ------------------------------------------------------------------------------------
 

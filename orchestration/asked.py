@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from .definition.model import Question
 from .evaluation import Option, QuestionState
 from .sight import Sight
 from .snapshot import DEFINITION
 from .verdict import Verdict
-from .workflow import Question
 
 if TYPE_CHECKING:
     from .evaluate import Steps

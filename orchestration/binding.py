@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from .definition.model import Artifact
 from .sight import Sight
 from .staleness import digests
-from .workflow import Artifact
 
 
 def files_of_report(sight: Sight, step: str) -> list[dict[str, str]]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from .acts import Refused
+from .definition.model import Workflow, Write
 from .evaluate import Steps
 from .expressions.context import Context, Expression, Template
 from .findings import Edit
@@ -20,7 +21,6 @@ from .snapshot import Snapshot
 from .state_edits import with_updates, with_value
 from .verdict import Verdict
 from .vfs.files import File, join
-from .workflow import Workflow, Write
 
 
 class Cause(NamedTuple):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .config import Config
-from .definition import InvalidWorkflow
+from .definition.model import MarkerTest, StateFile, Workflow
+from .definition.reader import InvalidWorkflow
+from .definition.root_config import Config
 from .expressions.context import Context, Unknown, dig
 from .findings import Finding, Problem, finding
 from .formats.json_text import clean, fold_dotted, lay_under, read_json
@@ -18,7 +19,6 @@ from .markdown.tables import tables
 from .plans.model import dialects
 from .snapshot import JOURNAL
 from .vfs.files import File, Files, fits, glob, glob_at, join, leads_to, natural
-from .workflow import MarkerTest, StateFile, Workflow
 
 
 class Definition(NamedTuple):

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from .asked import open_questions
+from .definition.model import DEFAULT_OUTCOMES, Phase, Workflow
 from .evaluation import (
     CriterionState,
     Definition,
@@ -36,7 +37,6 @@ from .sight import Seen, Sight
 from .snapshot import Snapshot
 from .verdict import Verdict, action_of, decide
 from .vfs.files import digest_of
-from .workflow import DEFAULT_OUTCOMES, Phase, Workflow
 
 # What is said of artifacts that are not as they have to be.
 LACKS = ("artifact-missing", "artifact-stale", "artifact-invalid", "artifact-unreadable")

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .definition.model import Rule
 from .evaluate import Steps
 from .evaluation import evidence_json
 from .evidence import Witness
 from .expressions.context import Expression
 from .findings import Evidence
 from .sight import Seen, Sight, short
-from .workflow import Rule
 
 
 @dataclass(frozen=True, slots=True)

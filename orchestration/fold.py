@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
+from .definition.model import Workflow
 from .expressions.context import did_you_mean
 from .findings import Finding, Problem, finding
 from .gates import granted
@@ -21,7 +22,6 @@ from .sight import Sight
 from .snapshot import Pending, Snapshot, stamped
 from .verdict import Verdict, decide
 from .vfs.files import natural
-from .workflow import Workflow
 
 # Files saved within this time of each other have no certain order: a clone writes them in any.
 SAME_MOMENT_NS = 2_000_000_000

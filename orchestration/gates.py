@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .definition.model import Gate, Phase, Workflow
 from .evaluation import CriterionState, Forbidden, GateState
 from .sight import Sight
-from .workflow import Gate, Phase, Workflow
 
 
 def gates_of(sight: Sight, phase: Phase) -> tuple[GateState, ...]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from .definition.model import Rule, Workflow
 from .evaluation import Evaluation
 from .sanitize import mermaid
 from .ways import edges
-from .workflow import Rule, Workflow
 
 _STYLES = (
     "classDef current fill:#2563eb,color:#ffffff,stroke:#1e3a8a",

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from . import patterns, ways
-from .definition import Place
+from .definition.model import Rule, Workflow
+from .definition.reader import Place
 from .expressions.cel_tree import walk
 from .expressions.context import Expression
 from .faults import Fault, behind, constant, expressions
 from .findings import CODES, Finding, Problem, Severity, Span, finding
 from .plans.model import dialects
 from .suggestions import did_you_mean
-from .workflow import Rule, Workflow
 
 Check = Callable[[Workflow], Iterator[Fault]]
 

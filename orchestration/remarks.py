@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .config import PATH
+from .definition.model import Phase
+from .definition.root_config import PATH
 from .expressions.context import did_you_mean
 from .findings import Finding, finding
 from .plans.model import Plan, Task
 from .plans.schedule import dependency_problems
 from .sight import Sight
 from .snapshot import Snapshot
-from .workflow import Phase
 
 
 def remark(sight: Sight, phase: Phase | None, tasks: Sequence[Task]) -> None:

@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from .config import PATH as CONFIGURATION
+from .definition.model import Artifact, Parameter, Question, Workflow
+from .definition.root_config import PATH as CONFIGURATION
 from .expressions.context import MOST_ITEMS, Context, Expression, Index, Outcome, Template, Unknown
 from .findings import Finding, Fix, Problem, Span, finding
 from .journal.journal import EMPTY_RECORD, Record
@@ -16,7 +17,6 @@ from .override import Override, newest_override
 from .plans.model import Plan
 from .snapshot import Snapshot
 from .vfs.files import digest_of, join
-from .workflow import Artifact, Parameter, Question, Workflow
 
 # A file that names more missing files than this gets one finding for the rest.
 MOST_FINDINGS = 50

@@ -12,7 +12,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from .artifacts import read_artifact
-from .config import Config
+from .definition.model import Workflow
+from .definition.root_config import Config
 from .expressions.context import Index, Tasks
 from .findings import Finding, Problem, Span
 from .journal.journal import Claim, Journal, Record, Verify, read_journal
@@ -23,7 +24,6 @@ from .plans.schedule import resolve
 from .staleness import aged
 from .state_file import read_state
 from .vfs.files import File, Files, digest_of, join
-from .workflow import Workflow
 
 JOURNAL = ".phasekeeper/journal.jsonl"
 # The question that is open while a definition changed under a run.

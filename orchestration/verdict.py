@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .current_phase import current_phase, phase_place
+from .definition.model import Phase, Rule, Workflow
 from .evaluation import GateState
 from .expressions.context import Expression, Outcome
 from .findings import Evidence, Fix
 from .gates import gates_of, shut_gate, unmet, unproven_gate
 from .sight import Sight, answers_to
-from .workflow import Phase, Rule, Workflow
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..orchestration.deciding import decision_lines
+from ..orchestration.definition.model import Workflow
 from ..orchestration.discovery import Match
 from ..orchestration.effects import Act, Refused, propose
 from ..orchestration.evaluate import Steps
@@ -26,7 +27,6 @@ from ..orchestration.journal.journal import Claim, Record, record
 from ..orchestration.plans.schedule import resolve
 from ..orchestration.snapshot import definition_digest
 from ..orchestration.suggestions import did_you_mean
-from ..orchestration.workflow import Workflow
 from . import decide, store_claims
 from .roots import UsageError
 from .store import Committed, Held, StoreError, committed

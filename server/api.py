@@ -6,13 +6,13 @@ from os import PathLike
 from pathlib import Path
 from typing import overload
 
-from ..orchestration.definition import InvalidWorkflow
+from ..orchestration.definition.model import Workflow, parse_workflow
+from ..orchestration.definition.reader import InvalidWorkflow
 from ..orchestration.discovery import Match
 from ..orchestration.evaluate import completed
 from ..orchestration.evaluate import evaluate as _evaluate
 from ..orchestration.evaluation import Evaluation
 from ..orchestration.snapshot import Snapshot
-from ..orchestration.workflow import Workflow, parse_workflow
 from .files import DiskFiles
 from .library import Library, UnknownWorkflow
 from .roots import UsageError

@@ -22,7 +22,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..orchestration.definition import InvalidWorkflow
+from ..orchestration.definition.reader import InvalidWorkflow
 from ..orchestration.findings import Severity
 from ..orchestration.sanitize import plain
 from ..tools.runs import awaits_person

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ..orchestration.definition.schema import json_schema
 from ..orchestration.evaluation_schema import evaluation_schema
-from ..orchestration.shapes import json_schema
 
 FOLDER = Path(__file__).parents[1] / "orchestration" / "schemas"
 

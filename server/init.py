@@ -12,9 +12,9 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..orchestration.config import PATH as CONFIG_PATH
+from ..orchestration.definition.model import Parameter, Workflow
+from ..orchestration.definition.root_config import PATH as CONFIG_PATH
 from ..orchestration.sanitize import plain
-from ..orchestration.workflow import Parameter, Workflow
 from .additions import Change, Left, read, with_lines, write
 from .commands import OK, REFUSED
 from .fences import fences

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files as resources
 
-from ..orchestration.definition import InvalidWorkflow, Source, read_branch
+from ..orchestration.definition.model import Workflow, build, folders_of, load_branch, parse_workflow
+from ..orchestration.definition.reader import InvalidWorkflow, Source, read_branch
 from ..orchestration.discovery import Definition
 from ..orchestration.findings import Finding, Problem, finding
 from ..orchestration.suggestions import did_you_mean
 from ..orchestration.vfs.files import Files, glob
-from ..orchestration.workflow import Workflow, build, folders_of, load_branch, parse_workflow
 
 FOLDER = ".phasekeeper/workflows"
 BUILT_IN = "phasekeeper.orchestration.workflows"

@@ -20,8 +20,8 @@ from time import time_ns
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
-from ..orchestration.config import PATH as CONFIG_PATH
-from ..orchestration.config import Config, read_config
+from ..orchestration.definition.root_config import PATH as CONFIG_PATH
+from ..orchestration.definition.root_config import Config, read_config
 from ..orchestration.discovery import Known, Match, assigned, candidates, claims_at, judge
 from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..orchestration.config import Config
+from ..orchestration.definition.root_config import Config
 from ..orchestration.discovery import Match
 from ..orchestration.evaluate import Steps, look
 from ..orchestration.journal.journal import Claim, read_claims

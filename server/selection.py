@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from ..orchestration.definition import InvalidWorkflow
+from ..orchestration.definition.reader import InvalidWorkflow
 from ..orchestration.discovery import Match
 from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from ..orchestration.definition import InvalidWorkflow, Source
+from ..orchestration.definition.model import Gate, Phase, Question, Workflow, build, load_branch
+from ..orchestration.definition.reader import InvalidWorkflow, Source
 from ..orchestration.findings import Finding
 from ..orchestration.lint import check
 from ..orchestration.sanitize import plain
-from ..orchestration.workflow import Gate, Phase, Question, Workflow, build, load_branch
 from .files import DiskFiles
 from .library import Library
 from .terminal import Line, Part

@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..orchestration.config import PATH as CONFIG_PATH
-from ..orchestration.config import Config, read_config
+from ..orchestration.definition.root_config import PATH as CONFIG_PATH
+from ..orchestration.definition.root_config import Config, read_config
 from ..orchestration.discovery import Found, Known, Match, Passed, claims_at, discover, judge, judged
 from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from phasekeeper.orchestration.config import read_config
+from phasekeeper.orchestration.definition.root_config import read_config
 from phasekeeper.orchestration.discovery import Known, discover
 from phasekeeper.orchestration.evaluate import Steps, look
 from phasekeeper.orchestration.evaluation import as_json

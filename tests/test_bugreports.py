@@ -12,7 +12,8 @@ from functools import cache
 from typing import Any
 
 import pytest
-from phasekeeper.orchestration.config import read_config
+from phasekeeper.orchestration.definition.model import Workflow
+from phasekeeper.orchestration.definition.root_config import read_config
 from phasekeeper.orchestration.evaluate import evaluate
 from phasekeeper.orchestration.evaluation import as_json
 from phasekeeper.orchestration.plans.master_plan.reader import read
@@ -20,7 +21,6 @@ from phasekeeper.orchestration.plans.model import TaskFile
 from phasekeeper.orchestration.plans.schedule import arrange, cycles
 from phasekeeper.orchestration.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
-from phasekeeper.orchestration.workflow import Workflow
 from phasekeeper.server.library import Library
 
 RUN = "tasks/shop"

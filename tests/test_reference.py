@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phasekeeper.orchestration import definition, lint, workflow
+from phasekeeper.orchestration import lint
 from phasekeeper.orchestration.artifacts import KINDS
-from phasekeeper.orchestration.config import KEYS, read_config
+from phasekeeper.orchestration.definition import model as workflow
+from phasekeeper.orchestration.definition import reader as definition
+from phasekeeper.orchestration.definition.root_config import KEYS, read_config
+from phasekeeper.orchestration.definition.schema import STRUCTS, Shape
 from phasekeeper.orchestration.discovery import Definition, Known, discover
 from phasekeeper.orchestration.evaluate import evaluate
 from phasekeeper.orchestration.evaluation import Evaluation
@@ -20,12 +23,11 @@ from phasekeeper.orchestration.findings import CODES
 from phasekeeper.orchestration.journal.journal import FIELDS
 from phasekeeper.orchestration.journal.journal import KINDS as RECORD_KINDS
 from phasekeeper.orchestration.plans.model import dialects
-from phasekeeper.orchestration.shapes import STRUCTS, Shape
 from phasekeeper.orchestration.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles
 from phasekeeper.server.library import Library
 
-README = Path(workflow.__file__).parent / "workflows" / "README.md"
+README = Path(workflow.__file__).parents[1] / "workflows" / "README.md"
 TEXT = README.read_text(encoding="utf-8")
 SECOND = 1_000_000_000
 

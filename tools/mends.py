@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from ..orchestration.definition.model import Workflow
 from ..orchestration.evaluation import Evaluation
 from ..orchestration.findings import Edit, Finding, Span
 from ..orchestration.vfs.files import digest_of
-from ..orchestration.workflow import Workflow
 
 MOST_CHOICES = 6
 """So many ways are offered at once; a longer list is no help."""

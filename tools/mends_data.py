@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..orchestration.artifacts import Artifact
-from ..orchestration.config import PATH as CONFIGURATION
-from ..orchestration.config import read_config
+from ..orchestration.definition.root_config import PATH as CONFIGURATION
+from ..orchestration.definition.root_config import read_config
 from ..orchestration.expressions.context import dig
 from ..orchestration.findings import Edit, Span
 from ..orchestration.formats.json_edits import members, set_values

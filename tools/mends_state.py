@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from ..orchestration.definition.model import Workflow
 from ..orchestration.expressions.context import Expression
 from ..orchestration.findings import Edit
 from ..orchestration.formats.json_edits import set_values
 from ..orchestration.formats.json_text import locate_json, read_json
 from ..orchestration.suggestions import nearest
-from ..orchestration.workflow import Workflow
 from .mends import Ground, Mend, Mender, changed
 
 _WORDS = re.compile(r"\bstatus (?:is .*, it )?must be (\w+(?:, \w+)* or \w+)")

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from lsprotocol import types as lsp
 
 from ...orchestration.artifacts import Artifact
+from ...orchestration.definition.model import Workflow
 from ...orchestration.findings import Span
 from ...orchestration.plans.model import MARKS
 from ...orchestration.vfs.files import fits, join
-from ...orchestration.workflow import Workflow
 from ...tools.mends_state import phase_path
 from .definition_completion import in_definition
 from .definitions import is_definition

@@ -10,10 +10,10 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
+from ...orchestration.definition.model import Workflow
 from ...orchestration.evaluation import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.vfs.files import digest_of
-from ...orchestration.workflow import Workflow
 from ..engine import Engine
 from ..live import Change
 from ..roots import UsageError

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ...orchestration.definition.schema import Shape
 from ...orchestration.markdown.block_outline import split_lines
-from ...orchestration.shapes import Shape
 from ..library import built_in_sources
 from . import guard_words as words
 from .expression_completion import in_expression

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ...orchestration.names import UNANSWERED
+from ...orchestration.definition.names import UNANSWERED
 from ...orchestration.patterns import OF_RECORDS, OF_TASKS
 from ...orchestration.plans.model import dialects
 from . import guard_words as words

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from lsprotocol import types as lsp
 
-from ...orchestration.names import UNANSWERED
-from ...orchestration.workflow import DEFAULT_OUTCOMES
+from ...orchestration.definition.model import DEFAULT_OUTCOMES
+from ...orchestration.definition.names import UNANSWERED
 from .items import KIND, item
 from .outline import Named, names_in
 

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from lsprotocol import types as lsp
 
+from ...orchestration.definition.model import Workflow
 from ...orchestration.evaluation import Evaluation
 from ...orchestration.findings import Span
 from ...orchestration.markdown.block_outline import split_lines
 from ...orchestration.plans.model import Plan
 from ...orchestration.plans.schedule import resolve
 from ...orchestration.vfs.files import join
-from ...orchestration.workflow import Workflow
 from .definitions import is_definition
 from .outline import names_in
 from .positions import Text

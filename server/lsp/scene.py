@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ...orchestration.definition.model import Workflow
 from ...orchestration.evaluation import Evaluation
 from ...orchestration.plans.model import Plan, dialects
 from ...orchestration.vfs.files import join
-from ...orchestration.workflow import Workflow
 from .documents import Document
 from .view import View
 

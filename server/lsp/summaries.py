@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from ...orchestration.definition.model import Workflow
 from ...orchestration.evaluation import Evaluation, GateState, as_json
 from ...orchestration.findings import Severity
 from ...orchestration.graph import arrows, graph
-from ...orchestration.workflow import Workflow
 from ..engine import Board
 from ..live import Change
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from phasekeeper.orchestration.definition.model import Workflow
 from phasekeeper.orchestration.evaluation import Evaluation
 from phasekeeper.orchestration.vfs.files import digest_of
-from phasekeeper.orchestration.workflow import Workflow
 from phasekeeper.server import acting
 from phasekeeper.server.workspace import Workspace
 

@@ -6,8 +6,8 @@ import textwrap
 
 import pytest
 from phasekeeper.orchestration import lint
-from phasekeeper.orchestration.definition import InvalidWorkflow, Source
-from phasekeeper.orchestration.workflow import Extend, Workflow, build, load_branch, parse_workflow
+from phasekeeper.orchestration.definition.model import Extend, Workflow, build, load_branch, parse_workflow
+from phasekeeper.orchestration.definition.reader import InvalidWorkflow, Source
 
 HEAD = """\
 workflow: small

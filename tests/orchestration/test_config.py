@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from phasekeeper.orchestration.config import PATH, Config, read_config
+from phasekeeper.orchestration.definition.root_config import PATH, Config, read_config
 from phasekeeper.orchestration.findings import Span
 
 

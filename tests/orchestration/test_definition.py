@@ -6,7 +6,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from phasekeeper.orchestration.definition import (
+from phasekeeper.orchestration.definition.reader import (
     InvalidWorkflow,
     Reading,
     Source,
@@ -15,9 +15,9 @@ from phasekeeper.orchestration.definition import (
     read,
     read_branch,
 )
+from phasekeeper.orchestration.definition.schema import STRUCTS, TEXTS, Shape, json_schema, struct
 from phasekeeper.orchestration.findings import Span
 from phasekeeper.orchestration.formats.yaml_text import read_yaml_data
-from phasekeeper.orchestration.shapes import STRUCTS, TEXTS, Shape, json_schema, struct
 from phasekeeper.server.library import built_in_sources
 
 from .definitions import text

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from phasekeeper.orchestration.config import Config, read_config
-from phasekeeper.orchestration.definition import Source
+from phasekeeper.orchestration.definition.model import Workflow, build, load_branch, parse_workflow
+from phasekeeper.orchestration.definition.reader import Source
+from phasekeeper.orchestration.definition.root_config import Config, read_config
 from phasekeeper.orchestration.discovery import Definition, Known, Passed, candidates, claims_at, discover
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
-from phasekeeper.orchestration.workflow import Workflow, build, load_branch, parse_workflow
 from phasekeeper.server.library import Library
 
 TABLE = "| Task ID | File | Status |\n|---|---|---|\n| a-01 | `01-a.md` | [ ] |\n"

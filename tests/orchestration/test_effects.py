@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from phasekeeper.orchestration.definition.model import Workflow, parse_workflow
 from phasekeeper.orchestration.effects import Act, Misnamed, Proposal, Refused, propose
 from phasekeeper.orchestration.evaluate import Steps, look
 from phasekeeper.orchestration.evaluation import as_json
 from phasekeeper.orchestration.journal.journal import EMPTY_RECORD, Claim
 from phasekeeper.orchestration.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
-from phasekeeper.orchestration.workflow import Workflow, parse_workflow
 from phasekeeper.server.library import Library
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678000, UTC)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pytest
+from phasekeeper.orchestration.definition.model import Workflow, parse_workflow
 from phasekeeper.orchestration.evaluate import Steps, completed, evaluate, look
 from phasekeeper.orchestration.evaluation import Progress
 from phasekeeper.orchestration.evaluation import as_json as as_data
@@ -14,7 +15,6 @@ from phasekeeper.orchestration.explain import as_json, explain
 from phasekeeper.orchestration.findings import Problem
 from phasekeeper.orchestration.snapshot import Snapshot, read_run
 from phasekeeper.orchestration.vfs.files import Entry, File, MemoryFiles
-from phasekeeper.orchestration.workflow import Workflow, parse_workflow
 from phasekeeper.server.library import Library
 
 LOCKED = Problem("artifact-unreadable", "permission denied")

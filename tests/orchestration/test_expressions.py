@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
+from phasekeeper.orchestration.definition.model import parse_workflow
 from phasekeeper.orchestration.expressions import language as language_module
 from phasekeeper.orchestration.expressions.cel_errors import complaints, reason
 from phasekeeper.orchestration.expressions.cel_tree import Tree
 from phasekeeper.orchestration.expressions.context import BadExpression, Language
 from phasekeeper.orchestration.expressions.source import Read, masked, reads, template_parts
 from phasekeeper.orchestration.faults import expressions
-from phasekeeper.orchestration.workflow import parse_workflow
 from phasekeeper.server.library import built_in_sources
 
 

@@ -6,8 +6,8 @@ import re
 from types import SimpleNamespace
 
 import pytest
+from phasekeeper.orchestration.definition.model import parse_workflow
 from phasekeeper.orchestration.graph import graph
-from phasekeeper.orchestration.workflow import parse_workflow
 from phasekeeper.server.library import built_in_sources
 
 from .definitions import sound

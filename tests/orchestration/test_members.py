@@ -4,10 +4,10 @@ import json
 
 import pytest
 from phasekeeper.orchestration.acts import Refused
+from phasekeeper.orchestration.definition.model import parse_workflow
 from phasekeeper.orchestration.members import new_members
 from phasekeeper.orchestration.snapshot import Snapshot, read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles
-from phasekeeper.orchestration.workflow import parse_workflow
 
 from .definitions import BODY, HEAD
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from phasekeeper.orchestration.artifacts import read_artifact
+from phasekeeper.orchestration.definition.model import Artifact
 from phasekeeper.orchestration.looked import Held, Looked
 from phasekeeper.orchestration.requirements import (
     MOST_ERRORS,
@@ -14,7 +15,6 @@ from phasekeeper.orchestration.requirements import (
     gaps,
 )
 from phasekeeper.orchestration.vfs.files import MemoryFiles
-from phasekeeper.orchestration.workflow import Artifact
 
 SCHEMA = {"properties": {"lines": {"items": {"type": "string"}}}}
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from phasekeeper.orchestration.config import read_config
+from phasekeeper.orchestration.definition.root_config import read_config
 from phasekeeper.server.additions import Change, write
 from phasekeeper.server.fences import CLAUDE as DENIED
 from phasekeeper.server.fences import CODEX, CURSOR, DECISIONS, FENCES, GEMINI

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from phasekeeper.orchestration.definition import InvalidWorkflow
+from phasekeeper.orchestration.definition.model import folders_of, load_branch
+from phasekeeper.orchestration.definition.reader import InvalidWorkflow
 from phasekeeper.orchestration.lint import check
 from phasekeeper.orchestration.vfs.files import MemoryFiles
-from phasekeeper.orchestration.workflow import folders_of, load_branch
 from phasekeeper.server.library import FOLDER, Library, UnknownWorkflow, built_in_sources
 
 BUILT_IN = ["artifact-pipeline", "component-design", "master-plan", "phase-loop", "skill-tuning"]

@@ -1,6 +1,6 @@
 """The model of a workflow, and how a definition becomes one: read, merged, compiled, checked.
 
-A Workflow is immutable; what the keys of a definition mean is told in `shapes.STRUCTS` and README.
+A Workflow is immutable; what the keys of a definition mean is told in `schema.STRUCTS` and README.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from .definition import Branch, InvalidWorkflow, Place, Reading, Source, Text, merge, read_branch
-from .expressions.context import Expression, Language, Template
-from .findings import Severity
-from .journal.report_files import ReportForm
-from .plans.model import dialects
-from .vfs.files import digest_of
+from ..expressions.context import Expression, Language, Template
+from ..findings import Severity
+from ..journal.report_files import ReportForm
+from ..plans.model import dialects
+from ..vfs.files import digest_of
+from .reader import Branch, InvalidWorkflow, Place, Reading, Source, Text, merge, read_branch
 
 DEFAULT_OUTCOMES = ("ok", "error")
 
@@ -309,7 +309,7 @@ def parse_workflow(text: str, path: str = "workflow.yaml", extend: Extend = lamb
     `extend` gives the source of another definition by name. Raises InvalidWorkflow with all errors,
     each at its line and column. Warnings of the checks are in `lint.check`.
     """
-    from .lint import check
+    from ..lint import check
 
     branch, digest = load_branch(Source(path, text), extend)
     workflow = build(branch, digest)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .findings import Finding, Problem, Span, finding
-from .formats.yaml_text import Broken, Node, read_yaml, typed
-from .suggestions import did_you_mean
+from ..findings import Finding, Problem, Span, finding
+from ..formats.yaml_text import Broken, Node, read_yaml, typed
+from ..suggestions import did_you_mean
 
 PATH = ".phasekeeper/config.yaml"
 KEYS = ("parameters", "workflows", "projects")

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .definition import Branch, Place, Reading, Text, read
-from .expressions.context import MOST_TEMPLATE, BadExpression, Expression, Language
-from .expressions.source import template_parts
-from .journal.report_files import ReportForm
-from .names import check_names, check_references, known
-from .shapes import struct
-from .suggestions import did_you_mean
-from .vocabulary import facts, variables
-from .workflow import (
+from ..expressions.context import MOST_TEMPLATE, BadExpression, Expression, Language
+from ..expressions.source import template_parts
+from ..journal.report_files import ReportForm
+from ..suggestions import did_you_mean
+from .expression_names import facts, variables
+from .model import (
     DEFAULT_OUTCOMES,
     Action,
     Artifact,
@@ -33,6 +30,9 @@ from .workflow import (
     Workflow,
     Write,
 )  # fmt: skip
+from .names import check_names, check_references, known
+from .reader import Branch, Place, Reading, Text, read
+from .schema import struct
 
 # More expressions than this are no definition that people wrote.
 MOST_EXPRESSIONS = 500

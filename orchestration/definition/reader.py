@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from .findings import Finding, Problem, Span, finding
-from .formats.yaml_positions import place
-from .formats.yaml_text import Broken, Node, read_yaml, typed
-from .shapes import STRUCTS, Shape, list_of
-from .suggestions import did_you_mean
+from ..findings import Finding, Problem, Span, finding
+from ..formats.yaml_positions import place
+from ..formats.yaml_text import Broken, Node, read_yaml, typed
+from ..suggestions import did_you_mean
+from .schema import STRUCTS, Shape, list_of
 
 
 class Source(NamedTuple):

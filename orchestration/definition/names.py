@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from .definition import Reading, Text
-from .expressions.source import RESERVED
-from .suggestions import did_you_mean
+from ..expressions.source import RESERVED
+from ..suggestions import did_you_mean
+from .reader import Reading, Text
 
 _GUARD_NAME = re.compile(r"[a-z][a-zA-Z0-9_]*")
 _PLAIN_NAME = re.compile(r"[^\s*{}]+")

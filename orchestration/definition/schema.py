@@ -1,6 +1,6 @@
 """The shape of workflow definitions: every key and what it holds.
 
-One table (`STRUCTS`), read three ways: to check a definition and read it (`definition.py`), to suggest the
+One table (`STRUCTS`), read three ways: to check a definition and read it (`reader.py`), to suggest the
 key that was meant, and to make the JSON Schema that editors complete from.
 """
 

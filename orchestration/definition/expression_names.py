@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .plans.model import dialects
+from ..plans.model import dialects
 
 _PLAN = {"stages": "list", "files": "strings", "done": "int", "total": "int", "status": "string"}
 

@@ -1,0 +1,1 @@
+"""Workflow definitions: grammar, reader, compiler, model, root configuration."""
