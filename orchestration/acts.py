@@ -14,10 +14,10 @@ from .expressions.context import did_you_mean
 from .fold import turns
 from .formats.json_text import read_json
 from .journal.journal import SKIPPED, Record, record
+from .lint.phase_graph import edges, reached
 from .permission import Permission, may
 from .plans.schedule import resolve
 from .snapshot import DEFINITION
-from .ways import edges, reached
 
 MOST_CHARACTERS = 100_000
 """Of one record as JSON: a journal is read whole, again and again."""

@@ -6,8 +6,8 @@ import re
 
 from .definition.model import Rule, Workflow
 from .evaluation import Evaluation
+from .lint.phase_graph import edges
 from .sanitize import mermaid
-from .ways import edges
 
 _STYLES = (
     "classDef current fill:#2563eb,color:#ffffff,stroke:#1e3a8a",

@@ -121,7 +121,7 @@ class Library:
 
     def checked(self) -> list[Finding]:
         """All that is wrong or doubtful in the users' definitions that are not hidden by built-in ones."""
-        from ..orchestration.lint import check  # late: a cold start needs no checks
+        from ..orchestration.lint.checks import check  # late: a cold start needs no checks
 
         names = (name for name in self.own if name not in self.built_in)
         return [found for name in names for found in self.faults(name) or check(self.workflow(name))]

@@ -9,7 +9,7 @@ from typing import IO, Any
 from ..orchestration.definition.model import Gate, Phase, Question, Workflow, build, load_branch
 from ..orchestration.definition.reader import InvalidWorkflow, Source
 from ..orchestration.findings import Finding
-from ..orchestration.lint import check
+from ..orchestration.lint.checks import check
 from ..orchestration.sanitize import plain
 from .files import DiskFiles
 from .library import Library

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phasekeeper.orchestration import lint
 from phasekeeper.orchestration.artifacts import KINDS
 from phasekeeper.orchestration.definition import model as workflow
 from phasekeeper.orchestration.definition import reader as definition
@@ -22,6 +21,7 @@ from phasekeeper.orchestration.expressions.functions import FUNCTION_NAMES
 from phasekeeper.orchestration.findings import CODES
 from phasekeeper.orchestration.journal.journal import FIELDS
 from phasekeeper.orchestration.journal.journal import KINDS as RECORD_KINDS
+from phasekeeper.orchestration.lint import checks as lint
 from phasekeeper.orchestration.plans.model import dialects
 from phasekeeper.orchestration.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles

@@ -307,9 +307,9 @@ def parse_workflow(text: str, path: str = "workflow.yaml", extend: Extend = lamb
     """The workflow that a definition's text describes, every expression compiled and every check made.
 
     `extend` gives the source of another definition by name. Raises InvalidWorkflow with all errors,
-    each at its line and column. Warnings of the checks are in `lint.check`.
+    each at its line and column. Warnings of the checks are in `checks.check`.
     """
-    from ..lint import check
+    from ..lint.checks import check
 
     branch, digest = load_branch(Source(path, text), extend)
     workflow = build(branch, digest)

@@ -10,7 +10,7 @@ from pathlib import Path
 from ...orchestration.definition.model import build, load_branch
 from ...orchestration.definition.reader import InvalidWorkflow, Source
 from ...orchestration.findings import Finding
-from ...orchestration.lint import check
+from ...orchestration.lint.checks import check
 from ..files import DiskFiles, Overlaid
 from ..library import FOLDER, Library
 from .documents import Document

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...orchestration.definition.names import UNANSWERED
-from ...orchestration.patterns import OF_RECORDS, OF_TASKS
+from ...orchestration.lint.field_checks import OF_RECORDS, OF_TASKS
 from ...orchestration.plans.model import dialects
 from . import guard_words as words
 from .given import Given, Items

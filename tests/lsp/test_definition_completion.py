@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from lsprotocol import types as lsp
-from phasekeeper.orchestration import patterns
 from phasekeeper.orchestration.definition.schema import STRUCTS
 from phasekeeper.orchestration.expressions.functions import FUNCTION_NAMES, METHODS
 from phasekeeper.orchestration.journal.journal import FIELDS
 from phasekeeper.orchestration.journal.journal import KINDS as RECORD_KINDS
+from phasekeeper.orchestration.lint import field_checks as patterns
 from phasekeeper.orchestration.requirements import _TYPES
 from phasekeeper.server.library import built_in_sources
 from phasekeeper.server.lsp import guard_words as words

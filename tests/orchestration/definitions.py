@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from phasekeeper.orchestration import lint
 from phasekeeper.orchestration.definition.model import Extend, Workflow, build, load_branch, parse_workflow
 from phasekeeper.orchestration.definition.reader import InvalidWorkflow, Source
+from phasekeeper.orchestration.lint import checks as lint
 
 HEAD = """\
 workflow: small

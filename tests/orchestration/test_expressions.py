@@ -12,7 +12,7 @@ from phasekeeper.orchestration.expressions.cel_errors import complaints, reason
 from phasekeeper.orchestration.expressions.cel_tree import Tree
 from phasekeeper.orchestration.expressions.context import BadExpression, Language
 from phasekeeper.orchestration.expressions.source import Read, masked, reads, template_parts
-from phasekeeper.orchestration.faults import expressions
+from phasekeeper.orchestration.lint.expressions import expressions
 from phasekeeper.server.library import built_in_sources
 
 

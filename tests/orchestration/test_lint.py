@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from phasekeeper.orchestration.ways import edges
+from phasekeeper.orchestration.lint.phase_graph import edges
 
 from .definitions import BODY, errors, faults, sound, text, where
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from phasekeeper.orchestration.definition.model import folders_of, load_branch
 from phasekeeper.orchestration.definition.reader import InvalidWorkflow
-from phasekeeper.orchestration.lint import check
+from phasekeeper.orchestration.lint.checks import check
 from phasekeeper.orchestration.vfs.files import MemoryFiles
 from phasekeeper.server.library import FOLDER, Library, UnknownWorkflow, built_in_sources
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from .definition.model import Workflow
-from .expressions.cel_tree import Tree, walk
-from .expressions.context import Expression
-from .expressions.source import SET_FUNCTIONS
-from .faults import Fault, expressions
-from .findings import Severity
-from .journal.journal import FIELDS
-from .suggestions import did_you_mean
+from ..definition.model import Workflow
+from ..expressions.cel_tree import Tree, walk
+from ..expressions.context import Expression
+from ..expressions.source import SET_FUNCTIONS
+from ..findings import Severity
+from ..journal.journal import FIELDS
+from ..suggestions import did_you_mean
+from .expressions import Fault, expressions
 
 TASK_FIELDS = (
     "id", "number", "title", "stage", "done", "status", "file", "type",

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from . import patterns, ways
-from .definition.model import Rule, Workflow
-from .definition.reader import Place
-from .expressions.cel_tree import walk
-from .expressions.context import Expression
-from .faults import Fault, behind, constant, expressions
-from .findings import CODES, Finding, Problem, Severity, Span, finding
-from .plans.model import dialects
-from .suggestions import did_you_mean
+from ..definition.model import Rule, Workflow
+from ..definition.reader import Place
+from ..expressions.cel_tree import walk
+from ..expressions.context import Expression
+from ..findings import CODES, Finding, Problem, Severity, Span, finding
+from ..plans.model import dialects
+from ..suggestions import did_you_mean
+from . import field_checks as patterns
+from . import phase_graph as ways
+from .expressions import Fault, behind, constant, expressions
 
 Check = Callable[[Workflow], Iterator[Fault]]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from .definition.model import Phase, Rule, Workflow
-from .expressions.cel_tree import Tree, walk
-from .expressions.context import Expression
-from .faults import Fault, behind, constant
-from .findings import Severity
+from ..definition.model import Phase, Rule, Workflow
+from ..expressions.cel_tree import Tree, walk
+from ..expressions.context import Expression
+from ..findings import Severity
+from .expressions import Fault, behind, constant
 
 
 def edges(workflow: Workflow) -> dict[str, set[str]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .definition.model import Gate, Question, Rule, Workflow
-from .definition.reader import Place
-from .expressions.context import Expression, Template
-from .findings import Severity
+from ..definition.model import Gate, Question, Rule, Workflow
+from ..definition.reader import Place
+from ..expressions.context import Expression, Template
+from ..findings import Severity
 
 
 class Fault(NamedTuple):

@@ -1,0 +1,1 @@
+"""Static checks of a compiled definition; strict loading."""
