@@ -17,7 +17,7 @@ from .journal.journal import SKIPPED, Record, record
 from .lint.phase_graph import edges, reached
 from .permission import Permission, may
 from .plans.schedule import resolve
-from .snapshot import DEFINITION
+from .snapshot.snapshot import DEFINITION
 
 MOST_CHARACTERS = 100_000
 """Of one record as JSON: a journal is read whole, again and again."""

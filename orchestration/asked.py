@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .definition.model import Question
 from .evaluation import Option, QuestionState
 from .sight import Sight
-from .snapshot import DEFINITION
+from .snapshot.snapshot import DEFINITION
 from .verdict import Verdict
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from .definition.model import Artifact
 from .sight import Sight
-from .staleness import digests
+from .snapshot.staleness import digests
 
 
 def files_of_report(sight: Sight, step: str) -> list[dict[str, str]]:

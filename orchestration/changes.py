@@ -17,7 +17,7 @@ from .formats.json_text import read_json
 from .members import new_members
 from .plans.master_plan import edits as master_plan_edits
 from .plans.model import Plan
-from .snapshot import Snapshot
+from .snapshot.snapshot import Snapshot
 from .state_edits import with_updates, with_value
 from .verdict import Verdict
 from .vfs.files import File, join

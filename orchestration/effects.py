@@ -22,7 +22,7 @@ from .findings import Edit, Severity
 from .formats.json_text import read_json
 from .journal.journal import FAILURES, Record
 from .preview import Extension, Overlay
-from .snapshot import JOURNAL, read_run
+from .snapshot.snapshot import JOURNAL, read_run
 from .verdict import Verdict
 from .vfs.files import join
 

@@ -34,7 +34,7 @@ from .gates import granted
 from .hand_out import board_of, hand_out, looked_at, stuck
 from .remarks import remark
 from .sight import Seen, Sight
-from .snapshot import Snapshot
+from .snapshot.snapshot import Snapshot
 from .verdict import Verdict, action_of, decide
 from .vfs.files import digest_of
 

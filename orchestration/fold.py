@@ -19,7 +19,7 @@ from .gates import granted
 from .journal.journal import Record, record
 from .journal.report_files import ReportFile
 from .sight import Sight
-from .snapshot import Pending, Snapshot, stamped
+from .snapshot.snapshot import Pending, Snapshot, stamped
 from .verdict import Verdict, decide
 from .vfs.files import natural
 

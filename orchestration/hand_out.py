@@ -9,7 +9,7 @@ from .expressions.context import Outcome
 from .plans.model import Task
 from .plans.schedule import Board, Schedule, arrange
 from .sight import Seen, Sight
-from .snapshot import Snapshot
+from .snapshot.snapshot import Snapshot
 from .verdict import Verdict
 
 # Of the tasks that cannot start, this many are named in a reason.

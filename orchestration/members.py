@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from .acts import Refused
 from .formats.json_edits import create
 from .formats.json_text import read_json
-from .snapshot import Snapshot
-from .state_file import included_path
+from .snapshot.snapshot import Snapshot
+from .snapshot.state_file import included_path
 from .vfs.files import File
 
 

@@ -11,7 +11,7 @@ from .findings import Finding, finding
 from .plans.model import Plan, Task
 from .plans.schedule import dependency_problems
 from .sight import Sight
-from .snapshot import Snapshot
+from .snapshot.snapshot import Snapshot
 
 
 def remark(sight: Sight, phase: Phase | None, tasks: Sequence[Task]) -> None:

@@ -12,10 +12,10 @@ from .definition.root_config import PATH as CONFIGURATION
 from .expressions.context import MOST_ITEMS, Context, Expression, Index, Outcome, Template, Unknown
 from .findings import Finding, Fix, Problem, Span, finding
 from .journal.journal import EMPTY_RECORD, Record
-from .looked import Held
 from .override import Override, newest_override
 from .plans.model import Plan
-from .snapshot import Snapshot
+from .snapshot.read_log import Held
+from .snapshot.snapshot import Snapshot
 from .vfs.files import digest_of, join
 
 # A file that names more missing files than this gets one finding for the rest.

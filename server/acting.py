@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 
 from ..orchestration.deciding import decision_lines
 from ..orchestration.definition.model import Workflow
-from ..orchestration.discovery import Match
 from ..orchestration.effects import Act, Refused, propose
 from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation
 from ..orchestration.findings import Edit, Finding, Severity
 from ..orchestration.journal.journal import Claim, Record, record
 from ..orchestration.plans.schedule import resolve
-from ..orchestration.snapshot import definition_digest
+from ..orchestration.snapshot.discovery import Match
+from ..orchestration.snapshot.snapshot import definition_digest
 from ..orchestration.suggestions import did_you_mean
 from . import decide, store_claims
 from .roots import UsageError

@@ -8,11 +8,11 @@ from typing import overload
 
 from ..orchestration.definition.model import Workflow, parse_workflow
 from ..orchestration.definition.reader import InvalidWorkflow
-from ..orchestration.discovery import Match
 from ..orchestration.evaluate import completed
 from ..orchestration.evaluate import evaluate as _evaluate
 from ..orchestration.evaluation import Evaluation
-from ..orchestration.snapshot import Snapshot
+from ..orchestration.snapshot.discovery import Match
+from ..orchestration.snapshot.snapshot import Snapshot
 from .files import DiskFiles
 from .library import Library, UnknownWorkflow
 from .roots import UsageError

@@ -10,8 +10,8 @@ from importlib.resources import files as resources
 
 from ..orchestration.definition.model import Workflow, build, folders_of, load_branch, parse_workflow
 from ..orchestration.definition.reader import InvalidWorkflow, Source, read_branch
-from ..orchestration.discovery import Definition
 from ..orchestration.findings import Finding, Problem, finding
+from ..orchestration.snapshot.discovery import Definition
 from ..orchestration.suggestions import did_you_mean
 from ..orchestration.vfs.files import Files, glob
 

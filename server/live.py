@@ -22,11 +22,11 @@ from typing import NamedTuple, TypeVar
 
 from ..orchestration.definition.root_config import PATH as CONFIG_PATH
 from ..orchestration.definition.root_config import Config, read_config
-from ..orchestration.discovery import Known, Match, assigned, candidates, claims_at, judge
 from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation
 from ..orchestration.findings import Finding, finding
-from ..orchestration.looked import Looked
+from ..orchestration.snapshot.discovery import Known, Match, assigned, candidates, claims_at, judge
+from ..orchestration.snapshot.read_log import Looked
 from ..orchestration.vfs.files import Files, Noted, natural, parent
 from .carried import Carried, replaced
 from .files import Overlaid

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..orchestration.definition.root_config import Config
-from ..orchestration.discovery import Match
 from ..orchestration.evaluate import Steps, look
 from ..orchestration.journal.journal import Claim, read_claims
-from ..orchestration.snapshot import JOURNAL, Snapshot, read_run
+from ..orchestration.snapshot.discovery import Match
+from ..orchestration.snapshot.snapshot import JOURNAL, Snapshot, read_run
 from ..orchestration.vfs.files import Files, below
 from . import decide
 from .files import UNSAVED_MTIME_NS, Overlaid

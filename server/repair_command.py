@@ -6,10 +6,10 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from ..orchestration.artifacts import Held
 from ..orchestration.formats.json_text import read_json
 from ..orchestration.journal.journal import Record
 from ..orchestration.sanitize import plain
+from ..orchestration.snapshot.artifacts import Held
 from ..orchestration.vfs.files import File
 from .commands import OK, REFUSED, print_json
 from .confirm import NotConfirmed, actor, confirm

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..orchestration.definition.reader import InvalidWorkflow
-from ..orchestration.discovery import Match
 from ..orchestration.evaluate import Steps
 from ..orchestration.evaluation import Evaluation
 from ..orchestration.findings import Finding, finding
 from ..orchestration.sanitize import plain
+from ..orchestration.snapshot.discovery import Match
 from ..tools.runs import NoSuchRun, below, find_run, joined, moved
 from .roots import UsageError, select
 from .workspace import Opened, Workspace, open_path

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from ..orchestration.discovery import Known
+from ..orchestration.snapshot.discovery import Known
 from ..orchestration.vfs.files import is_glob, parent
 from .kept import Kept
 

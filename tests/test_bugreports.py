@@ -19,7 +19,7 @@ from phasekeeper.orchestration.evaluation import as_json
 from phasekeeper.orchestration.plans.master_plan.reader import read
 from phasekeeper.orchestration.plans.model import TaskFile
 from phasekeeper.orchestration.plans.schedule import arrange, cycles
-from phasekeeper.orchestration.snapshot import read_run
+from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
 from phasekeeper.server.library import Library
 

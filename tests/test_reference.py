@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phasekeeper.orchestration.artifacts import KINDS
 from phasekeeper.orchestration.definition import model as workflow
 from phasekeeper.orchestration.definition import reader as definition
 from phasekeeper.orchestration.definition.root_config import KEYS, read_config
 from phasekeeper.orchestration.definition.schema import STRUCTS, Shape
-from phasekeeper.orchestration.discovery import Definition, Known, discover
 from phasekeeper.orchestration.evaluate import evaluate
 from phasekeeper.orchestration.evaluation import Evaluation
 from phasekeeper.orchestration.expressions.functions import FUNCTION_NAMES
@@ -23,7 +21,9 @@ from phasekeeper.orchestration.journal.journal import FIELDS
 from phasekeeper.orchestration.journal.journal import KINDS as RECORD_KINDS
 from phasekeeper.orchestration.lint import checks as lint
 from phasekeeper.orchestration.plans.model import dialects
-from phasekeeper.orchestration.snapshot import read_run
+from phasekeeper.orchestration.snapshot.artifacts import KINDS
+from phasekeeper.orchestration.snapshot.discovery import Definition, Known, discover
+from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles
 from phasekeeper.server.library import Library
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from lsprotocol import types as lsp
 
-from ...orchestration.artifacts import Artifact
 from ...orchestration.definition.model import Workflow
 from ...orchestration.findings import Span
 from ...orchestration.plans.model import MARKS
+from ...orchestration.snapshot.artifacts import Artifact
 from ...orchestration.vfs.files import fits, join
 from ...tools.mends_state import phase_path
 from .definition_completion import in_definition

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...orchestration.journal.journal import read_journal
-from ...orchestration.snapshot import JOURNAL
+from ...orchestration.snapshot.snapshot import JOURNAL
 from ...orchestration.vfs.files import below
 from .. import decide
 from ..engine import Board

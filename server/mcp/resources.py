@@ -18,7 +18,7 @@ from ...orchestration.evaluation_schema import evaluation_schema
 from ...orchestration.graph import graph
 from ...orchestration.journal.journal import read_journal
 from ...orchestration.sanitize import markdown, plain
-from ...orchestration.snapshot import JOURNAL
+from ...orchestration.snapshot.snapshot import JOURNAL
 from ...orchestration.vfs.files import below
 from ...tools.registry import Place, Refusal
 from ...tools.standing import revision_of

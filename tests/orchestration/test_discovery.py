@@ -10,7 +10,14 @@ import pytest
 from phasekeeper.orchestration.definition.model import Workflow, build, load_branch, parse_workflow
 from phasekeeper.orchestration.definition.reader import Source
 from phasekeeper.orchestration.definition.root_config import Config, read_config
-from phasekeeper.orchestration.discovery import Definition, Known, Passed, candidates, claims_at, discover
+from phasekeeper.orchestration.snapshot.discovery import (
+    Definition,
+    Known,
+    Passed,
+    candidates,
+    claims_at,
+    discover,
+)
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
 from phasekeeper.server.library import Library
 

@@ -14,7 +14,7 @@ from phasekeeper.orchestration.effects import Act, Misnamed, Proposal, Refused, 
 from phasekeeper.orchestration.evaluate import Steps, look
 from phasekeeper.orchestration.evaluation import as_json
 from phasekeeper.orchestration.journal.journal import EMPTY_RECORD, Claim
-from phasekeeper.orchestration.snapshot import read_run
+from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
 from phasekeeper.server.library import Library
 

@@ -13,7 +13,7 @@ from phasekeeper.orchestration.evaluation import Progress
 from phasekeeper.orchestration.evaluation import as_json as as_data
 from phasekeeper.orchestration.explain import as_json, explain
 from phasekeeper.orchestration.findings import Problem
-from phasekeeper.orchestration.snapshot import Snapshot, read_run
+from phasekeeper.orchestration.snapshot.snapshot import Snapshot, read_run
 from phasekeeper.orchestration.vfs.files import Entry, File, MemoryFiles
 from phasekeeper.server.library import Library
 

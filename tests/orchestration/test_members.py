@@ -6,7 +6,7 @@ import pytest
 from phasekeeper.orchestration.acts import Refused
 from phasekeeper.orchestration.definition.model import parse_workflow
 from phasekeeper.orchestration.members import new_members
-from phasekeeper.orchestration.snapshot import Snapshot, read_run
+from phasekeeper.orchestration.snapshot.snapshot import Snapshot, read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles
 
 from .definitions import BODY, HEAD

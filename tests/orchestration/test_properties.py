@@ -15,7 +15,7 @@ from phasekeeper.orchestration.evaluate import look
 from phasekeeper.orchestration.evaluation import as_json
 from phasekeeper.orchestration.explain import explain
 from phasekeeper.orchestration.permission import may
-from phasekeeper.orchestration.snapshot import read_run
+from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
 from phasekeeper.server.library import Library
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
-from phasekeeper.orchestration.artifacts import read_artifact
 from phasekeeper.orchestration.definition.model import Artifact
-from phasekeeper.orchestration.looked import Held, Looked
-from phasekeeper.orchestration.requirements import (
+from phasekeeper.orchestration.snapshot.artifact_checks import (
     MOST_ERRORS,
     MOST_FOR_ALL_ERRORS,
     MOST_STEPS_FOR_ALL_ERRORS,
     gaps,
 )
+from phasekeeper.orchestration.snapshot.artifacts import read_artifact
+from phasekeeper.orchestration.snapshot.read_log import Held, Looked
 from phasekeeper.orchestration.vfs.files import MemoryFiles
 
 SCHEMA = {"properties": {"lines": {"items": {"type": "string"}}}}

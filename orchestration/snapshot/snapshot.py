@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ..definition.model import Workflow
+from ..definition.root_config import Config
+from ..expressions.context import Index, Tasks
+from ..findings import Finding, Problem, Span
+from ..journal.journal import Claim, Journal, Record, Verify, read_journal
+from ..journal.report_files import ReportFile, read_report
+from ..plans.model import Plan, Task, TaskFile, dialects
+from ..plans.schedule import resolve
+from ..vfs.files import File, Files, digest_of, join
 from .artifacts import read_artifact
-from .definition.model import Workflow
-from .definition.root_config import Config
-from .expressions.context import Index, Tasks
-from .findings import Finding, Problem, Span
-from .journal.journal import Claim, Journal, Record, Verify, read_journal
-from .journal.report_files import ReportFile, read_report
-from .looked import Held, Looked
-from .plans.model import Plan, Task, TaskFile, dialects
-from .plans.schedule import resolve
+from .read_log import Held, Looked
 from .staleness import aged
 from .state_file import read_state
-from .vfs.files import File, Files, digest_of, join
 
 JOURNAL = ".phasekeeper/journal.jsonl"
 # The question that is open while a definition changed under a run.

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .definition.model import Artifact
-from .findings import Span
-from .looked import Held, Looked
-from .vfs.files import digest_of, fits, is_glob, join
+from ..definition.model import Artifact
+from ..findings import Span
+from ..vfs.files import digest_of, fits, is_glob, join
+from .read_log import Held, Looked
 
 # Judged within this time of what it judges, a verdict counts as newer: a clone writes files in any order.
 SAME_MOMENT_NS = 2_000_000_000

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..definition.model import Artifact, StateFile
+from ..findings import Problem, Span
+from ..formats.json_text import clean, fold_dotted, lay_under, locate_json, read_json
+from ..vfs.files import File, join
 from .artifacts import read_file
-from .definition.model import Artifact, StateFile
-from .findings import Problem, Span
-from .formats.json_text import clean, fold_dotted, lay_under, locate_json, read_json
-from .looked import Held, Looked
-from .vfs.files import File, join
+from .read_log import Held, Looked
 
 # Guards take quadratic time on what they filter; more members than this in one list or map are not judged.
 MOST_MEMBERS = 1000

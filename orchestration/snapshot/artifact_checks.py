@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 
-from .definition.model import Artifact
-from .expressions.context import dig
-from .findings import Problem, Span
-from .formats.json_schema_cost import TooManyStepsError, steps
-from .formats.json_text import read_json
-from .looked import Held, Looked
-from .vfs.files import File, join
+from ..definition.model import Artifact
+from ..expressions.context import dig
+from ..findings import Problem, Span
+from ..formats.json_schema_cost import TooManyStepsError, steps
+from ..formats.json_text import read_json
+from ..vfs.files import File, join
+from .read_log import Held, Looked
 
 # Nobody reads more errors of one file, and of a long one they are not even made.
 MOST_ERRORS = 20

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .definition.model import MarkerTest, StateFile, Workflow
-from .definition.reader import InvalidWorkflow
-from .definition.root_config import Config
-from .expressions.context import Context, Unknown, dig
-from .findings import Finding, Problem, finding
-from .formats.json_text import clean, fold_dotted, lay_under, read_json
-from .journal.journal import read_journal
-from .looked import Looked
-from .markdown import document as markdown
-from .markdown.inline_text import name_of
-from .markdown.tables import tables
-from .plans.model import dialects
+from ..definition.model import MarkerTest, StateFile, Workflow
+from ..definition.reader import InvalidWorkflow
+from ..definition.root_config import Config
+from ..expressions.context import Context, Unknown, dig
+from ..findings import Finding, Problem, finding
+from ..formats.json_text import clean, fold_dotted, lay_under, read_json
+from ..journal.journal import read_journal
+from ..markdown import document as markdown
+from ..markdown.inline_text import name_of
+from ..markdown.tables import tables
+from ..plans.model import dialects
+from ..vfs.files import File, Files, fits, glob, glob_at, join, leads_to, natural
+from .read_log import Looked
 from .snapshot import JOURNAL
-from .vfs.files import File, Files, fits, glob, glob_at, join, leads_to, natural
 
 
 class Definition(NamedTuple):

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from .definition.model import Artifact
-from .findings import Span
-from .formats.json_text import Document, clean, lay_under, read_json
-from .formats.patch import read_patch
-from .formats.yaml_text import read_yaml_data
-from .looked import Held, Looked
-from .markdown import document as markdown
-from .plans.model import Plan, dialects
-from .requirements import unmet
-from .vfs.files import Entry, File, is_glob, join
+from ..definition.model import Artifact
+from ..findings import Span
+from ..formats.json_text import Document, clean, lay_under, read_json
+from ..formats.patch import read_patch
+from ..formats.yaml_text import read_yaml_data
+from ..markdown import document as markdown
+from ..plans.model import Plan, dialects
+from ..vfs.files import Entry, File, is_glob, join
+from .artifact_checks import unmet
+from .read_log import Held, Looked
 
 # ---- kinds ------------------------------------------------------------------------------------
 
