@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .definition.model import Question
-from .evaluation import Option, QuestionState
+from .result.values import Option, QuestionState
 from .sight import Sight
 from .snapshot.snapshot import DEFINITION
 from .verdict import Verdict

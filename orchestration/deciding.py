@@ -12,7 +12,7 @@ from .acts import Act
 from .asked import answerable
 from .effects import Proposal
 from .evaluate import Steps
-from .evaluation import Evaluation
+from .result.values import Evaluation
 
 
 def decision_lines(steps: Steps, act: Act, proposal: Proposal) -> tuple[str, ...]:

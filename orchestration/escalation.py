@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from .evaluation import Evaluation, LimitState, QuestionState
 from .journal.journal import FAILURES
+from .result.values import Evaluation, LimitState, QuestionState
 from .sanitize import markdown
 
 LIMIT = 400

@@ -11,7 +11,14 @@ from typing import Any, NamedTuple
 
 from .asked import open_questions
 from .definition.model import DEFAULT_OUTCOMES, Phase, Workflow
-from .evaluation import (
+from .evidence import Witness
+from .expressions.context import Expression
+from .findings import Finding, Severity, Span
+from .fold import fold, turns
+from .gates import granted
+from .hand_out import board_of, hand_out, looked_at, stuck
+from .remarks import remark
+from .result.values import (
     CriterionState,
     Definition,
     Evaluation,
@@ -26,13 +33,6 @@ from .evaluation import (
     Reportable,
     Suggestion,
 )
-from .evidence import Witness
-from .expressions.context import Expression
-from .findings import Finding, Severity, Span
-from .fold import fold, turns
-from .gates import granted
-from .hand_out import board_of, hand_out, looked_at, stuck
-from .remarks import remark
 from .sight import Seen, Sight
 from .snapshot.snapshot import Snapshot
 from .verdict import Verdict, action_of, decide

@@ -8,10 +8,10 @@ from typing import Any
 
 from .definition.model import Rule
 from .evaluate import Steps
-from .evaluation import evidence_json
 from .evidence import Witness
 from .expressions.context import Expression
 from .findings import Evidence
+from .result.values import evidence_json
 from .sight import Seen, Sight, short
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .definition.model import Gate, Phase, Workflow
-from .evaluation import CriterionState, Forbidden, GateState
+from .result.values import CriterionState, Forbidden, GateState
 from .sight import Sight
 
 

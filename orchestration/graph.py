@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from .definition.model import Rule, Workflow
-from .evaluation import Evaluation
 from .lint.phase_graph import edges
+from .result.values import Evaluation
 from .sanitize import mermaid
 
 _STYLES = (

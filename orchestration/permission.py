@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .evaluate import Steps
-from .evaluation import Evaluation
+from .result.values import Evaluation
 from .verdict import action_of
 
 

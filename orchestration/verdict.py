@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from .current_phase import current_phase, phase_place
 from .definition.model import Phase, Rule, Workflow
-from .evaluation import GateState
 from .expressions.context import Expression, Outcome
 from .findings import Evidence, Fix
 from .gates import gates_of, shut_gate, unmet, unproven_gate
+from .result.values import GateState
 from .sight import Sight, answers_to
 
 

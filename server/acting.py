@@ -20,10 +20,10 @@ from ..orchestration.deciding import decision_lines
 from ..orchestration.definition.model import Workflow
 from ..orchestration.effects import Act, Refused, propose
 from ..orchestration.evaluate import Steps
-from ..orchestration.evaluation import Evaluation
 from ..orchestration.findings import Edit, Finding, Severity
 from ..orchestration.journal.journal import Claim, Record, record
 from ..orchestration.plans.schedule import resolve
+from ..orchestration.result.values import Evaluation
 from ..orchestration.snapshot.discovery import Match
 from ..orchestration.snapshot.snapshot import definition_digest
 from ..orchestration.suggestions import did_you_mean

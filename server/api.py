@@ -10,7 +10,7 @@ from ..orchestration.definition.model import Workflow, parse_workflow
 from ..orchestration.definition.reader import InvalidWorkflow
 from ..orchestration.evaluate import completed
 from ..orchestration.evaluate import evaluate as _evaluate
-from ..orchestration.evaluation import Evaluation
+from ..orchestration.result.values import Evaluation
 from ..orchestration.snapshot.discovery import Match
 from ..orchestration.snapshot.snapshot import Snapshot
 from .files import DiskFiles

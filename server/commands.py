@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..orchestration.evaluation import Evaluation, as_json, finding_json
 from ..orchestration.findings import Finding, Severity
 from ..orchestration.permission import may
+from ..orchestration.result.values import Evaluation, as_json, finding_json
 from ..orchestration.sanitize import plain
 from ..tools import checks
 from ..tools.runs import awaits_person, below, moved_evidence

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from ..orchestration.effects import Act
 from ..orchestration.evaluate import Steps
-from ..orchestration.evaluation import Evaluation
+from ..orchestration.result.values import Evaluation
 from ..orchestration.snapshot.snapshot import JOURNAL
 from ..orchestration.vfs.files import join
 from .acting import Done, Token

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..orchestration.definition.schema import json_schema
-from ..orchestration.evaluation_schema import evaluation_schema
+from ..orchestration.result.json_schema import evaluation_schema
 
 FOLDER = Path(__file__).parents[1] / "orchestration" / "schemas"
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..orchestration.evaluation import Evaluation, Produce, QuestionState
+from ..orchestration.result.values import Evaluation, Produce, QuestionState
 from ..orchestration.sanitize import plain
 from ..tools import asking
 from ..tools.answers import shrunk

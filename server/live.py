@@ -23,8 +23,8 @@ from typing import NamedTuple, TypeVar
 from ..orchestration.definition.root_config import PATH as CONFIG_PATH
 from ..orchestration.definition.root_config import Config, read_config
 from ..orchestration.evaluate import Steps
-from ..orchestration.evaluation import Evaluation
 from ..orchestration.findings import Finding, finding
+from ..orchestration.result.values import Evaluation
 from ..orchestration.snapshot.discovery import Known, Match, assigned, candidates, claims_at, judge
 from ..orchestration.snapshot.read_log import Looked
 from ..orchestration.vfs.files import Files, Noted, natural, parent

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from ..orchestration.definition.reader import InvalidWorkflow
 from ..orchestration.evaluate import Steps
-from ..orchestration.evaluation import Evaluation
 from ..orchestration.findings import Finding, finding
+from ..orchestration.result.values import Evaluation
 from ..orchestration.sanitize import plain
 from ..orchestration.snapshot.discovery import Match
 from ..tools.runs import NoSuchRun, below, find_run, joined, moved

@@ -13,8 +13,8 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..orchestration.evaluation import Evaluation
 from ..orchestration.findings import Severity
+from ..orchestration.result.values import Evaluation
 from .live import Change
 from .roots import CONFIGURATION, UsageError
 

@@ -18,8 +18,8 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from ..orchestration.evaluation import Evaluation
 from ..orchestration.findings import Finding
+from ..orchestration.result.values import Evaluation
 from .live import Change, Live
 from .roots import UsageError
 from .workspace import open_path

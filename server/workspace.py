@@ -12,9 +12,9 @@ from typing import Any
 from ..orchestration.definition.root_config import PATH as CONFIG_PATH
 from ..orchestration.definition.root_config import Config, read_config
 from ..orchestration.evaluate import Steps
-from ..orchestration.evaluation import Evaluation
 from ..orchestration.expressions.context import did_you_mean
 from ..orchestration.findings import Finding
+from ..orchestration.result.values import Evaluation
 from ..orchestration.snapshot.discovery import Found, Known, Match, Passed, claims_at, discover, judge, judged
 from ..orchestration.snapshot.read_log import Looked
 from ..orchestration.snapshot.snapshot import Snapshot

@@ -11,8 +11,8 @@ from typing import Any
 
 from ..orchestration.asked import answerable
 from ..orchestration.effects import Act, Misnamed, Refused
-from ..orchestration.evaluation import as_json
 from ..orchestration.findings import Finding
+from ..orchestration.result.values import as_json
 from ..orchestration.sanitize import plain
 from ..tools.runs import awaits_person
 from . import acting, how, views

@@ -22,9 +22,9 @@ from typing import Any
 
 from phasekeeper.orchestration.definition.root_config import read_config
 from phasekeeper.orchestration.evaluate import Steps, look
-from phasekeeper.orchestration.evaluation import as_json
 from phasekeeper.orchestration.journal.journal import Claim
 from phasekeeper.orchestration.permission import may
+from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.discovery import Known, discover
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of

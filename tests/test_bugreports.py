@@ -15,10 +15,10 @@ import pytest
 from phasekeeper.orchestration.definition.model import Workflow
 from phasekeeper.orchestration.definition.root_config import read_config
 from phasekeeper.orchestration.evaluate import evaluate
-from phasekeeper.orchestration.evaluation import as_json
 from phasekeeper.orchestration.plans.master_plan.reader import read
 from phasekeeper.orchestration.plans.model import TaskFile
 from phasekeeper.orchestration.plans.schedule import arrange, cycles
+from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
 from phasekeeper.server.library import Library

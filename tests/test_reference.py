@@ -14,13 +14,13 @@ from phasekeeper.orchestration.definition import reader as definition
 from phasekeeper.orchestration.definition.root_config import KEYS, read_config
 from phasekeeper.orchestration.definition.schema import STRUCTS, Shape
 from phasekeeper.orchestration.evaluate import evaluate
-from phasekeeper.orchestration.evaluation import Evaluation
 from phasekeeper.orchestration.expressions.functions import FUNCTION_NAMES
 from phasekeeper.orchestration.findings import CODES
 from phasekeeper.orchestration.journal.journal import FIELDS
 from phasekeeper.orchestration.journal.journal import KINDS as RECORD_KINDS
 from phasekeeper.orchestration.lint import checks as lint
 from phasekeeper.orchestration.plans.model import dialects
+from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.snapshot.artifacts import KINDS
 from phasekeeper.orchestration.snapshot.discovery import Definition, Known, discover
 from phasekeeper.orchestration.snapshot.snapshot import read_run

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..orchestration.evaluation import Evaluation, QuestionState
+from ..orchestration.result.values import Evaluation, QuestionState
 from ..orchestration.sanitize import plain
 from .answers import Answer, Draft, quoted
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from ..orchestration.evaluation import Evaluation, GateState, finding_json
 from ..orchestration.findings import CODES, Evidence, Finding, Severity, Span
+from ..orchestration.result.values import Evaluation, GateState, finding_json
 from ..orchestration.sanitize import github_message, github_property, markdown, plain
 from .runs import awaits_person
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..orchestration.definition.model import Workflow
-from ..orchestration.evaluation import Evaluation
 from ..orchestration.findings import Edit, Finding, Span
+from ..orchestration.result.values import Evaluation
 from ..orchestration.vfs.files import digest_of
 
 MOST_CHOICES = 6

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from ..orchestration.evaluation import Evaluation, QuestionState, Reportable, Suggestion, evidence_json
 from ..orchestration.findings import Severity
 from ..orchestration.journal.journal import Claim
 from ..orchestration.plans.schedule import TaskState
+from ..orchestration.result.values import Evaluation, QuestionState, Reportable, Suggestion, evidence_json
 from ..orchestration.sanitize import plain
 from .answers import Answer, Draft, quoted, shrunk, size
 from .asking import DECIDES, how_to_decide, options_of, question_line

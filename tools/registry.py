@@ -13,10 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..orchestration.acts import Act, Settled
 from ..orchestration.evaluate import Steps
-from ..orchestration.evaluation import Evaluation
 from ..orchestration.expressions.context import did_you_mean
 from ..orchestration.journal.journal import Claim
 from ..orchestration.permission import may
+from ..orchestration.result.values import Evaluation
 from ..orchestration.sanitize import plain
 from .answers import Answer
 from .asking import asked

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..orchestration.evaluation import Evaluation, GateState
 from ..orchestration.findings import Evidence, Finding
+from ..orchestration.result.values import Evaluation, GateState
 from ..orchestration.sanitize import plain
 from .answers import quoted
 

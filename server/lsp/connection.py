@@ -11,7 +11,7 @@ from typing import Any
 from lsprotocol import types as lsp
 
 from ...orchestration.definition.model import Workflow
-from ...orchestration.evaluation import Evaluation
+from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.vfs.files import digest_of
 from ..engine import Engine

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...orchestration.evaluation import Evaluation, as_json
+from ...orchestration.result.values import Evaluation, as_json
 from ..history import as_data, history_of
 from ..roots import UsageError
 from ..selection import Chosen

@@ -17,7 +17,7 @@ from pygls.exceptions import JsonRpcException
 
 from ...orchestration.asked import answerable
 from ...orchestration.effects import Act, Refused
-from ...orchestration.evaluation import Evaluation, Option, QuestionState
+from ...orchestration.result.values import Evaluation, Option, QuestionState
 from ...orchestration.sanitize import plain
 from ...tools.asking import dialog, how_to_decide, how_to_override
 from ..acting import prepare_decision

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 from lsprotocol import types as lsp
 
-from ...orchestration.evaluation import Evaluation, GateState, PhaseState
 from ...orchestration.findings import Span
 from ...orchestration.markdown.block_outline import split_lines
 from ...orchestration.plans.model import MARKS, Mark, Plan, Task
 from ...orchestration.plans.schedule import StageState, TaskState, resolve
+from ...orchestration.result.values import Evaluation, GateState, PhaseState
 from ...orchestration.sanitize import markdown, plain
 from ..views import next_words, status_word
 from .definitions import is_definition

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from lsprotocol import types as lsp
 
-from ...orchestration.evaluation import Evaluation
 from ...orchestration.findings import Span
 from ...orchestration.plans.model import Stage
+from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ..views import next_words, status_word
 from .scene import Scene

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ...orchestration.evaluation import CriterionState, Evaluation, GateState, QuestionState
 from ...orchestration.findings import Evidence, Finding, Severity, Span
+from ...orchestration.result.values import CriterionState, Evaluation, GateState, QuestionState
 from ...orchestration.sanitize import plain, shown
 from ..views import next_words
 

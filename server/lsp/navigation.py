@@ -10,11 +10,11 @@ from typing import NamedTuple
 from lsprotocol import types as lsp
 
 from ...orchestration.definition.model import Workflow
-from ...orchestration.evaluation import Evaluation
 from ...orchestration.findings import Span
 from ...orchestration.markdown.block_outline import split_lines
 from ...orchestration.plans.model import Plan
 from ...orchestration.plans.schedule import resolve
+from ...orchestration.result.values import Evaluation
 from ...orchestration.vfs.files import join
 from .definitions import is_definition
 from .outline import names_in

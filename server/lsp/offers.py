@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ...orchestration.evaluation import Evaluation, GateState, QuestionState
 from ...orchestration.findings import Finding, Severity
 from ...orchestration.formats.json_text import read_json
 from ...orchestration.markdown.block_outline import split_lines
+from ...orchestration.result.values import Evaluation, GateState, QuestionState
 from .lenses import DECIDE
 from .marks import AWAITED, GATE
 from .scene import Scene

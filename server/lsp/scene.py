@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...orchestration.definition.model import Workflow
-from ...orchestration.evaluation import Evaluation
 from ...orchestration.plans.model import Plan, dialects
+from ...orchestration.result.values import Evaluation
 from ...orchestration.vfs.files import join
 from .documents import Document
 from .view import View

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from ...orchestration.definition.model import Workflow
-from ...orchestration.evaluation import Evaluation, GateState, as_json
 from ...orchestration.findings import Severity
 from ...orchestration.graph import arrows, graph
+from ...orchestration.result.values import Evaluation, GateState, as_json
 from ..engine import Board
 from ..live import Change
 

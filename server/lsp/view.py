@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ...orchestration.evaluation import Evaluation
 from ...orchestration.findings import Finding, Span
+from ...orchestration.result.values import Evaluation
 from ..engine import Board
 from .marks import Mark, main_file, marks_of
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...orchestration.effects import Act, Refused
-from ...orchestration.evaluation import Evaluation
+from ...orchestration.result.values import Evaluation
 from .. import acting, threads
 from ..acting import Done
 from ..confirm import actor

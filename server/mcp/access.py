@@ -11,9 +11,9 @@ from typing import TypeVar
 
 from ...orchestration.acts import Act, Refused, Settled
 from ...orchestration.evaluate import Steps
-from ...orchestration.evaluation import Evaluation
 from ...orchestration.journal.journal import Claim
 from ...orchestration.plans.schedule import resolve
+from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...tools.registry import Place, Refusal, tasks_held
 from ...tools.runs import joined

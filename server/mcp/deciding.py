@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from ...orchestration.acts import Act, Refused
 from ...orchestration.asked import answerable
-from ...orchestration.evaluation import Evaluation, QuestionState
+from ...orchestration.result.values import Evaluation, QuestionState
 from ...orchestration.sanitize import plain
 from ...tools.answers import Answer, Draft, quoted
 from ...tools.asking import DECIDES, dialog, how_to_decide, how_to_override

@@ -13,10 +13,10 @@ from typing import Any
 
 import mcp_types as types
 
-from ...orchestration.evaluation import Evaluation, as_json
-from ...orchestration.evaluation_schema import evaluation_schema
 from ...orchestration.graph import graph
 from ...orchestration.journal.journal import read_journal
+from ...orchestration.result.json_schema import evaluation_schema
+from ...orchestration.result.values import Evaluation, as_json
 from ...orchestration.sanitize import markdown, plain
 from ...orchestration.snapshot.snapshot import JOURNAL
 from ...orchestration.vfs.files import below

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema_rs import validator_for
 from mcp.shared.exceptions import MCPError
-from phasekeeper.orchestration.evaluation_schema import evaluation_schema
+from phasekeeper.orchestration.result.json_schema import evaluation_schema
 from phasekeeper.server.mcp.listing import tool_list
 from phasekeeper.tools.registry import TOOLS
 

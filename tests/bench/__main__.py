@@ -15,8 +15,8 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 from phasekeeper.orchestration.evaluate import evaluate
-from phasekeeper.orchestration.evaluation import as_json
 from phasekeeper.orchestration.plans.master_plan import reader
+from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.server.workspace import Workspace
 
 from .connections import connections

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 from unittest import mock
 
-from phasekeeper.orchestration.evaluation import as_json
+from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.server import (
     acting,
     decide,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from phasekeeper.orchestration.definition.model import Workflow
-from phasekeeper.orchestration.evaluation import Evaluation
+from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server import acting
 from phasekeeper.server.workspace import Workspace

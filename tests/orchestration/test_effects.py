@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from phasekeeper.orchestration.definition.model import Workflow, parse_workflow
 from phasekeeper.orchestration.effects import Act, Misnamed, Proposal, Refused, propose
 from phasekeeper.orchestration.evaluate import Steps, look
-from phasekeeper.orchestration.evaluation import as_json
 from phasekeeper.orchestration.journal.journal import EMPTY_RECORD, Claim
+from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
 from phasekeeper.server.library import Library

@@ -13,7 +13,7 @@ from phasekeeper.orchestration.escalation import (
     failures,
 )
 from phasekeeper.orchestration.evaluate import look
-from phasekeeper.orchestration.evaluation import Evaluation, Option, QuestionState
+from phasekeeper.orchestration.result.values import Evaluation, Option, QuestionState
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
 from phasekeeper.server.library import Library

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import pytest
 from phasekeeper.orchestration.definition.model import Workflow, parse_workflow
 from phasekeeper.orchestration.evaluate import Steps, completed, evaluate, look
-from phasekeeper.orchestration.evaluation import Progress
-from phasekeeper.orchestration.evaluation import as_json as as_data
 from phasekeeper.orchestration.explain import as_json, explain
 from phasekeeper.orchestration.findings import Problem
+from phasekeeper.orchestration.result.values import Progress
+from phasekeeper.orchestration.result.values import as_json as as_data
 from phasekeeper.orchestration.snapshot.snapshot import Snapshot, read_run
 from phasekeeper.orchestration.vfs.files import Entry, File, MemoryFiles
 from phasekeeper.server.library import Library

@@ -9,8 +9,8 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from phasekeeper.orchestration.evaluation import as_json
-from phasekeeper.orchestration.evaluation_schema import WORDS, evaluation_schema
+from phasekeeper.orchestration.result.json_schema import WORDS, evaluation_schema
+from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.server.generate_schemas import FOLDER, main, schemas
 
 from ..golden import CASES, cases_in, steps_of

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from phasekeeper.orchestration.evaluation import Evaluation
+from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.server.live import Live
 from phasekeeper.server.roots import projects
 from phasekeeper.server.workspace import Workspace

@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from phasekeeper.orchestration.evaluation import Evaluation
 from phasekeeper.orchestration.journal.journal import read_journal
+from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.server.store_repair import repair
 from phasekeeper.server.workspace import Workspace
 

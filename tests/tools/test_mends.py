@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from phasekeeper.orchestration.evaluation import Evaluation
 from phasekeeper.orchestration.findings import CODES, Finding
+from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.suggestions import did_you_mean, meant
 from phasekeeper.server.files import DiskFiles
 from phasekeeper.server.lsp import marks, offers

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from phasekeeper.orchestration.evaluation import Evaluation
 from phasekeeper.orchestration.findings import Evidence, Finding
+from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.server.workspace import open_path
 from phasekeeper.tools.runs import NoSuchRun, below, find_run, joined, moved, moved_evidence
 

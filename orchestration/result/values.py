@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
-from .findings import Evidence, Finding, Fix, Span
-from .journal.journal import Claim
-from .plans.schedule import Board, StageState, TaskState
+from ..findings import Evidence, Finding, Fix, Span
+from ..journal.journal import Claim
+from ..plans.schedule import Board, StageState, TaskState
 
 
 @dataclass(frozen=True, slots=True)

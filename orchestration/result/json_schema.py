@@ -1,4 +1,4 @@
-"""The JSON Schema of an evaluation, made from the dataclasses that `evaluation.as_json` renders."""
+"""The JSON Schema of an evaluation, made from the dataclasses that `values.as_json` renders."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from .evaluation import CriterionState, Evaluation, GateState, PhaseState, Produced, QuestionState, Suggestion
-from .evaluation import _camel as camel  # the one rule of names in JSON
-from .findings import Evidence, Finding, Severity
-from .journal.journal import Claim
-from .plans.schedule import Board, StageState, TaskState
+from ..findings import Evidence, Finding, Severity
+from ..journal.journal import Claim
+from ..plans.schedule import Board, StageState, TaskState
+from .values import CriterionState, Evaluation, GateState, PhaseState, Produced, QuestionState, Suggestion
+from .values import _camel as camel  # the one rule of names in JSON
 
 # Words that a field may have and no others (design, section 5): a new one is a change of the interface.
 WORDS: dict[tuple[type, str], tuple[str, ...]] = {

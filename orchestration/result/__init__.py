@@ -1,0 +1,1 @@
+"""The Evaluation value, its JSON form and schema, and the phrases that say it."""
