@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from .asked import answerable
 from .binding import files_of_question, files_of_report
+from .decision.pending_reports import turns
 from .definition.model import DEFAULT_OUTCOMES, Phase
 from .evaluate import Steps
 from .expressions.context import did_you_mean
-from .fold import turns
 from .formats.json_text import read_json
 from .journal.journal import SKIPPED, Record, record
 from .lint.phase_graph import edges, reached

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from .decision.decision import Verdict
+from .decision.facts import Sight
 from .definition.model import Question
 from .result.values import Option, QuestionState
-from .sight import Sight
 from .snapshot.snapshot import DEFINITION
-from .verdict import Verdict
 
 if TYPE_CHECKING:
     from .evaluate import Steps

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from .decision.facts import Sight
 from .definition.model import Artifact
-from .sight import Sight
 from .snapshot.staleness import digests
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from .acts import Refused
+from .decision.decision import Verdict
 from .definition.model import Workflow, Write
 from .evaluate import Steps
 from .expressions.context import Context, Expression, Template
@@ -19,7 +20,6 @@ from .plans.master_plan import edits as master_plan_edits
 from .plans.model import Plan
 from .snapshot.snapshot import Snapshot
 from .state_edits import with_updates, with_value
-from .verdict import Verdict
 from .vfs.files import File, join
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from .acts import Act, Misnamed, Refused, events_of, record_of, skip_of
 from .changes import Cause, Changes, moves, stated_phase
+from .decision.decision import Verdict
 from .evaluate import Steps, look
 from .findings import Edit, Severity
 from .formats.json_text import read_json
@@ -23,7 +24,6 @@ from .journal.journal import FAILURES, Record
 from .preview import Extension, Overlay
 from .result.values import Evaluation
 from .snapshot.snapshot import JOURNAL, read_run
-from .verdict import Verdict
 from .vfs.files import join
 
 __all__ = ["Act", "Misnamed", "Proposal", "Refused", "propose"]

@@ -10,12 +10,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from .asked import open_questions
+from .decision.decision import Verdict, action_of, decide
+from .decision.facts import Seen, Sight
+from .decision.gates import granted
+from .decision.pending_reports import fold, turns
 from .definition.model import DEFAULT_OUTCOMES, Phase, Workflow
 from .evidence import Witness
 from .expressions.context import Expression
 from .findings import Finding, Severity, Span
-from .fold import fold, turns
-from .gates import granted
 from .hand_out import board_of, hand_out, looked_at, stuck
 from .remarks import remark
 from .result.values import (
@@ -33,9 +35,7 @@ from .result.values import (
     Reportable,
     Suggestion,
 )
-from .sight import Seen, Sight
 from .snapshot.snapshot import Snapshot
-from .verdict import Verdict, action_of, decide
 from .vfs.files import digest_of
 
 # What is said of artifacts that are not as they have to be.

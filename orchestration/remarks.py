@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .decision.facts import Sight
 from .definition.model import Phase
 from .definition.root_config import PATH
 from .expressions.context import did_you_mean
 from .findings import Finding, finding
 from .plans.model import Plan, Task
 from .plans.schedule import dependency_problems
-from .sight import Sight
 from .snapshot.snapshot import Snapshot
 
 

@@ -78,8 +78,8 @@ def test_a_file_imports_only_from_its_own_layer_and_below(path: str) -> None:
         ("orchestration/plans/any.py", "def late():\n    import time", "time"),
         ("orchestration/plans/any.py", "from ...tools import runs", "tools"),
         ("orchestration/plans/any.py", "from ..artifacts import x\nfrom ... import server", "server"),
-        ("orchestration/sight.py", "from phasekeeper.server import files", "phasekeeper"),
-        ("orchestration/sight.py", "import pydantic", "pydantic"),
+        ("orchestration/decision/facts.py", "from phasekeeper.server import files", "phasekeeper"),
+        ("orchestration/decision/facts.py", "import pydantic", "pydantic"),
         ("tools/checks.py", "from ..server.files import DiskFiles", "server"),
         ("server/cli.py", "from phasekeeper.tools import checks", "phasekeeper"),
     ],
@@ -90,7 +90,9 @@ def test_a_planted_violation_is_seen(path: str, line: str, name: str) -> None:
 
 def test_asking_for_the_time_is_seen() -> None:
     text = "import datetime\nat = datetime.datetime.now()"
-    assert violations("orchestration/fold.py", text) == ["orchestration/fold.py asks the clock"]
+    assert violations("orchestration/decision/pending_reports.py", text) == [
+        "orchestration/decision/pending_reports.py asks the clock"
+    ]
     assert violations("server/cli.py", text) == []
 
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from .definition.model import Artifact, Parameter, Question, Workflow
-from .definition.root_config import PATH as CONFIGURATION
-from .expressions.context import MOST_ITEMS, Context, Expression, Index, Outcome, Template, Unknown
-from .findings import Finding, Fix, Problem, Span, finding
-from .journal.journal import EMPTY_RECORD, Record
-from .override import Override, newest_override
-from .plans.model import Plan
-from .snapshot.read_log import Held
-from .snapshot.snapshot import Snapshot
-from .vfs.files import digest_of, join
+from ..definition.model import Artifact, Parameter, Question, Workflow
+from ..definition.root_config import PATH as CONFIGURATION
+from ..expressions.context import MOST_ITEMS, Context, Expression, Index, Outcome, Template, Unknown
+from ..findings import Finding, Fix, Problem, Span, finding
+from ..journal.journal import EMPTY_RECORD, Record
+from ..plans.model import Plan
+from ..snapshot.read_log import Held
+from ..snapshot.snapshot import Snapshot
+from ..vfs.files import digest_of, join
+from .overrides import Override, newest_override
 
 # A file that names more missing files than this gets one finding for the rest.
 MOST_FINDINGS = 50

@@ -12,16 +12,16 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from .definition.model import Workflow
-from .expressions.context import did_you_mean
-from .findings import Finding, Problem, finding
+from ..definition.model import Workflow
+from ..expressions.context import did_you_mean
+from ..findings import Finding, Problem, finding
+from ..journal.journal import Record, record
+from ..journal.report_files import ReportFile
+from ..snapshot.snapshot import Pending, Snapshot, stamped
+from ..vfs.files import natural
+from .decision import Verdict, decide
+from .facts import Sight
 from .gates import granted
-from .journal.journal import Record, record
-from .journal.report_files import ReportFile
-from .sight import Sight
-from .snapshot.snapshot import Pending, Snapshot, stamped
-from .verdict import Verdict, decide
-from .vfs.files import natural
 
 # Files saved within this time of each other have no certain order: a clone writes them in any.
 SAME_MOMENT_NS = 2_000_000_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .journal.journal import Record
+from ..journal.journal import Record
 
 
 class Override(NamedTuple):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from .definition.model import Phase, PhaseRule, Workflow
-from .expressions.context import Expression
-from .findings import Span
-from .journal.journal import Record
-from .sight import Seen, Sight
+from ..definition.model import Phase, PhaseRule, Workflow
+from ..expressions.context import Expression
+from ..findings import Span
+from ..journal.journal import Record
+from .facts import Seen, Sight
 
 # What is said of a name that is no phase; a state file could hold a megabyte there.
 MOST_SHOWN = 100

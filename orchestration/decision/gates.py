@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .definition.model import Gate, Phase, Workflow
-from .result.values import CriterionState, Forbidden, GateState
-from .sight import Sight
+from ..definition.model import Gate, Phase, Workflow
+from ..result.values import CriterionState, Forbidden, GateState
+from .facts import Sight
 
 
 def gates_of(sight: Sight, phase: Phase) -> tuple[GateState, ...]:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ..definition.model import Phase, Rule, Workflow
+from ..expressions.context import Expression, Outcome
+from ..findings import Evidence, Fix
+from ..result.values import GateState
 from .current_phase import current_phase, phase_place
-from .definition.model import Phase, Rule, Workflow
-from .expressions.context import Expression, Outcome
-from .findings import Evidence, Fix
+from .facts import Sight, answers_to
 from .gates import gates_of, shut_gate, unmet, unproven_gate
-from .result.values import GateState
-from .sight import Sight, answers_to
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Facts → phase → gates → first rule that holds; pending reports judged in turn."""
