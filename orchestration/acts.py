@@ -6,16 +6,16 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .asked import answerable
 from .binding import files_of_question, files_of_report
 from .decision.pending_reports import turns
 from .definition.model import DEFAULT_OUTCOMES, Phase
-from .evaluate import Steps
+from .evaluation.evaluate import Steps
+from .evaluation.permission import Permission, may
+from .evaluation.questions import answerable
 from .expressions.context import did_you_mean
 from .formats.json_text import read_json
 from .journal.journal import SKIPPED, Record, record
 from .lint.phase_graph import edges, reached
-from .permission import Permission, may
 from .plans.schedule import resolve
 from .snapshot.snapshot import DEFINITION
 

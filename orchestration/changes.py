@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from .acts import Refused
 from .decision.decision import Verdict
 from .definition.model import Workflow, Write
-from .evaluate import Steps
+from .evaluation.evaluate import Steps
 from .expressions.context import Context, Expression, Template
 from .findings import Edit
 from .formats.json_edits import create

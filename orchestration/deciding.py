@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .acts import Act
-from .asked import answerable
 from .effects import Proposal
-from .evaluate import Steps
+from .evaluation.evaluate import Steps
+from .evaluation.questions import answerable
 from .result.values import Evaluation
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from .acts import Act, Misnamed, Refused, events_of, record_of, skip_of
 from .changes import Cause, Changes, moves, stated_phase
 from .decision.decision import Verdict
-from .evaluate import Steps, look
+from .evaluation.evaluate import Steps, look
 from .findings import Edit, Severity
 from .formats.json_text import read_json
 from .journal.journal import FAILURES, Record

@@ -8,8 +8,8 @@ from typing import Any
 
 from .decision.facts import Seen, Sight, short
 from .definition.model import Rule
-from .evaluate import Steps
-from .evidence import Witness
+from .evaluation.evaluate import Steps
+from .evaluation.evidence import Witness
 from .expressions.context import Expression
 from .findings import Evidence
 from .result.values import evidence_json

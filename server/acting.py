@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from ..orchestration.deciding import decision_lines
 from ..orchestration.definition.model import Workflow
 from ..orchestration.effects import Act, Refused, propose
-from ..orchestration.evaluate import Steps
+from ..orchestration.evaluation.evaluate import Steps
 from ..orchestration.findings import Edit, Finding, Severity
 from ..orchestration.journal.journal import Claim, Record, record
 from ..orchestration.plans.schedule import resolve

@@ -8,8 +8,8 @@ from typing import overload
 
 from ..orchestration.definition.model import Workflow, parse_workflow
 from ..orchestration.definition.reader import InvalidWorkflow
-from ..orchestration.evaluate import completed
-from ..orchestration.evaluate import evaluate as _evaluate
+from ..orchestration.evaluation.evaluate import completed
+from ..orchestration.evaluation.evaluate import evaluate as _evaluate
 from ..orchestration.result.values import Evaluation
 from ..orchestration.snapshot.discovery import Match
 from ..orchestration.snapshot.snapshot import Snapshot

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..orchestration.evaluation.permission import may
 from ..orchestration.findings import Finding, Severity
-from ..orchestration.permission import may
 from ..orchestration.result.values import Evaluation, as_json, finding_json
 from ..orchestration.sanitize import plain
 from ..tools import checks

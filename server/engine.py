@@ -17,7 +17,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from ..orchestration.effects import Act
-from ..orchestration.evaluate import Steps
+from ..orchestration.evaluation.evaluate import Steps
 from ..orchestration.result.values import Evaluation
 from ..orchestration.snapshot.snapshot import JOURNAL
 from ..orchestration.vfs.files import join

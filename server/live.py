@@ -22,7 +22,7 @@ from typing import NamedTuple, TypeVar
 
 from ..orchestration.definition.root_config import PATH as CONFIG_PATH
 from ..orchestration.definition.root_config import Config, read_config
-from ..orchestration.evaluate import Steps
+from ..orchestration.evaluation.evaluate import Steps
 from ..orchestration.findings import Finding, finding
 from ..orchestration.result.values import Evaluation
 from ..orchestration.snapshot.discovery import Known, Match, assigned, candidates, claims_at, judge

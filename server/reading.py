@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..orchestration.definition.root_config import Config
-from ..orchestration.evaluate import Steps, look
+from ..orchestration.evaluation.evaluate import Steps, look
 from ..orchestration.journal.journal import Claim, read_claims
 from ..orchestration.snapshot.discovery import Match
 from ..orchestration.snapshot.snapshot import JOURNAL, Snapshot, read_run

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..orchestration.definition.reader import InvalidWorkflow
-from ..orchestration.evaluate import Steps
+from ..orchestration.evaluation.evaluate import Steps
 from ..orchestration.findings import Finding, finding
 from ..orchestration.result.values import Evaluation
 from ..orchestration.sanitize import plain

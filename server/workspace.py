@@ -11,7 +11,7 @@ from typing import Any
 
 from ..orchestration.definition.root_config import PATH as CONFIG_PATH
 from ..orchestration.definition.root_config import Config, read_config
-from ..orchestration.evaluate import Steps
+from ..orchestration.evaluation.evaluate import Steps
 from ..orchestration.expressions.context import did_you_mean
 from ..orchestration.findings import Finding
 from ..orchestration.result.values import Evaluation

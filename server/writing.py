@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..orchestration.asked import answerable
 from ..orchestration.effects import Act, Misnamed, Refused
+from ..orchestration.evaluation.questions import answerable
 from ..orchestration.findings import Finding
 from ..orchestration.result.values import as_json
 from ..orchestration.sanitize import plain

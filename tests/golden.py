@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from phasekeeper.orchestration.definition.root_config import read_config
-from phasekeeper.orchestration.evaluate import Steps, look
+from phasekeeper.orchestration.evaluation.evaluate import Steps, look
+from phasekeeper.orchestration.evaluation.permission import may
 from phasekeeper.orchestration.journal.journal import Claim
-from phasekeeper.orchestration.permission import may
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.discovery import Known, discover
 from phasekeeper.orchestration.snapshot.snapshot import read_run

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from phasekeeper.orchestration.definition.model import Workflow
 from phasekeeper.orchestration.definition.root_config import read_config
-from phasekeeper.orchestration.evaluate import evaluate
+from phasekeeper.orchestration.evaluation.evaluate import evaluate
 from phasekeeper.orchestration.plans.master_plan.reader import read
 from phasekeeper.orchestration.plans.model import TaskFile
 from phasekeeper.orchestration.plans.schedule import arrange, cycles

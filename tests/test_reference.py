@@ -13,7 +13,7 @@ from phasekeeper.orchestration.definition import model as workflow
 from phasekeeper.orchestration.definition import reader as definition
 from phasekeeper.orchestration.definition.root_config import KEYS, read_config
 from phasekeeper.orchestration.definition.schema import STRUCTS, Shape
-from phasekeeper.orchestration.evaluate import evaluate
+from phasekeeper.orchestration.evaluation.evaluate import evaluate
 from phasekeeper.orchestration.expressions.functions import FUNCTION_NAMES
 from phasekeeper.orchestration.findings import CODES
 from phasekeeper.orchestration.journal.journal import FIELDS

@@ -12,10 +12,10 @@ from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..orchestration.acts import Act, Settled
-from ..orchestration.evaluate import Steps
+from ..orchestration.evaluation.evaluate import Steps
+from ..orchestration.evaluation.permission import may
 from ..orchestration.expressions.context import did_you_mean
 from ..orchestration.journal.journal import Claim
-from ..orchestration.permission import may
 from ..orchestration.result.values import Evaluation
 from ..orchestration.sanitize import plain
 from .answers import Answer

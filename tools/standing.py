@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
+from ..orchestration.evaluation.permission import Permission
 from ..orchestration.expressions.context import did_you_mean
-from ..orchestration.permission import Permission
 from ..orchestration.result.values import Evaluation, GateState, evidence_json
 from ..orchestration.sanitize import plain
 from .answers import Answer, Draft, quoted, shrunk

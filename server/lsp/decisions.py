@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from ...orchestration.asked import answerable
 from ...orchestration.effects import Act, Refused
+from ...orchestration.evaluation.questions import answerable
 from ...orchestration.result.values import Evaluation, Option, QuestionState
 from ...orchestration.sanitize import plain
 from ...tools.asking import dialog, how_to_decide, how_to_override

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ...orchestration.acts import Act, Refused, Settled
-from ...orchestration.evaluate import Steps
+from ...orchestration.evaluation.evaluate import Steps
 from ...orchestration.journal.journal import Claim
 from ...orchestration.plans.schedule import resolve
 from ...orchestration.result.values import Evaluation

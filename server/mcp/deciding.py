@@ -19,7 +19,7 @@ from mcp_types import ListRootsResult
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from ...orchestration.acts import Act, Refused
-from ...orchestration.asked import answerable
+from ...orchestration.evaluation.questions import answerable
 from ...orchestration.result.values import Evaluation, QuestionState
 from ...orchestration.sanitize import plain
 from ...tools.answers import Answer, Draft, quoted

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter, process_time
 
-from phasekeeper.orchestration.evaluate import evaluate
+from phasekeeper.orchestration.evaluation.evaluate import evaluate
 from phasekeeper.orchestration.plans.master_plan import reader
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.server.workspace import Workspace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from phasekeeper.orchestration.asked import answerable
+from phasekeeper.orchestration.evaluation.questions import answerable
 
 from .test_effects import JOURNAL, steps_of, workflow
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from phasekeeper.orchestration.deciding import decision_lines
 from phasekeeper.orchestration.definition.model import parse_workflow
 from phasekeeper.orchestration.effects import Act, propose
-from phasekeeper.orchestration.evaluate import look
+from phasekeeper.orchestration.evaluation.evaluate import look
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles
 

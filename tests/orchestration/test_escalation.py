@@ -12,7 +12,7 @@ from phasekeeper.orchestration.escalation import (
     escalations_markdown,
     failures,
 )
-from phasekeeper.orchestration.evaluate import look
+from phasekeeper.orchestration.evaluation.evaluate import look
 from phasekeeper.orchestration.result.values import Evaluation, Option, QuestionState
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from phasekeeper.orchestration.definition.model import Workflow, parse_workflow
-from phasekeeper.orchestration.evaluate import Steps, completed, evaluate, look
+from phasekeeper.orchestration.evaluation.evaluate import Steps, completed, evaluate, look
 from phasekeeper.orchestration.explain import as_json, explain
 from phasekeeper.orchestration.findings import Problem
 from phasekeeper.orchestration.result.values import Progress

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .decision.facts import Sight
-from .definition.model import Phase
-from .definition.root_config import PATH
-from .expressions.context import did_you_mean
-from .findings import Finding, finding
-from .plans.model import Plan, Task
-from .plans.schedule import dependency_problems
-from .snapshot.snapshot import Snapshot
+from ..decision.facts import Sight
+from ..definition.model import Phase
+from ..definition.root_config import PATH
+from ..expressions.context import did_you_mean
+from ..findings import Finding, finding
+from ..plans.model import Plan, Task
+from ..plans.schedule import dependency_problems
+from ..snapshot.snapshot import Snapshot
 
 
 def remark(sight: Sight, phase: Phase | None, tasks: Sequence[Task]) -> None:

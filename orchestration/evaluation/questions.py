@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .decision.decision import Verdict
-from .decision.facts import Sight
-from .definition.model import Question
-from .result.values import Option, QuestionState
-from .snapshot.snapshot import DEFINITION
+from ..decision.decision import Verdict
+from ..decision.facts import Sight
+from ..definition.model import Question
+from ..result.values import Option, QuestionState
+from ..snapshot.snapshot import DEFINITION
 
 if TYPE_CHECKING:
     from .evaluate import Steps

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .decision.facts import Sight, short
-from .expressions.context import Expression
-from .findings import Evidence, Span
-from .journal.journal import Record
+from ..decision.facts import Sight, short
+from ..expressions.context import Expression
+from ..findings import Evidence, Span
+from ..journal.journal import Record
 
 
 class Witness:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .decision.decision import action_of
+from ..decision.decision import action_of
+from ..result.values import Evaluation
 from .evaluate import Steps
-from .result.values import Evaluation
 
 
 class Permission(NamedTuple):

@@ -9,18 +9,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from .asked import open_questions
-from .decision.decision import Verdict, action_of, decide
-from .decision.facts import Seen, Sight
-from .decision.gates import granted
-from .decision.pending_reports import fold, turns
-from .definition.model import DEFAULT_OUTCOMES, Phase, Workflow
-from .evidence import Witness
-from .expressions.context import Expression
-from .findings import Finding, Severity, Span
-from .hand_out import board_of, hand_out, looked_at, stuck
-from .remarks import remark
-from .result.values import (
+from ..decision.decision import Verdict, action_of, decide
+from ..decision.facts import Seen, Sight
+from ..decision.gates import granted
+from ..decision.pending_reports import fold, turns
+from ..definition.model import DEFAULT_OUTCOMES, Phase, Workflow
+from ..expressions.context import Expression
+from ..findings import Finding, Severity, Span
+from ..result.values import (
     CriterionState,
     Definition,
     Evaluation,
@@ -35,8 +31,12 @@ from .result.values import (
     Reportable,
     Suggestion,
 )
-from .snapshot.snapshot import Snapshot
-from .vfs.files import digest_of
+from ..snapshot.snapshot import Snapshot
+from ..vfs.files import digest_of
+from .advisories import remark
+from .evidence import Witness
+from .questions import open_questions
+from .task_board import board_of, hand_out, looked_at, stuck
 
 # What is said of artifacts that are not as they have to be.
 LACKS = ("artifact-missing", "artifact-stale", "artifact-invalid", "artifact-unreadable")

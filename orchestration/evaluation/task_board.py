@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .decision.decision import Verdict
-from .decision.facts import Seen, Sight
-from .definition.model import Phase
-from .expressions.context import Outcome
-from .plans.model import Task
-from .plans.schedule import Board, Schedule, arrange
-from .snapshot.snapshot import Snapshot
+from ..decision.decision import Verdict
+from ..decision.facts import Seen, Sight
+from ..definition.model import Phase
+from ..expressions.context import Outcome
+from ..plans.model import Task
+from ..plans.schedule import Board, Schedule, arrange
+from ..snapshot.snapshot import Snapshot
 
 # Of the tasks that cannot start, this many are named in a reason.
 MOST_NAMED = 5

@@ -1,0 +1,1 @@
+"""Assembles the Evaluation: suggestion, tasks, questions, evidence, advisories, permission."""
