@@ -16,9 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..orchestration.deciding import decision_lines
 from ..orchestration.definition.model import Workflow
-from ..orchestration.effects import Act, Refused, propose
 from ..orchestration.evaluation.evaluate import Steps
 from ..orchestration.findings import Edit, Finding, Severity
 from ..orchestration.journal.journal import Claim, Record, record
@@ -27,6 +25,8 @@ from ..orchestration.result.values import Evaluation
 from ..orchestration.snapshot.discovery import Match
 from ..orchestration.snapshot.snapshot import definition_digest
 from ..orchestration.suggestions import did_you_mean
+from ..orchestration.updates.confirmation import decision_lines
+from ..orchestration.updates.propose import Act, Refused, propose
 from . import decide, store_claims
 from .roots import UsageError
 from .store import Committed, Held, StoreError, committed

@@ -16,10 +16,10 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
 
-from ..orchestration.effects import Act
 from ..orchestration.evaluation.evaluate import Steps
 from ..orchestration.result.values import Evaluation
 from ..orchestration.snapshot.snapshot import JOURNAL
+from ..orchestration.updates.propose import Act
 from ..orchestration.vfs.files import join
 from .acting import Done, Token
 from .carried import Carried

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from ..orchestration.effects import Refused
+from ..orchestration.updates.propose import Refused
 from . import acting
 from .engine import Engine
 from .live import Change

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..orchestration.effects import Act, Misnamed, Refused
 from ..orchestration.evaluation.questions import answerable
 from ..orchestration.findings import Finding
 from ..orchestration.result.values import as_json
 from ..orchestration.sanitize import plain
+from ..orchestration.updates.propose import Act, Misnamed, Refused
 from ..tools.runs import awaits_person
 from . import acting, how, views
 from .commands import OK, REFUSED, USAGE, WAITING, print_json

@@ -11,13 +11,13 @@ from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..orchestration.acts import Act, Settled
 from ..orchestration.evaluation.evaluate import Steps
 from ..orchestration.evaluation.permission import may
 from ..orchestration.expressions.context import did_you_mean
 from ..orchestration.journal.journal import Claim
 from ..orchestration.result.values import Evaluation
 from ..orchestration.sanitize import plain
+from ..orchestration.updates.commands import Act, Settled
 from .answers import Answer
 from .asking import asked
 from .next_step import next_step as next_step_of

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from ...orchestration.effects import Act, Refused
 from ...orchestration.evaluation.questions import answerable
 from ...orchestration.result.values import Evaluation, Option, QuestionState
 from ...orchestration.sanitize import plain
+from ...orchestration.updates.propose import Act, Refused
 from ...tools.asking import dialog, how_to_decide, how_to_override
 from ..acting import prepare_decision
 from ..confirm import actor

@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...orchestration.effects import Act, Refused
 from ...orchestration.result.values import Evaluation
+from ...orchestration.updates.propose import Act, Refused
 from .. import acting, threads
 from ..acting import Done
 from ..confirm import actor

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from ...orchestration.acts import Act, Refused, Settled
 from ...orchestration.evaluation.evaluate import Steps
 from ...orchestration.journal.journal import Claim
 from ...orchestration.plans.schedule import resolve
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
+from ...orchestration.updates.commands import Act, Refused, Settled
 from ...tools.registry import Place, Refusal, tasks_held
 from ...tools.runs import joined
 from ...tools.standing import revision_of

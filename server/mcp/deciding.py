@@ -18,10 +18,10 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import ListRootsResult
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from ...orchestration.acts import Act, Refused
 from ...orchestration.evaluation.questions import answerable
 from ...orchestration.result.values import Evaluation, QuestionState
 from ...orchestration.sanitize import plain
+from ...orchestration.updates.commands import Act, Refused
 from ...tools.answers import Answer, Draft, quoted
 from ...tools.asking import DECIDES, dialog, how_to_decide, how_to_override
 from ...tools.next_step import next_step

@@ -10,7 +10,7 @@ from typing import Any
 import mcp_types as types
 import pytest
 from mcp import Client
-from phasekeeper.orchestration.acts import Act
+from phasekeeper.orchestration.updates.commands import Act
 from phasekeeper.server import acting
 from phasekeeper.server.cli import main
 from phasekeeper.server.mcp.addresses import address

@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from phasekeeper.orchestration.effects import Act
 from phasekeeper.orchestration.journal.journal import read_journal
+from phasekeeper.orchestration.updates.propose import Act
 from phasekeeper.server.acting import act
 from phasekeeper.server.store import pending
 from phasekeeper.server.workspace import Workspace

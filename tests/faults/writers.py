@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from phasekeeper.orchestration.effects import Act
+from phasekeeper.orchestration.updates.propose import Act
 from phasekeeper.server.acting import act
 from phasekeeper.server.store import StoreError
 from phasekeeper.server.workspace import Workspace

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phasekeeper.orchestration.effects import Act
+from phasekeeper.orchestration.updates.propose import Act
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server import acting
 from phasekeeper.server.workspace import Workspace

@@ -23,9 +23,9 @@ from unittest import mock
 from hypothesis import note
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from phasekeeper.orchestration.effects import Act, Proposal, Refused
 from phasekeeper.orchestration.journal.journal import read_journal
 from phasekeeper.orchestration.result.values import Evaluation, as_json
+from phasekeeper.orchestration.updates.propose import Act, Proposal, Refused
 from phasekeeper.server import acting, store_claims
 from phasekeeper.server.live import Live
 from phasekeeper.server.roots import UsageError

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-from phasekeeper.orchestration.deciding import decision_lines
 from phasekeeper.orchestration.definition.model import parse_workflow
-from phasekeeper.orchestration.effects import Act, propose
 from phasekeeper.orchestration.evaluation.evaluate import look
 from phasekeeper.orchestration.snapshot.snapshot import read_run
+from phasekeeper.orchestration.updates.confirmation import decision_lines
+from phasekeeper.orchestration.updates.propose import Act, propose
 from phasekeeper.orchestration.vfs.files import MemoryFiles
 
 SMALL = parse_workflow(

@@ -3,10 +3,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from phasekeeper.orchestration.acts import Refused
 from phasekeeper.orchestration.definition.model import parse_workflow
-from phasekeeper.orchestration.members import new_members
 from phasekeeper.orchestration.snapshot.snapshot import Snapshot, read_run
+from phasekeeper.orchestration.updates.commands import Refused
+from phasekeeper.orchestration.updates.list_members import new_members
 from phasekeeper.orchestration.vfs.files import MemoryFiles
 
 from .definitions import BODY, HEAD

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from hypothesis import strategies as st
-from phasekeeper.orchestration.effects import Act, Refused
+from phasekeeper.orchestration.updates.propose import Act, Refused
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server import acting
 from phasekeeper.server.roots import UsageError

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phasekeeper.orchestration.effects import Act, Misnamed, Refused
 from phasekeeper.orchestration.result.values import as_json
+from phasekeeper.orchestration.updates.propose import Act, Misnamed, Refused
 from phasekeeper.server import acting, decide
 from phasekeeper.server.acting import Token, act, prepare_decision, record_decision
 from phasekeeper.server.roots import UsageError

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phasekeeper.orchestration.effects import Act
+from phasekeeper.orchestration.updates.propose import Act
 from phasekeeper.server import acting
 from phasekeeper.server import engine as engine_module
 from phasekeeper.server import worker as worker_module

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .acts import Refused
-from .formats.json_edits import create
-from .formats.json_text import read_json
-from .snapshot.snapshot import Snapshot
-from .snapshot.state_file import included_path
-from .vfs.files import File
+from ..formats.json_edits import create
+from ..formats.json_text import read_json
+from ..snapshot.snapshot import Snapshot
+from ..snapshot.state_file import included_path
+from ..vfs.files import File
+from .commands import Refused
 
 
 class Members(NamedTuple):

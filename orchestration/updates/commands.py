@@ -6,18 +6,18 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .binding import files_of_question, files_of_report
-from .decision.pending_reports import turns
-from .definition.model import DEFAULT_OUTCOMES, Phase
-from .evaluation.evaluate import Steps
-from .evaluation.permission import Permission, may
-from .evaluation.questions import answerable
-from .expressions.context import did_you_mean
-from .formats.json_text import read_json
-from .journal.journal import SKIPPED, Record, record
-from .lint.phase_graph import edges, reached
-from .plans.schedule import resolve
-from .snapshot.snapshot import DEFINITION
+from ..decision.pending_reports import turns
+from ..definition.model import DEFAULT_OUTCOMES, Phase
+from ..evaluation.evaluate import Steps
+from ..evaluation.permission import Permission, may
+from ..evaluation.questions import answerable
+from ..expressions.context import did_you_mean
+from ..formats.json_text import read_json
+from ..journal.journal import SKIPPED, Record, record
+from ..lint.phase_graph import edges, reached
+from ..plans.schedule import resolve
+from ..snapshot.snapshot import DEFINITION
+from .judged_files import files_of_question, files_of_report
 
 MOST_CHARACTERS = 100_000
 """Of one record as JSON: a journal is read whole, again and again."""

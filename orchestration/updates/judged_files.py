@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .decision.facts import Sight
-from .definition.model import Artifact
-from .snapshot.staleness import digests
+from ..decision.facts import Sight
+from ..definition.model import Artifact
+from ..snapshot.staleness import digests
 
 
 def files_of_report(sight: Sight, step: str) -> list[dict[str, str]]:

@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .formats.json_edits import create, merge_values, set_values
-from .formats.json_text import clean, fold_dotted, read_json
+from ..formats.json_edits import create, merge_values, set_values
+from ..formats.json_text import clean, fold_dotted, read_json
 
 
 def with_value(text: str, path: Sequence[str], value: object, folds: bool) -> str:

@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from .acts import Act, Misnamed, Refused, events_of, record_of, skip_of
-from .changes import Cause, Changes, moves, stated_phase
-from .decision.decision import Verdict
-from .evaluation.evaluate import Steps, look
-from .findings import Edit, Severity
-from .formats.json_text import read_json
-from .journal.journal import FAILURES, Record
+from ..decision.decision import Verdict
+from ..evaluation.evaluate import Steps, look
+from ..findings import Edit, Severity
+from ..formats.json_text import read_json
+from ..journal.journal import FAILURES, Record
+from ..result.values import Evaluation
+from ..snapshot.snapshot import JOURNAL, read_run
+from ..vfs.files import join
+from .commands import Act, Misnamed, Refused, events_of, record_of, skip_of
+from .effects import Cause, Changes, moves, stated_phase
 from .preview import Extension, Overlay
-from .result.values import Evaluation
-from .snapshot.snapshot import JOURNAL, read_run
-from .vfs.files import join
 
 __all__ = ["Act", "Misnamed", "Proposal", "Refused", "propose"]
 

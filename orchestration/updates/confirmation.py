@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .acts import Act
-from .effects import Proposal
-from .evaluation.evaluate import Steps
-from .evaluation.questions import answerable
-from .result.values import Evaluation
+from ..evaluation.evaluate import Steps
+from ..evaluation.questions import answerable
+from ..result.values import Evaluation
+from .commands import Act
+from .propose import Proposal
 
 
 def decision_lines(steps: Steps, act: Act, proposal: Proposal) -> tuple[str, ...]:

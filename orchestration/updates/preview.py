@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from .findings import Edit, Problem
-from .formats.json_text import read_json
-from .journal.journal import EMPTY_RECORD, Journal, Record, Verify
-from .vfs.files import Entry, File, Files, decode, digest_of, name_in, parent
+from ..findings import Edit, Problem
+from ..formats.json_text import read_json
+from ..journal.journal import EMPTY_RECORD, Journal, Record, Verify
+from ..vfs.files import Entry, File, Files, decode, digest_of, name_in, parent
 
 # Newer than all there is: what is written last was made last.
 _NEWEST_NS = 2**62

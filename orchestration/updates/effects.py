@@ -7,20 +7,20 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from .acts import Refused
-from .decision.decision import Verdict
-from .definition.model import Workflow, Write
-from .evaluation.evaluate import Steps
-from .expressions.context import Context, Expression, Template
-from .findings import Edit
-from .formats.json_edits import create
-from .formats.json_text import read_json
-from .members import new_members
-from .plans.master_plan import edits as master_plan_edits
-from .plans.model import Plan
-from .snapshot.snapshot import Snapshot
-from .state_edits import with_updates, with_value
-from .vfs.files import File, join
+from ..decision.decision import Verdict
+from ..definition.model import Workflow, Write
+from ..evaluation.evaluate import Steps
+from ..expressions.context import Context, Expression, Template
+from ..findings import Edit
+from ..formats.json_edits import create
+from ..formats.json_text import read_json
+from ..plans.master_plan import edits as master_plan_edits
+from ..plans.model import Plan
+from ..snapshot.snapshot import Snapshot
+from ..vfs.files import File, join
+from .commands import Refused
+from .list_members import new_members
+from .state_patch import with_updates, with_value
 
 
 class Cause(NamedTuple):
