@@ -139,7 +139,7 @@ def escalations(options: Namespace) -> int:
 
 def explain(options: Namespace) -> int:
     """`explain`: what was looked at, in order."""
-    from ..orchestration import explain
+    from ..orchestration.rendering import explanation as explain
 
     selection = chosen(options)
     if options.json:
@@ -153,7 +153,7 @@ def explain(options: Namespace) -> int:
 
 
 def _explained(run: Chosen) -> Iterable[Line]:
-    from ..orchestration import explain
+    from ..orchestration.rendering import explanation as explain
 
     steps = run.look()
     looked = explain.explain(steps)
@@ -273,7 +273,7 @@ def workflow_lint(options: Namespace) -> int:
 
 def workflow_graph(options: Namespace) -> int:
     """`workflow graph`: Mermaid, on stdout."""
-    from ..orchestration.graph import graph
+    from ..orchestration.rendering.mermaid import graph
 
     if bool(options.name) == bool(options.run):
         raise UsageError("name a workflow, or a run with --run")

@@ -6,9 +6,9 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..orchestration import lifecycle
 from ..orchestration.findings import Problem
 from ..orchestration.journal.journal import Journal, Record, read_journal
+from ..orchestration.rendering import lifecycle_events
 from ..orchestration.sanitize import plain, shown
 from ..orchestration.vfs.files import join
 from . import decide
@@ -28,8 +28,8 @@ _ADVICE = {
 class History(NamedTuple):
     path: str
     journal: Journal
-    events: Sequence[tuple[lifecycle.Event, ...]]
-    closing: tuple[lifecycle.Event, ...]
+    events: Sequence[tuple[lifecycle_events.Event, ...]]
+    closing: tuple[lifecycle_events.Event, ...]
 
 
 def history(options: Namespace) -> int:
@@ -59,10 +59,10 @@ def history_of(run: Chosen) -> History:
     steps = run.look()
     state = steps.sight.snapshot.state
     data = state.data if state is not None and state.valid else {}
-    session = lifecycle.session_of(run.match.run, data)
-    made = lifecycle.events(run.match.workflow, session, journal.records)
+    session = lifecycle_events.session_of(run.match.run, data)
+    made = lifecycle_events.events(run.match.workflow, session, journal.records)
     metrics = data.get("metrics") or {}
-    closing = lifecycle.closing(session, steps.evaluation.status, metrics, journal.records)
+    closing = lifecycle_events.closing(session, steps.evaluation.status, metrics, journal.records)
     return History(path, journal, made, closing)
 
 
@@ -114,7 +114,7 @@ def _what(entry: Record) -> Iterator[object]:
     yield f"in stage {entry['stage']}" if entry["stage"] else ""
 
 
-def _event_line(entry: Record, event: lifecycle.Event) -> list[Part]:
+def _event_line(entry: Record, event: lifecycle_events.Event) -> list[Part]:
     said = ", ".join(f"{name} {shown(value)}" for name, value in event.payload.items())
     parts = [Part(_when(entry), "dim"), Part(f"  {event.name}", "run"), Part(f"  {said}")]
     return parts + ([Part(f"  [{plain(event.term)}]", "phase")] if event.term else [])
@@ -147,7 +147,7 @@ def record_json(line: int, entry: Record) -> dict[str, Any]:
     return {"line": line + 1, **{name: value for name, value in entry.items() if value}}
 
 
-def _event(event: lifecycle.Event) -> dict[str, Any]:
+def _event(event: lifecycle_events.Event) -> dict[str, Any]:
     return {"event": event.name, "payload": event.payload} | ({"term": event.term} if event.term else {})
 
 

@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 
-from ..orchestration.escalation import escalations_markdown
+from ..orchestration.rendering.escalation_markdown import escalations_markdown
 from .commands import OK, tell
 from .history import history
 from .init import init

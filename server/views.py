@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import IO, TYPE_CHECKING
 
-from ..orchestration.explain import Looked
 from ..orchestration.findings import Evidence, Finding, Severity
+from ..orchestration.rendering.explanation import Looked
 from ..orchestration.result.values import Evaluation, GateState, QuestionState, Suggestion
 from ..orchestration.sanitize import plain, shown
 from ..tools.runs import awaits_person

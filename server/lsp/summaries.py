@@ -9,7 +9,7 @@ from typing import Any
 
 from ...orchestration.definition.model import Workflow
 from ...orchestration.findings import Severity
-from ...orchestration.graph import arrows, graph
+from ...orchestration.rendering.mermaid import arrows, graph
 from ...orchestration.result.values import Evaluation, GateState, as_json
 from ..engine import Board
 from ..live import Change

@@ -13,8 +13,8 @@ from typing import Any
 
 import mcp_types as types
 
-from ...orchestration.graph import graph
 from ...orchestration.journal.journal import read_journal
+from ...orchestration.rendering.mermaid import graph
 from ...orchestration.result.json_schema import evaluation_schema
 from ...orchestration.result.values import Evaluation, as_json
 from ...orchestration.sanitize import markdown, plain

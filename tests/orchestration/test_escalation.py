@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from phasekeeper.orchestration.escalation import (
+from phasekeeper.orchestration.evaluation.evaluate import look
+from phasekeeper.orchestration.rendering.escalation_markdown import (
     SHOWN,
     Failure,
     escalation_markdown,
     escalations_markdown,
     failures,
 )
-from phasekeeper.orchestration.evaluation.evaluate import look
 from phasekeeper.orchestration.result.values import Evaluation, Option, QuestionState
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import pytest
 from phasekeeper.orchestration.definition.model import Workflow, parse_workflow
 from phasekeeper.orchestration.evaluation.evaluate import Steps, completed, evaluate, look
-from phasekeeper.orchestration.explain import as_json, explain
 from phasekeeper.orchestration.findings import Problem
+from phasekeeper.orchestration.rendering.explanation import as_json, explain
 from phasekeeper.orchestration.result.values import Progress
 from phasekeeper.orchestration.result.values import as_json as as_data
 from phasekeeper.orchestration.snapshot.snapshot import Snapshot, read_run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from phasekeeper.orchestration.journal.journal import KINDS, record
-from phasekeeper.orchestration.lifecycle import Event, closing, events, session_of
+from phasekeeper.orchestration.rendering.lifecycle_events import Event, closing, events, session_of
 from phasekeeper.server.library import Library
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from phasekeeper.orchestration.definition.model import Workflow
 from phasekeeper.orchestration.evaluation.evaluate import look
 from phasekeeper.orchestration.evaluation.permission import may
-from phasekeeper.orchestration.explain import explain
+from phasekeeper.orchestration.rendering.explanation import explain
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from .definition.model import Rule, Workflow
-from .lint.phase_graph import edges
-from .result.values import Evaluation
-from .sanitize import mermaid
+from ..definition.model import Rule, Workflow
+from ..lint.phase_graph import edges
+from ..result.values import Evaluation
+from ..sanitize import mermaid
 
 _STYLES = (
     "classDef current fill:#2563eb,color:#ffffff,stroke:#1e3a8a",

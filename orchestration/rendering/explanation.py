@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .decision.facts import Seen, Sight, short
-from .definition.model import Rule
-from .evaluation.evaluate import Steps
-from .evaluation.evidence import Witness
-from .expressions.context import Expression
-from .findings import Evidence
-from .result.values import evidence_json
+from ..decision.facts import Seen, Sight, short
+from ..definition.model import Rule
+from ..evaluation.evaluate import Steps
+from ..evaluation.evidence import Witness
+from ..expressions.context import Expression
+from ..findings import Evidence
+from ..result.values import evidence_json
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .definition.model import Workflow
-from .journal.journal import FAILURES, SKIPPED, Record
+from ..definition.model import Workflow
+from ..journal.journal import FAILURES, SKIPPED, Record
 
 _NAMES = {
     "question": "question.raised",

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from .journal.journal import FAILURES
-from .result.values import Evaluation, LimitState, QuestionState
-from .sanitize import markdown
+from ..journal.journal import FAILURES
+from ..result.values import Evaluation, LimitState, QuestionState
+from ..sanitize import markdown
 
 LIMIT = 400
 """Characters of one text from a file."""

@@ -1,0 +1,1 @@
+"""Other forms of the answer: explanation, Mermaid, escalation Markdown, lifecycle events, schemas."""
