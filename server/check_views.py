@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..orchestration.findings import Finding, Severity
 from ..orchestration.sanitize import plain
-from ..tools.checks import Checked
+from ..tools.check import Checked
 from .terminal import Line, Part
 from .views import at_place, more, name, path, waits
 

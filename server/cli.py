@@ -55,7 +55,7 @@ def _run(words: Sequence[str]) -> int:
 
     options = parse(words)
     from ..orchestration.sanitize import plain
-    from ..tools.runs import NoSuchRun
+    from ..tools.run_names import NoSuchRun
     from .library import UnknownWorkflow
     from .roots import UsageError
     from .selection import BrokenDefinitions

@@ -16,8 +16,8 @@ from ..orchestration.evaluation.permission import may
 from ..orchestration.findings import Finding, Severity
 from ..orchestration.result.values import Evaluation, as_json, finding_json
 from ..orchestration.sanitize import plain
-from ..tools import checks
-from ..tools.runs import awaits_person, below, moved_evidence
+from ..tools import check as checks
+from ..tools.run_names import awaits_person, below, moved_evidence
 from . import check_views, how, showing, views
 from .roots import UsageError
 from .selection import PATH_LIMIT, Chosen, Selection, chosen, definitions_of, line_of, lines_of, opened_at

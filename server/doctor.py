@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from ..orchestration.definition.reader import InvalidWorkflow
 from ..orchestration.findings import Severity
 from ..orchestration.sanitize import plain
-from ..tools.runs import awaits_person
+from ..tools.run_names import awaits_person
 from . import address as places
 from . import decide, git, logs
 from .address import Greeting, Refused, Unusable

@@ -16,7 +16,7 @@ from ..orchestration.findings import Finding, finding
 from ..orchestration.result.values import Evaluation
 from ..orchestration.sanitize import plain
 from ..orchestration.snapshot.discovery import Match
-from ..tools.runs import NoSuchRun, below, find_run, joined, moved
+from ..tools.run_names import NoSuchRun, below, find_run, joined, moved
 from .roots import UsageError, select
 from .workspace import Opened, Workspace, open_path
 

@@ -12,7 +12,7 @@ from ..orchestration.findings import Evidence, Finding, Severity
 from ..orchestration.rendering.explanation import Looked
 from ..orchestration.result.values import Evaluation, GateState, QuestionState, Suggestion
 from ..orchestration.sanitize import plain, shown
-from ..tools.runs import awaits_person
+from ..tools.run_names import awaits_person
 from . import how
 from .terminal import Line, Part, console, emit, is_terminal, styled
 

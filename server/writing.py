@@ -14,7 +14,7 @@ from ..orchestration.findings import Finding
 from ..orchestration.result.values import as_json
 from ..orchestration.sanitize import plain
 from ..orchestration.updates.propose import Act, Misnamed, Refused
-from ..tools.runs import awaits_person
+from ..tools.run_names import awaits_person
 from . import acting, how, views
 from .commands import OK, REFUSED, USAGE, WAITING, print_json
 from .confirm import NotConfirmed, actor, confirm

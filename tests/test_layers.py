@@ -80,8 +80,8 @@ def test_a_file_imports_only_from_its_own_layer_and_below(path: str) -> None:
         ("orchestration/plans/any.py", "from ..artifacts import x\nfrom ... import server", "server"),
         ("orchestration/decision/facts.py", "from phasekeeper.server import files", "phasekeeper"),
         ("orchestration/decision/facts.py", "import pydantic", "pydantic"),
-        ("tools/checks.py", "from ..server.files import DiskFiles", "server"),
-        ("server/cli.py", "from phasekeeper.tools import checks", "phasekeeper"),
+        ("tools/check.py", "from ..server.files import DiskFiles", "server"),
+        ("server/cli.py", "from phasekeeper.tools import check as checks", "phasekeeper"),
     ],
 )
 def test_a_planted_violation_is_seen(path: str, line: str, name: str) -> None:

@@ -14,7 +14,7 @@ from ..orchestration.result.values import Evaluation, QuestionState, Reportable,
 from ..orchestration.sanitize import plain
 from .answers import Answer, Draft, quoted, shrunk, size
 from .asking import DECIDES, how_to_decide, options_of, question_line
-from .runs import head_of, progress_words
+from .run_names import head_of, progress_words
 
 _DATA, _EXAMPLE, _TASK_TEXT = 900, 900, 900
 _EVIDENCE, _FORBIDDEN, _BATCHES, _IN_BATCH, _WAITING, _ERRORS = 4, 8, 4, 12, 5, 3

@@ -21,7 +21,7 @@ from ..orchestration.updates.commands import Act, Settled
 from .answers import Answer
 from .asking import asked
 from .next_step import next_step as next_step_of
-from .runs import NoSuchRun, find_run, head_of
+from .run_names import NoSuchRun, find_run, head_of
 from .standing import gates, head_of_root, permission, revision_of, status
 
 CLAIM_S = 3600

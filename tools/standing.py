@@ -11,7 +11,7 @@ from ..orchestration.expressions.context import did_you_mean
 from ..orchestration.result.values import Evaluation, GateState, evidence_json
 from ..orchestration.sanitize import plain
 from .answers import Answer, Draft, quoted, shrunk
-from .runs import NoSuchRun, awaits_person, head_of, progress_words, short_run
+from .run_names import NoSuchRun, awaits_person, head_of, progress_words, short_run
 
 _CRITERIA, _EVIDENCE = 6, 2
 

@@ -16,7 +16,7 @@ from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import Act, Refused, Settled
 from ...tools.registry import Place, Refusal, tasks_held
-from ...tools.runs import joined
+from ...tools.run_names import joined
 from ...tools.standing import revision_of
 from ..acting import Token
 from ..engine import Board, Engine

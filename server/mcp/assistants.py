@@ -27,7 +27,7 @@ from ...orchestration.sanitize import plain
 from ...orchestration.vfs.files import digest_of
 from ...tools.answers import TEXT_LIMIT, Answer
 from ...tools.registry import TOOLS, Refusal, Tool
-from ...tools.runs import NoSuchRun
+from ...tools.run_names import NoSuchRun
 from ..engine import Engine
 from ..roots import UsageError
 from . import prompts, resources

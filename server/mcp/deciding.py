@@ -26,7 +26,7 @@ from ...tools.answers import Answer, Draft, quoted
 from ...tools.asking import DECIDES, dialog, how_to_decide, how_to_override
 from ...tools.next_step import next_step
 from ...tools.registry import Refusal, RequestDecision, chosen
-from ...tools.runs import head_of
+from ...tools.run_names import head_of
 from ..acting import prepare_decision
 from ..confirm import actor
 from ..roots import UsageError

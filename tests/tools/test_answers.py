@@ -23,7 +23,7 @@ from phasekeeper.server.workspace import Workspace, open_path
 from phasekeeper.tools.answers import DATA_LIMIT, TEXT_LIMIT, Answer, Draft, quoted, shrunk, size
 from phasekeeper.tools.asking import asked
 from phasekeeper.tools.next_step import next_step
-from phasekeeper.tools.runs import head_of, short_run
+from phasekeeper.tools.run_names import head_of, short_run
 from phasekeeper.tools.standing import gates, permission, status
 
 from ..roots import EXAMPLES, plan, put

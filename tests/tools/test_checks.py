@@ -8,7 +8,7 @@ import re
 import pytest
 from phasekeeper.orchestration.findings import Finding, Severity, Span
 from phasekeeper.server.workspace import open_path
-from phasekeeper.tools.checks import Checked, Held, as_github, as_json, as_sarif, check
+from phasekeeper.tools.check import Checked, Held, as_github, as_json, as_sarif, check
 
 from ..roots import loop, task
 

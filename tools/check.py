@@ -11,7 +11,7 @@ from urllib.parse import quote
 from ..orchestration.findings import CODES, Evidence, Finding, Severity, Span
 from ..orchestration.result.values import Evaluation, GateState, finding_json
 from ..orchestration.sanitize import github_message, github_property, markdown, plain
-from .runs import awaits_person
+from .run_names import awaits_person
 
 # Exit codes of the design, section 7; the worst run counts.
 CLEAN, FAILED, WAITING = 0, 1, 3
