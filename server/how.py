@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ..orchestration.result.values import Evaluation, Produce, QuestionState
 from ..orchestration.sanitize import plain
-from ..tools import asking
-from ..tools.answers import shrunk
+from ..tools.assistant import questions
+from ..tools.assistant.answer import shrunk
 from .roots import select
 from .terminal import Line, Part
 
@@ -28,7 +28,7 @@ def root_words(root: Path, given: Path | None) -> tuple[str, ...]:
 
 def command(e: Evaluation, words: Sequence[str], where: Sequence[str]) -> str:
     """A command about the run, quoted for a shell, whole also where a path is long."""
-    return asking.command(e, words, where, _WORD)
+    return questions.command(e, words, where, _WORD)
 
 
 def reporting(e: Evaluation, where: Sequence[str]) -> Iterator[Line]:

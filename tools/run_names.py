@@ -10,7 +10,7 @@ from typing import Any
 from ..orchestration.findings import Evidence, Finding
 from ..orchestration.result.values import Evaluation, GateState
 from ..orchestration.sanitize import plain
-from .answers import quoted
+from .assistant.answer import quoted
 
 _LISTED = 20
 

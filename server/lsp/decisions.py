@@ -19,7 +19,7 @@ from ...orchestration.evaluation.questions import answerable
 from ...orchestration.result.values import Evaluation, Option, QuestionState
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.propose import Act, Refused
-from ...tools.asking import dialog, how_to_decide, how_to_override
+from ...tools.assistant.questions import dialog, how_to_decide, how_to_override
 from ..acting import prepare_decision
 from ..confirm import actor
 from ..roots import UsageError

@@ -1,6 +1,6 @@
 """The assistants' side: the Model Context Protocol over the engine's boards. It decides nothing.
 
-Tools are those of `tools.registry.TOOLS`; beside them there are resources (`resources.py`), prompts
+Tools are those of `tools.assistant.tools.TOOLS`; beside them there are resources (`resources.py`), prompts
 (`prompts.py`), completion, and notifications of changes in both eras of the protocol (`changes.py`). A
 decision is asked of the person by elicitation (`deciding.py`); no tool runs a command.
 

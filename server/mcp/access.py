@@ -15,9 +15,9 @@ from ...orchestration.plans.schedule import resolve
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import Act, Refused, Settled
-from ...tools.registry import Place, Refusal, tasks_held
+from ...tools.assistant.run_status import revision_of
+from ...tools.assistant.tools import Place, Refusal, tasks_held
 from ...tools.run_names import joined
-from ...tools.standing import revision_of
 from ..acting import Token
 from ..engine import Board, Engine
 from ..files import DiskFiles
@@ -47,7 +47,7 @@ class Elsewhere(Refusal):
 
 @dataclass
 class CallAccess:
-    """`tools.registry.Access` over the engine. `folders` are where the caller works, `name` is its own.
+    """`assistant.tools.Access` over the engine. `folders` are where the caller works, `name` is its own.
 
     Nothing outside of `grounds` and of the roots around them is looked at or recorded in.
     """

@@ -25,8 +25,8 @@ from pydantic import ValidationError
 
 from ...orchestration.sanitize import plain
 from ...orchestration.vfs.files import digest_of
-from ...tools.answers import TEXT_LIMIT, Answer
-from ...tools.registry import TOOLS, Refusal, Tool
+from ...tools.assistant.answer import TEXT_LIMIT, Answer
+from ...tools.assistant.tools import TOOLS, Refusal, Tool
 from ...tools.run_names import NoSuchRun
 from ..engine import Engine
 from ..roots import UsageError

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import mcp_types as types
 
-from ...tools.registry import Place, Refusal, chosen
+from ...tools.assistant.tools import Place, Refusal, chosen
 
 MOST = 100
 """Values of one answer (protocol)."""

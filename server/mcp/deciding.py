@@ -22,10 +22,10 @@ from ...orchestration.evaluation.questions import answerable
 from ...orchestration.result.values import Evaluation, QuestionState
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import Act, Refused
-from ...tools.answers import Answer, Draft, quoted
-from ...tools.asking import DECIDES, dialog, how_to_decide, how_to_override
-from ...tools.next_step import next_step
-from ...tools.registry import Refusal, RequestDecision, chosen
+from ...tools.assistant.answer import Answer, Draft, quoted
+from ...tools.assistant.next_step import next_step
+from ...tools.assistant.questions import DECIDES, dialog, how_to_decide, how_to_override
+from ...tools.assistant.tools import Refusal, RequestDecision, chosen
 from ...tools.run_names import head_of
 from ..acting import prepare_decision
 from ..confirm import actor

@@ -7,7 +7,7 @@ from typing import Any
 
 import mcp_types as types
 
-from ...tools.registry import TOOLS, Tool
+from ...tools.assistant.tools import TOOLS, Tool
 
 OUTPUT = {
     "type": "object",

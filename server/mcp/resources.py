@@ -20,8 +20,8 @@ from ...orchestration.result.values import Evaluation, as_json
 from ...orchestration.sanitize import markdown, plain
 from ...orchestration.snapshot.snapshot import JOURNAL
 from ...orchestration.vfs.files import below
-from ...tools.registry import Place, Refusal
-from ...tools.standing import revision_of
+from ...tools.assistant.run_status import revision_of
+from ...tools.assistant.tools import Place, Refusal
 from .. import decide
 from ..files import DiskFiles
 from ..serial import dumped

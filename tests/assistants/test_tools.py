@@ -11,7 +11,7 @@ from jsonschema_rs import validator_for
 from mcp.shared.exceptions import MCPError
 from phasekeeper.orchestration.result.json_schema import evaluation_schema
 from phasekeeper.server.mcp.listing import tool_list
-from phasekeeper.tools.registry import TOOLS
+from phasekeeper.tools.assistant.tools import TOOLS
 
 from ..roots import TASKS, loop, plan, put, task
 from .rig import ERAS, call, going, refusal, rig, size, text

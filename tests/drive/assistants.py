@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from phasekeeper.tools.registry import TOOLS
+from phasekeeper.tools.assistant.tools import TOOLS
 
 from ..roots import put
 from . import programs

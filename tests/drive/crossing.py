@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from phasekeeper.server.mcp.assistants import INSTRUCTIONS
-from phasekeeper.tools.registry import TOOLS
+from phasekeeper.tools.assistant.tools import TOOLS
 
 from .script import Script
 

@@ -20,11 +20,11 @@ from phasekeeper.orchestration.plans.schedule import Board
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.sanitize import plain
 from phasekeeper.server.workspace import Workspace, open_path
-from phasekeeper.tools.answers import DATA_LIMIT, TEXT_LIMIT, Answer, Draft, quoted, shrunk, size
-from phasekeeper.tools.asking import asked
-from phasekeeper.tools.next_step import next_step
+from phasekeeper.tools.assistant.answer import DATA_LIMIT, TEXT_LIMIT, Answer, Draft, quoted, shrunk, size
+from phasekeeper.tools.assistant.next_step import next_step
+from phasekeeper.tools.assistant.questions import asked
+from phasekeeper.tools.assistant.run_status import gates, permission, status
 from phasekeeper.tools.run_names import head_of, short_run
-from phasekeeper.tools.standing import gates, permission, status
 
 from ..roots import EXAMPLES, plan, put
 

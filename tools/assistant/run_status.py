@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from ..orchestration.evaluation.permission import Permission
-from ..orchestration.expressions.context import did_you_mean
-from ..orchestration.result.values import Evaluation, GateState, evidence_json
-from ..orchestration.sanitize import plain
-from .answers import Answer, Draft, quoted, shrunk
-from .run_names import NoSuchRun, awaits_person, head_of, progress_words, short_run
+from ...orchestration.evaluation.permission import Permission
+from ...orchestration.expressions.context import did_you_mean
+from ...orchestration.result.values import Evaluation, GateState, evidence_json
+from ...orchestration.sanitize import plain
+from ..run_names import NoSuchRun, awaits_person, head_of, progress_words, short_run
+from .answer import Answer, Draft, quoted, shrunk
 
 _CRITERIA, _EVIDENCE = 6, 2
 

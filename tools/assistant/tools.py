@@ -11,18 +11,18 @@ from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..orchestration.evaluation.evaluate import Steps
-from ..orchestration.evaluation.permission import may
-from ..orchestration.expressions.context import did_you_mean
-from ..orchestration.journal.journal import Claim
-from ..orchestration.result.values import Evaluation
-from ..orchestration.sanitize import plain
-from ..orchestration.updates.commands import Act, Settled
-from .answers import Answer
-from .asking import asked
+from ...orchestration.evaluation.evaluate import Steps
+from ...orchestration.evaluation.permission import may
+from ...orchestration.expressions.context import did_you_mean
+from ...orchestration.journal.journal import Claim
+from ...orchestration.result.values import Evaluation
+from ...orchestration.sanitize import plain
+from ...orchestration.updates.commands import Act, Settled
+from ..run_names import NoSuchRun, find_run, head_of
+from .answer import Answer
 from .next_step import next_step as next_step_of
-from .run_names import NoSuchRun, find_run, head_of
-from .standing import gates, head_of_root, permission, revision_of, status
+from .questions import asked
+from .run_status import gates, head_of_root, permission, revision_of, status
 
 CLAIM_S = 3600
 """A claim made with the next step lasts so many seconds; asking again renews it."""

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ..orchestration.sanitize import plain
+from ...orchestration.sanitize import plain
 
 TEXT_LIMIT = 2_000
 """Characters of an answer's text (design, section 7)."""

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from ..orchestration.findings import Severity
-from ..orchestration.journal.journal import Claim
-from ..orchestration.plans.schedule import TaskState
-from ..orchestration.result.values import Evaluation, QuestionState, Reportable, Suggestion, evidence_json
-from ..orchestration.sanitize import plain
-from .answers import Answer, Draft, quoted, shrunk, size
-from .asking import DECIDES, how_to_decide, options_of, question_line
-from .run_names import head_of, progress_words
+from ...orchestration.findings import Severity
+from ...orchestration.journal.journal import Claim
+from ...orchestration.plans.schedule import TaskState
+from ...orchestration.result.values import Evaluation, QuestionState, Reportable, Suggestion, evidence_json
+from ...orchestration.sanitize import plain
+from ..run_names import head_of, progress_words
+from .answer import Answer, Draft, quoted, shrunk, size
+from .questions import DECIDES, how_to_decide, options_of, question_line
 
 _DATA, _EXAMPLE, _TASK_TEXT = 900, 900, 900
 _EVIDENCE, _FORBIDDEN, _BATCHES, _IN_BATCH, _WAITING, _ERRORS = 4, 8, 4, 12, 5, 3

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..orchestration.result.values import Evaluation, QuestionState
-from ..orchestration.sanitize import plain
-from .answers import Answer, Draft, quoted
+from ...orchestration.result.values import Evaluation, QuestionState
+from ...orchestration.sanitize import plain
+from .answer import Answer, Draft, quoted
 
 DECIDES = "a person, never you: request_decision, or the command that the person types"
 """Beside every such command: some assistants hand on data alone, without what the text says of it."""

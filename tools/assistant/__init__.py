@@ -1,0 +1,1 @@
+"""The MCP tool set: registry, arguments, operations, size-limited answers."""
