@@ -11,7 +11,7 @@ from lsprotocol import types as lsp
 
 from ...orchestration.findings import Edit
 from ...orchestration.sanitize import plain
-from ...tools.mends import Ground, Mend, mends
+from ...tools.fixes.fix import Ground, Mend, mends
 from .diagnostics import diagnostics_of
 from .marks import Mark
 from .offers import Offer, offers

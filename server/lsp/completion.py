@@ -12,7 +12,7 @@ from ...orchestration.findings import Span
 from ...orchestration.plans.model import MARKS
 from ...orchestration.snapshot.artifacts import Artifact
 from ...orchestration.vfs.files import fits, join
-from ...tools.mends_state import phase_path
+from ...tools.fixes.state_fixes import phase_path
 from .definition_completion import in_definition
 from .definitions import is_definition
 from .items import KIND, item

@@ -15,7 +15,7 @@ from phasekeeper.server.files import DiskFiles
 from phasekeeper.server.lsp import marks, offers
 from phasekeeper.server.lsp.definitions import lint
 from phasekeeper.server.workspace import Workspace
-from phasekeeper.tools.mends import NOT_MENDED, Ground, Mend, mends, table
+from phasekeeper.tools.fixes.fix import NOT_MENDED, Ground, Mend, mends, table
 
 from ..roots import TASKS, loop, put, task
 

@@ -6,17 +6,17 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..orchestration.definition.root_config import PATH as CONFIGURATION
-from ..orchestration.definition.root_config import read_config
-from ..orchestration.expressions.context import dig
-from ..orchestration.findings import Edit, Span
-from ..orchestration.formats.json_edits import members, set_values
-from ..orchestration.formats.json_text import locate_json, read_json, span_between
-from ..orchestration.snapshot.artifact_checks import gaps, lacking
-from ..orchestration.snapshot.artifacts import Artifact
-from ..orchestration.suggestions import meant
-from ..orchestration.vfs.files import digest_of, fits, join
-from .mends import Ground, Mend, Mender, changed, replaced, split, without_line
+from ...orchestration.definition.root_config import PATH as CONFIGURATION
+from ...orchestration.definition.root_config import read_config
+from ...orchestration.expressions.context import dig
+from ...orchestration.findings import Edit, Span
+from ...orchestration.formats.json_edits import members, set_values
+from ...orchestration.formats.json_text import locate_json, read_json, span_between
+from ...orchestration.snapshot.artifact_checks import gaps, lacking
+from ...orchestration.snapshot.artifacts import Artifact
+from ...orchestration.suggestions import meant
+from ...orchestration.vfs.files import digest_of, fits, join
+from .fix import Ground, Mend, Mender, changed, replaced, split, without_line
 
 # What stands in for a value that is still to be found out; none of it lets a guard hold by itself.
 _EMPTY: Mapping[str, object] = {

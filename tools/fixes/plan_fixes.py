@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from ..orchestration.findings import Edit, Span
-from ..orchestration.markdown import document as markdown
-from ..orchestration.markdown.line_edits import Insertion, Replacement, edited
-from ..orchestration.plans.master_plan.edits import in_step, new_tasks, set_status
-from ..orchestration.plans.master_plan.reader import read, read_task
-from ..orchestration.plans.model import MARKS, Plan, Task
-from ..orchestration.plans.schedule import resolve
-from ..orchestration.suggestions import nearest
-from ..orchestration.vfs.files import join
-from .mends import Ground, Mend, Mender, changed, replaced, without_line
+from ...orchestration.findings import Edit, Span
+from ...orchestration.markdown import document as markdown
+from ...orchestration.markdown.line_edits import Insertion, Replacement, edited
+from ...orchestration.plans.master_plan.edits import in_step, new_tasks, set_status
+from ...orchestration.plans.master_plan.reader import read, read_task
+from ...orchestration.plans.model import MARKS, Plan, Task
+from ...orchestration.plans.schedule import resolve
+from ...orchestration.suggestions import nearest
+from ...orchestration.vfs.files import join
+from .fix import Ground, Mend, Mender, changed, replaced, without_line
 
 _MEANING = {" ": "not done", "x": "done", "~": "in progress", "-": "blocked", "!": "needs attention"}
 _PHASE_NUMBER = re.compile(r"(?i)\bphase[ \t]+(\w+)")

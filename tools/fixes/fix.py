@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from ..orchestration.definition.model import Workflow
-from ..orchestration.findings import Edit, Finding, Span
-from ..orchestration.result.values import Evaluation
-from ..orchestration.vfs.files import digest_of
+from ...orchestration.definition.model import Workflow
+from ...orchestration.findings import Edit, Finding, Span
+from ...orchestration.result.values import Evaluation
+from ...orchestration.vfs.files import digest_of
 
 MOST_CHOICES = 6
 """So many ways are offered at once; a longer list is no help."""
@@ -75,9 +75,9 @@ def _changes(mend: Mend, ground: Ground) -> bool:
 
 def table() -> Mapping[str, Mender]:
     """Which codes an edit mends, and how."""
-    from . import mends_data, mends_plan, mends_state
+    from . import data_fixes, plan_fixes, state_fixes
 
-    return {**mends_plan.MENDS, **mends_data.MENDS, **mends_state.MENDS}
+    return {**plan_fixes.MENDS, **data_fixes.MENDS, **state_fixes.MENDS}
 
 
 def changed(ground: Ground, text: str) -> Edit:
@@ -87,7 +87,7 @@ def changed(ground: Ground, text: str) -> Edit:
 
 def replaced(ground: Ground, text: str, span: Span | None = None) -> Edit:
     """The edit that puts a text in place of a span within one line, that of the finding unless given."""
-    from ..orchestration.markdown.line_edits import Replacement, edited
+    from ...orchestration.markdown.line_edits import Replacement, edited
 
     return changed(ground, edited(ground.text, [Replacement(span or ground.span, text)]))
 
@@ -103,7 +103,7 @@ def without_line(ground: Ground, line: int) -> Edit:
 
 
 def split(text: str) -> list[str]:
-    from ..orchestration.markdown.block_outline import split_lines
+    from ...orchestration.markdown.block_outline import split_lines
 
     return split_lines(text)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from ..orchestration.definition.model import Workflow
-from ..orchestration.expressions.context import Expression
-from ..orchestration.findings import Edit
-from ..orchestration.formats.json_edits import set_values
-from ..orchestration.formats.json_text import locate_json, read_json
-from ..orchestration.suggestions import nearest
-from .mends import Ground, Mend, Mender, changed
+from ...orchestration.definition.model import Workflow
+from ...orchestration.expressions.context import Expression
+from ...orchestration.findings import Edit
+from ...orchestration.formats.json_edits import set_values
+from ...orchestration.formats.json_text import locate_json, read_json
+from ...orchestration.suggestions import nearest
+from .fix import Ground, Mend, Mender, changed
 
 _WORDS = re.compile(r"\bstatus (?:is .*, it )?must be (\w+(?:, \w+)* or \w+)")
 _TOO_EARLY = re.compile(r"^the (?:session|state) says complete, but ")

@@ -1,0 +1,1 @@
+"""Quick fixes: finding → edits."""
