@@ -24,7 +24,7 @@ from ...tools.assistant.run_status import revision_of
 from ...tools.assistant.tools import Place, Refusal
 from .. import decide
 from ..files import DiskFiles
-from ..serial import dumped
+from ..json_chunks import dumped
 from .access import CallAccess, Elsewhere
 from .addresses import SCHEMA, address, read_address
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from phasekeeper.server import serial
+from phasekeeper.server import json_chunks
 from phasekeeper.server.lsp import connection, protocol, serve_lsp
 from phasekeeper.server.lsp.protocol import REQUEST_FAILED
 from phasekeeper.server.lsp.publishing import Publisher
@@ -61,7 +61,7 @@ def test_what_may_be_large_is_written_beside_the_loop(root, monkeypatch):
 
     def dumped(value: object) -> bytearray:
         written.append(threading.get_ident())
-        return serial.dumped(value)
+        return json_chunks.dumped(value)
 
     monkeypatch.setattr(protocol, "dumped", dumped)
 

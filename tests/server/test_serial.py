@@ -6,8 +6,8 @@ import json
 
 from hypothesis import given
 from hypothesis import strategies as st
-from phasekeeper.server import serial
-from phasekeeper.server.serial import dumped
+from phasekeeper.server import json_chunks
+from phasekeeper.server.json_chunks import dumped
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters()),
@@ -32,7 +32,7 @@ def test_no_part_of_a_board_is_larger_than_a_run(monkeypatch) -> None:
         sizes.append(len(text))
         return text
 
-    monkeypatch.setattr(serial, "json", type("Json", (), {"dumps": staticmethod(counted)}))
+    monkeypatch.setattr(json_chunks, "json", type("Json", (), {"dumps": staticmethod(counted)}))
     runs = [{"run": f"T{n}", "questions": [{"id": "q", "options": [{"id": "a"}] * 5}]} for n in range(500)]
     assert len(dumped({"version": 1, "roots": [{"root": "/x", "runs": runs}]})) > 50_000
     assert max(sizes) < 200
