@@ -13,7 +13,7 @@ from ..orchestration.evaluation.evaluate import evaluate as _evaluate
 from ..orchestration.result.values import Evaluation
 from ..orchestration.snapshot.discovery import Match
 from ..orchestration.snapshot.snapshot import Snapshot
-from .files import DiskFiles
+from .disk.disk_files import DiskFiles
 from .library import Library, UnknownWorkflow
 from .roots import UsageError
 from .workspace import Workspace, open_path

@@ -23,8 +23,8 @@ import platformdirs
 
 from ..orchestration.journal.journal import DECISIONS
 from . import git
-from .beneath import refusal
-from .files import MAX_BYTES
+from .disk.disk_files import MAX_BYTES
+from .disk.safe_open import refusal
 from .roots import select, toplevel
 
 KEY_BYTES = 32

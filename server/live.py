@@ -29,9 +29,9 @@ from ..orchestration.snapshot.discovery import Known, Match, assigned, candidate
 from ..orchestration.snapshot.read_log import Looked
 from ..orchestration.vfs.files import Files, Noted, natural, parent
 from .carried import Carried, replaced
-from .files import Overlaid
+from .disk.disk_files import Overlaid
+from .disk.file_cache import Kept
 from .indexes import Readers, Told
-from .kept import Kept
 from .library import Library
 from .outside import Outside
 from .reading import Around, Parsed, look_at, read_match

@@ -14,7 +14,7 @@ from ..orchestration.snapshot.discovery import Match
 from ..orchestration.snapshot.snapshot import JOURNAL, Snapshot, read_run
 from ..orchestration.vfs.files import Files, below
 from . import decide
-from .files import UNSAVED_MTIME_NS, Overlaid
+from .disk.disk_files import UNSAVED_MTIME_NS, Overlaid
 
 CLAIMS = ".phasekeeper/claims.jsonl"
 

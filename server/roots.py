@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..orchestration.findings import Problem
 from ..orchestration.vfs.files import Files, glob, join
-from .files import DiskFiles
+from .disk.disk_files import DiskFiles
 
 CONFIGURATION = Path(".phasekeeper", "config.yaml")
 

@@ -11,7 +11,7 @@ from ..orchestration.definition.reader import InvalidWorkflow, Source
 from ..orchestration.findings import Finding
 from ..orchestration.lint.checks import check
 from ..orchestration.sanitize import plain
-from .files import DiskFiles
+from .disk.disk_files import DiskFiles
 from .library import Library
 from .terminal import Line, Part
 

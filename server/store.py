@@ -21,7 +21,7 @@ from typing import NamedTuple
 from ..orchestration.findings import Edit
 from ..orchestration.journal.journal import DECISIONS, EMPTY_RECORD, Record
 from ..orchestration.vfs.files import digest_of
-from .beneath import refusal
+from .disk.safe_open import refusal
 from .store_folder import Folder, StoreError, close, opened, told
 from .store_lines import Tail, Unknown, Written, append, check_record, line_of, tail_of
 from .store_lock import (

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from ..orchestration.formats.json_text import read_json
 from ..orchestration.journal.journal import EMPTY_RECORD, KINDS, read_journal
 from ..orchestration.vfs.files import digest_of
-from .files import MAX_BYTES
+from .disk.disk_files import MAX_BYTES
 from .store_folder import Folder, StoreError, close, write_all
 
 _BOM = b"\xef\xbb\xbf"

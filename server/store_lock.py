@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from .beneath import refusal
+from .disk.safe_open import refusal
 from .store_folder import StoreError, opened, told
 
 FOLDER = ".phasekeeper"

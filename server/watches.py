@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..orchestration.snapshot.discovery import Known
 from ..orchestration.vfs.files import is_glob, parent
-from .kept import Kept
+from .disk.file_cache import Kept
 
 
 class Watches:

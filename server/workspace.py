@@ -20,7 +20,7 @@ from ..orchestration.snapshot.read_log import Looked
 from ..orchestration.snapshot.snapshot import Snapshot
 from ..orchestration.vfs.files import Files, Noted
 from . import decide
-from .files import DiskFiles, Overlaid
+from .disk.disk_files import DiskFiles, Overlaid
 from .library import Library
 from .reading import Around, look_at, read_match
 from .roots import UsageError, find_root, projects, select

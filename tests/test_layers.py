@@ -78,7 +78,11 @@ def test_a_file_imports_only_from_its_own_layer_and_below(path: str) -> None:
         ("orchestration/plans/any.py", "def late():\n    import time", "time"),
         ("orchestration/plans/any.py", "from ...tools import runs", "tools"),
         ("orchestration/plans/any.py", "from ..artifacts import x\nfrom ... import server", "server"),
-        ("orchestration/decision/facts.py", "from phasekeeper.server import files", "phasekeeper"),
+        (
+            "orchestration/decision/facts.py",
+            "from phasekeeper.server.disk import disk_files as files",
+            "phasekeeper",
+        ),
         ("orchestration/decision/facts.py", "import pydantic", "pydantic"),
         ("tools/check.py", "from ..server.files import DiskFiles", "server"),
         ("server/cli.py", "from phasekeeper.tools import check as checks", "phasekeeper"),

@@ -2,7 +2,7 @@
 
 Paths are POSIX and relative to the root; "" is the root itself. An implementation answers the same
 question with the same answer for as long as it lives (it is a frozen view), never raises on what it
-finds, and never leads outside the root. `server/files.py` reads a disk, `MemoryFiles` a dict.
+finds, and never leads outside the root. `server/disk/disk_files.py` reads a disk, `MemoryFiles` a dict.
 """
 
 from __future__ import annotations

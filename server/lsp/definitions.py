@@ -11,7 +11,7 @@ from ...orchestration.definition.model import build, load_branch
 from ...orchestration.definition.reader import InvalidWorkflow, Source
 from ...orchestration.findings import Finding
 from ...orchestration.lint.checks import check
-from ..files import DiskFiles, Overlaid
+from ..disk.disk_files import DiskFiles, Overlaid
 from ..library import FOLDER, Library
 from .documents import Document
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from ..files import DiskFiles
+from ..disk.disk_files import DiskFiles
 from ..library import BUILT_IN, built_in_sources
 from . import actions, completion, custom, decisions, hovers, lenses, navigation, symbols, writing
 from .positions import Text

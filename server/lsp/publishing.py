@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from lsprotocol import types as lsp
 
-from ..files import DiskFiles
+from ..disk.disk_files import DiskFiles
 from .diagnostics import MOST_RELATED, diagnostics_of
 from .documents import Documents
 from .marks import Mark

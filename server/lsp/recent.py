@@ -14,8 +14,8 @@ from ...orchestration.journal.journal import read_journal
 from ...orchestration.snapshot.snapshot import JOURNAL
 from ...orchestration.vfs.files import below
 from .. import decide
+from ..disk.disk_files import DiskFiles
 from ..engine import Board
-from ..files import DiskFiles
 from ..history import record_json
 
 GRAIN_S = 2.0

@@ -19,8 +19,8 @@ from ...tools.assistant.run_status import revision_of
 from ...tools.assistant.tools import Place, Refusal, tasks_held
 from ...tools.run_names import joined
 from ..acting import Token
+from ..disk.disk_files import DiskFiles
 from ..engine import Board, Engine
-from ..files import DiskFiles
 from ..roots import UsageError
 from ..store import Conflict
 from ..store_claims import claim as claim_task

@@ -23,7 +23,7 @@ from ...orchestration.vfs.files import below
 from ...tools.assistant.run_status import revision_of
 from ...tools.assistant.tools import Place, Refusal
 from .. import decide
-from ..files import DiskFiles
+from ..disk.disk_files import DiskFiles
 from ..json_chunks import dumped
 from .access import CallAccess, Elsewhere
 from .addresses import SCHEMA, address, read_address

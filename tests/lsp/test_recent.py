@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from phasekeeper.orchestration.vfs.files import File, digest_of
-from phasekeeper.server.files import DiskFiles
+from phasekeeper.server.disk.disk_files import DiskFiles
 from phasekeeper.server.lsp import recent
 
 from ..roots import TASKS, put, task

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.findings import Problem
 from phasekeeper.server import commands
-from phasekeeper.server.files import DiskFiles
+from phasekeeper.server.disk.disk_files import DiskFiles
 
 from ..roots import EXAMPLES, TASKS, loop, plan, put, task
 

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from phasekeeper.orchestration.vfs.files import Entry, File, digest_of, glob
-from phasekeeper.server import beneath
-from phasekeeper.server import files as module
-from phasekeeper.server.beneath import refusal
-from phasekeeper.server.files import MAX_BYTES, UNSAVED_MTIME_NS, DiskFiles, Overlaid
+from phasekeeper.server.disk import disk_files as module
+from phasekeeper.server.disk import safe_open
+from phasekeeper.server.disk.disk_files import MAX_BYTES, UNSAVED_MTIME_NS, DiskFiles, Overlaid
+from phasekeeper.server.disk.safe_open import refusal
 
 WAYS = {
-    "descriptors": (beneath._open_from_root, beneath._list_from_root),
-    "names": (beneath._open_by_name, beneath._list_by_name),
+    "descriptors": (safe_open._open_from_root, safe_open._list_from_root),
+    "names": (safe_open._open_by_name, safe_open._list_by_name),
 }
 
 
@@ -26,8 +26,8 @@ WAYS = {
 def either_way(request, monkeypatch):
     """Both ways to reach a file: by folder descriptors (POSIX) and by resolved names (Windows)."""
     opened, listed = WAYS[request.param]
-    monkeypatch.setattr(beneath, "open_file", opened)
-    monkeypatch.setattr(beneath, "list_folder", listed)
+    monkeypatch.setattr(safe_open, "open_file", opened)
+    monkeypatch.setattr(safe_open, "list_folder", listed)
     return request.param
 
 
@@ -125,8 +125,8 @@ def test_no_path_raises_or_reads_what_is_outside(root, path):
     for opened, listed in WAYS.values():
         module_files = DiskFiles(root)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(beneath, "open_file", opened)
-            patch.setattr(beneath, "list_folder", listed)
+            patch.setattr(safe_open, "open_file", opened)
+            patch.setattr(safe_open, "list_folder", listed)
             assert module_files.read(path).text is None
             assert "x" not in module_files.list(path)
 
@@ -266,7 +266,7 @@ def test_a_link_that_takes_a_names_place_after_the_check_does_not_lead_out(root,
 
 
 def test_without_descriptors_a_path_that_changes_while_it_is_read_is_refused(root, monkeypatch):
-    monkeypatch.setattr(beneath, "open_file", beneath._open_by_name)
+    monkeypatch.setattr(safe_open, "open_file", safe_open._open_by_name)
     (root.parent / "outside").mkdir()
     (root.parent / "outside" / "state.json").write_text("secret")
     (root / "run").mkdir()
@@ -470,7 +470,7 @@ def test_permission_denied_never_passes_for_absent():
     script = textwrap.dedent("""
         import os, sys
         b"x".decode("utf-8-sig")  # loaded now: the interpreter's own files may be out of reach later
-        from phasekeeper.server.files import DiskFiles
+        from phasekeeper.server.disk.disk_files import DiskFiles
         if os.geteuid() == 0:
             os.seteuid(65534)
         files = DiskFiles(sys.argv[1])

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from phasekeeper.server.files import DiskFiles
-from phasekeeper.server.kept import Kept
+from phasekeeper.server.disk.disk_files import DiskFiles
+from phasekeeper.server.disk.file_cache import Kept
 
 from ..roots import put
 

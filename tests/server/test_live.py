@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from phasekeeper.server import decide, kept_paths, live
+from phasekeeper.server import decide, live
+from phasekeeper.server.disk import path_index
 from phasekeeper.server.live import GRACE_MS, Live
 from phasekeeper.server.roots import UsageError
 from phasekeeper.server.store_lock import run_lock
@@ -212,7 +213,7 @@ def test_what_is_wrong_with_a_definition_is_told_at_its_place_and_hides_no_other
 
 
 def test_texts_that_were_let_go_are_read_again(root, monkeypatch):
-    monkeypatch.setattr(kept_paths, "TEXT_BYTES", 0)
+    monkeypatch.setattr(path_index, "TEXT_BYTES", 0)
     folder = task(root, "T1")
     current = scanned(root)
     put(folder / "planning/planning.ai.json", {"id": "other"})

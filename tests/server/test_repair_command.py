@@ -11,7 +11,7 @@ from phasekeeper.orchestration.findings import Edit
 from phasekeeper.orchestration.journal.journal import Record
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server import repair_command
-from phasekeeper.server.files import DiskFiles
+from phasekeeper.server.disk.disk_files import DiskFiles
 from phasekeeper.server.store import Proposal, committed
 
 from ..roots import TASKS, plan, put

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.findings import Edit
 from phasekeeper.server import store, store_lock
-from phasekeeper.server.files import DiskFiles
+from phasekeeper.server.disk.disk_files import DiskFiles
 from phasekeeper.server.store import Held, Proposal, committed
 from phasekeeper.server.store_folder import StoreError
 from phasekeeper.server.store_lock import run_lock

@@ -11,7 +11,7 @@ import pytest
 from phasekeeper.orchestration.findings import CODES, Finding
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.suggestions import did_you_mean, meant
-from phasekeeper.server.files import DiskFiles
+from phasekeeper.server.disk.disk_files import DiskFiles
 from phasekeeper.server.lsp import marks, offers
 from phasekeeper.server.lsp.definitions import lint
 from phasekeeper.server.workspace import Workspace

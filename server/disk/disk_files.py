@@ -22,10 +22,10 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from ..orchestration.findings import Problem
-from ..orchestration.vfs.files import Entry, File, Files, below, decode, name_in, parent
-from . import beneath
-from .beneath import FolderError, Opened, RefusedError, close, refusal
+from ...orchestration.findings import Problem
+from ...orchestration.vfs.files import Entry, File, Files, below, decode, name_in, parent
+from . import safe_open
+from .safe_open import FolderError, Opened, RefusedError, close, refusal
 
 MEBIBYTE = 1 << 20
 MAX_BYTES = 8 * MEBIBYTE
@@ -140,7 +140,7 @@ def file_at(root: str, path: str) -> File:
 def listing_at(root: str, folder: str) -> tuple[dict[str, Entry], Problem | None]:
     """(the names in a folder below a resolved root as they are now, sorted; why it could not be listed)."""
     try:
-        names = {} if folder and refusal(folder) else beneath.list_folder(root, folder)
+        names = {} if folder and refusal(folder) else safe_open.list_folder(root, folder)
     except RefusedError as error:
         return {}, Problem("artifact-unreadable", str(error))
     except OSError as error:
@@ -154,7 +154,7 @@ def entry_at(root: str, folder: str, name: str) -> Entry | None:
     if refusal(below(folder, name)):
         return None
     try:
-        return beneath.look_up(root, folder, name)
+        return safe_open.look_up(root, folder, name)
     except OSError as error:
         return None if error.errno in _MISSING else listing_at(root, folder)[0].get(name)
     except RefusedError:
@@ -193,7 +193,7 @@ def _unsaved(path: str, text: str) -> File:
 
 def _read_file(root: str, path: str) -> File:
     try:
-        opened = beneath.open_file(root, path)
+        opened = safe_open.open_file(root, path)
     except FolderError:
         return File(path)
     except RefusedError as error:

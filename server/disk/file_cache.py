@@ -15,11 +15,11 @@ from pathlib import Path
 from time import time_ns
 from typing import NamedTuple
 
-from ..orchestration.findings import Problem
-from ..orchestration.vfs.files import Entry, File, below, name_in, parent
-from .beneath import links_on, refusal
-from .files import entry_at, file_at, listing_at, vanished
-from .kept_paths import Texts, Tree
+from ...orchestration.findings import Problem
+from ...orchestration.vfs.files import Entry, File, below, name_in, parent
+from .disk_files import entry_at, file_at, listing_at, vanished
+from .path_index import Texts, Tree
+from .safe_open import links_on, refusal
 
 SETTLED_NS = 2_000_000_000
 """A file saved this short before it was read may be saved again without its times showing it."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from ..orchestration.vfs.files import File, parent
-from .files import MEBIBYTE
+from ...orchestration.vfs.files import File, parent
+from .disk_files import MEBIBYTE
 
 TEXT_BYTES = 4 * MEBIBYTE
 """So much text is kept; a file that was not looked at for long is read again when it is needed."""

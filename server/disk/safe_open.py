@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from ..orchestration.vfs.files import Entry, below
+from ...orchestration.vfs.files import Entry, below
 
 # More links than this on one way and no system follows them.
 _MOST_LINKS = 40

@@ -1,0 +1,1 @@
+"""Reading a hostile file tree: safe open, frozen view, incremental cache."""
