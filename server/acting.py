@@ -27,11 +27,12 @@ from ..orchestration.snapshot.snapshot import definition_digest
 from ..orchestration.suggestions import did_you_mean
 from ..orchestration.updates.confirmation import decision_lines
 from ..orchestration.updates.propose import Act, Refused, propose
-from . import decide, store_claims
+from . import decide
 from .roots import UsageError
-from .store import Committed, Held, StoreError, committed
-from .store import Proposal as Writes
-from .store_lock import FOLDER
+from .store import claims as store_claims
+from .store.commit import Committed, Held, StoreError, committed
+from .store.commit import Proposal as Writes
+from .store.lock import FOLDER
 from .workspace import Workspace
 
 CHANNELS = ("terminal", "editor", "vscode", "mcp")

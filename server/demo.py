@@ -7,7 +7,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from .roots import UsageError
-from .store_lock import FOLDER
+from .store.lock import FOLDER
 
 
 def copy_examples(target: Path) -> None:

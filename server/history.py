@@ -14,7 +14,7 @@ from ..orchestration.vfs.files import join
 from . import decide
 from .commands import OK, REFUSED, print_json
 from .selection import PATH_LIMIT, Chosen, chosen
-from .store_lock import FOLDER, JOURNAL
+from .store.lock import FOLDER, JOURNAL
 from .terminal import Line, Part, emit
 from .terminal import tell as complain
 

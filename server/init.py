@@ -15,13 +15,13 @@ from pathlib import Path
 from ..orchestration.definition.model import Parameter, Workflow
 from ..orchestration.definition.root_config import PATH as CONFIG_PATH
 from ..orchestration.sanitize import plain
-from .additions import Change, Left, read, with_lines, write
 from .commands import OK, REFUSED
 from .fences import fences
 from .library import Library
 from .selection import PATH_LIMIT, definitions_of, opened_at
-from .store_folder import StoreError
-from .store_lock import CLAIMS, FOLDER, HOLDER, JOURNAL, LOCK
+from .store.additive_edits import Change, Left, read, with_lines, write
+from .store.folder import StoreError
+from .store.lock import CLAIMS, FOLDER, HOLDER, JOURNAL, LOCK
 from .terminal import Part, emit
 from .terminal import tell as complain
 

@@ -16,7 +16,7 @@ from . import acting
 from .engine import Engine
 from .live import Change
 from .roots import UsageError
-from .store_folder import StoreError
+from .store.folder import StoreError
 from .threads import writing
 from .workspace import Workspace
 

@@ -63,7 +63,7 @@ def _as_committed(run: str, journal: str, files: Files, root: Path) -> Files:
     strays = _strays(run, file.text or "", files)
     if not strays:
         return files
-    from .store import pending
+    from .store.commit import pending
 
     # All that is looked at is read, so that a change of it is known to matter. Unsaved text stays on top.
     for path in strays:
@@ -75,8 +75,8 @@ def _as_committed(run: str, journal: str, files: Files, root: Path) -> Files:
 
 def _strays(run: str, journal: str, files: Files) -> list[str]:
     """Temporary files that a writer of the run left, or has there at this moment."""
-    from .store_lines import Tail
-    from .store_recovery import folders_of, is_temporary
+    from .store.log_file import Tail
+    from .store.recovery import folders_of, is_temporary
 
     folders = folders_of(run, Tail(raw=journal.encode("utf-8", "surrogatepass")))
     return [below(folder, name) for folder in folders for name in files.list(folder) if is_temporary(name)]

@@ -14,12 +14,12 @@ from ..orchestration.vfs.files import File
 from .commands import OK, REFUSED, print_json
 from .confirm import NotConfirmed, actor, confirm
 from .selection import PATH_LIMIT, Chosen, chosen
-from .store_folder import StoreError
-from .store_lines import Broken
-from .store_lock import JOURNAL
-from .store_recovery import Mended
-from .store_repair import Agreed, damage, damage_lines
-from .store_repair import repair as repair_run
+from .store.folder import StoreError
+from .store.lock import JOURNAL
+from .store.log_file import Broken
+from .store.recovery import Mended
+from .store.repair import Agreed, damage, damage_lines
+from .store.repair import repair as repair_run
 from .terminal import Part, emit
 from .terminal import tell as complain
 

@@ -20,7 +20,7 @@ from .commands import OK, REFUSED, USAGE, WAITING, print_json
 from .confirm import NotConfirmed, actor, confirm
 from .roots import UsageError
 from .selection import PATH_LIMIT, Chosen, chosen, definitions_of, opened_at
-from .store_folder import StoreError
+from .store.folder import StoreError
 from .terminal import Part, emit
 from .terminal import tell as complain
 from .upkeep import UPKEEP

@@ -23,8 +23,8 @@ from ...tools.assistant.questions import dialog, how_to_decide, how_to_override
 from ..acting import prepare_decision
 from ..confirm import actor
 from ..roots import UsageError
-from ..store_folder import StoreError
-from ..store_repair import Agreed, damage, damage_lines, repair
+from ..store.folder import StoreError
+from ..store.repair import Agreed, damage, damage_lines, repair
 from ..threads import writing
 from ..views import next_words, status_word
 from ..workspace import Workspace

@@ -17,7 +17,7 @@ from ..acting import Done
 from ..confirm import actor
 from ..library import UnknownWorkflow
 from ..roots import UsageError
-from ..store_folder import StoreError
+from ..store.folder import StoreError
 from ..workspace import Workspace
 from .custom import Answer, named
 from .protocol import Refusal

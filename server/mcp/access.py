@@ -22,11 +22,11 @@ from ..acting import Token
 from ..disk.disk_files import DiskFiles
 from ..engine import Board, Engine
 from ..roots import UsageError
-from ..store import Conflict
-from ..store_claims import claim as claim_task
-from ..store_claims import release as release_task
-from ..store_folder import StoreError
-from ..store_lock import CLAIMS, folder_of
+from ..store.claims import claim as claim_task
+from ..store.claims import release as release_task
+from ..store.commit import Conflict
+from ..store.folder import StoreError
+from ..store.lock import CLAIMS, folder_of
 from ..threads import writing
 from .caller import is_ground
 from .keeping import Keeping

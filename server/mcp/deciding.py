@@ -30,7 +30,7 @@ from ...tools.run_names import head_of
 from ..acting import prepare_decision
 from ..confirm import actor
 from ..roots import UsageError
-from ..store_folder import StoreError
+from ..store.folder import StoreError
 from ..workspace import Workspace
 from .access import CallAccess
 from .caller import folders_of

@@ -16,17 +16,9 @@ from typing import Any, NamedTuple, TextIO
 from unittest import mock
 
 from phasekeeper.orchestration.result.values import as_json
-from phasekeeper.server import (
-    acting,
-    decide,
-    init,
-    repair_command,
-    store,
-    store_claims,
-    store_repair,
-    writing,
-)
+from phasekeeper.server import acting, decide, init, repair_command, writing
 from phasekeeper.server.cli import main
+from phasekeeper.server.store import claims, commit, repair
 from phasekeeper.server.workspace import Workspace
 
 T1 = ".ai-tools-chain/tasks/T1"
@@ -126,7 +118,7 @@ def quiet(state: Path) -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(mock.patch.dict(os.environ, {"XDG_STATE_HOME": str(state)}))
         stack.enter_context(mock.patch.object(writing, "actor", lambda _root: ADA))
-        for each in (store.committed, store_claims.claim, store_claims.release, store_repair.repair):
+        for each in (commit.committed, claims.claim, claims.release, repair.repair):
             stack.enter_context(mock.patch.dict(each.__kwdefaults__, {"clock": lambda: NOON}))
         yield
 
@@ -210,7 +202,7 @@ class _Died(BaseException):
 @contextmanager
 def suppressed_settle() -> Iterator[None]:
     """A writer that dies after its commit point, before it renames anything."""
-    with mock.patch.object(store, "settle", side_effect=_Died):
+    with mock.patch.object(commit, "settle", side_effect=_Died):
         try:
             yield
         except _Died:
@@ -233,10 +225,8 @@ COMMANDS: Mapping[str, Command] = {
     "answer": Command(("answer", "T1", "acceptance", "accepted", "--reason", "it is good"), asked, typed=T1),
     "override": Command(("override", "T1", "--to", "codegen", "--reason", "in haste"), begun, typed=T1),
     "redo": Command(("redo", "T1", "planning"), begun),
-    "claim": Command(("claim", "M1", "f-02", "--as", "ada"), plan, M1, begins=(store_claims, "claim")),
-    "release": Command(
-        ("release", "M1", "f-02", "--as", "ada"), claimed, M1, begins=(store_claims, "release")
-    ),
+    "claim": Command(("claim", "M1", "f-02", "--as", "ada"), plan, M1, begins=(claims, "claim")),
+    "release": Command(("release", "M1", "f-02", "--as", "ada"), claimed, M1, begins=(claims, "release")),
     "start": Command(("start", "artifact-pipeline", "T2"), begun, "T2", begins=(acting, "start")),
     "repair": Command(
         ("repair", "T1", "--restore"),

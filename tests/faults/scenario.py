@@ -13,8 +13,8 @@ from unittest import mock
 from phasekeeper.orchestration.findings import Edit
 from phasekeeper.orchestration.journal.journal import Record
 from phasekeeper.orchestration.vfs.files import digest_of
-from phasekeeper.server.store import Held, Proposal, StoreError, committed, pending
-from phasekeeper.server.store_lines import tail_of
+from phasekeeper.server.store.commit import Held, Proposal, StoreError, committed, pending
+from phasekeeper.server.store.log_file import tail_of
 
 RUN = "tasks/T1"
 STATE = f"{RUN}/state.json"
@@ -70,7 +70,7 @@ def prepare(root: Path, situation: str) -> None:
         with (root / JOURNAL).open("a") as file:
             file.write('{"seq": 2, "kind": "rep')
     else:
-        with mock.patch("phasekeeper.server.store.settle", side_effect=Died), suppress(Died):
+        with mock.patch("phasekeeper.server.store.commit.settle", side_effect=Died), suppress(Died):
             committed(root, RUN, change(root, 1))
 
 

@@ -12,7 +12,7 @@ import pytest
 from phasekeeper.orchestration.journal.journal import read_journal
 from phasekeeper.orchestration.updates.propose import Act
 from phasekeeper.server.acting import act
-from phasekeeper.server.store import pending
+from phasekeeper.server.store.commit import pending
 from phasekeeper.server.workspace import Workspace
 
 from .scenario import in_memory

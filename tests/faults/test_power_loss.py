@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from phasekeeper.server.store import StoreError
-from phasekeeper.server.store_repair import repair
+from phasekeeper.server.store.commit import StoreError
+from phasekeeper.server.store.repair import repair
 
 from .power import IGNORED, Call, Recorder, Tree, states
 from .scenario import RUN, SITUATIONS, act, broken_promises, in_memory, prepare

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phasekeeper.server.store_lines import Written
-from phasekeeper.server.store_recovery import tag_of, temporary_name
+from phasekeeper.server.store.log_file import Written
+from phasekeeper.server.store.recovery import tag_of, temporary_name
 
 from ..roots import needs
 from .scenario import JOURNAL, NOTE, RUN, SITUATIONS, STATE, broken_promises, in_memory, prepare

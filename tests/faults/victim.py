@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from phasekeeper.server.store import StoreError
+from phasekeeper.server.store.commit import StoreError
 
 from tests.faults.scenario import act
 

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from phasekeeper.orchestration.updates.propose import Act
 from phasekeeper.server.acting import act
-from phasekeeper.server.store import StoreError
+from phasekeeper.server.store.commit import StoreError
 from phasekeeper.server.workspace import Workspace
 
 RUN = "work/one"

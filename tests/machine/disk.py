@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from phasekeeper.server.store import StoreError, pending
-from phasekeeper.server.store_lines import tail_of
+from phasekeeper.server.store.commit import StoreError, pending
+from phasekeeper.server.store.log_file import tail_of
 
 Tree = dict[str, bytes]
 """Root-relative path -> bytes."""

@@ -26,13 +26,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from phasekeeper.orchestration.journal.journal import read_journal
 from phasekeeper.orchestration.result.values import Evaluation, as_json
 from phasekeeper.orchestration.updates.propose import Act, Proposal, Refused
-from phasekeeper.server import acting, store_claims
+from phasekeeper.server import acting
 from phasekeeper.server.live import Live
 from phasekeeper.server.roots import UsageError
-from phasekeeper.server.store import StoreError, pending
-from phasekeeper.server.store_lines import Broken
-from phasekeeper.server.store_lock import utc_now
-from phasekeeper.server.store_repair import repair
+from phasekeeper.server.store import claims
+from phasekeeper.server.store.commit import StoreError, pending
+from phasekeeper.server.store.lock import utc_now
+from phasekeeper.server.store.log_file import Broken
+from phasekeeper.server.store.repair import repair
 from phasekeeper.server.workspace import Workspace
 
 from ..faults.scenario import in_memory
@@ -243,7 +244,7 @@ class Operations(RuleBasedStateMachine):
         clock = (lambda: self.past) if over else utc_now
         holder = self.claims.get(task)
         try:
-            made = store_claims.claim(self.world.root, self.world.run, task, who, 3600, clock=clock)
+            made = claims.claim(self.world.root, self.world.run, task, who, 3600, clock=clock)
         except StoreError:
             assert holder and holder[0] != who
             return
@@ -259,7 +260,7 @@ class Operations(RuleBasedStateMachine):
         task = data.draw(st.sampled_from(self.tasks(self.now())), "task")
         holder = self.claims.get(task)
         try:
-            ended_one = store_claims.release(self.world.root, self.world.run, task, who)
+            ended_one = claims.release(self.world.root, self.world.run, task, who)
         except StoreError:
             assert holder and holder[0] != who
             return

@@ -19,7 +19,7 @@ from phasekeeper.orchestration.updates.propose import Act, Refused
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server import acting
 from phasekeeper.server.roots import UsageError
-from phasekeeper.server.store_folder import StoreError
+from phasekeeper.server.store.folder import StoreError
 from phasekeeper.server.workspace import Workspace
 
 from ..roots import EXAMPLES

@@ -12,9 +12,9 @@ from phasekeeper.orchestration.updates.propose import Act, Misnamed, Refused
 from phasekeeper.server import acting, decide
 from phasekeeper.server.acting import Token, act, prepare_decision, record_decision
 from phasekeeper.server.roots import UsageError
-from phasekeeper.server.store import Conflict
-from phasekeeper.server.store_claims import claim, release
-from phasekeeper.server.store_folder import StoreError
+from phasekeeper.server.store.claims import claim, release
+from phasekeeper.server.store.commit import Conflict
+from phasekeeper.server.store.folder import StoreError
 from phasekeeper.server.workspace import Workspace
 
 PLAN = """# Feature - Master Plan
@@ -364,7 +364,7 @@ def test_a_start_that_was_cut_off_before_its_record_can_be_repeated(
     workspace = Workspace(root)
     workflow = workspace.library.workflow("artifact-pipeline")
     with monkeypatch.context() as patch:
-        patch.setattr("phasekeeper.server.store.append", dying)
+        patch.setattr("phasekeeper.server.store.commit.append", dying)
         with pytest.raises(Died):
             acting.start(workspace, workflow, "T9", "", "ann")
     run, done = acting.start(Workspace(root), workflow, "T9", "", "ann")
@@ -381,7 +381,7 @@ def test_a_start_that_was_cut_off_after_its_record_is_finished_by_the_same_start
 
     def cut_off(name: str) -> str:
         with monkeypatch.context() as patch:
-            patch.setattr("phasekeeper.server.store._place", dying)
+            patch.setattr("phasekeeper.server.store.commit._place", dying)
             with pytest.raises(Died):
                 acting.start(Workspace(root), workflow, name, "One", "ann")
         run = f".ai-tools-chain/tasks/{name}"

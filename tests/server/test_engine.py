@@ -19,7 +19,7 @@ from phasekeeper.server.engine import Board, Engine
 from phasekeeper.server.journalling import Journalling
 from phasekeeper.server.live import Change
 from phasekeeper.server.roots import UsageError
-from phasekeeper.server.store_lock import run_lock
+from phasekeeper.server.store.lock import run_lock
 
 from ..roots import TASKS, put, task
 

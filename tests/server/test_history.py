@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from phasekeeper.server.store import Proposal, committed
+from phasekeeper.server.store.commit import Proposal, committed
 
 from ..roots import TASKS, loop, plan, put
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.orchestration.definition.root_config import read_config
-from phasekeeper.server.additions import Change, write
 from phasekeeper.server.fences import CLAUDE as DENIED
 from phasekeeper.server.fences import CODEX, CURSOR, DECISIONS, FENCES, GEMINI
 from phasekeeper.server.init import ATTRIBUTES, IGNORED
-from phasekeeper.server.store_folder import StoreError
+from phasekeeper.server.store.additive_edits import Change, write
+from phasekeeper.server.store.folder import StoreError
 
 from ..roots import needs, put
 

@@ -12,7 +12,7 @@ from phasekeeper.server import decide, live
 from phasekeeper.server.disk import path_index
 from phasekeeper.server.live import GRACE_MS, Live
 from phasekeeper.server.roots import UsageError
-from phasekeeper.server.store_lock import run_lock
+from phasekeeper.server.store.lock import run_lock
 from phasekeeper.server.workspace import Workspace
 
 from ..roots import TASKS, needs, plan, put, task

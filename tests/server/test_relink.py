@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.journal.journal import Journal, Record, read_journal
 from phasekeeper.orchestration.vfs.files import digest_of
-from phasekeeper.server.store import Proposal, committed
-from phasekeeper.server.store_repair import repair
+from phasekeeper.server.store.commit import Proposal, committed
+from phasekeeper.server.store.repair import repair
 
 from ..roots import needs
 

@@ -12,7 +12,7 @@ from phasekeeper.orchestration.journal.journal import Record
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server import repair_command
 from phasekeeper.server.disk.disk_files import DiskFiles
-from phasekeeper.server.store import Proposal, committed
+from phasekeeper.server.store.commit import Proposal, committed
 
 from ..roots import TASKS, plan, put
 

@@ -20,11 +20,20 @@ import pytest
 from phasekeeper.orchestration.findings import Edit
 from phasekeeper.orchestration.journal.journal import read_journal, record
 from phasekeeper.orchestration.vfs.files import digest_of
-from phasekeeper.server import decide, store_folder
-from phasekeeper.server.store import Committed, Conflict, Held, Proposal, StoreError, committed, pending
-from phasekeeper.server.store_lines import Broken
-from phasekeeper.server.store_lock import run_lock
-from phasekeeper.server.store_recovery import Mended, settle
+from phasekeeper.server import decide
+from phasekeeper.server.store import folder as store_folder
+from phasekeeper.server.store.commit import (
+    Committed,
+    Conflict,
+    Held,
+    Proposal,
+    StoreError,
+    committed,
+    pending,
+)
+from phasekeeper.server.store.lock import run_lock
+from phasekeeper.server.store.log_file import Broken
+from phasekeeper.server.store.recovery import Mended, settle
 
 from ..faults.scenario import in_memory
 from ..roots import needs, not_run
@@ -288,7 +297,7 @@ def unprivileged(root: Path, mode: int) -> str:
     """What a writer without special rights is told when the run's folder has this mode."""
     program = (
         "import filelock, os, sys; from pathlib import Path  # all that root alone may read\n"
-        "from phasekeeper.server.store import *\n"
+        "from phasekeeper.server.store.commit import *\n"
         "if os.geteuid() == 0: os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
         f"try: committed(Path(sys.argv[1]), {RUN!r}, lambda held: Proposal(({REPORT!r},)))\n"
         "except StoreError as error: print(type(error).__name__, error)"
@@ -384,7 +393,7 @@ def test_a_writer_that_dies_is_finished_or_undone_by_the_next(
 def interrupted(root: Path, monkeypatch: pytest.MonkeyPatch, text: str = "new") -> None:
     """A commit whose record is in the journal, and whose writer died before it could rename anything."""
     with monkeypatch.context() as patched:
-        patched.setattr("phasekeeper.server.store.settle", raising)
+        patched.setattr("phasekeeper.server.store.commit.settle", raising)
         with pytest.raises(Died):
             write(root, edit(root, text))
 
@@ -481,7 +490,7 @@ def test_a_text_that_is_taken_away_before_it_is_in_place_is_told(
         temporary(root).unlink()
         return settle(folder, name, item)
 
-    monkeypatch.setattr("phasekeeper.server.store.settle", taken)
+    monkeypatch.setattr("phasekeeper.server.store.commit.settle", taken)
     done = write(root, edit(root, "new"))
     assert "was taken away" in done.unfinished[0].why and lines(root)[0]["files"]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.orchestration.journal.journal import read_claims
-from phasekeeper.server.store import Conflict, Held, Proposal, committed
-from phasekeeper.server.store_claims import MAX_LOG_BYTES, check_token, claim, release
-from phasekeeper.server.store_lock import Clock, stamp
+from phasekeeper.server.store.claims import MAX_LOG_BYTES, check_token, claim, release
+from phasekeeper.server.store.commit import Conflict, Held, Proposal, committed
+from phasekeeper.server.store.lock import Clock, stamp
 
 RUN = "tasks/T1"
 LOG = f"{RUN}/.phasekeeper/claims.jsonl"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.journal.journal import read_journal
 from phasekeeper.orchestration.result.values import Evaluation
-from phasekeeper.server.store_repair import repair
+from phasekeeper.server.store.repair import repair
 from phasekeeper.server.workspace import Workspace
 
 from ..drives.driver import Drive

@@ -12,10 +12,10 @@ import pytest
 from phasekeeper.orchestration.findings import Problem
 from phasekeeper.orchestration.journal.journal import read_journal
 from phasekeeper.orchestration.vfs.files import digest_of
-from phasekeeper.server.store import Proposal, committed
-from phasekeeper.server.store_lines import Broken, Written
-from phasekeeper.server.store_recovery import tag_of, temporary_name
-from phasekeeper.server.store_repair import repair
+from phasekeeper.server.store.commit import Proposal, committed
+from phasekeeper.server.store.log_file import Broken, Written
+from phasekeeper.server.store.recovery import tag_of, temporary_name
+from phasekeeper.server.store.repair import repair
 
 RUN = "tasks/T1"
 STATE = f"{RUN}/state.json"

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.orchestration.findings import Edit
-from phasekeeper.server import store, store_lock
 from phasekeeper.server.disk.disk_files import DiskFiles
-from phasekeeper.server.store import Held, Proposal, committed
-from phasekeeper.server.store_folder import StoreError
-from phasekeeper.server.store_lock import run_lock
+from phasekeeper.server.store import commit
+from phasekeeper.server.store import lock as store_lock
+from phasekeeper.server.store.commit import Held, Proposal, committed
+from phasekeeper.server.store.folder import StoreError
+from phasekeeper.server.store.lock import run_lock
 
 RUNS = ("tasks/A", "tasks/B")
 SHARED = "shared/log.txt"
@@ -94,7 +95,7 @@ def test_what_the_other_run_left_unfinished_is_finished_before_its_file_is_read(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(store, "_place", lambda _root, _work: ((), ()))
+        patch.setattr(commit, "_place", lambda _root, _work: ((), ()))
         committed(root, "tasks/A", appending("tasks/A/notes.txt", "from A"), is_run=RUNS.__contains__)
     assert not (root / "tasks/A/notes.txt").exists()
     done = committed(root, "tasks/B", appending("tasks/A/notes.txt", "from B"), is_run=RUNS.__contains__)
@@ -123,7 +124,7 @@ def test_a_proposal_that_leads_on_and_on_is_given_up(root: Path) -> None:
 def _interrupted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A commit whose text did not get to its place."""
     with monkeypatch.context() as patch:
-        patch.setattr(store, "_place", lambda _root, _work: ((), ()))
+        patch.setattr(commit, "_place", lambda _root, _work: ((), ()))
         committed(root, "tasks/A", appending(SHARED, "recorded"), is_run=RUNS.__contains__)
 
 
@@ -158,8 +159,8 @@ def test_what_was_never_committed_is_removed_after_the_repository_was_moved(
         raise Died
 
     with monkeypatch.context() as patch, pytest.raises(Died):
-        patch.setattr(store, "_check_again", dies)
-        patch.setattr(store, "_discard", lambda _root, _work: None)
+        patch.setattr(commit, "_check_again", dies)
+        patch.setattr(commit, "_discard", lambda _root, _work: None)
         committed(root, "tasks/A", appending(SHARED, "never"), is_run=RUNS.__contains__)
     [stray] = [path for path in (root / "shared").iterdir() if path.suffix == ".tmp"]
     moved = root.rename(root.parent / "elsewhere")

@@ -8,7 +8,7 @@ import pytest
 from phasekeeper.orchestration.findings import Edit
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server.roots import UsageError
-from phasekeeper.server.store import Proposal, committed
+from phasekeeper.server.store.commit import Proposal, committed
 from phasekeeper.server.workspace import Workspace, open_path
 
 from ..roots import TASKS, put, task
@@ -132,7 +132,7 @@ def test_what_a_crash_kept_from_its_place_is_read_as_it_was_committed(root, monk
     edit = Edit(review, digest_of((folder / "review/plan-review.json").read_bytes()), '{"ok": false}')
     record: dict[str, object] = {"kind": "report", "phase": "plan_review", "outcome": "ok"}
     with monkeypatch.context() as patched:
-        patched.setattr("phasekeeper.server.store.settle", died)
+        patched.setattr("phasekeeper.server.store.commit.settle", died)
         with pytest.raises(KeyboardInterrupt):
             committed(root, run, lambda _held: Proposal((record,), (edit,)))
 

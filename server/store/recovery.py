@@ -15,10 +15,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ..orchestration.vfs.files import decode, digest_of
-from .roots import toplevel
-from .store_folder import Folder, StoreError, Unreachable, opened, sentence, told
-from .store_lines import Tail, Written
+from ...orchestration.vfs.files import decode, digest_of
+from ..roots import toplevel
+from .folder import Folder, StoreError, Unreachable, opened, sentence, told
+from .log_file import Tail, Written
 
 _TEMPORARY = re.compile(
     r"\.(?P<name>.+)\.phasekeeper-(?P<run>[0-9a-f]{8})-(?P<seq>\d{1,12})-(?P<n>\d{1,6})\.tmp", re.S

@@ -14,11 +14,11 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..orchestration.formats.json_text import read_json
-from ..orchestration.journal.journal import EMPTY_RECORD, KINDS, read_journal
-from ..orchestration.vfs.files import digest_of
-from .disk.disk_files import MAX_BYTES
-from .store_folder import Folder, StoreError, close, write_all
+from ...orchestration.formats.json_text import read_json
+from ...orchestration.journal.journal import EMPTY_RECORD, KINDS, read_journal
+from ...orchestration.vfs.files import digest_of
+from ..disk.disk_files import MAX_BYTES
+from .folder import Folder, StoreError, close, write_all
 
 _BOM = b"\xef\xbb\xbf"
 _WRITTEN = re.compile(rb'\{"path": "([^"\\\n]*(?:\\.[^"\\\n]*)*)", "digest": "[0-9a-f]*", "was"')

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from .disk.safe_open import refusal
-from .store_folder import StoreError, opened, told
+from ..disk.safe_open import refusal
+from .folder import StoreError, opened, told
 
 FOLDER = ".phasekeeper"
 JOURNAL = "journal.jsonl"

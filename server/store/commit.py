@@ -18,13 +18,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ..orchestration.findings import Edit
-from ..orchestration.journal.journal import DECISIONS, EMPTY_RECORD, Record
-from ..orchestration.vfs.files import digest_of
-from .disk.safe_open import refusal
-from .store_folder import Folder, StoreError, close, opened, told
-from .store_lines import Tail, Unknown, Written, append, check_record, line_of, tail_of
-from .store_lock import (
+from ...orchestration.findings import Edit
+from ...orchestration.journal.journal import DECISIONS, EMPTY_RECORD, Record
+from ...orchestration.vfs.files import digest_of
+from ..disk.safe_open import refusal
+from .folder import Folder, StoreError, close, opened, told
+from .lock import (
     CLAIMS,
     FOLDER,
     HOLDER,
@@ -39,7 +38,8 @@ from .store_lock import (
     stamp,
     utc_now,
 )
-from .store_recovery import Mended, Pending, pending_of, recover, settle, tag_of, temporary_name, why_not
+from .log_file import Tail, Unknown, Written, append, check_record, line_of, tail_of
+from .recovery import Mended, Pending, pending_of, recover, settle, tag_of, temporary_name, why_not
 
 _STAMPED = ("seq", "at", "prev", "mac", "files", "more")
 # How often a proposal may turn out to touch further runs before it is given up.

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from ..orchestration.journal.journal import Claim, read_claims
-from ..orchestration.vfs.files import digest_of
-from .store import Conflict
-from .store_folder import Folder, opened, told
-from .store_lines import Tail, append, line_of, tail_of
-from .store_lock import CLAIMS, Clock, folder_of, run_lock, stamp, utc_now
+from ...orchestration.journal.journal import Claim, read_claims
+from ...orchestration.vfs.files import digest_of
+from .commit import Conflict
+from .folder import Folder, opened, told
+from .lock import CLAIMS, Clock, folder_of, run_lock, stamp, utc_now
+from .log_file import Tail, append, line_of, tail_of
 
 MAX_LOG_BYTES = 1 << 20
 """A longer log is begun anew with the claims that are alive."""

@@ -12,14 +12,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..orchestration.findings import Edit
-from ..orchestration.journal.journal import Record, read_journal
-from ..orchestration.vfs.files import digest_of
-from .store import Held, Proposal, committed, recovered
-from .store_folder import Folder, opened, told
-from .store_lines import Broken, line_of, record_in, tail_of
-from .store_lock import JOURNAL, Clock, folder_of, run_lock, stamp, utc_now
-from .store_recovery import Mended
+from ...orchestration.findings import Edit
+from ...orchestration.journal.journal import Record, read_journal
+from ...orchestration.vfs.files import digest_of
+from .commit import Held, Proposal, committed, recovered
+from .folder import Folder, opened, told
+from .lock import JOURNAL, Clock, folder_of, run_lock, stamp, utc_now
+from .log_file import Broken, line_of, record_in, tail_of
+from .recovery import Mended
 
 
 class Branch(NamedTuple):

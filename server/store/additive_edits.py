@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..orchestration.formats.json_edits import create, set_values
-from ..orchestration.formats.json_text import read_json
-from .store_folder import StoreError, opened, told
+from ...orchestration.formats.json_edits import create, set_values
+from ...orchestration.formats.json_text import read_json
+from .folder import StoreError, opened, told
 
 
 class Change(NamedTuple):

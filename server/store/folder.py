@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from .disk.disk_files import MAX_BYTES
-from .disk.safe_open import close, refusal
+from ..disk.disk_files import MAX_BYTES
+from ..disk.safe_open import close, refusal
 
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0)
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)

@@ -1,0 +1,1 @@
+"""The transaction: lock, compare, journal, atomic replace, recovery, repair."""
