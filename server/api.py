@@ -14,9 +14,9 @@ from ..orchestration.result.values import Evaluation
 from ..orchestration.snapshot.discovery import Match
 from ..orchestration.snapshot.snapshot import Snapshot
 from .disk.disk_files import DiskFiles
-from .library import Library, UnknownWorkflow
-from .roots import UsageError
-from .workspace import Workspace, open_path
+from .workspace.definitions import Library, UnknownWorkflow
+from .workspace.roots import UsageError
+from .workspace.workspace import Workspace, open_path
 
 __all__ = [
     "Evaluation",

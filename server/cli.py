@@ -56,9 +56,9 @@ def _run(words: Sequence[str]) -> int:
     options = parse(words)
     from ..orchestration.sanitize import plain
     from ..tools.run_names import NoSuchRun
-    from .library import UnknownWorkflow
-    from .roots import UsageError
     from .selection import BrokenDefinitions
+    from .workspace.definitions import UnknownWorkflow
+    from .workspace.roots import UsageError
 
     try:
         return _command(options.command)(options)

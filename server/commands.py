@@ -19,10 +19,10 @@ from ..orchestration.sanitize import plain
 from ..tools import check as checks
 from ..tools.run_names import awaits_person, below, moved_evidence
 from . import check_views, how, showing, views
-from .roots import UsageError
 from .selection import PATH_LIMIT, Chosen, Selection, chosen, definitions_of, line_of, lines_of, opened_at
 from .terminal import Line, Part, emit
 from .terminal import tell as complain
+from .workspace.roots import UsageError
 
 OK, REFUSED, USAGE, WAITING = 0, 1, 2, 3
 _PASSED_SHOWN = 5

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from ..orchestration.sanitize import plain
-from . import git
+from .workspace import git
 
 
 class NotConfirmed(Exception):  # noqa: N818 - said to people as it is

@@ -27,16 +27,18 @@ from ..orchestration.findings import Severity
 from ..orchestration.sanitize import plain
 from ..tools.run_names import awaits_person
 from . import address as places
-from . import decide, git, logs
+from . import logs
 from .address import Greeting, Refused, Unusable
 from .commands import OK, REFUSED, print_json
 from .connect import ask
 from .hub import release
-from .roots import UsageError
 from .terminal import Line, Part, emit
 from .version import VERSION
 from .views import STATUS_STYLE, status_word
-from .workspace import open_path
+from .workspace import decision_proof as decide
+from .workspace import git
+from .workspace.roots import UsageError
+from .workspace.workspace import open_path
 
 _ASK_S = 3.0
 _LOG_LINES = 3

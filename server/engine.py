@@ -21,14 +21,14 @@ from ..orchestration.result.values import Evaluation
 from ..orchestration.snapshot.snapshot import JOURNAL
 from ..orchestration.updates.propose import Act
 from ..orchestration.vfs.files import join
-from .acting import Done, Token
 from .carried import Carried
 from .live import Change
-from .reading import CLAIMS, Parsed
-from .roots import UsageError
 from .threads import writing
 from .worker import Board, Later, Progress, Worker
-from .workspace import Workspace
+from .workspace.apply import Done, Token
+from .workspace.roots import UsageError
+from .workspace.run_reader import CLAIMS, Parsed
+from .workspace.workspace import Workspace
 
 __all__ = ["Board", "Engine", "Progress"]
 
@@ -136,8 +136,8 @@ class Engine:
         token: Token | None = None,
         revision: str | None = None,
     ) -> Done:
-        """`acting.act`; the root's board shows the result when this returns. Raises what that raises."""
-        from . import acting
+        """`apply.act`; the root's board shows the result when this returns. Raises what that raises."""
+        from .workspace import apply as acting
 
         # Whoever acts on the same run at the same time does without: it belongs to one thread.
         parsed = Carried(self._acted.pop((root, run), {}))
@@ -157,8 +157,8 @@ class Engine:
         return done
 
     async def start(self, root: Path, workflow: str, name: str, title: str, actor: str) -> tuple[str, Done]:
-        """`acting.start` of the workflow of that name: (the new run, how it stands)."""
-        from . import acting
+        """`apply.start` of the workflow of that name: (the new run, how it stands)."""
+        from .workspace import apply as acting
 
         def made() -> tuple[str, Done]:
             workspace = Workspace(root)

@@ -10,8 +10,8 @@ from ..orchestration.result.values import Evaluation, Produce, QuestionState
 from ..orchestration.sanitize import plain
 from ..tools.assistant import questions
 from ..tools.assistant.answer import shrunk
-from .roots import select
 from .terminal import Line, Part
+from .workspace.roots import select
 
 _EXAMPLE, _DATA, _WORD = 200, 300, 4096
 _REPORTS = 3

@@ -29,9 +29,9 @@ from .connect import RESTART
 from .engine import Engine
 from .memory import give_back_large
 from .peers import peer
-from .roots import UsageError
 from .streams import opened
 from .version import VERSION
+from .workspace.roots import UsageError
 
 IDLE_S = 600.0
 """A server that a connector started ends after so long without a client."""

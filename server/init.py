@@ -17,13 +17,13 @@ from ..orchestration.definition.root_config import PATH as CONFIG_PATH
 from ..orchestration.sanitize import plain
 from .commands import OK, REFUSED
 from .fences import fences
-from .library import Library
 from .selection import PATH_LIMIT, definitions_of, opened_at
 from .store.additive_edits import Change, Left, read, with_lines, write
 from .store.folder import StoreError
 from .store.lock import CLAIMS, FOLDER, HOLDER, JOURNAL, LOCK
 from .terminal import Part, emit
 from .terminal import tell as complain
+from .workspace.definitions import Library
 
 ATTRIBUTES = (f"**/{FOLDER}/{JOURNAL} merge=union",)
 """Two branches that both append keep all their lines; `repair` links them (design, section 6)."""

@@ -12,13 +12,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..orchestration.updates.propose import Refused
-from . import acting
 from .engine import Engine
 from .live import Change
-from .roots import UsageError
 from .store.folder import StoreError
 from .threads import writing
-from .workspace import Workspace
+from .workspace import apply
+from .workspace.roots import UsageError
+from .workspace.workspace import Workspace
 
 _log = logging.getLogger(__name__)
 
@@ -68,9 +68,9 @@ class Journalling:
     async def _keep(self, root: Path, run: str) -> None:
         """Journal the report files of one run, if there are any that no record holds."""
         try:
-            if not await self._engine.ask(root, run, acting.unrecorded):
+            if not await self._engine.ask(root, run, apply.unrecorded):
                 return
-            recorded = await writing(acting.journal, Workspace(root), run)
+            recorded = await writing(apply.journal, Workspace(root), run)
             await self._engine.touch(root, [root / run])
         except (UsageError, Refused, StoreError) as error:
             # The run went, or another writer has it; its next change brings this back.

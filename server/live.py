@@ -32,12 +32,12 @@ from .carried import Carried, replaced
 from .disk.disk_files import Overlaid
 from .disk.file_cache import Kept
 from .indexes import Readers, Told
-from .library import Library
 from .outside import Outside
-from .reading import Around, Parsed, look_at, read_match
-from .roots import UsageError, project_folders
 from .watches import Watches
-from .workspace import root_findings
+from .workspace.definitions import Library
+from .workspace.roots import UsageError, project_folders
+from .workspace.run_reader import Around, Parsed, look_at, read_match
+from .workspace.workspace import root_findings
 
 Progress = Callable[[int, int], None]
 Clock = Callable[[], datetime]

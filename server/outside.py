@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..orchestration.vfs.files import Noted
-from . import decide
-from .head import Head, head_of
 from .indexes import Readers
+from .workspace import decision_proof as decide
+from .workspace.git_head import Head, head_of
 
 # Keys that are no files; no path has such a name.
 _HEAD, _KEY = "\0head", "\0key"

@@ -17,8 +17,8 @@ from ..orchestration.result.values import Evaluation
 from ..orchestration.sanitize import plain
 from ..orchestration.snapshot.discovery import Match
 from ..tools.run_names import NoSuchRun, below, find_run, joined, moved
-from .roots import UsageError, select
-from .workspace import Opened, Workspace, open_path
+from .workspace.roots import UsageError, select
+from .workspace.workspace import Opened, Workspace, open_path
 
 PATH_LIMIT = 4096
 """Characters of a printed path; a shortened one could not be opened."""

@@ -23,11 +23,11 @@ from .background import HANDOVER_S, listens, stuck
 from .connect import RESTART
 from .hub import Hub
 from .logs import to_file
-from .roots import UsageError
 from .screen import Screen, screen_for
 from .signals import on_end
 from .streams import LONGEST
 from .version import VERSION
+from .workspace.roots import UsageError
 
 _STOP_S = 10.0
 _POLL_S = 0.02

@@ -12,8 +12,8 @@ from ..orchestration.findings import Finding
 from ..orchestration.lint.checks import check
 from ..orchestration.sanitize import plain
 from .disk.disk_files import DiskFiles
-from .library import Library
 from .terminal import Line, Part
+from .workspace.definitions import Library
 
 
 def printable(text: str, stream: IO[str]) -> str:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 
 from ..orchestration.rendering.escalation_markdown import escalations_markdown
 from .commands import OK, tell
-from .history import history
 from .init import init
 from .repair_command import repair
 from .selection import chosen
 from .terminal import tell as complain
+from .workspace.history import history
 
 
 def escalations(options: Namespace) -> int:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..orchestration.findings import Severity
 from ..orchestration.result.values import Evaluation
 from .live import Change
-from .roots import CONFIGURATION, UsageError
+from .workspace.roots import CONFIGURATION, UsageError
 
 if TYPE_CHECKING:
     from .engine import Board, Engine

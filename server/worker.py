@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from ..orchestration.findings import Finding
 from ..orchestration.result.values import Evaluation
 from .live import Change, Live
-from .roots import UsageError
-from .workspace import open_path
+from .workspace.roots import UsageError
+from .workspace.workspace import open_path
 
 if TYPE_CHECKING:
     from .watcher import Watcher

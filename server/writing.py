@@ -15,15 +15,16 @@ from ..orchestration.result.values import as_json
 from ..orchestration.sanitize import plain
 from ..orchestration.updates.propose import Act, Misnamed, Refused
 from ..tools.run_names import awaits_person
-from . import acting, how, views
+from . import how, views
 from .commands import OK, REFUSED, USAGE, WAITING, print_json
 from .confirm import NotConfirmed, actor, confirm
-from .roots import UsageError
 from .selection import PATH_LIMIT, Chosen, chosen, definitions_of, opened_at
 from .store.folder import StoreError
 from .terminal import Part, emit
 from .terminal import tell as complain
 from .upkeep import UPKEEP
+from .workspace import apply
+from .workspace.roots import UsageError
 
 _CHANNEL, _PERSONS_CHANNEL = "cli", "terminal"
 _MOST_ARISEN = 5
@@ -39,7 +40,7 @@ def _refused(error: Exception) -> int:
     return USAGE if isinstance(error, Misnamed) else REFUSED
 
 
-def _shown(options: Namespace, done: acting.Done, said: str) -> int:
+def _shown(options: Namespace, done: apply.Done, said: str) -> int:
     """What was recorded, the next step, and what is wrong only since then.
 
     It was written, so this is never a refusal. A run in which nothing can go on waits for a person.
@@ -69,7 +70,7 @@ def start(options: Namespace) -> int:
     with definitions_of(workspace.root):
         workflow = workspace.library.workflow(options.workflow)
         try:
-            run, done = acting.start(
+            run, done = apply.start(
                 workspace, workflow, options.name, options.title or "", actor(workspace.root)
             )
         except StoreError as error:
@@ -83,7 +84,7 @@ def report(options: Namespace) -> int:
     run = _run(options)
     if options.token is not None and not options.who:
         raise UsageError("--token is the one of a claim: say with --as whose")
-    token = acting.Token(options.who, options.token) if options.token is not None else None
+    token = apply.Token(options.who, options.token) if options.token is not None else None
     wanted = Act(
         kind="report", step=options.step, outcome=options.outcome, stage=options.stage or "",
         tasks=tuple(options.task or options.failed or ()), next=options.next or "",
@@ -98,18 +99,18 @@ def escalate(options: Namespace) -> int:
     return _acted(options, _run(options), wanted, "asked: a person lets the run go on, or stops it")
 
 
-def _acted(options: Namespace, run: Chosen, wanted: Act, said: str, token: acting.Token | None = None) -> int:
+def _acted(options: Namespace, run: Chosen, wanted: Act, said: str, token: apply.Token | None = None) -> int:
     """Carry out an act that is no person's decision."""
     who = getattr(options, "who", None) or actor(run.workspace.root)
     wanted = wanted._replace(actor=who, channel=_CHANNEL)
     try:
-        done = acting.act(run.workspace, run.match.run, wanted, token=token)
+        done = apply.act(run.workspace, run.match.run, wanted, token=token)
     except (Refused, StoreError) as error:
         return _refused(error)
     return _told(options, done, said)
 
 
-def _told(options: Namespace, done: acting.Done, said: str) -> int:
+def _told(options: Namespace, done: apply.Done, said: str) -> int:
     for mended in done.committed.mended:
         kept = f", kept as {plain(mended.kept)}" if mended.kept else ""
         complain([f"phasekeeper: {plain(mended.path)}: left by an interrupted write, {mended.did}{kept}"])
@@ -196,9 +197,9 @@ def _decided(options: Namespace, run: Chosen, wanted: Act, done: str) -> int:
     """Check all that can be refused, have a person confirm, then sign and record."""
     workspace = run.workspace
     try:
-        decision = acting.prepare_decision(workspace, run.match.run, wanted)
+        decision = apply.prepare_decision(workspace, run.match.run, wanted)
         confirm(decision.said, run.name)
-        made = acting.record_decision(workspace, decision, actor(workspace.root), _PERSONS_CHANNEL)
+        made = apply.record_decision(workspace, decision, actor(workspace.root), _PERSONS_CHANNEL)
     except (Refused, StoreError, NotConfirmed) as error:
         return _refused(error)
     return _told(options, made, done)
@@ -211,7 +212,7 @@ def claim(options: Namespace) -> int:
     """`claim`: nobody else takes a task while the claim lives."""
     run = _run(options)
     try:
-        made = acting.claim(run.workspace, run.match.run, options.task, options.who, options.ttl)
+        made = apply.claim(run.workspace, run.match.run, options.task, options.who, options.ttl)
     except (Refused, StoreError) as error:
         return _refused(error)
     if options.json:
@@ -225,7 +226,7 @@ def release(options: Namespace) -> int:
     """`release`: end a claim."""
     run = _run(options)
     try:
-        task, ended = acting.release(run.workspace, run.match.run, options.task, options.who)
+        task, ended = apply.release(run.workspace, run.match.run, options.task, options.who)
     except (Refused, StoreError) as error:
         return _refused(error)
     emit([[Part(f"{plain(task)} {'is released' if ended else 'was not claimed'}")]])

@@ -28,7 +28,7 @@ from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.discovery import Known, discover
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
-from phasekeeper.server.library import Library
+from phasekeeper.server.workspace.definitions import Library
 
 CASES = Path(__file__).parent / "cases"
 _SECTION = re.compile(r"^-- (.+) --$", re.M)

@@ -21,7 +21,7 @@ from phasekeeper.orchestration.plans.schedule import arrange, cycles
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
-from phasekeeper.server.library import Library
+from phasekeeper.server.workspace.definitions import Library
 
 RUN = "tasks/shop"
 PLAN = f"{RUN}/MASTER_PLAN.md"

@@ -25,7 +25,7 @@ from phasekeeper.orchestration.snapshot.artifacts import KINDS
 from phasekeeper.orchestration.snapshot.discovery import Definition, Known, discover
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles
-from phasekeeper.server.library import Library
+from phasekeeper.server.workspace.definitions import Library
 
 README = Path(workflow.__file__).parents[1] / "workflows" / "README.md"
 TEXT = README.read_text(encoding="utf-8")

@@ -16,8 +16,8 @@ from ...orchestration.sanitize import plain
 from ...orchestration.vfs.files import digest_of
 from ..engine import Engine
 from ..live import Change
-from ..roots import UsageError
 from ..version import VERSION
+from ..workspace.roots import UsageError
 from . import features
 from .documents import Document, Documents, path_of
 from .folders import Folders, open_roots
@@ -139,7 +139,7 @@ class Connection:
         own = own if isinstance(own, dict) else {}
         self.trusted = self._trusted_allowed and options.get("trusted") is True
         self.follows = bool(own)
-        # The way by which a person decides here; one of `acting.CHANNELS`.
+        # The way by which a person decides here; one of `apply.CHANNELS`.
         self.channel = "vscode" if own.get("client") == "vscode" else "editor"
         self.decides = self.trusted and own.get("client") == "vscode" and own.get("decides") is True
         self._publisher.encoding = lsp.PositionEncodingKind(self.server.workspace.position_encoding)

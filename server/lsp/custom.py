@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...orchestration.result.values import Evaluation, as_json
-from ..history import as_data, history_of
-from ..roots import UsageError
 from ..selection import Chosen
-from ..workspace import Workspace
+from ..workspace.history import as_data, history_of
+from ..workspace.roots import UsageError
+from ..workspace.workspace import Workspace
 from .protocol import Refusal, written
 from .recent import newest
 from .summaries import board_json, graph_json

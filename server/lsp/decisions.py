@@ -20,14 +20,14 @@ from ...orchestration.result.values import Evaluation, Option, QuestionState
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.propose import Act, Refused
 from ...tools.assistant.questions import dialog, how_to_decide, how_to_override
-from ..acting import prepare_decision
 from ..confirm import actor
-from ..roots import UsageError
 from ..store.folder import StoreError
 from ..store.repair import Agreed, damage, damage_lines, repair
 from ..threads import writing
 from ..views import next_words, status_word
-from ..workspace import Workspace
+from ..workspace.apply import prepare_decision
+from ..workspace.roots import UsageError
+from ..workspace.workspace import Workspace
 from .custom import named
 from .lenses import DECIDE, SHOW
 from .offers import COMMAND, REDO, REPAIR

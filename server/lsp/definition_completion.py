@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ...orchestration.definition.schema import Shape
 from ...orchestration.markdown.block_outline import split_lines
-from ..library import built_in_sources
+from ..workspace.definitions import built_in_sources
 from . import guard_words as words
 from .expression_completion import in_expression
 from .given import Given, Items

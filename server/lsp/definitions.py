@@ -12,7 +12,7 @@ from ...orchestration.definition.reader import InvalidWorkflow, Source
 from ...orchestration.findings import Finding
 from ...orchestration.lint.checks import check
 from ..disk.disk_files import DiskFiles, Overlaid
-from ..library import FOLDER, Library
+from ..workspace.definitions import FOLDER, Library
 from .documents import Document
 
 _NAMED = re.compile(r"^workflow[ \t]*:", re.M)

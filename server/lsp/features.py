@@ -14,7 +14,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from ..disk.disk_files import DiskFiles
-from ..library import BUILT_IN, built_in_sources
+from ..workspace.definitions import BUILT_IN, built_in_sources
 from . import actions, completion, custom, decisions, hovers, lenses, navigation, symbols, writing
 from .positions import Text
 from .protocol import INTERNAL_ERROR, Refusal

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 from ...orchestration.journal.journal import read_journal
 from ...orchestration.snapshot.snapshot import JOURNAL
 from ...orchestration.vfs.files import below
-from .. import decide
 from ..disk.disk_files import DiskFiles
 from ..engine import Board
-from ..history import record_json
+from ..workspace import decision_proof as decide
+from ..workspace.history import record_json
 
 GRAIN_S = 2.0
 """No file system tells the time of a write more coarsely (FAT: two seconds)."""

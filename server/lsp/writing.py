@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from ...orchestration.result.values import Evaluation
 from ...orchestration.updates.propose import Act, Refused
-from .. import acting, threads
-from ..acting import Done
+from .. import threads
 from ..confirm import actor
-from ..library import UnknownWorkflow
-from ..roots import UsageError
 from ..store.folder import StoreError
-from ..workspace import Workspace
+from ..workspace import apply
+from ..workspace.apply import Done
+from ..workspace.definitions import UnknownWorkflow
+from ..workspace.roots import UsageError
+from ..workspace.workspace import Workspace
 from .custom import Answer, named
 from .protocol import Refusal
 from .summaries import summary
@@ -141,14 +142,14 @@ async def _start(connection: Connection, view: View, params: dict[str, Any]) -> 
 async def _claim(connection: Connection, view: View, params: dict[str, Any]) -> tuple[str, Evaluation]:
     run, task, who = (_word(params, name, True) for name in ("run", "task", "who"))
     known_run(view, run)
-    made = await threads.writing(acting.claim, Workspace(view.root), run, task, who, CLAIM_S)
+    made = await threads.writing(apply.claim, Workspace(view.root), run, task, who, CLAIM_S)
     return f"{made.task} is claimed by {who} until {made.until}", await _looked(connection, view, run)
 
 
 async def _release(connection: Connection, view: View, params: dict[str, Any]) -> tuple[str, Evaluation]:
     run, task, who = (_word(params, name, True) for name in ("run", "task", "who"))
     known_run(view, run)
-    name, ended = await threads.writing(acting.release, Workspace(view.root), run, task, who)
+    name, ended = await threads.writing(apply.release, Workspace(view.root), run, task, who)
     said = f"{name} is released" if ended else f"{name} was not claimed"
     return said, await _looked(connection, view, run)
 
@@ -174,7 +175,7 @@ async def _decide(connection: Connection, view: View, params: dict[str, Any]) ->
         act = Act(kind="answer", question=question, option=option, why=reason)
         said = f"answered: {question} {option}"
     shown = _word(params, "revision", True)
-    decision = await asyncio.to_thread(acting.prepare_decision, Workspace(view.root), run, act)
+    decision = await asyncio.to_thread(apply.prepare_decision, Workspace(view.root), run, act)
     if decision.revision != shown:
         raise Refused(f"{run} was changed meanwhile; nothing was decided. Look again and repeat it")
     return said, await act_on(connection, view, run, act, revision=shown, signed=True)

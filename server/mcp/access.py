@@ -18,16 +18,16 @@ from ...orchestration.updates.commands import Act, Refused, Settled
 from ...tools.assistant.run_status import revision_of
 from ...tools.assistant.tools import Place, Refusal, tasks_held
 from ...tools.run_names import joined
-from ..acting import Token
 from ..disk.disk_files import DiskFiles
 from ..engine import Board, Engine
-from ..roots import UsageError
 from ..store.claims import claim as claim_task
 from ..store.claims import release as release_task
 from ..store.commit import Conflict
 from ..store.folder import StoreError
 from ..store.lock import CLAIMS, folder_of
 from ..threads import writing
+from ..workspace.apply import Token
+from ..workspace.roots import UsageError
 from .caller import is_ground
 from .keeping import Keeping
 

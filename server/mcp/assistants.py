@@ -29,7 +29,7 @@ from ...tools.assistant.answer import TEXT_LIMIT, Answer
 from ...tools.assistant.tools import TOOLS, Refusal, Tool
 from ...tools.run_names import NoSuchRun
 from ..engine import Engine
-from ..roots import UsageError
+from ..workspace.roots import UsageError
 from . import prompts, resources
 from .access import CallAccess, Elsewhere, is_known
 from .addresses import read_address

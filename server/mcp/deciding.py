@@ -27,16 +27,16 @@ from ...tools.assistant.next_step import next_step
 from ...tools.assistant.questions import DECIDES, dialog, how_to_decide, how_to_override
 from ...tools.assistant.tools import Refusal, RequestDecision, chosen
 from ...tools.run_names import head_of
-from ..acting import prepare_decision
 from ..confirm import actor
-from ..roots import UsageError
 from ..store.folder import StoreError
-from ..workspace import Workspace
+from ..workspace.apply import prepare_decision
+from ..workspace.roots import UsageError
+from ..workspace.workspace import Workspace
 from .access import CallAccess
 from .caller import folders_of
 
 CHANNEL = "mcp"
-"""One of `acting.CHANNELS`."""
+"""One of `apply.CHANNELS`."""
 _TASKS = 8
 _REASON = "Why you decide so; it is recorded with your name."
 # The person's own comes later; what would follow from an option does not depend on it.

@@ -10,7 +10,7 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 from ..engine import Engine
-from ..roots import UsageError
+from ..workspace.roots import UsageError
 from .caller import Caller
 from .changes import Changes
 

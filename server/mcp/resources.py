@@ -22,9 +22,9 @@ from ...orchestration.snapshot.snapshot import JOURNAL
 from ...orchestration.vfs.files import below
 from ...tools.assistant.run_status import revision_of
 from ...tools.assistant.tools import Place, Refusal
-from .. import decide
 from ..disk.disk_files import DiskFiles
 from ..json_chunks import dumped
+from ..workspace import decision_proof as decide
 from .access import CallAccess, Elsewhere
 from .addresses import SCHEMA, address, read_address
 

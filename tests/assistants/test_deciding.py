@@ -11,10 +11,10 @@ import mcp_types as types
 import pytest
 from mcp import Client
 from phasekeeper.orchestration.updates.commands import Act
-from phasekeeper.server import acting
 from phasekeeper.server.cli import main
 from phasekeeper.server.mcp.addresses import address
-from phasekeeper.server.workspace import Workspace
+from phasekeeper.server.workspace import apply
+from phasekeeper.server.workspace.workspace import Workspace
 
 from ..roots import TASKS, choosing, loop, plan, task
 from .rig import ERAS, call, going, refusal, rig, text
@@ -87,8 +87,8 @@ async def test_what_has_changed_since_it_was_approved_can_be_approved_anew(root:
     """Nobody is asked, for the work goes on; an assistant that read of it can have its person decide."""
     path, name = plan(root, "lists", 3) / "MASTER_PLAN.md", ".orchestrator/tasks/lists"
     workspace, approval = Workspace(root), Act("answer", question="plan", option="approve", why="it is right")
-    acting.record_decision(workspace, acting.prepare_decision(workspace, name, approval), "ann", "terminal")
-    acting.act(Workspace(root), name, Act("report", "4a", "complete", tasks=("lists-1",), actor="ann"))
+    apply.record_decision(workspace, apply.prepare_decision(workspace, name, approval), "ann", "terminal")
+    apply.act(Workspace(root), name, Act("report", "4a", "complete", tasks=("lists-1",), actor="ann"))
     path.write_text(path.read_text().replace("Step 3", "Step 3 and what follows"))
     person = Person(decision="approve", reason="it says more now")
     async with rig() as r, r.client(root, era, elicitation_callback=person) as client:

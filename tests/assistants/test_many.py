@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from mcp import Client
-from phasekeeper.server.workspace import Workspace
+from phasekeeper.server.workspace.workspace import Workspace
 
 from ..roots import TASKS, plan, put, task
 from .rig import Rig, call, going, refusal, rig

@@ -17,7 +17,7 @@ from time import perf_counter, process_time
 from phasekeeper.orchestration.evaluation.evaluate import evaluate
 from phasekeeper.orchestration.plans.master_plan import reader
 from phasekeeper.orchestration.result.values import as_json
-from phasekeeper.server.workspace import Workspace
+from phasekeeper.server.workspace.workspace import Workspace
 
 from .connections import connections
 from .machine import machine

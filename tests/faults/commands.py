@@ -16,10 +16,12 @@ from typing import Any, NamedTuple, TextIO
 from unittest import mock
 
 from phasekeeper.orchestration.result.values import as_json
-from phasekeeper.server import acting, decide, init, repair_command, writing
+from phasekeeper.server import init, repair_command, writing
 from phasekeeper.server.cli import main
 from phasekeeper.server.store import claims, commit, repair
-from phasekeeper.server.workspace import Workspace
+from phasekeeper.server.workspace import apply
+from phasekeeper.server.workspace import decision_proof as decide
+from phasekeeper.server.workspace.workspace import Workspace
 
 T1 = ".ai-tools-chain/tasks/T1"
 P1 = ".phasekeeper/sessions/P1"
@@ -66,7 +68,7 @@ class Command(NamedTuple):
     run: str = T1
     typed: str = ""
     stdin: str = ""
-    begins: tuple[Any, str] = (acting, "act")
+    begins: tuple[Any, str] = (apply, "act")
     whole: bool = True
     exact: bool = True
 
@@ -227,7 +229,7 @@ COMMANDS: Mapping[str, Command] = {
     "redo": Command(("redo", "T1", "planning"), begun),
     "claim": Command(("claim", "M1", "f-02", "--as", "ada"), plan, M1, begins=(claims, "claim")),
     "release": Command(("release", "M1", "f-02", "--as", "ada"), claimed, M1, begins=(claims, "release")),
-    "start": Command(("start", "artifact-pipeline", "T2"), begun, "T2", begins=(acting, "start")),
+    "start": Command(("start", "artifact-pipeline", "T2"), begun, "T2", begins=(apply, "start")),
     "repair": Command(
         ("repair", "T1", "--restore"),
         damaged,

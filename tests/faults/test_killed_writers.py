@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.journal.journal import read_journal
 from phasekeeper.orchestration.updates.propose import Act
-from phasekeeper.server.acting import act
 from phasekeeper.server.store.commit import pending
-from phasekeeper.server.workspace import Workspace
+from phasekeeper.server.workspace.apply import act
+from phasekeeper.server.workspace.workspace import Workspace
 
 from .scenario import in_memory
 from .writers import RUN, prepare

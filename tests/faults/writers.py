@@ -20,9 +20,9 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from phasekeeper.orchestration.updates.propose import Act
-from phasekeeper.server.acting import act
 from phasekeeper.server.store.commit import StoreError
-from phasekeeper.server.workspace import Workspace
+from phasekeeper.server.workspace.apply import act
+from phasekeeper.server.workspace.workspace import Workspace
 
 RUN = "work/one"
 DEFINITION = """\

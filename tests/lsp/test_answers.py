@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from phasekeeper.server.library import Library
 from phasekeeper.server.lsp import completion
 from phasekeeper.server.lsp.definition_completion import begins_key
 from phasekeeper.server.lsp.expression_completion import in_expression
@@ -15,6 +14,7 @@ from phasekeeper.server.lsp.given import Given
 from phasekeeper.server.lsp.outline import key_about, names_in, place_at
 from phasekeeper.server.lsp.positions import UTF16, Text
 from phasekeeper.server.lsp.scene import Scene
+from phasekeeper.server.workspace.definitions import Library
 
 from ..roots import put, task
 from ..tools.test_mends import ARTICLE, plan

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from phasekeeper.orchestration.updates.propose import Act
 from phasekeeper.orchestration.vfs.files import digest_of
-from phasekeeper.server import acting
-from phasekeeper.server.workspace import Workspace
+from phasekeeper.server.workspace import apply
+from phasekeeper.server.workspace.workspace import Workspace
 
 from ..roots import TASKS, loop, put, task
 from ..tools.test_mends import PLANS, plan
@@ -30,13 +30,13 @@ def key(tmp_path_factory, monkeypatch):
 
 def reported(root: Path, run: str, *reports: tuple[str, str]) -> None:
     for step, outcome in reports:
-        acting.act(Workspace(root), run, Act("report", step, outcome, actor="ann"))
+        apply.act(Workspace(root), run, Act("report", step, outcome, actor="ann"))
 
 
 def decided(root: Path, run: str, question: str, option: str) -> None:
     act = Act(kind="answer", question=question, option=option, why="looked at", actor="ann")
     workspace = Workspace(root)
-    acting.record_decision(workspace, acting.prepare_decision(workspace, run, act), "ann", "terminal")
+    apply.record_decision(workspace, apply.prepare_decision(workspace, run, act), "ann", "terminal")
 
 
 def journal(folder: Path, *entries: dict[str, Any]) -> Path:
@@ -64,7 +64,7 @@ def test_a_plan_that_changed_after_its_approval_is_approved_again(root):
     path = plan(root, first="[ ]") / "MASTER_PLAN.md"
     put(root / ".phasekeeper/config.yaml", "projects: []\n")
     decided(root, RUN, "plan", "approve")
-    acting.act(Workspace(root), RUN, Act("report", "4a", "complete", tasks=("shop-01",), actor="ann"))
+    apply.act(Workspace(root), RUN, Act("report", "4a", "complete", tasks=("shop-01",), actor="ann"))
     put(path, path.read_text().replace("The cart", "The cart and its fees"))
 
     async def work(client: Client) -> None:

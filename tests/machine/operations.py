@@ -26,15 +26,15 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from phasekeeper.orchestration.journal.journal import read_journal
 from phasekeeper.orchestration.result.values import Evaluation, as_json
 from phasekeeper.orchestration.updates.propose import Act, Proposal, Refused
-from phasekeeper.server import acting
 from phasekeeper.server.live import Live
-from phasekeeper.server.roots import UsageError
 from phasekeeper.server.store import claims
 from phasekeeper.server.store.commit import StoreError, pending
 from phasekeeper.server.store.lock import utc_now
 from phasekeeper.server.store.log_file import Broken
 from phasekeeper.server.store.repair import repair
-from phasekeeper.server.workspace import Workspace
+from phasekeeper.server.workspace import apply
+from phasekeeper.server.workspace.roots import UsageError
+from phasekeeper.server.workspace.workspace import Workspace
 
 from ..faults.scenario import in_memory
 from .disk import Died, Tree, ended, failing, files, recorded
@@ -173,7 +173,7 @@ class Operations(RuleBasedStateMachine):
         with self.kept(proposals):
             try:
                 with failing(*fault) if fault else failing(10**9, 0, False):
-                    done = acting.act(Workspace(self.world.root), self.world.run, act, **options)
+                    done = apply.act(Workspace(self.world.root), self.world.run, act, **options)
             except (Refused, UsageError, StoreError) as error:
                 self.tally["refused"] += 1
                 note(f"refused: {error}")
@@ -190,7 +190,7 @@ class Operations(RuleBasedStateMachine):
         faulty = st.tuples(st.integers(0, 30), st.sampled_from(ERRORS), st.booleans())
         return data.draw(st.one_of(st.none(), st.none(), faulty), "fault")
 
-    def done(self, before: Tree, proposal: Proposal, done: acting.Done) -> None:
+    def done(self, before: Tree, proposal: Proposal, done: apply.Done) -> None:
         self.tally[f"acknowledged {done.committed.records[-1]['kind']}"] += 1
         self.tally[f"stands {done.evaluation.status}"] += 1
         self.acknowledged += [json.dumps(entry) for entry in done.committed.records]
@@ -225,13 +225,13 @@ class Operations(RuleBasedStateMachine):
     @contextmanager
     def kept(self, proposals: list[Proposal]) -> Iterator[None]:
         """Notes what the engine proposes."""
-        real = acting.propose
+        real = apply.propose
 
         def proposed(*arguments: Any) -> Proposal:
             proposals.append(real(*arguments))
             return proposals[-1]
 
-        with mock.patch.object(acting, "propose", proposed):
+        with mock.patch.object(apply, "propose", proposed):
             yield
 
     # ---- claims
@@ -389,7 +389,7 @@ class Operations(RuleBasedStateMachine):
             before = (other / self.world.journal).read_bytes()
             act = Act("report", step, "ok", actor="bob")
             try:
-                acting.act(Workspace(other), self.world.run, act)
+                apply.act(Workspace(other), self.world.run, act)
             except (Refused, UsageError, StoreError):
                 return
             theirs = (other / self.world.journal).read_bytes()[len(before) :]

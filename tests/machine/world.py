@@ -12,8 +12,8 @@ from typing import Any
 from phasekeeper.orchestration.definition.model import Workflow
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.vfs.files import digest_of
-from phasekeeper.server import acting
-from phasekeeper.server.workspace import Workspace
+from phasekeeper.server.workspace import apply
+from phasekeeper.server.workspace.workspace import Workspace
 
 from .disk import Tree, files
 
@@ -56,7 +56,7 @@ class World:
         (root / ".git").mkdir()
         workspace = Workspace(root)
         self.workflow: Workflow = workspace.library.workflow(workflow)
-        self.run, _ = acting.start(workspace, self.workflow, "n1", "A title", "ann")
+        self.run, _ = apply.start(workspace, self.workflow, "n1", "A title", "ann")
         if workflow == "master-plan":
             for name in ("01-first.md", "02-tests.md", "03-surface.md"):
                 self.write(f"{self.run}/{name}", f"# {name}\n")

@@ -18,7 +18,7 @@ from phasekeeper.orchestration.definition.reader import (
 from phasekeeper.orchestration.definition.schema import STRUCTS, TEXTS, Shape, json_schema, struct
 from phasekeeper.orchestration.findings import Span
 from phasekeeper.orchestration.formats.yaml_text import read_yaml_data
-from phasekeeper.server.library import built_in_sources
+from phasekeeper.server.workspace.definitions import built_in_sources
 
 from .definitions import text
 

@@ -19,7 +19,7 @@ from phasekeeper.orchestration.snapshot.discovery import (
     discover,
 )
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
-from phasekeeper.server.library import Library
+from phasekeeper.server.workspace.definitions import Library
 
 TABLE = "| Task ID | File | Status |\n|---|---|---|\n| a-01 | `01-a.md` | [ ] |\n"
 

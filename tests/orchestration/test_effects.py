@@ -16,7 +16,7 @@ from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.updates.propose import Act, Misnamed, Proposal, Refused, propose
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
-from phasekeeper.server.library import Library
+from phasekeeper.server.workspace.definitions import Library
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678000, UTC)
 AT = "2026-01-02T03:04:05.678+00:00"

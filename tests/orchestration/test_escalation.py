@@ -16,7 +16,7 @@ from phasekeeper.orchestration.rendering.escalation_markdown import (
 from phasekeeper.orchestration.result.values import Evaluation, Option, QuestionState
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
-from phasekeeper.server.library import Library
+from phasekeeper.server.workspace.definitions import Library
 
 PLAN = """\
 # Late fees

@@ -13,7 +13,7 @@ from phasekeeper.orchestration.expressions.cel_tree import Tree
 from phasekeeper.orchestration.expressions.context import BadExpression, Language
 from phasekeeper.orchestration.expressions.source import Read, masked, reads, template_parts
 from phasekeeper.orchestration.lint.expressions import expressions
-from phasekeeper.server.library import built_in_sources
+from phasekeeper.server.workspace.definitions import built_in_sources
 
 
 def paths(source: str) -> list[str]:

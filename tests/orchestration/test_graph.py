@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from phasekeeper.orchestration.definition.model import parse_workflow
 from phasekeeper.orchestration.rendering.mermaid import graph
-from phasekeeper.server.library import built_in_sources
+from phasekeeper.server.workspace.definitions import built_in_sources
 
 from .definitions import sound
 from .test_lint import phases

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from phasekeeper.orchestration.journal.journal import KINDS, record
 from phasekeeper.orchestration.rendering.lifecycle_events import Event, closing, events, session_of
-from phasekeeper.server.library import Library
+from phasekeeper.server.workspace.definitions import Library
 
 
 def named(workflow: str, *records: dict[str, object]) -> list[tuple[Event, ...]]:

@@ -17,7 +17,7 @@ from phasekeeper.orchestration.rendering.explanation import explain
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
-from phasekeeper.server.library import Library
+from phasekeeper.server.workspace.definitions import Library
 
 STATUSES = {"active", "waiting", "waiting_human", "blocked", "complete", "failed", "exited", "invalid"}
 KINDS = {"advance", "regress", "stay", "act", "wait", "escalate", "stop", "none"}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from phasekeeper.orchestration.definition.model import build, folders_of, load_branch, parse_workflow
 from phasekeeper.orchestration.definition.reader import InvalidWorkflow, Source
 from phasekeeper.orchestration.lint import checks as lint
-from phasekeeper.server.library import built_in_sources
+from phasekeeper.server.workspace.definitions import built_in_sources
 
 from .definitions import BODY, HEAD, errors, sound, text, where
 

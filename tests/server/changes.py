@@ -17,10 +17,10 @@ from pathlib import Path
 from hypothesis import strategies as st
 from phasekeeper.orchestration.updates.propose import Act, Refused
 from phasekeeper.orchestration.vfs.files import digest_of
-from phasekeeper.server import acting
-from phasekeeper.server.roots import UsageError
 from phasekeeper.server.store.folder import StoreError
-from phasekeeper.server.workspace import Workspace
+from phasekeeper.server.workspace import apply
+from phasekeeper.server.workspace.roots import UsageError
+from phasekeeper.server.workspace.workspace import Workspace
 
 from ..roots import EXAMPLES
 
@@ -304,7 +304,7 @@ class Changes:
     def act(self, run: str, step: str, outcome: str) -> list[Path]:
         """A report by the one door for writes; what it wrote is not told, only where."""
         with suppress(Refused, StoreError, UsageError):
-            acting.act(Workspace(self.root), run, Act("report", step=step, outcome=outcome, actor="a"))
+            apply.act(Workspace(self.root), run, Act("report", step=step, outcome=outcome, actor="a"))
         return [_content(self.at(run))]
 
     def commit(self) -> list[Path]:

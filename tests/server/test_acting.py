@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.updates.propose import Act, Misnamed, Refused
-from phasekeeper.server import acting, decide
-from phasekeeper.server.acting import Token, act, prepare_decision, record_decision
-from phasekeeper.server.roots import UsageError
 from phasekeeper.server.store.claims import claim, release
 from phasekeeper.server.store.commit import Conflict
 from phasekeeper.server.store.folder import StoreError
-from phasekeeper.server.workspace import Workspace
+from phasekeeper.server.workspace import apply
+from phasekeeper.server.workspace import decision_proof as decide
+from phasekeeper.server.workspace.apply import Token, act, prepare_decision, record_decision
+from phasekeeper.server.workspace.roots import UsageError
+from phasekeeper.server.workspace.workspace import Workspace
 
 PLAN = """# Feature - Master Plan
 
@@ -104,14 +105,14 @@ def test_the_run_is_looked_at_afresh_whatever_was_seen_before(root: Path) -> Non
 def test_a_file_that_changes_under_the_writer_is_a_conflict_and_nothing_is_written(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    propose = acting.propose
+    propose = apply.propose
 
     def meanwhile(*arguments: Any) -> Any:
         proposal = propose(*arguments)
         (root / RUN / "log.txt").write_text("somebody else's\n")
         return proposal
 
-    monkeypatch.setattr(acting, "propose", meanwhile)
+    monkeypatch.setattr(apply, "propose", meanwhile)
     with pytest.raises(Conflict, match="nothing was written"):
         act(Workspace(root), RUN, report())
     assert (root / RUN / "log.txt").read_text() == "somebody else's\n"
@@ -173,24 +174,24 @@ def test_the_token_of_a_claim_that_ended_is_refused(root: Path) -> None:
 
 
 def test_a_task_is_taken_and_given_back_by_any_of_its_names(root: Path) -> None:
-    made = acting.claim(Workspace(root), RUN, "01", "ann", 60)
+    made = apply.claim(Workspace(root), RUN, "01", "ann", 60)
     assert (made.task, made.actor) == ("f-01", "ann")
-    assert acting.claim(Workspace(root), RUN, "f-01", "ann", 60).seq == made.seq + 1
+    assert apply.claim(Workspace(root), RUN, "f-01", "ann", 60).seq == made.seq + 1
     with pytest.raises(Conflict):
-        acting.claim(Workspace(root), RUN, "01-a.md", "bob", 60)
+        apply.claim(Workspace(root), RUN, "01-a.md", "bob", 60)
     with pytest.raises(UsageError, match="'nought' is no task of work/one"):
-        acting.claim(Workspace(root), RUN, "nought", "ann", 60)
+        apply.claim(Workspace(root), RUN, "nought", "ann", 60)
     with pytest.raises(UsageError, match="a claim needs"):
-        acting.claim(Workspace(root), RUN, "f-02", "", 60)
-    assert acting.release(Workspace(root), RUN, "01", "ann") == ("f-01", True)
-    assert acting.release(Workspace(root), RUN, "01", "ann") == ("f-01", False)
-    assert acting.release(Workspace(root), RUN, "nought", "ann") == ("nought", False)
+        apply.claim(Workspace(root), RUN, "f-02", "", 60)
+    assert apply.release(Workspace(root), RUN, "01", "ann") == ("f-01", True)
+    assert apply.release(Workspace(root), RUN, "01", "ann") == ("f-01", False)
+    assert apply.release(Workspace(root), RUN, "nought", "ann") == ("nought", False)
 
 
 def test_a_task_that_is_done_is_not_taken(root: Path) -> None:
     (root / RUN / "PLAN.md").write_text(PLAN.replace("impl | [ ] |", "impl | [x] |", 1))
     with pytest.raises(Refused, match="f-01 cannot start now; ready are f-02"):
-        acting.claim(Workspace(root), RUN, "01", "ann", 60)
+        apply.claim(Workspace(root), RUN, "01", "ann", 60)
 
 
 def test_a_token_without_a_task_is_refused(root: Path) -> None:
@@ -247,7 +248,7 @@ def test_a_person_sees_the_question_the_answer_and_what_comes_of_it(root: Path) 
 
 def test_an_override_shows_what_it_waives(root: Path) -> None:
     workspace = Workspace(root)
-    run, _ = acting.start(workspace, workspace.library.workflow("artifact-pipeline"), "T1", "", "ann")
+    run, _ = apply.start(workspace, workspace.library.workflow("artifact-pipeline"), "T1", "", "ann")
     decision = prepare_decision(Workspace(root), run, Act("override", "codegen", why="urgent"))
     said = "\n".join(decision.said)
     assert decision.said[1] == "move it to codegen"
@@ -336,26 +337,26 @@ def test_a_key_that_cannot_be_trusted_signs_nothing(root: Path) -> None:
 def test_a_new_run_has_its_files_and_the_record_of_its_start(root: Path) -> None:
     workspace = Workspace(root)
     workflow = workspace.library.workflow("artifact-pipeline")
-    run, done = acting.start(workspace, workflow, "T1", 'A "quoted" title', "ann")
+    run, done = apply.start(workspace, workflow, "T1", 'A "quoted" title', "ann")
     assert json.loads((root / run / "state.json").read_text())["title"] == 'A "quoted" title'
     began = lines(root, run)[0]
     assert (began["kind"], began["workflow"], began["actor"]) == ("start", "artifact-pipeline", "ann")
     assert began["definition"] == done.evaluation.definition.digest
     with pytest.raises(UsageError, match="exists already"):
-        acting.start(Workspace(root), workflow, "T1", "", "ann")
+        apply.start(Workspace(root), workflow, "T1", "", "ann")
 
 
 @pytest.mark.parametrize("name", ["", "../x", "a/b", ".hidden", "a\n", "x" * 101])
 def test_a_name_that_is_no_name_of_a_folder_is_refused(root: Path, name: str) -> None:
     workspace = Workspace(root)
     with pytest.raises(UsageError, match="is no name for a run"):
-        acting.start(workspace, workspace.library.workflow("artifact-pipeline"), name, "", "ann")
+        apply.start(workspace, workspace.library.workflow("artifact-pipeline"), name, "", "ann")
 
 
 def test_a_workflow_that_does_not_say_how_it_begins_starts_nothing(root: Path) -> None:
     workspace = Workspace(root)
     with pytest.raises(UsageError, match="does not say how a run of it begins"):
-        acting.start(workspace, workspace.library.workflow("planned"), "x", "", "ann")
+        apply.start(workspace, workspace.library.workflow("planned"), "x", "", "ann")
 
 
 def test_a_start_that_was_cut_off_before_its_record_can_be_repeated(
@@ -366,11 +367,11 @@ def test_a_start_that_was_cut_off_before_its_record_can_be_repeated(
     with monkeypatch.context() as patch:
         patch.setattr("phasekeeper.server.store.commit.append", dying)
         with pytest.raises(Died):
-            acting.start(workspace, workflow, "T9", "", "ann")
-    run, done = acting.start(Workspace(root), workflow, "T9", "", "ann")
+            apply.start(workspace, workflow, "T9", "", "ann")
+    run, done = apply.start(Workspace(root), workflow, "T9", "", "ann")
     assert (done.evaluation.current_phase, len(lines(root, run))) == ("planning", 1)
     with pytest.raises(UsageError, match="exists already"):
-        acting.start(Workspace(root), workflow, "T9", "", "bob")
+        apply.start(Workspace(root), workflow, "T9", "", "bob")
     assert len(lines(root, run)) == 1
 
 
@@ -383,22 +384,22 @@ def test_a_start_that_was_cut_off_after_its_record_is_finished_by_the_same_start
         with monkeypatch.context() as patch:
             patch.setattr("phasekeeper.server.store.commit._place", dying)
             with pytest.raises(Died):
-                acting.start(Workspace(root), workflow, name, "One", "ann")
+                apply.start(Workspace(root), workflow, name, "One", "ann")
         run = f".ai-tools-chain/tasks/{name}"
         assert len(lines(root, run)) == 1
         assert not (root / run / "state.json").exists()
         return run
 
     run = cut_off("T8")
-    again, done = acting.start(Workspace(root), workflow, "T8", "One", "ann")
+    again, done = apply.start(Workspace(root), workflow, "T8", "One", "ann")
     assert (again, done.evaluation.current_phase, len(lines(root, run))) == (run, "planning", 1)
     assert [each.path for each in done.committed.mended] == [f"{run}/state.json"]
     with pytest.raises(UsageError, match=r"exists already; .* `phasekeeper next --run .*/T8`"):
-        acting.start(Workspace(root), workflow, "T8", "One", "ann")
+        apply.start(Workspace(root), workflow, "T8", "One", "ann")
 
     other = cut_off("T9")
     with pytest.raises(UsageError, match="exists already"):
-        acting.start(Workspace(root), workflow, "T9", "Two", "ann")
+        apply.start(Workspace(root), workflow, "T9", "Two", "ann")
     assert json.loads((root / other / "state.json").read_text())["title"] == "One"
 
 
@@ -406,9 +407,9 @@ def test_of_two_starts_at_one_moment_the_second_is_told(root: Path) -> None:
     workspace, late = Workspace(root), Workspace(root)
     workflow = workspace.library.workflow("artifact-pipeline")
     assert not late.files.list(".ai-tools-chain/tasks/T9")
-    run, _ = acting.start(workspace, workflow, "T9", "", "ann")
+    run, _ = apply.start(workspace, workflow, "T9", "", "ann")
     with pytest.raises(UsageError, match="exists already"):
-        acting.start(late, workflow, "T9", "", "bob")
+        apply.start(late, workflow, "T9", "", "bob")
     assert [entry["actor"] for entry in lines(root, run)] == ["ann"]
 
 

@@ -8,10 +8,18 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phasekeeper.server import decide
-from phasekeeper.server import git as git_runner
 from phasekeeper.server.confirm import actor
-from phasekeeper.server.decide import Key, committed_lines, key_path, load_key, place, sign, verified_lines
+from phasekeeper.server.workspace import decision_proof as decide
+from phasekeeper.server.workspace import git as git_runner
+from phasekeeper.server.workspace.decision_proof import (
+    Key,
+    committed_lines,
+    key_path,
+    load_key,
+    place,
+    sign,
+    verified_lines,
+)
 
 KEY = bytes(range(32))
 JOURNAL = "tasks/T1/.phasekeeper/journal.jsonl"

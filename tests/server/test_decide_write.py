@@ -8,9 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from phasekeeper.server import decide
+from phasekeeper.server.workspace import decision_proof as decide
 
-PROGRAM = "from phasekeeper.server.decide import make_key; print((make_key().secret or b'').hex())"
+PROGRAM = (
+    "from phasekeeper.server.workspace.decision_proof import make_key; "
+    "print((make_key().secret or b'').hex())"
+)
 
 
 @pytest.fixture(autouse=True)

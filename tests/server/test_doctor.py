@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.server import address as places
-from phasekeeper.server import decide, doctor, git
+from phasekeeper.server import doctor
+from phasekeeper.server.workspace import decision_proof as decide
+from phasekeeper.server.workspace import git
 
 from ..roots import task
 from .servers import BOUND_S

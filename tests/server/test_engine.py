@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 from phasekeeper.orchestration.updates.propose import Act
-from phasekeeper.server import acting
 from phasekeeper.server import engine as engine_module
 from phasekeeper.server import worker as worker_module
 from phasekeeper.server.engine import Board, Engine
 from phasekeeper.server.journalling import Journalling
 from phasekeeper.server.live import Change
-from phasekeeper.server.roots import UsageError
 from phasekeeper.server.store.lock import run_lock
+from phasekeeper.server.workspace import apply
+from phasekeeper.server.workspace.roots import UsageError
 
 from ..roots import TASKS, put, task
 
@@ -141,8 +141,8 @@ def test_a_mistake_about_one_run_does_not_end_the_journalling_of_all(root: Path,
             raise RuntimeError("a mistake")
         return 1
 
-    monkeypatch.setattr(acting, "unrecorded", lambda _: True)
-    monkeypatch.setattr(acting, "journal", journal)
+    monkeypatch.setattr(apply, "unrecorded", lambda _: True)
+    monkeypatch.setattr(apply, "journal", journal)
 
     async def test() -> None:
         said: asyncio.Queue[str] = asyncio.Queue()

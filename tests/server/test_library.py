@@ -7,7 +7,7 @@ from phasekeeper.orchestration.definition.model import folders_of, load_branch
 from phasekeeper.orchestration.definition.reader import InvalidWorkflow
 from phasekeeper.orchestration.lint.checks import check
 from phasekeeper.orchestration.vfs.files import MemoryFiles
-from phasekeeper.server.library import FOLDER, Library, UnknownWorkflow, built_in_sources
+from phasekeeper.server.workspace.definitions import FOLDER, Library, UnknownWorkflow, built_in_sources
 
 BUILT_IN = ["artifact-pipeline", "component-design", "master-plan", "phase-loop", "skill-tuning"]
 OWN = "workflow: {}\nextend: phase-loop\nruns: {{at: [loops/*]}}\n"

@@ -8,12 +8,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from phasekeeper.server import decide, live
+from phasekeeper.server import live
 from phasekeeper.server.disk import path_index
 from phasekeeper.server.live import GRACE_MS, Live
-from phasekeeper.server.roots import UsageError
 from phasekeeper.server.store.lock import run_lock
-from phasekeeper.server.workspace import Workspace
+from phasekeeper.server.workspace import decision_proof as decide
+from phasekeeper.server.workspace.roots import UsageError
+from phasekeeper.server.workspace.workspace import Workspace
 
 from ..roots import TASKS, needs, plan, put, task
 

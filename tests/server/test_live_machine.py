@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.server.live import Live
-from phasekeeper.server.roots import projects
-from phasekeeper.server.workspace import Workspace
+from phasekeeper.server.workspace.roots import projects
+from phasekeeper.server.workspace.workspace import Workspace
 
 from .changes import Changes, changes
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phasekeeper.server.roots import Projects, UsageError, find_root, projects, select, toplevel
+from phasekeeper.server.workspace.roots import Projects, UsageError, find_root, projects, select, toplevel
 
 
 @pytest.fixture

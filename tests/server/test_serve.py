@@ -20,7 +20,7 @@ from phasekeeper.server import address as places
 from phasekeeper.server import connect, over_http, serve
 from phasekeeper.server.address import Refused
 from phasekeeper.server.hub import Hub
-from phasekeeper.server.roots import UsageError
+from phasekeeper.server.workspace.roots import UsageError
 
 from ..roots import EXAMPLES, needs, put, task
 from .servers import BOUND_S, until

@@ -20,7 +20,6 @@ import pytest
 from phasekeeper.orchestration.findings import Edit
 from phasekeeper.orchestration.journal.journal import read_journal, record
 from phasekeeper.orchestration.vfs.files import digest_of
-from phasekeeper.server import decide
 from phasekeeper.server.store import folder as store_folder
 from phasekeeper.server.store.commit import (
     Committed,
@@ -34,6 +33,7 @@ from phasekeeper.server.store.commit import (
 from phasekeeper.server.store.lock import run_lock
 from phasekeeper.server.store.log_file import Broken
 from phasekeeper.server.store.recovery import Mended, settle
+from phasekeeper.server.workspace import decision_proof as decide
 
 from ..faults.scenario import in_memory
 from ..roots import needs, not_run

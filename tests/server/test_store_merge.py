@@ -9,7 +9,7 @@ import pytest
 from phasekeeper.orchestration.journal.journal import read_journal
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.server.store.repair import repair
-from phasekeeper.server.workspace import Workspace
+from phasekeeper.server.workspace.workspace import Workspace
 
 from ..drives.driver import Drive
 from ..roots import needs

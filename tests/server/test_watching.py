@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from phasekeeper.server import watcher
 from phasekeeper.server import worker as worker_module
 from phasekeeper.server.engine import Board, Engine
-from phasekeeper.server.workspace import Workspace
+from phasekeeper.server.workspace.workspace import Workspace
 
 from ..roots import TASKS, put, task
 from .changes import Changes, changes

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.findings import Edit
 from phasekeeper.orchestration.vfs.files import digest_of
-from phasekeeper.server.roots import UsageError
 from phasekeeper.server.store.commit import Proposal, committed
-from phasekeeper.server.workspace import Workspace, open_path
+from phasekeeper.server.workspace.roots import UsageError
+from phasekeeper.server.workspace.workspace import Workspace, open_path
 
 from ..roots import TASKS, put, task
 

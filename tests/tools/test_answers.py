@@ -19,7 +19,7 @@ from phasekeeper.orchestration.journal.journal import Claim
 from phasekeeper.orchestration.plans.schedule import Board
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.sanitize import plain
-from phasekeeper.server.workspace import Workspace, open_path
+from phasekeeper.server.workspace.workspace import Workspace, open_path
 from phasekeeper.tools.assistant.answer import DATA_LIMIT, TEXT_LIMIT, Answer, Draft, quoted, shrunk, size
 from phasekeeper.tools.assistant.next_step import next_step
 from phasekeeper.tools.assistant.questions import asked

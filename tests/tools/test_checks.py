@@ -7,7 +7,7 @@ import re
 
 import pytest
 from phasekeeper.orchestration.findings import Finding, Severity, Span
-from phasekeeper.server.workspace import open_path
+from phasekeeper.server.workspace.workspace import open_path
 from phasekeeper.tools.check import Checked, Held, as_github, as_json, as_sarif, check
 
 from ..roots import loop, task

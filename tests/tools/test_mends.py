@@ -14,7 +14,7 @@ from phasekeeper.orchestration.suggestions import did_you_mean, meant
 from phasekeeper.server.disk.disk_files import DiskFiles
 from phasekeeper.server.lsp import marks, offers
 from phasekeeper.server.lsp.definitions import lint
-from phasekeeper.server.workspace import Workspace
+from phasekeeper.server.workspace.workspace import Workspace
 from phasekeeper.tools.fixes.fix import NOT_MENDED, Ground, Mend, mends, table
 
 from ..roots import TASKS, loop, put, task

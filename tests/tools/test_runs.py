@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from phasekeeper.orchestration.findings import Evidence, Finding
 from phasekeeper.orchestration.result.values import Evaluation
-from phasekeeper.server.workspace import open_path
+from phasekeeper.server.workspace.workspace import open_path
 from phasekeeper.tools.run_names import NoSuchRun, below, find_run, joined, moved, moved_evidence
 
 from ..roots import TASKS, task

@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..orchestration.definition.root_config import Config
-from ..orchestration.evaluation.evaluate import Steps, look
-from ..orchestration.journal.journal import Claim, read_claims
-from ..orchestration.snapshot.discovery import Match
-from ..orchestration.snapshot.snapshot import JOURNAL, Snapshot, read_run
-from ..orchestration.vfs.files import Files, below
-from . import decide
-from .disk.disk_files import UNSAVED_MTIME_NS, Overlaid
+from ...orchestration.definition.root_config import Config
+from ...orchestration.evaluation.evaluate import Steps, look
+from ...orchestration.journal.journal import Claim, read_claims
+from ...orchestration.snapshot.discovery import Match
+from ...orchestration.snapshot.snapshot import JOURNAL, Snapshot, read_run
+from ...orchestration.vfs.files import Files, below
+from ..disk.disk_files import UNSAVED_MTIME_NS, Overlaid
+from . import decision_proof as decide
 
 CLAIMS = ".phasekeeper/claims.jsonl"
 
@@ -63,7 +63,7 @@ def _as_committed(run: str, journal: str, files: Files, root: Path) -> Files:
     strays = _strays(run, file.text or "", files)
     if not strays:
         return files
-    from .store.commit import pending
+    from ..store.commit import pending
 
     # All that is looked at is read, so that a change of it is known to matter. Unsaved text stays on top.
     for path in strays:
@@ -75,8 +75,8 @@ def _as_committed(run: str, journal: str, files: Files, root: Path) -> Files:
 
 def _strays(run: str, journal: str, files: Files) -> list[str]:
     """Temporary files that a writer of the run left, or has there at this moment."""
-    from .store.log_file import Tail
-    from .store.recovery import folders_of, is_temporary
+    from ..store.log_file import Tail
+    from ..store.recovery import folders_of, is_temporary
 
     folders = folders_of(run, Tail(raw=journal.encode("utf-8", "surrogatepass")))
     return [below(folder, name) for folder in folders for name in files.list(folder) if is_temporary(name)]

@@ -16,23 +16,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..orchestration.definition.model import Workflow
-from ..orchestration.evaluation.evaluate import Steps
-from ..orchestration.findings import Edit, Finding, Severity
-from ..orchestration.journal.journal import Claim, Record, record
-from ..orchestration.plans.schedule import resolve
-from ..orchestration.result.values import Evaluation
-from ..orchestration.snapshot.discovery import Match
-from ..orchestration.snapshot.snapshot import definition_digest
-from ..orchestration.suggestions import did_you_mean
-from ..orchestration.updates.confirmation import decision_lines
-from ..orchestration.updates.propose import Act, Refused, propose
-from . import decide
+from ...orchestration.definition.model import Workflow
+from ...orchestration.evaluation.evaluate import Steps
+from ...orchestration.findings import Edit, Finding, Severity
+from ...orchestration.journal.journal import Claim, Record, record
+from ...orchestration.plans.schedule import resolve
+from ...orchestration.result.values import Evaluation
+from ...orchestration.snapshot.discovery import Match
+from ...orchestration.snapshot.snapshot import definition_digest
+from ...orchestration.suggestions import did_you_mean
+from ...orchestration.updates.confirmation import decision_lines
+from ...orchestration.updates.propose import Act, Refused, propose
+from ..store import claims as store_claims
+from ..store.commit import Committed, Held, StoreError, committed
+from ..store.commit import Proposal as Writes
+from ..store.lock import FOLDER
+from . import decision_proof as decide
 from .roots import UsageError
-from .store import claims as store_claims
-from .store.commit import Committed, Held, StoreError, committed
-from .store.commit import Proposal as Writes
-from .store.lock import FOLDER
 from .workspace import Workspace
 
 CHANNELS = ("terminal", "editor", "vscode", "mcp")

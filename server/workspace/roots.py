@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ..orchestration.findings import Problem
-from ..orchestration.vfs.files import Files, glob, join
-from .disk.disk_files import DiskFiles
+from ...orchestration.findings import Problem
+from ...orchestration.vfs.files import Files, glob, join
+from ..disk.disk_files import DiskFiles
 
 CONFIGURATION = Path(".phasekeeper", "config.yaml")
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files as resources
 
-from ..orchestration.definition.model import Workflow, build, folders_of, load_branch, parse_workflow
-from ..orchestration.definition.reader import InvalidWorkflow, Source, read_branch
-from ..orchestration.findings import Finding, Problem, finding
-from ..orchestration.snapshot.discovery import Definition
-from ..orchestration.suggestions import did_you_mean
-from ..orchestration.vfs.files import Files, glob
+from ...orchestration.definition.model import Workflow, build, folders_of, load_branch, parse_workflow
+from ...orchestration.definition.reader import InvalidWorkflow, Source, read_branch
+from ...orchestration.findings import Finding, Problem, finding
+from ...orchestration.snapshot.discovery import Definition
+from ...orchestration.suggestions import did_you_mean
+from ...orchestration.vfs.files import Files, glob
 
 FOLDER = ".phasekeeper/workflows"
 BUILT_IN = "phasekeeper.orchestration.workflows"
@@ -121,7 +121,7 @@ class Library:
 
     def checked(self) -> list[Finding]:
         """All that is wrong or doubtful in the users' definitions that are not hidden by built-in ones."""
-        from ..orchestration.lint.checks import check  # late: a cold start needs no checks
+        from ...orchestration.lint.checks import check  # late: a cold start needs no checks
 
         names = (name for name in self.own if name not in self.built_in)
         return [found for name in names for found in self.faults(name) or check(self.workflow(name))]

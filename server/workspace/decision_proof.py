@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 import platformdirs
 
-from ..orchestration.journal.journal import DECISIONS
+from ...orchestration.journal.journal import DECISIONS
+from ..disk.disk_files import MAX_BYTES
+from ..disk.safe_open import refusal
 from . import git
-from .disk.disk_files import MAX_BYTES
-from .disk.safe_open import refusal
 from .roots import select, toplevel
 
 KEY_BYTES = 32

@@ -9,21 +9,30 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..orchestration.definition.root_config import PATH as CONFIG_PATH
-from ..orchestration.definition.root_config import Config, read_config
-from ..orchestration.evaluation.evaluate import Steps
-from ..orchestration.expressions.context import did_you_mean
-from ..orchestration.findings import Finding
-from ..orchestration.result.values import Evaluation
-from ..orchestration.snapshot.discovery import Found, Known, Match, Passed, claims_at, discover, judge, judged
-from ..orchestration.snapshot.read_log import Looked
-from ..orchestration.snapshot.snapshot import Snapshot
-from ..orchestration.vfs.files import Files, Noted
-from . import decide
-from .disk.disk_files import DiskFiles, Overlaid
-from .library import Library
-from .reading import Around, look_at, read_match
+from ...orchestration.definition.root_config import PATH as CONFIG_PATH
+from ...orchestration.definition.root_config import Config, read_config
+from ...orchestration.evaluation.evaluate import Steps
+from ...orchestration.expressions.context import did_you_mean
+from ...orchestration.findings import Finding
+from ...orchestration.result.values import Evaluation
+from ...orchestration.snapshot.discovery import (
+    Found,
+    Known,
+    Match,
+    Passed,
+    claims_at,
+    discover,
+    judge,
+    judged,
+)
+from ...orchestration.snapshot.read_log import Looked
+from ...orchestration.snapshot.snapshot import Snapshot
+from ...orchestration.vfs.files import Files, Noted
+from ..disk.disk_files import DiskFiles, Overlaid
+from . import decision_proof as decide
+from .definitions import Library
 from .roots import UsageError, find_root, projects, select
+from .run_reader import Around, look_at, read_match
 
 
 @dataclass

@@ -6,17 +6,17 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..orchestration.findings import Problem
-from ..orchestration.journal.journal import Journal, Record, read_journal
-from ..orchestration.rendering import lifecycle_events
-from ..orchestration.sanitize import plain, shown
-from ..orchestration.vfs.files import join
-from . import decide
-from .commands import OK, REFUSED, print_json
-from .selection import PATH_LIMIT, Chosen, chosen
-from .store.lock import FOLDER, JOURNAL
-from .terminal import Line, Part, emit
-from .terminal import tell as complain
+from ...orchestration.findings import Problem
+from ...orchestration.journal.journal import Journal, Record, read_journal
+from ...orchestration.rendering import lifecycle_events
+from ...orchestration.sanitize import plain, shown
+from ...orchestration.vfs.files import join
+from ..commands import OK, REFUSED, print_json
+from ..selection import PATH_LIMIT, Chosen, chosen
+from ..store.lock import FOLDER, JOURNAL
+from ..terminal import Line, Part, emit
+from ..terminal import tell as complain
+from . import decision_proof as decide
 
 _ADVICE = {
     "journal-invalid": "`phasekeeper repair {run} --drop-bad-lines` takes such lines out and keeps a copy",

@@ -1,0 +1,1 @@
+"""One root on disk: definitions, runs, git, proof of decisions, applying commands."""
