@@ -26,7 +26,7 @@ from typing import Any
 from . import address as places
 from .address import Address, Greeting, Listening
 from .connect import RESTART
-from .engine import Engine
+from .live.engine import Engine
 from .memory import give_back_large
 from .peers import peer
 from .streams import opened

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..orchestration.findings import Severity
 from ..orchestration.result.values import Evaluation
-from .live import Change
+from .live.live_root import Change
 from .workspace.roots import CONFIGURATION, UsageError
 
 if TYPE_CHECKING:
-    from .engine import Board, Engine
     from .hub import Hub
-    from .journalling import Journalling
+    from .live.auto_journal import Journalling
+    from .live.engine import Board, Engine
 
 _THROWN_AWAY = 2**16
 ROWS = 200
@@ -180,7 +180,7 @@ class _Viewing:
 
     async def _extras(self, stack: AsyncExitStack, wanted: Wanted) -> None:
         if wanted.journal:
-            from .journalling import Journalling
+            from .live.auto_journal import Journalling
 
             self._journalling = Journalling(self._engine, self._dirty, self._said)
             stack.push_async_callback(self._journalling.stop)

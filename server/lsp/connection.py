@@ -14,8 +14,8 @@ from ...orchestration.definition.model import Workflow
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.vfs.files import digest_of
-from ..engine import Engine
-from ..live import Change
+from ..live.engine import Engine
+from ..live.live_root import Change
 from ..version import VERSION
 from ..workspace.roots import UsageError
 from . import features

@@ -21,9 +21,9 @@ from ...orchestration.sanitize import plain
 from ...orchestration.updates.propose import Act, Refused
 from ...tools.assistant.questions import dialog, how_to_decide, how_to_override
 from ..confirm import actor
+from ..live.writer_threads import writing
 from ..store.folder import StoreError
 from ..store.repair import Agreed, damage, damage_lines, repair
-from ..threads import writing
 from ..views import next_words, status_word
 from ..workspace.apply import prepare_decision
 from ..workspace.roots import UsageError

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from urllib.parse import quote
 
-from ..engine import Engine, Progress
+from ..live.engine import Engine, Progress
 from .documents import path_of
 
 

@@ -11,8 +11,8 @@ from ...orchestration.definition.model import Workflow
 from ...orchestration.findings import Severity
 from ...orchestration.rendering.mermaid import arrows, graph
 from ...orchestration.result.values import Evaluation, GateState, as_json
-from ..engine import Board
-from ..live import Change
+from ..live.engine import Board
+from ..live.live_root import Change
 
 VERSION = 1
 _WHOLE = (

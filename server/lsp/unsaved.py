@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..engine import Engine
+from ..live.engine import Engine
 from . import definitions
 from .documents import Document
 from .view import View

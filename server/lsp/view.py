@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...orchestration.findings import Finding, Span
 from ...orchestration.result.values import Evaluation
-from ..engine import Board
+from ..live.engine import Board
 from .marks import Mark, main_file, marks_of
 
 Findings = Mapping[str, tuple[Finding, ...]]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...orchestration.result.values import Evaluation
 from ...orchestration.updates.propose import Act, Refused
-from .. import threads
 from ..confirm import actor
+from ..live import writer_threads
 from ..store.folder import StoreError
 from ..workspace import apply
 from ..workspace.apply import Done
@@ -142,14 +142,14 @@ async def _start(connection: Connection, view: View, params: dict[str, Any]) -> 
 async def _claim(connection: Connection, view: View, params: dict[str, Any]) -> tuple[str, Evaluation]:
     run, task, who = (_word(params, name, True) for name in ("run", "task", "who"))
     known_run(view, run)
-    made = await threads.writing(apply.claim, Workspace(view.root), run, task, who, CLAIM_S)
+    made = await writer_threads.writing(apply.claim, Workspace(view.root), run, task, who, CLAIM_S)
     return f"{made.task} is claimed by {who} until {made.until}", await _looked(connection, view, run)
 
 
 async def _release(connection: Connection, view: View, params: dict[str, Any]) -> tuple[str, Evaluation]:
     run, task, who = (_word(params, name, True) for name in ("run", "task", "who"))
     known_run(view, run)
-    name, ended = await threads.writing(apply.release, Workspace(view.root), run, task, who)
+    name, ended = await writer_threads.writing(apply.release, Workspace(view.root), run, task, who)
     said = f"{name} is released" if ended else f"{name} was not claimed"
     return said, await _looked(connection, view, run)
 

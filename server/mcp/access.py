@@ -19,13 +19,13 @@ from ...tools.assistant.run_status import revision_of
 from ...tools.assistant.tools import Place, Refusal, tasks_held
 from ...tools.run_names import joined
 from ..disk.disk_files import DiskFiles
-from ..engine import Board, Engine
+from ..live.engine import Board, Engine
+from ..live.writer_threads import writing
 from ..store.claims import claim as claim_task
 from ..store.claims import release as release_task
 from ..store.commit import Conflict
 from ..store.folder import StoreError
 from ..store.lock import CLAIMS, folder_of
-from ..threads import writing
 from ..workspace.apply import Token
 from ..workspace.roots import UsageError
 from .caller import is_ground

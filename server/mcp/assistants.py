@@ -28,7 +28,7 @@ from ...orchestration.vfs.files import digest_of
 from ...tools.assistant.answer import TEXT_LIMIT, Answer
 from ...tools.assistant.tools import TOOLS, Refusal, Tool
 from ...tools.run_names import NoSuchRun
-from ..engine import Engine
+from ..live.engine import Engine
 from ..workspace.roots import UsageError
 from . import prompts, resources
 from .access import CallAccess, Elsewhere, is_known

@@ -17,7 +17,7 @@ from pathlib import Path
 from mcp.server.session import ServerSession
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourcesListChanged, ResourceUpdated
 
-from ..live import Change
+from ..live.live_root import Change
 from .addresses import PARTS, address
 
 _log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from ..engine import Engine
+from ..live.engine import Engine
 from ..workspace.roots import UsageError
 from .caller import Caller
 from .changes import Changes

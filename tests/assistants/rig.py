@@ -15,7 +15,7 @@ import mcp_types as types
 import pytest
 from mcp import Client
 from mcp.server.stdio import stdio_server
-from phasekeeper.server.engine import Engine
+from phasekeeper.server.live.engine import Engine
 from phasekeeper.server.mcp import Assistants
 from phasekeeper.server.mcp.streams import Lines, Sink
 

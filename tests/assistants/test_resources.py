@@ -14,7 +14,7 @@ import pytest
 from jsonschema_rs import validator_for
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from phasekeeper.server.live import Change
+from phasekeeper.server.live.live_root import Change
 from phasekeeper.server.mcp import changes, resources
 from phasekeeper.server.mcp.addresses import SCHEMA, address, read_address
 

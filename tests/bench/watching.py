@@ -21,8 +21,8 @@ import tempfile
 from pathlib import Path
 from time import perf_counter, process_time
 
-from phasekeeper.server.engine import Engine
-from phasekeeper.server.live import Live
+from phasekeeper.server.live.engine import Engine
+from phasekeeper.server.live.live_root import Live
 
 from .machine import machine
 from .plans import write_plan

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from phasekeeper.server.engine import Engine
+from phasekeeper.server.live.engine import Engine
 from phasekeeper.server.lsp import serve_lsp
 
 BOUND_S = 30.0

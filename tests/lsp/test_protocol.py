@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phasekeeper.server import worker
-from phasekeeper.server.engine import Engine
+from phasekeeper.server.live import worker
+from phasekeeper.server.live.engine import Engine
 from phasekeeper.server.lsp import connection, custom, protocol
 
 from ..roots import task

@@ -10,8 +10,8 @@ from typing import cast
 
 from lsprotocol import types as lsp
 from phasekeeper.orchestration.findings import Evidence, Finding, Severity, Span
-from phasekeeper.server.engine import Board, Engine
-from phasekeeper.server.live import Live
+from phasekeeper.server.live.engine import Board, Engine
+from phasekeeper.server.live.live_root import Live
 from phasekeeper.server.lsp import connection as connections
 from phasekeeper.server.lsp.connection import Connection
 from phasekeeper.server.lsp.diagnostics import diagnostics_of

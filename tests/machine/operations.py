@@ -26,7 +26,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from phasekeeper.orchestration.journal.journal import read_journal
 from phasekeeper.orchestration.result.values import Evaluation, as_json
 from phasekeeper.orchestration.updates.propose import Act, Proposal, Refused
-from phasekeeper.server.live import Live
+from phasekeeper.server.live.live_root import Live
 from phasekeeper.server.store import claims
 from phasekeeper.server.store.commit import StoreError, pending
 from phasekeeper.server.store.lock import utc_now

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 from phasekeeper.orchestration.updates.propose import Act
-from phasekeeper.server import engine as engine_module
-from phasekeeper.server import worker as worker_module
-from phasekeeper.server.engine import Board, Engine
-from phasekeeper.server.journalling import Journalling
-from phasekeeper.server.live import Change
+from phasekeeper.server.live import engine as engine_module
+from phasekeeper.server.live import worker as worker_module
+from phasekeeper.server.live.auto_journal import Journalling
+from phasekeeper.server.live.engine import Board, Engine
+from phasekeeper.server.live.live_root import Change
 from phasekeeper.server.store.lock import run_lock
 from phasekeeper.server.workspace import apply
 from phasekeeper.server.workspace.roots import UsageError

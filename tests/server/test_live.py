@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from phasekeeper.server import live
 from phasekeeper.server.disk import path_index
-from phasekeeper.server.live import GRACE_MS, Live
+from phasekeeper.server.live import live_root as live
+from phasekeeper.server.live.live_root import GRACE_MS, Live
 from phasekeeper.server.store.lock import run_lock
 from phasekeeper.server.workspace import decision_proof as decide
 from phasekeeper.server.workspace.roots import UsageError

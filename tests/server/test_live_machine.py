@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from phasekeeper.orchestration.result.values import Evaluation
-from phasekeeper.server.live import Live
+from phasekeeper.server.live.live_root import Live
 from phasekeeper.server.workspace.roots import projects
 from phasekeeper.server.workspace.workspace import Workspace
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from phasekeeper.server.watcher import Watcher
+from phasekeeper.server.live.watcher import Watcher
 
 LIMIT_S = 30
 

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from phasekeeper.server import watcher
-from phasekeeper.server import worker as worker_module
-from phasekeeper.server.engine import Board, Engine
+from phasekeeper.server.live import watcher
+from phasekeeper.server.live import worker as worker_module
+from phasekeeper.server.live.engine import Board, Engine
 from phasekeeper.server.workspace.workspace import Workspace
 
 from ..roots import TASKS, put, task

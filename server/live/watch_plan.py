@@ -11,9 +11,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from ..orchestration.snapshot.discovery import Known
-from ..orchestration.vfs.files import is_glob, parent
-from .disk.file_cache import Kept
+from ...orchestration.snapshot.discovery import Known
+from ...orchestration.vfs.files import is_glob, parent
+from ..disk.file_cache import Kept
 
 
 class Watches:

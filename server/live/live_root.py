@@ -20,24 +20,24 @@ from time import time_ns
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
-from ..orchestration.definition.root_config import PATH as CONFIG_PATH
-from ..orchestration.definition.root_config import Config, read_config
-from ..orchestration.evaluation.evaluate import Steps
-from ..orchestration.findings import Finding, finding
-from ..orchestration.result.values import Evaluation
-from ..orchestration.snapshot.discovery import Known, Match, assigned, candidates, claims_at, judge
-from ..orchestration.snapshot.read_log import Looked
-from ..orchestration.vfs.files import Files, Noted, natural, parent
-from .carried import Carried, replaced
-from .disk.disk_files import Overlaid
-from .disk.file_cache import Kept
-from .indexes import Readers, Told
-from .outside import Outside
-from .watches import Watches
-from .workspace.definitions import Library
-from .workspace.roots import UsageError, project_folders
-from .workspace.run_reader import Around, Parsed, look_at, read_match
-from .workspace.workspace import root_findings
+from ...orchestration.definition.root_config import PATH as CONFIG_PATH
+from ...orchestration.definition.root_config import Config, read_config
+from ...orchestration.evaluation.evaluate import Steps
+from ...orchestration.findings import Finding, finding
+from ...orchestration.result.values import Evaluation
+from ...orchestration.snapshot.discovery import Known, Match, assigned, candidates, claims_at, judge
+from ...orchestration.snapshot.read_log import Looked
+from ...orchestration.vfs.files import Files, Noted, natural, parent
+from ..disk.disk_files import Overlaid
+from ..disk.file_cache import Kept
+from ..workspace.definitions import Library
+from ..workspace.roots import UsageError, project_folders
+from ..workspace.run_reader import Around, Parsed, look_at, read_match
+from ..workspace.workspace import root_findings
+from .dependencies import Readers, Told
+from .external_inputs import Outside
+from .parse_cache import Carried, replaced
+from .watch_plan import Watches
 
 Progress = Callable[[int, int], None]
 Clock = Callable[[], datetime]

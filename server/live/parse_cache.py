@@ -6,7 +6,7 @@ from bisect import insort
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from .workspace.run_reader import Parsed
+from ..workspace.run_reader import Parsed
 
 
 class Carried(dict[tuple[str, str], Any]):

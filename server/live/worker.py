@@ -18,11 +18,11 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from ..orchestration.findings import Finding
-from ..orchestration.result.values import Evaluation
-from .live import Change, Live
-from .workspace.roots import UsageError
-from .workspace.workspace import open_path
+from ...orchestration.findings import Finding
+from ...orchestration.result.values import Evaluation
+from ..workspace.roots import UsageError
+from ..workspace.workspace import open_path
+from .live_root import Change, Live
 
 if TYPE_CHECKING:
     from .watcher import Watcher

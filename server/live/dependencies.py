@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from ..orchestration.findings import Finding, Severity
+from ...orchestration.findings import Finding, Severity
 
 _ORDER = {severity: number for number, severity in enumerate(Severity)}
 

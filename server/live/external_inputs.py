@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ..orchestration.vfs.files import Noted
-from .indexes import Readers
-from .workspace import decision_proof as decide
-from .workspace.git_head import Head, head_of
+from ...orchestration.vfs.files import Noted
+from ..workspace import decision_proof as decide
+from ..workspace.git_head import Head, head_of
+from .dependencies import Readers
 
 # Keys that are no files; no path has such a name.
 _HEAD, _KEY = "\0head", "\0key"

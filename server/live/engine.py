@@ -16,19 +16,19 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
 
-from ..orchestration.evaluation.evaluate import Steps
-from ..orchestration.result.values import Evaluation
-from ..orchestration.snapshot.snapshot import JOURNAL
-from ..orchestration.updates.propose import Act
-from ..orchestration.vfs.files import join
-from .carried import Carried
-from .live import Change
-from .threads import writing
+from ...orchestration.evaluation.evaluate import Steps
+from ...orchestration.result.values import Evaluation
+from ...orchestration.snapshot.snapshot import JOURNAL
+from ...orchestration.updates.propose import Act
+from ...orchestration.vfs.files import join
+from ..workspace.apply import Done, Token
+from ..workspace.roots import UsageError
+from ..workspace.run_reader import CLAIMS, Parsed
+from ..workspace.workspace import Workspace
+from .live_root import Change
+from .parse_cache import Carried
 from .worker import Board, Later, Progress, Worker
-from .workspace.apply import Done, Token
-from .workspace.roots import UsageError
-from .workspace.run_reader import CLAIMS, Parsed
-from .workspace.workspace import Workspace
+from .writer_threads import writing
 
 __all__ = ["Board", "Engine", "Progress"]
 
@@ -137,7 +137,7 @@ class Engine:
         revision: str | None = None,
     ) -> Done:
         """`apply.act`; the root's board shows the result when this returns. Raises what that raises."""
-        from .workspace import apply as acting
+        from ..workspace import apply as acting
 
         # Whoever acts on the same run at the same time does without: it belongs to one thread.
         parsed = Carried(self._acted.pop((root, run), {}))
@@ -158,7 +158,7 @@ class Engine:
 
     async def start(self, root: Path, workflow: str, name: str, title: str, actor: str) -> tuple[str, Done]:
         """`apply.start` of the workflow of that name: (the new run, how it stands)."""
-        from .workspace import apply as acting
+        from ..workspace import apply as acting
 
         def made() -> tuple[str, Done]:
             workspace = Workspace(root)

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from ..orchestration.updates.propose import Refused
+from ...orchestration.updates.propose import Refused
+from ..store.folder import StoreError
+from ..workspace import apply
+from ..workspace.roots import UsageError
+from ..workspace.workspace import Workspace
 from .engine import Engine
-from .live import Change
-from .store.folder import StoreError
-from .threads import writing
-from .workspace import apply
-from .workspace.roots import UsageError
-from .workspace.workspace import Workspace
+from .live_root import Change
+from .writer_threads import writing
 
 _log = logging.getLogger(__name__)
 

@@ -1,0 +1,1 @@
+"""Roots kept current in a long-running process; one engine thread, frozen boards."""
