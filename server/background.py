@@ -7,8 +7,8 @@ import os
 import sys
 import time
 
-from . import address as places
-from .address import Address, Listening
+from .connector import address as places
+from .connector.address import Address, Listening
 
 HANDOVER_S = 30.0
 """A server that makes way for this one may take so long to finish."""

@@ -10,7 +10,7 @@ import io
 import os
 import sys
 
-from .connect import BACKGROUND, STANDALONE, connector, understood
+from .connector.connector import BACKGROUND, STANDALONE, connector, understood
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

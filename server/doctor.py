@@ -26,11 +26,11 @@ from ..orchestration.definition.reader import InvalidWorkflow
 from ..orchestration.findings import Severity
 from ..orchestration.sanitize import plain
 from ..tools.run_names import awaits_person
-from . import address as places
 from . import logs
-from .address import Greeting, Refused, Unusable
 from .commands import OK, REFUSED, print_json
-from .connect import ask
+from .connector import address as places
+from .connector.address import Greeting, Refused, Unusable
+from .connector.connector import ask
 from .hub import release
 from .terminal import Line, Part, emit
 from .version import VERSION

@@ -23,9 +23,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import address as places
-from .address import Address, Greeting, Listening
-from .connect import RESTART
+from .connector import address as places
+from .connector.address import Address, Greeting, Listening
+from .connector.connector import RESTART
 from .live.engine import Engine
 from .memory import give_back_large
 from .peers import peer

@@ -13,7 +13,7 @@ def _serve(options: Namespace) -> int:
 
 
 def _connect(options: Namespace) -> int:
-    from .connect import connector
+    from .connector.connector import connector
 
     return connector(options.command, options.standalone)
 

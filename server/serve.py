@@ -17,10 +17,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from . import address as places
-from .address import Address, Connected, Greeting, Refused
 from .background import HANDOVER_S, listens, stuck
-from .connect import RESTART
+from .connector import address as places
+from .connector.address import Address, Connected, Greeting, Refused
+from .connector.connector import RESTART
 from .hub import Hub
 from .logs import to_file
 from .screen import Screen, screen_for
@@ -57,7 +57,7 @@ def _folder(path: Path) -> Path:
 
 def stop() -> int:
     """End the server that runs, if one does; 0."""
-    from .connect import ask
+    from .connector.connector import ask
 
     try:
         address = places.find()

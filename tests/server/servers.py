@@ -18,9 +18,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from phasekeeper.server import address as places
-from phasekeeper.server import connect
-from phasekeeper.server.address import Address, Connected, Greeting
+from phasekeeper.server.connector import address as places
+from phasekeeper.server.connector import connector as connect
+from phasekeeper.server.connector.address import Address, Connected, Greeting
 from phasekeeper.server.version import VERSION
 
 BOUND_S = 60.0

@@ -13,8 +13,8 @@ import platformdirs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phasekeeper.server import address as places
-from phasekeeper.server.address import Address, Connected, Greeting, Unusable, read_greeting
+from phasekeeper.server.connector import address as places
+from phasekeeper.server.connector.address import Address, Connected, Greeting, Unusable, read_greeting
 from phasekeeper.server.version import VERSION
 
 from .servers import BOUND_S, reached
@@ -94,7 +94,7 @@ class TestFolders:
 def test_a_lock_is_held_by_one_and_freed_by_its_holders_death(tmp_path):
     path = str(tmp_path / "1.lock")
     hold = (
-        "import sys; from phasekeeper.server import address as a; "
+        "import sys; from phasekeeper.server.connector import address as a; "
         "d = a.try_lock(sys.argv[1]); a.sign(d); print(flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from phasekeeper.server import connect
 from phasekeeper.server.cli import main
+from phasekeeper.server.connector import connector as connect
 
 from ..roots import task
 from .servers import BOUND_S, answer, frame, initialize, until
@@ -186,7 +186,7 @@ def test_a_stopped_server_is_not_waited_for_without_end(home, work):
 
 def test_alone_nothing_but_the_protocol_reaches_stdout(home, work):
     """A print of whatever is imported or called goes to stderr."""
-    chatty = "import os, sys; from phasekeeper.server import connect, hub; "
+    chatty = "import os, sys; from phasekeeper.server.connector import connector as connect; from phasekeeper.server import hub; "
     chatty += "front = hub.Hub.front; hub.Hub.front = lambda *a: (print('stray'), front(*a))[1]; "
     chatty += "sys.exit(connect.connector('lsp', True))"
     process = home.popen([sys.executable, "-c", chatty], work, home.env)

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from phasekeeper.server import address as places
 from phasekeeper.server import doctor
+from phasekeeper.server.connector import address as places
 from phasekeeper.server.workspace import decision_proof as decide
 from phasekeeper.server.workspace import git
 

@@ -13,11 +13,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from phasekeeper.server import address as places
-from phasekeeper.server import connect, streams, viewing
 from phasekeeper.server import hub as hubs
-from phasekeeper.server.address import Greeting, Refused
+from phasekeeper.server import streams, viewing
 from phasekeeper.server.background import only_one
+from phasekeeper.server.connector import address as places
+from phasekeeper.server.connector import connector as connect
+from phasekeeper.server.connector.address import Greeting, Refused
 from phasekeeper.server.hub import Hub
 from phasekeeper.server.version import VERSION
 

@@ -16,9 +16,10 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from phasekeeper.server import address as places
-from phasekeeper.server import connect, over_http, serve
-from phasekeeper.server.address import Refused
+from phasekeeper.server import over_http, serve
+from phasekeeper.server.connector import address as places
+from phasekeeper.server.connector import connector as connect
+from phasekeeper.server.connector.address import Refused
 from phasekeeper.server.hub import Hub
 from phasekeeper.server.workspace.roots import UsageError
 

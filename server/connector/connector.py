@@ -12,9 +12,9 @@ import os
 import sys
 import time
 
+from ..version import VERSION
 from . import address as places
 from .address import Address, Greeting, Refused, Unusable
-from .version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def connector(kind: str, standalone: bool) -> int:
             return 0
         except NoServer as error:
             _say(f"{error}; this connection runs by itself")
-    from .standalone import alone
+    from ..standalone import alone
 
     return alone(kind, feed, stdout)
 

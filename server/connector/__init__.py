@@ -1,0 +1,1 @@
+"""What editors and assistants start: finds, greets, joins or starts the user's server; stdlib only."""
