@@ -48,7 +48,7 @@ def _forgive(stream: object) -> None:
 
 def _run(words: Sequence[str]) -> int:
     if words == BACKGROUND:
-        from .background import background
+        from .hub.daemon import background
 
         return background()
     from .arguments import parse

@@ -26,12 +26,12 @@ from ..orchestration.definition.reader import InvalidWorkflow
 from ..orchestration.findings import Severity
 from ..orchestration.sanitize import plain
 from ..tools.run_names import awaits_person
-from . import logs
 from .commands import OK, REFUSED, print_json
 from .connector import address as places
 from .connector.address import Greeting, Refused, Unusable
 from .connector.connector import ask
-from .hub import release
+from .hub import log_file
+from .hub.hub import release
 from .terminal import Line, Part, emit
 from .version import VERSION
 from .views import STATUS_STYLE, status_word
@@ -126,7 +126,7 @@ def _older(said: Mapping[str, Any]) -> Iterator[Trouble]:
 
 def _folders() -> Examined:
     """Where sockets, state, key and log are, and whether they are this user's alone."""
-    state, log = decide.key_path().parent, logs.path()
+    state, log = decide.key_path().parent, log_file.path()
     found = {
         "sockets": _place(Path(places.runtime_folder())),
         "state": _place(state),

@@ -1,7 +1,7 @@
 """The live view as a person sees it: a screen that is drawn again on change, or a line for each change.
 
-It hears the server's messages (`viewing.py`) and keeps the newest row of every run. File text goes through
-`sanitize.plain` here and nowhere before.
+It hears the server's messages (`hub/view_feed.py`) and keeps the newest row of every run. File text goes
+through `sanitize.plain` here and nowhere before.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from ..orchestration.sanitize import plain
+from .hub.view_feed import Row
 from .terminal import Line, Part, bare, console, is_terminal, styled, wrapped
 from .version import VERSION
-from .viewing import Row
 from .views import STATUS_STYLE, name, status_word
 
 if TYPE_CHECKING:

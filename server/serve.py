@@ -17,15 +17,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .background import HANDOVER_S, listens, stuck
 from .connector import address as places
 from .connector.address import Address, Connected, Greeting, Refused
 from .connector.connector import RESTART
-from .hub import Hub
-from .logs import to_file
+from .hub.daemon import HANDOVER_S, listens, stuck
+from .hub.hub import Hub
+from .hub.log_file import to_file
+from .hub.signals import on_end
+from .hub.socket_streams import LONGEST
 from .screen import Screen, screen_for
-from .signals import on_end
-from .streams import LONGEST
 from .version import VERSION
 from .workspace.roots import UsageError
 
@@ -172,7 +172,7 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
 
 
 async def _lock(address: Address) -> int | None:
-    """As `background.only_one`, without keeping the loop from hearing Ctrl-C."""
+    """As `daemon.only_one`, without keeping the loop from hearing Ctrl-C."""
     until = time.monotonic() + HANDOVER_S
     while (lock := places.try_lock(address.lock)) is None:
         if await asyncio.to_thread(listens, address):

@@ -65,7 +65,7 @@ def connector(kind: str, standalone: bool) -> int:
             return 0
         except NoServer as error:
             _say(f"{error}; this connection runs by itself")
-    from ..standalone import alone
+    from ..hub.standalone import alone
 
     return alone(kind, feed, stdout)
 

@@ -156,7 +156,7 @@ def test_a_server_that_cannot_listen_leaves_its_connection_to_itself(home, work)
 
 def test_a_connection_that_a_server_has_no_room_for_runs_by_itself(home, work):
     """It is told at once, and starts no other server."""
-    full = "import sys; from phasekeeper.server import background, hub; hub.MOST_CLIENTS = 1; "
+    full = "import sys; from phasekeeper.server.hub import daemon as background, hub; hub.MOST_CLIENTS = 1; "
     home.popen([sys.executable, "-c", full + "sys.exit(background.background())"], work, home.env)
     until(home.answers)
     with home.joined():
@@ -186,7 +186,8 @@ def test_a_stopped_server_is_not_waited_for_without_end(home, work):
 
 def test_alone_nothing_but_the_protocol_reaches_stdout(home, work):
     """A print of whatever is imported or called goes to stderr."""
-    chatty = "import os, sys; from phasekeeper.server.connector import connector as connect; from phasekeeper.server import hub; "
+    chatty = "import os, sys; from phasekeeper.server.connector import connector as connect; "
+    chatty += "from phasekeeper.server.hub import hub; "
     chatty += "front = hub.Hub.front; hub.Hub.front = lambda *a: (print('stray'), front(*a))[1]; "
     chatty += "sys.exit(connect.connector('lsp', True))"
     process = home.popen([sys.executable, "-c", chatty], work, home.env)

@@ -13,13 +13,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from phasekeeper.server import hub as hubs
-from phasekeeper.server import streams, viewing
-from phasekeeper.server.background import only_one
 from phasekeeper.server.connector import address as places
 from phasekeeper.server.connector import connector as connect
 from phasekeeper.server.connector.address import Greeting, Refused
-from phasekeeper.server.hub import Hub
+from phasekeeper.server.hub import hub as hubs
+from phasekeeper.server.hub import socket_streams as streams
+from phasekeeper.server.hub import view_feed
+from phasekeeper.server.hub.daemon import only_one
+from phasekeeper.server.hub.hub import Hub
 from phasekeeper.server.version import VERSION
 
 from ..roots import task
@@ -524,7 +525,7 @@ def test_what_a_viewer_says_after_its_wish_is_not_gathered():
 
     async def run():
         reader = Counting()
-        gone = asyncio.ensure_future(viewing._gone(reader))
+        gone = asyncio.ensure_future(view_feed._gone(reader))
         reader.feed_data(b"x" * 1_000_000)
         reader.feed_eof()
         await asyncio.wait_for(gone, BOUND_S)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 
-from phasekeeper.server import logs
+from phasekeeper.server.hub import log_file
 
 
 def test_what_a_message_names_looks_like_no_other_entry(tmp_path, monkeypatch):
     root = logging.getLogger()
     monkeypatch.setattr(root, "handlers", [])
-    monkeypatch.setattr(logs, "path", lambda: tmp_path / "server.log")
-    logs.to_file(streams=False)
+    monkeypatch.setattr(log_file, "path", lambda: tmp_path / "server.log")
+    log_file.to_file(streams=False)
     logging.getLogger("phasekeeper").warning("%s is gone", "/work\n2026-01-01 ERROR forged: \x1b[31mred")
     root.handlers[0].close()
     lines = (tmp_path / "server.log").read_text().splitlines()

@@ -11,7 +11,7 @@ import pytest
 # Blocks that glibc would keep once it has seen the first of them go, below one that stays.
 KEPT = """
 from pathlib import Path
-from phasekeeper.server.memory import give_back_large
+from phasekeeper.server.hub.malloc import give_back_large
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1])

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import cast
 
 import pytest
-from phasekeeper.server import peers
-from phasekeeper.server.peers import peer
+from phasekeeper.server.hub import peer_credentials
+from phasekeeper.server.hub.peer_credentials import peer
 
 
 class Faked:
@@ -74,7 +74,9 @@ def test_macos_without_the_process_lets_nobody_in(monkeypatch) -> None:
         peer(faked({(0, 1): xucred(os.geteuid())}))
 
 
-@pytest.mark.skipif(not sys.platform.startswith(("linux", *peers._BSD)), reason="the system does not say")
+@pytest.mark.skipif(
+    not sys.platform.startswith(("linux", *peer_credentials._BSD)), reason="the system does not say"
+)
 def test_this_system_says_that_it_is_this_process() -> None:
     one, other = socket.socketpair()
     with one, other:

@@ -16,11 +16,12 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from phasekeeper.server import over_http, serve
+from phasekeeper.server import serve
 from phasekeeper.server.connector import address as places
 from phasekeeper.server.connector import connector as connect
 from phasekeeper.server.connector.address import Refused
-from phasekeeper.server.hub import Hub
+from phasekeeper.server.hub import http_listener
+from phasekeeper.server.hub.hub import Hub
 from phasekeeper.server.workspace.roots import UsageError
 
 from ..roots import EXAMPLES, needs, put, task
@@ -394,15 +395,15 @@ def test_a_port_in_use_is_told_and_ends_it(home, work):
 
 def test_a_token_that_others_could_read_is_refused(home, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(home.path / "state"))
-    token, path = over_http.kept_token()
-    assert over_http.kept_token() == (token, path)
+    token, path = http_listener.kept_token()
+    assert http_listener.kept_token() == (token, path)
     path.chmod(0o644)
     with pytest.raises(UsageError, match="is open to others"):
-        over_http.kept_token()
+        http_listener.kept_token()
     path.chmod(0o600)
     path.write_text("short")
     with pytest.raises(UsageError, match="too short"):
-        over_http.kept_token()
+        http_listener.kept_token()
 
 
 @pytest.mark.parametrize("port", ["x", "-1", "65536", "9" * 5_000, "٣"])
@@ -415,7 +416,7 @@ def test_what_is_no_port_is_wrong_use(run, port):
 @pytest.mark.parametrize("port", [-1, 65_536, "80", 1.5])
 def test_a_port_that_is_none_is_told_by_the_server_too(port):
     with pytest.raises(UsageError, match="cannot be used"):
-        over_http._bound(port)
+        http_listener._bound(port)
 
 
 @pytest.mark.parametrize("broken", ["the application", "its import", "its start"])
@@ -430,13 +431,13 @@ def test_serving_over_http_that_fails_is_told_and_is_not_said_to_be(home, monkey
 
     async def test() -> None:
         hub = Hub(asyncio.get_running_loop())
-        served = over_http.OverHttp(hub)
+        served = http_listener.OverHttp(hub)
         try:
             with monkeypatch.context() as patch:
                 if broken == "the application":
                     patch.setattr((await hub.front("mcp")).Assistants, "http_app", fail)
                 elif broken == "its import":
-                    patch.setattr(over_http, "_server", fail)
+                    patch.setattr(http_listener, "_server", fail)
                 else:
                     patch.setattr("uvicorn.Server.serve", end)
                 with pytest.raises(UsageError, match="cannot be served at http"):
@@ -455,7 +456,7 @@ def test_a_port_that_is_served_no_more_is_not_said_to_be(home, monkeypatch):
 
     async def test() -> None:
         hub = Hub(asyncio.get_running_loop())
-        served = over_http.OverHttp(hub)
+        served = http_listener.OverHttp(hub)
         try:
             await served.start(0)
             assert served._server is not None and served._work is not None

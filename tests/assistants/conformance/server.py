@@ -11,11 +11,11 @@ from typing import Any
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
-from phasekeeper.server.hub import Hub
+from phasekeeper.server.hub.http_listener import OverHttp
+from phasekeeper.server.hub.hub import Hub
 from phasekeeper.server.mcp import Assistants
 from phasekeeper.server.mcp.caller import Caller, Context
 from phasekeeper.server.mcp.http import App
-from phasekeeper.server.over_http import OverHttp
 
 from . import asking, contents, tools
 

@@ -13,15 +13,15 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..orchestration.findings import Severity
-from ..orchestration.result.values import Evaluation
-from .live.live_root import Change
-from .workspace.roots import CONFIGURATION, UsageError
+from ...orchestration.findings import Severity
+from ...orchestration.result.values import Evaluation
+from ..live.live_root import Change
+from ..workspace.roots import CONFIGURATION, UsageError
 
 if TYPE_CHECKING:
+    from ..live.auto_journal import Journalling
+    from ..live.engine import Board, Engine
     from .hub import Hub
-    from .live.auto_journal import Journalling
-    from .live.engine import Board, Engine
 
 _THROWN_AWAY = 2**16
 ROWS = 200
@@ -58,7 +58,7 @@ class Row(NamedTuple):
 
 def row(root: Path, e: Evaluation) -> Row:
     """The row of an evaluation. Texts are as the files have them; who prints them escapes them."""
-    from .views import next_words
+    from ..views import next_words
 
     progress = e.progress
     return Row(
@@ -180,12 +180,12 @@ class _Viewing:
 
     async def _extras(self, stack: AsyncExitStack, wanted: Wanted) -> None:
         if wanted.journal:
-            from .live.auto_journal import Journalling
+            from ..live.auto_journal import Journalling
 
             self._journalling = Journalling(self._engine, self._dirty, self._said)
             stack.push_async_callback(self._journalling.stop)
         if wanted.http is not None:
-            from .over_http import OverHttp
+            from .http_listener import OverHttp
 
             over_http = OverHttp(self._hub)
             stack.push_async_callback(over_http.stop)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import platformdirs
 
-from ..orchestration.sanitize import plain
+from ...orchestration.sanitize import plain
 
 MOST_BYTES = 2**20
 _MOST_SAID = 2_000

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import platformdirs
 
-from .workspace.roots import UsageError
+from ..workspace.roots import UsageError
 
 if TYPE_CHECKING:
     import uvicorn

@@ -7,8 +7,8 @@ import os
 import sys
 import time
 
-from .connector import address as places
-from .connector.address import Address, Listening
+from ..connector import address as places
+from ..connector.address import Address, Listening
 
 HANDOVER_S = 30.0
 """A server that makes way for this one may take so long to finish."""
@@ -24,7 +24,7 @@ def background() -> int:
     if lock is None:
         return 0
     listening = places.listen(address)
-    from .logs import to_file
+    from .log_file import to_file
 
     to_file(streams=True)
     return _run(address, lock, listening)

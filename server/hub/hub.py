@@ -23,15 +23,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .connector import address as places
-from .connector.address import Address, Greeting, Listening
-from .connector.connector import RESTART
-from .live.engine import Engine
-from .memory import give_back_large
-from .peers import peer
-from .streams import opened
-from .version import VERSION
-from .workspace.roots import UsageError
+from ..connector import address as places
+from ..connector.address import Address, Greeting, Listening
+from ..connector.connector import RESTART
+from ..live.engine import Engine
+from ..version import VERSION
+from ..workspace.roots import UsageError
+from .malloc import give_back_large
+from .peer_credentials import peer
+from .socket_streams import opened
 
 IDLE_S = 600.0
 """A server that a connector started ends after so long without a client."""
@@ -142,7 +142,7 @@ class Hub:
 
     async def front(self, name: str) -> Any:
         """A front end's package, imported on a thread when the first client needs it."""
-        return await asyncio.to_thread(importlib.import_module, f".{name}", __package__)
+        return await asyncio.to_thread(importlib.import_module, f"..{name}", __package__)
 
     async def assistants(self) -> Any:
         """The one object that serves assistants, made for the first of them."""
@@ -386,7 +386,7 @@ async def _mcp(hub: Hub, client: Client, reader: asyncio.StreamReader, writer: a
 
 
 async def _view(hub: Hub, client: Client, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
-    package = await hub.front("viewing")
+    package = await hub.front("hub.view_feed")
     await package.serve_view(hub, reader, writer)
     return 0
 

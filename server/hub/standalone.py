@@ -10,7 +10,7 @@ import sys
 import threading
 from pathlib import Path
 
-from .connector.connector import Feed, drain
+from ..connector.connector import Feed, drain
 from .hub import Hub
 
 
