@@ -18,10 +18,11 @@ from ..orchestration.result.values import Evaluation, as_json, finding_json
 from ..orchestration.sanitize import plain
 from ..tools import check as checks
 from ..tools.run_names import awaits_person, below, moved_evidence
-from . import check_views, how, showing, views
 from .selection import PATH_LIMIT, Chosen, Selection, chosen, definitions_of, line_of, lines_of, opened_at
-from .terminal import Line, Part, emit
-from .terminal import tell as complain
+from .terminal import check_views, command_hints, workflow_views
+from .terminal import run_views as views
+from .terminal.lines import Line, Part, emit
+from .terminal.lines import tell as complain
 from .workspace.roots import UsageError
 
 OK, REFUSED, USAGE, WAITING = 0, 1, 2, 3
@@ -100,7 +101,7 @@ def next_step(options: Namespace) -> int:
         tell_beside(selection)
     else:
         tell(selection)
-        where = how.root_words(selection.root, options.root)
+        where = command_hints.root_words(selection.root, options.root)
         emit(views.paragraphs([views.next_step(e, where)] for e in evaluations))
     if any(e.status in ("invalid", "blocked") for e in evaluations):
         return answered(selection, REFUSED)
@@ -117,7 +118,7 @@ def _part(options: Namespace, key: str, lines: Callable[[Evaluation, Sequence[st
         tell_beside(selection)
         return answered(selection)
     tell(selection)
-    where = how.root_words(selection.root, options.root)
+    where = command_hints.root_words(selection.root, options.root)
     emit(views.paragraphs([lines(run.shown(), where)] for run in selection.runs))
     return answered(selection)
 
@@ -237,9 +238,9 @@ def workflow_list(options: Namespace) -> int:
     faults = [found for name in library.names for found in library.faults(name)]
     workflows = [library.workflow(name) for name in library.names if not library.faults(name)]
     if options.json:
-        print_json([showing.summary(workflow, library) for workflow in workflows])
+        print_json([workflow_views.summary(workflow, library) for workflow in workflows])
     else:
-        emit(line for workflow in workflows for line in showing.summary_lines(workflow, library))
+        emit(line for workflow in workflows for line in workflow_views.summary_lines(workflow, library))
     complain(f"phasekeeper: {line}" for line in lines_of(faults, workspace.root))
     return USAGE if faults else OK
 
@@ -251,9 +252,9 @@ def workflow_show(options: Namespace) -> int:
         workflow = workspace.library.workflow(options.name)
     source = workspace.library.source(options.name)
     if options.yaml and source:
-        sys.stdout.write(showing.printable(source.text, sys.stdout))
+        sys.stdout.write(workflow_views.printable(source.text, sys.stdout))
     else:
-        emit(showing.workflow_lines(workflow))
+        emit(workflow_views.workflow_lines(workflow))
     return OK
 
 
@@ -261,7 +262,7 @@ def workflow_lint(options: Namespace) -> int:
     """`workflow lint`: what is wrong or doubtful in a definition file."""
     if not options.file.is_file():
         raise UsageError(f"{str(options.file)!r} is no file; name a YAML file with a definition")
-    findings = showing.lint(options.file, opened_at(options.file, None).workspaces[0].library)
+    findings = workflow_views.lint(options.file, opened_at(options.file, None).workspaces[0].library)
     if options.json:
         print_json([finding_json(found) for found in findings])
     else:

@@ -32,9 +32,9 @@ from .connector.address import Greeting, Refused, Unusable
 from .connector.connector import ask
 from .hub import log_file
 from .hub.hub import release
-from .terminal import Line, Part, emit
+from .terminal.lines import Line, Part, emit
+from .terminal.run_views import STATUS_STYLE, status_word
 from .version import VERSION
-from .views import STATUS_STYLE, status_word
 from .workspace import decision_proof as decide
 from .workspace import git
 from .workspace.roots import UsageError

@@ -21,8 +21,8 @@ from .selection import PATH_LIMIT, definitions_of, opened_at
 from .store.additive_edits import Change, Left, read, with_lines, write
 from .store.folder import StoreError
 from .store.lock import CLAIMS, FOLDER, HOLDER, JOURNAL, LOCK
-from .terminal import Part, emit
-from .terminal import tell as complain
+from .terminal.lines import Part, emit
+from .terminal.lines import tell as complain
 from .workspace.definitions import Library
 
 ATTRIBUTES = (f"**/{FOLDER}/{JOURNAL} merge=union",)

@@ -20,8 +20,8 @@ from .store.log_file import Broken
 from .store.recovery import Mended
 from .store.repair import Agreed, damage, damage_lines
 from .store.repair import repair as repair_run
-from .terminal import Part, emit
-from .terminal import tell as complain
+from .terminal.lines import Part, emit
+from .terminal.lines import tell as complain
 
 _DID = {
     "finished": "an interrupted write was finished",

@@ -25,7 +25,7 @@ from .hub.hub import Hub
 from .hub.log_file import to_file
 from .hub.signals import on_end
 from .hub.socket_streams import LONGEST
-from .screen import Screen, screen_for
+from .terminal.live_screen import Screen, screen_for
 from .version import VERSION
 from .workspace.roots import UsageError
 

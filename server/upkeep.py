@@ -11,7 +11,7 @@ from .commands import OK, tell
 from .init import init
 from .repair_command import repair
 from .selection import chosen
-from .terminal import tell as complain
+from .terminal.lines import tell as complain
 from .workspace.history import history
 
 

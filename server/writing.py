@@ -15,13 +15,14 @@ from ..orchestration.result.values import as_json
 from ..orchestration.sanitize import plain
 from ..orchestration.updates.propose import Act, Misnamed, Refused
 from ..tools.run_names import awaits_person
-from . import how, views
 from .commands import OK, REFUSED, USAGE, WAITING, print_json
 from .confirm import NotConfirmed, actor, confirm
 from .selection import PATH_LIMIT, Chosen, chosen, definitions_of, opened_at
 from .store.folder import StoreError
-from .terminal import Part, emit
-from .terminal import tell as complain
+from .terminal import command_hints
+from .terminal import run_views as views
+from .terminal.lines import Part, emit
+from .terminal.lines import tell as complain
 from .upkeep import UPKEEP
 from .workspace import apply
 from .workspace.roots import UsageError
@@ -50,7 +51,7 @@ def _shown(options: Namespace, done: apply.Done, said: str) -> int:
         print_json(as_json(evaluation))
     else:
         emit([[Part(said, "good")]])
-        emit(views.next_step(evaluation, how.root_words(Path(evaluation.root), options.root)))
+        emit(views.next_step(evaluation, command_hints.root_words(Path(evaluation.root), options.root)))
         complain(_arisen(done.arisen))
     return WAITING if awaits_person(evaluation) or evaluation.status == "blocked" else OK
 

@@ -58,7 +58,7 @@ class Row(NamedTuple):
 
 def row(root: Path, e: Evaluation) -> Row:
     """The row of an evaluation. Texts are as the files have them; who prints them escapes them."""
-    from ..views import next_words
+    from ..terminal.run_views import next_words
 
     progress = e.progress
     return Row(

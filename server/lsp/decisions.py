@@ -24,7 +24,7 @@ from ..confirm import actor
 from ..live.writer_threads import writing
 from ..store.folder import StoreError
 from ..store.repair import Agreed, damage, damage_lines, repair
-from ..views import next_words, status_word
+from ..terminal.run_views import next_words, status_word
 from ..workspace.apply import prepare_decision
 from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace

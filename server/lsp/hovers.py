@@ -16,7 +16,7 @@ from ...orchestration.plans.model import MARKS, Mark, Plan, Task
 from ...orchestration.plans.schedule import StageState, TaskState, resolve
 from ...orchestration.result.values import Evaluation, GateState, PhaseState
 from ...orchestration.sanitize import markdown, plain
-from ..views import next_words, status_word
+from ..terminal.run_views import next_words, status_word
 from .definitions import is_definition
 from .outline import key_about
 from .scene import Scene

@@ -10,7 +10,7 @@ from ...orchestration.findings import Span
 from ...orchestration.plans.model import Stage
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
-from ..views import next_words, status_word
+from ..terminal.run_views import next_words, status_word
 from .scene import Scene
 
 SHOW, DECIDE = "phasekeeper.show", "phasekeeper.decide"

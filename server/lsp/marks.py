@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ...orchestration.findings import Evidence, Finding, Severity, Span
 from ...orchestration.result.values import CriterionState, Evaluation, GateState, QuestionState
 from ...orchestration.sanitize import plain, shown
-from ..views import next_words
+from ..terminal.run_views import next_words
 
 GATE = "gate-failed"
 AWAITED = "person-awaited"

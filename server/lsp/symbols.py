@@ -10,7 +10,7 @@ from ...orchestration.findings import Span
 from ...orchestration.markdown.block_outline import split_lines
 from ...orchestration.plans.model import Plan
 from ...orchestration.sanitize import plain
-from ..views import status_word
+from ..terminal.run_views import status_word
 from .definitions import is_definition
 from .outline import Named, names_in
 from .scene import Scene

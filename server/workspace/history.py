@@ -14,8 +14,8 @@ from ...orchestration.vfs.files import join
 from ..commands import OK, REFUSED, print_json
 from ..selection import PATH_LIMIT, Chosen, chosen
 from ..store.lock import FOLDER, JOURNAL
-from ..terminal import Line, Part, emit
-from ..terminal import tell as complain
+from ..terminal.lines import Line, Part, emit
+from ..terminal.lines import tell as complain
 from . import decision_proof as decide
 
 _ADVICE = {

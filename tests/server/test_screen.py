@@ -7,7 +7,7 @@ import re
 import signal
 
 import pytest
-from phasekeeper.server.screen import Drawn, Lines, screen_for
+from phasekeeper.server.terminal.live_screen import Drawn, Lines, screen_for
 
 HOSTILE = "\x1b[2J\x1b]0;x\x07[bold]‮ \n::set-output name=x::y"
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

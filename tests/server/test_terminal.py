@@ -8,9 +8,9 @@ import re
 import sys
 
 import pytest
-from phasekeeper.server import terminal
 from phasekeeper.server.cli import main
-from phasekeeper.server.terminal import Part, bare, emit
+from phasekeeper.server.terminal import lines as terminal
+from phasekeeper.server.terminal.lines import Part, bare, emit
 
 from ..roots import EXAMPLES, TASKS, loop, plan, put, task
 

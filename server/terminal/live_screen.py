@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, Self
 
-from ..orchestration.sanitize import plain
-from .hub.view_feed import Row
-from .terminal import Line, Part, bare, console, is_terminal, styled, wrapped
-from .version import VERSION
-from .views import STATUS_STYLE, name, status_word
+from ...orchestration.sanitize import plain
+from ..hub.view_feed import Row
+from ..version import VERSION
+from .lines import Line, Part, bare, console, is_terminal, styled, wrapped
+from .run_views import STATUS_STYLE, name, status_word
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from ..orchestration.findings import Finding, Severity
-from ..orchestration.sanitize import plain
-from ..tools.check import Checked
-from .terminal import Line, Part
-from .views import at_place, more, name, path, waits
+from ...orchestration.findings import Finding, Severity
+from ...orchestration.sanitize import plain
+from ...tools.check import Checked
+from .lines import Line, Part
+from .run_views import at_place, more, name, path, waits
 
 _SHUT_SHOWN = 5
 _SEVERITY_STYLE = {

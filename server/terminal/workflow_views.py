@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from ..orchestration.definition.model import Gate, Phase, Question, Workflow, build, load_branch
-from ..orchestration.definition.reader import InvalidWorkflow, Source
-from ..orchestration.findings import Finding
-from ..orchestration.lint.checks import check
-from ..orchestration.sanitize import plain
-from .disk.disk_files import DiskFiles
-from .terminal import Line, Part
-from .workspace.definitions import Library
+from ...orchestration.definition.model import Gate, Phase, Question, Workflow, build, load_branch
+from ...orchestration.definition.reader import InvalidWorkflow, Source
+from ...orchestration.findings import Finding
+from ...orchestration.lint.checks import check
+from ...orchestration.sanitize import plain
+from ..disk.disk_files import DiskFiles
+from ..workspace.definitions import Library
+from .lines import Line, Part
 
 
 def printable(text: str, stream: IO[str]) -> str:

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import IO, TYPE_CHECKING
 
-from ..orchestration.findings import Evidence, Finding, Severity
-from ..orchestration.rendering.explanation import Looked
-from ..orchestration.result.values import Evaluation, GateState, QuestionState, Suggestion
-from ..orchestration.sanitize import plain, shown
-from ..tools.run_names import awaits_person
-from . import how
-from .terminal import Line, Part, console, emit, is_terminal, styled
+from ...orchestration.findings import Evidence, Finding, Severity
+from ...orchestration.rendering.explanation import Looked
+from ...orchestration.result.values import Evaluation, GateState, QuestionState, Suggestion
+from ...orchestration.sanitize import plain, shown
+from ...tools.run_names import awaits_person
+from . import command_hints
+from .lines import Line, Part, console, emit, is_terminal, styled
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -229,7 +229,7 @@ def at_place(found: Finding | Evidence) -> str:
 def next_step(e: Evaluation, where: Sequence[str] = ()) -> Iterator[Line]:
     """The next step of one run: what, why, on what evidence, how it is reported, and what is not allowed now.
 
-    `where` are the words that a command about the run needs besides (`how.root_words`).
+    `where` are the words that a command about the run needs besides (`command_hints.root_words`).
     """
     suggestion = e.suggestion
     yield from _head(e)
@@ -241,15 +241,15 @@ def next_step(e: Evaluation, where: Sequence[str] = ()) -> Iterator[Line]:
         yield [Part("  waiting for "), Part(plain(suggestion.waiting_for, 300), "wait")]
     for produce in suggestion.produce:
         schema = f" (schema {path(produce.schema)})" if produce.schema else ""
-        yield [Part(f"  produce: {path(produce.path)}{schema}"), Part(how.example(produce), "dim")]
+        yield [Part(f"  produce: {path(produce.path)}{schema}"), Part(command_hints.example(produce), "dim")]
     yield from _work(suggestion)
     yield from _batches(suggestion.parallel)
-    yield from how.reporting(e, where)
+    yield from command_hints.reporting(e, where)
     yield from _limits(e)
     yield from _refused("  not now: ", ((entry.action, entry.because) for entry in suggestion.forbidden))
     for question in e.questions:
         yield _question(question)
-        yield from how.deciding(e, question, where)
+        yield from command_hints.deciding(e, question, where)
     for note in e.notes:
         yield [Part(f"  {plain(note.title)}", "dim")]
         yield from ([Part(f"    {plain(line, 400)}")] for line in note.text.splitlines())
@@ -334,7 +334,7 @@ def questions(e: Evaluation, asked: Sequence[QuestionState], where: Sequence[str
         for entry in question.history:
             what = ", ".join(f"{key} {shown(value)}" for key, value in entry.items() if key != "at")
             yield [Part(f"    before: {plain(what, 300)}", "dim")]
-        yield from how.deciding(e, question, where)
+        yield from command_hints.deciding(e, question, where)
 
 
 def explanation(e: Evaluation, looked: Sequence[Looked]) -> Iterator[Line]:

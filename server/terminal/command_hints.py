@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..orchestration.result.values import Evaluation, Produce, QuestionState
-from ..orchestration.sanitize import plain
-from ..tools.assistant import questions
-from ..tools.assistant.answer import shrunk
-from .terminal import Line, Part
-from .workspace.roots import select
+from ...orchestration.result.values import Evaluation, Produce, QuestionState
+from ...orchestration.sanitize import plain
+from ...tools.assistant import questions
+from ...tools.assistant.answer import shrunk
+from ..workspace.roots import select
+from .lines import Line, Part
 
 _EXAMPLE, _DATA, _WORD = 200, 300, 4096
 _REPORTS = 3

@@ -1,0 +1,1 @@
+"""Values → lines on a terminal."""
