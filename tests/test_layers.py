@@ -85,7 +85,7 @@ def test_a_file_imports_only_from_its_own_layer_and_below(path: str) -> None:
         ),
         ("orchestration/decision/facts.py", "import pydantic", "pydantic"),
         ("tools/check.py", "from ..server.files import DiskFiles", "server"),
-        ("server/cli.py", "from phasekeeper.tools import check as checks", "phasekeeper"),
+        ("server/cli/main.py", "from phasekeeper.tools import check as checks", "phasekeeper"),
     ],
 )
 def test_a_planted_violation_is_seen(path: str, line: str, name: str) -> None:
@@ -97,13 +97,13 @@ def test_asking_for_the_time_is_seen() -> None:
     assert violations("orchestration/decision/pending_reports.py", text) == [
         "orchestration/decision/pending_reports.py asks the clock"
     ]
-    assert violations("server/cli.py", text) == []
+    assert violations("server/cli/main.py", text) == []
 
 
 def test_what_is_allowed_is_no_violation() -> None:
     text = "import re\nfrom . import markdown\nfrom ..orchestration.findings import Finding\n"
     assert violations("orchestration/expressions/context.py", text) == []
-    assert violations("server/cli.py", text + "import os\nfrom ..tools import checks") == []
+    assert violations("server/cli/main.py", text + "import os\nfrom ..tools import checks") == []
 
 
 def test_the_pure_modules_exist() -> None:

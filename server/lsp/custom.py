@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...orchestration.result.values import Evaluation, as_json
-from ..selection import Chosen
+from ..cli.selection import Chosen
 from ..workspace.history import as_data, history_of
 from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace

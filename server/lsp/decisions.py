@@ -20,7 +20,7 @@ from ...orchestration.result.values import Evaluation, Option, QuestionState
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.propose import Act, Refused
 from ...tools.assistant.questions import dialog, how_to_decide, how_to_override
-from ..confirm import actor
+from ..cli.confirm import actor
 from ..live.writer_threads import writing
 from ..store.folder import StoreError
 from ..store.repair import Agreed, damage, damage_lines, repair

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...orchestration.result.values import Evaluation
 from ...orchestration.updates.propose import Act, Refused
-from ..confirm import actor
+from ..cli.confirm import actor
 from ..live import writer_threads
 from ..store.folder import StoreError
 from ..workspace import apply

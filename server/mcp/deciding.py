@@ -27,7 +27,7 @@ from ...tools.assistant.next_step import next_step
 from ...tools.assistant.questions import DECIDES, dialog, how_to_decide, how_to_override
 from ...tools.assistant.tools import Refusal, RequestDecision, chosen
 from ...tools.run_names import head_of
-from ..confirm import actor
+from ..cli.confirm import actor
 from ..store.folder import StoreError
 from ..workspace.apply import prepare_decision
 from ..workspace.roots import UsageError

@@ -2,7 +2,7 @@
 
 import sys
 
-from .server.cli import main  # pyright: ignore[reportMissingImports]
+from .server.cli.main import main  # pyright: ignore[reportMissingImports]
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -11,8 +11,8 @@ from ...orchestration.journal.journal import Journal, Record, read_journal
 from ...orchestration.rendering import lifecycle_events
 from ...orchestration.sanitize import plain, shown
 from ...orchestration.vfs.files import join
-from ..commands import OK, REFUSED, print_json
-from ..selection import PATH_LIMIT, Chosen, chosen
+from ..cli.commands.read import OK, REFUSED, print_json
+from ..cli.selection import PATH_LIMIT, Chosen, chosen
 from ..store.lock import FOLDER, JOURNAL
 from ..terminal.lines import Line, Part, emit
 from ..terminal.lines import tell as complain

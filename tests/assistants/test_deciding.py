@@ -11,7 +11,7 @@ import mcp_types as types
 import pytest
 from mcp import Client
 from phasekeeper.orchestration.updates.commands import Act
-from phasekeeper.server.cli import main
+from phasekeeper.server.cli.main import main
 from phasekeeper.server.mcp.addresses import address
 from phasekeeper.server.workspace import apply
 from phasekeeper.server.workspace.workspace import Workspace

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phasekeeper.server.cli import main
+from phasekeeper.server.cli.main import main
 
 from .places import CORPUS
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from phasekeeper.server.cli import main
+from phasekeeper.server.cli.main import main
 
 _ASKED = re.compile(r"Type (.+) to confirm: ")
 _PATIENCE_S = 60

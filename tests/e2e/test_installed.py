@@ -42,7 +42,7 @@ def test_the_licence_comes_along(wheel):
 
 
 def test_the_program_runs_isolated_and_not_from_the_checkout(environment, root):
-    code = "import phasekeeper.server.cli as c; print(c.__file__)"
+    code = "import phasekeeper.server.cli.main as c; print(c.__file__)"
     assert Path(isolated(environment, "-c", code, cwd=ROOT).stdout.strip()).is_relative_to(environment.parent)
     version = isolated(environment, "-m", "phasekeeper", "--version", cwd=root)
     assert version.stdout.startswith("phasekeeper ")

@@ -16,8 +16,10 @@ from typing import Any, NamedTuple, TextIO
 from unittest import mock
 
 from phasekeeper.orchestration.result.values import as_json
-from phasekeeper.server import init, repair_command, writing
-from phasekeeper.server.cli import main
+from phasekeeper.server.cli.commands import init
+from phasekeeper.server.cli.commands import repair as repair_command
+from phasekeeper.server.cli.commands import write as writing
+from phasekeeper.server.cli.main import main
 from phasekeeper.server.store import claims, commit, repair
 from phasekeeper.server.workspace import apply
 from phasekeeper.server.workspace import decision_proof as decide

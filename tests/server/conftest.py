@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from phasekeeper.server.cli import main
+from phasekeeper.server.cli.main import main
 
 from ..roots import task
 from .servers import homes

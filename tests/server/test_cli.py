@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.orchestration.findings import Problem
-from phasekeeper.server import commands
+from phasekeeper.server.cli.commands import read as commands
 from phasekeeper.server.disk.disk_files import DiskFiles
 
 from ..roots import EXAMPLES, TASKS, loop, plan, put, task
@@ -668,5 +668,5 @@ def test_numbers_that_json_lacks_become_texts(capsys):
 
 
 def test_help_costs_no_engine():
-    code = "import sys; from phasekeeper.server import cli, arguments; print('yaml' in sys.modules)"
+    code = "import sys; from phasekeeper.server.cli import main, parser; print('yaml' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).stdout == b"False\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
-from phasekeeper.server.confirm import NotConfirmed, actor, confirm
+from phasekeeper.server.cli.confirm import NotConfirmed, actor, confirm
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from phasekeeper.server.cli import main
+from phasekeeper.server.cli.main import main
 from phasekeeper.server.connector import connector as connect
 
 from ..roots import task
@@ -201,7 +201,7 @@ def test_alone_nothing_but_the_protocol_reaches_stdout(home, work):
 
 def test_a_connector_imports_next_to_nothing():
     """Dozens of them run side by side, and an editor waits for each."""
-    code = "import sys; before = set(sys.modules); import phasekeeper.server.cli; "
+    code = "import sys; before = set(sys.modules); import phasekeeper.server.cli.main; "
     code += "print(*sorted(set(sys.modules) - before))"
     said = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
     modules = ("cli", "cli.main", "connector", "connector.connector", "connector.address", "version")

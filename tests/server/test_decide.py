@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phasekeeper.server.confirm import actor
+from phasekeeper.server.cli.confirm import actor
 from phasekeeper.server.workspace import decision_proof as decide
 from phasekeeper.server.workspace import git as git_runner
 from phasekeeper.server.workspace.decision_proof import (

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from phasekeeper.server import doctor
+from phasekeeper.server.cli.commands import doctor
 from phasekeeper.server.connector import address as places
 from phasekeeper.server.workspace import decision_proof as decide
 from phasekeeper.server.workspace import git

@@ -291,7 +291,7 @@ def test_two_versions_side_by_side_come_to_rest_at_the_newer_one(home):
     """Each starts what it is; the older one joins, and nobody leaves a second time."""
     code = (
         "import sys, phasekeeper.server.version as v; v.VERSION = sys.argv.pop(1)\n"
-        "from phasekeeper.server.cli import main; sys.exit(main())"
+        "from phasekeeper.server.cli.main import main; sys.exit(main())"
     )
 
     def started(version, *words):

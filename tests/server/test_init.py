@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.orchestration.definition.root_config import read_config
-from phasekeeper.server.fences import CLAUDE as DENIED
-from phasekeeper.server.fences import CODEX, CURSOR, DECISIONS, FENCES, GEMINI
-from phasekeeper.server.init import ATTRIBUTES, IGNORED
+from phasekeeper.server.cli.commands.assistant_rules import CLAUDE as DENIED
+from phasekeeper.server.cli.commands.assistant_rules import CODEX, CURSOR, DECISIONS, FENCES, GEMINI
+from phasekeeper.server.cli.commands.init import ATTRIBUTES, IGNORED
 from phasekeeper.server.store.additive_edits import Change, write
 from phasekeeper.server.store.folder import StoreError
 

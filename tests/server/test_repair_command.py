@@ -10,7 +10,7 @@ import pytest
 from phasekeeper.orchestration.findings import Edit
 from phasekeeper.orchestration.journal.journal import Record
 from phasekeeper.orchestration.vfs.files import digest_of
-from phasekeeper.server import repair_command
+from phasekeeper.server.cli.commands import repair
 from phasekeeper.server.disk.disk_files import DiskFiles
 from phasekeeper.server.store.commit import Proposal, committed
 
@@ -60,7 +60,7 @@ def agrees(monkeypatch):
     def confirmed(said, name):
         shown.extend([*said, name])
 
-    monkeypatch.setattr(repair_command, "confirm", confirmed)
+    monkeypatch.setattr(repair, "confirm", confirmed)
     return shown
 
 
@@ -96,7 +96,7 @@ def test_a_branch_that_came_up_while_the_person_looked_is_not_linked(here, run, 
         with (here / JOURNAL).open("a") as file:
             file.write(json.dumps(late) + "\n")
 
-    monkeypatch.setattr(repair_command, "confirm", confirmed)
+    monkeypatch.setattr(repair, "confirm", confirmed)
     assert run("repair", "T1")[0] == 0
     _, shown, err = run("history", "T1")
     assert "right" in shown and "late" not in shown and "journal-forked" in err

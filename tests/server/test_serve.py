@@ -16,7 +16,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from phasekeeper.server import serve
+from phasekeeper.server.cli.commands import serve
 from phasekeeper.server.connector import address as places
 from phasekeeper.server.connector import connector as connect
 from phasekeeper.server.connector.address import Refused

@@ -8,7 +8,7 @@ import re
 import sys
 
 import pytest
-from phasekeeper.server.cli import main
+from phasekeeper.server.cli.main import main
 from phasekeeper.server.terminal import lines as terminal
 from phasekeeper.server.terminal.lines import Part, bare, emit
 

@@ -6,22 +6,22 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from ..orchestration.formats.json_text import read_json
-from ..orchestration.journal.journal import Record
-from ..orchestration.sanitize import plain
-from ..orchestration.snapshot.artifacts import Held
-from ..orchestration.vfs.files import File
-from .commands import OK, REFUSED, print_json
-from .confirm import NotConfirmed, actor, confirm
-from .selection import PATH_LIMIT, Chosen, chosen
-from .store.folder import StoreError
-from .store.lock import JOURNAL
-from .store.log_file import Broken
-from .store.recovery import Mended
-from .store.repair import Agreed, damage, damage_lines
-from .store.repair import repair as repair_run
-from .terminal.lines import Part, emit
-from .terminal.lines import tell as complain
+from ....orchestration.formats.json_text import read_json
+from ....orchestration.journal.journal import Record
+from ....orchestration.sanitize import plain
+from ....orchestration.snapshot.artifacts import Held
+from ....orchestration.vfs.files import File
+from ...store.folder import StoreError
+from ...store.lock import JOURNAL
+from ...store.log_file import Broken
+from ...store.recovery import Mended
+from ...store.repair import Agreed, damage, damage_lines
+from ...store.repair import repair as repair_run
+from ...terminal.lines import Part, emit
+from ...terminal.lines import tell as complain
+from ..confirm import NotConfirmed, actor, confirm
+from ..selection import PATH_LIMIT, Chosen, chosen
+from .read import OK, REFUSED, print_json
 
 _DID = {
     "finished": "an interrupted write was finished",

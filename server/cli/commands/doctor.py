@@ -22,23 +22,23 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..orchestration.definition.reader import InvalidWorkflow
-from ..orchestration.findings import Severity
-from ..orchestration.sanitize import plain
-from ..tools.run_names import awaits_person
-from .commands import OK, REFUSED, print_json
-from .connector import address as places
-from .connector.address import Greeting, Refused, Unusable
-from .connector.connector import ask
-from .hub import log_file
-from .hub.hub import release
-from .terminal.lines import Line, Part, emit
-from .terminal.run_views import STATUS_STYLE, status_word
-from .version import VERSION
-from .workspace import decision_proof as decide
-from .workspace import git
-from .workspace.roots import UsageError
-from .workspace.workspace import open_path
+from ....orchestration.definition.reader import InvalidWorkflow
+from ....orchestration.findings import Severity
+from ....orchestration.sanitize import plain
+from ....tools.run_names import awaits_person
+from ...connector import address as places
+from ...connector.address import Greeting, Refused, Unusable
+from ...connector.connector import ask
+from ...hub import log_file
+from ...hub.hub import release
+from ...terminal.lines import Line, Part, emit
+from ...terminal.run_views import STATUS_STYLE, status_word
+from ...version import VERSION
+from ...workspace import decision_proof as decide
+from ...workspace import git
+from ...workspace.roots import UsageError
+from ...workspace.workspace import open_path
+from .read import OK, REFUSED, print_json
 
 _ASK_S = 3.0
 _LOG_LINES = 3

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from .store.additive_edits import Change, Left, whole, with_rules
-from .store.lock import FOLDER
+from ...store.additive_edits import Change, Left, whole, with_rules
+from ...store.lock import FOLDER
 
 DECISIONS = ("answer", "approve", "resolve", "adopt", "override")
 _PYTHONS = ("python", "python3")

@@ -17,17 +17,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .connector import address as places
-from .connector.address import Address, Connected, Greeting, Refused
-from .connector.connector import RESTART
-from .hub.daemon import HANDOVER_S, listens, stuck
-from .hub.hub import Hub
-from .hub.log_file import to_file
-from .hub.signals import on_end
-from .hub.socket_streams import LONGEST
-from .terminal.live_screen import Screen, screen_for
-from .version import VERSION
-from .workspace.roots import UsageError
+from ...connector import address as places
+from ...connector.address import Address, Connected, Greeting, Refused
+from ...connector.connector import RESTART
+from ...hub.daemon import HANDOVER_S, listens, stuck
+from ...hub.hub import Hub
+from ...hub.log_file import to_file
+from ...hub.signals import on_end
+from ...hub.socket_streams import LONGEST
+from ...terminal.live_screen import Screen, screen_for
+from ...version import VERSION
+from ...workspace.roots import UsageError
 
 _STOP_S = 10.0
 _POLL_S = 0.02
@@ -57,7 +57,7 @@ def _folder(path: Path) -> Path:
 
 def stop() -> int:
     """End the server that runs, if one does; 0."""
-    from .connector.connector import ask
+    from ...connector.connector import ask
 
     try:
         address = places.find()

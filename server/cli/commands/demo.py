@@ -6,8 +6,8 @@ from importlib.resources import files as resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from .store.lock import FOLDER
-from .workspace.roots import UsageError
+from ...store.lock import FOLDER
+from ...workspace.roots import UsageError
 
 
 def copy_examples(target: Path) -> None:

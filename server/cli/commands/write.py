@@ -9,23 +9,23 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..orchestration.evaluation.questions import answerable
-from ..orchestration.findings import Finding
-from ..orchestration.result.values import as_json
-from ..orchestration.sanitize import plain
-from ..orchestration.updates.propose import Act, Misnamed, Refused
-from ..tools.run_names import awaits_person
-from .commands import OK, REFUSED, USAGE, WAITING, print_json
-from .confirm import NotConfirmed, actor, confirm
-from .selection import PATH_LIMIT, Chosen, chosen, definitions_of, opened_at
-from .store.folder import StoreError
-from .terminal import command_hints
-from .terminal import run_views as views
-from .terminal.lines import Part, emit
-from .terminal.lines import tell as complain
-from .upkeep import UPKEEP
-from .workspace import apply
-from .workspace.roots import UsageError
+from ....orchestration.evaluation.questions import answerable
+from ....orchestration.findings import Finding
+from ....orchestration.result.values import as_json
+from ....orchestration.sanitize import plain
+from ....orchestration.updates.propose import Act, Misnamed, Refused
+from ....tools.run_names import awaits_person
+from ...store.folder import StoreError
+from ...terminal import command_hints
+from ...terminal import run_views as views
+from ...terminal.lines import Part, emit
+from ...terminal.lines import tell as complain
+from ...workspace import apply
+from ...workspace.roots import UsageError
+from ..catalog_upkeep import UPKEEP
+from ..confirm import NotConfirmed, actor, confirm
+from ..selection import PATH_LIMIT, Chosen, chosen, definitions_of, opened_at
+from .read import OK, REFUSED, USAGE, WAITING, print_json
 
 _CHANNEL, _PERSONS_CHANNEL = "cli", "terminal"
 _MOST_ARISEN = 5

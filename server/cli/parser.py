@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .running_arguments import add_running
-from .version import VERSION
-from .writing_arguments import add_writing
+from ..version import VERSION
+from .parser_run import add_running
+from .parser_write import add_writing
 
 _ABOUT = """\
 Says, from the files alone, which phase each piece of work is in, what comes

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .upkeep_arguments import add_upkeep
+from .parser_upkeep import add_upkeep
 
 Command = Callable[..., argparse.ArgumentParser]
 

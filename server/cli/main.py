@@ -10,7 +10,7 @@ import io
 import os
 import sys
 
-from .connector.connector import BACKGROUND, STANDALONE, connector, understood
+from ..connector.connector import BACKGROUND, STANDALONE, connector, understood
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,17 +48,17 @@ def _forgive(stream: object) -> None:
 
 def _run(words: Sequence[str]) -> int:
     if words == BACKGROUND:
-        from .hub.daemon import background
+        from ..hub.daemon import background
 
         return background()
-    from .arguments import parse
+    from .parser import parse
 
     options = parse(words)
-    from ..orchestration.sanitize import plain
-    from ..tools.run_names import NoSuchRun
+    from ...orchestration.sanitize import plain
+    from ...tools.run_names import NoSuchRun
+    from ..workspace.definitions import UnknownWorkflow
+    from ..workspace.roots import UsageError
     from .selection import BrokenDefinitions
-    from .workspace.definitions import UnknownWorkflow
-    from .workspace.roots import UsageError
 
     try:
         return _command(options.command)(options)
@@ -71,15 +71,15 @@ def _run(words: Sequence[str]) -> int:
 
 def _command(name: str) -> Callable[[Namespace], int]:
     """What carries a command out, imported with what it needs and no more."""
-    from .running import RUNNING
+    from .catalog import RUNNING
 
     if name in RUNNING:
         return RUNNING[name]
-    from .commands import COMMANDS
+    from .commands.read import COMMANDS
 
     if name in COMMANDS:
         return COMMANDS[name]
-    from .writing import WRITING
+    from .commands.write import WRITING
 
     return WRITING[name]
 

@@ -7,19 +7,19 @@ from collections.abc import Callable, Mapping
 
 
 def _serve(options: Namespace) -> int:
-    from .serve import serve
+    from .commands.serve import serve
 
     return serve(options)
 
 
 def _connect(options: Namespace) -> int:
-    from .connector.connector import connector
+    from ..connector.connector import connector
 
     return connector(options.command, options.standalone)
 
 
 def _doctor(options: Namespace) -> int:
-    from .doctor import doctor
+    from .commands.doctor import doctor
 
     return doctor(options)
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
-from ..orchestration.sanitize import plain
-from .workspace import git
+from ...orchestration.sanitize import plain
+from ..workspace import git
 
 
 class NotConfirmed(Exception):  # noqa: N818 - said to people as it is

@@ -12,18 +12,18 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..orchestration.definition.model import Parameter, Workflow
-from ..orchestration.definition.root_config import PATH as CONFIG_PATH
-from ..orchestration.sanitize import plain
-from .commands import OK, REFUSED
-from .fences import fences
-from .selection import PATH_LIMIT, definitions_of, opened_at
-from .store.additive_edits import Change, Left, read, with_lines, write
-from .store.folder import StoreError
-from .store.lock import CLAIMS, FOLDER, HOLDER, JOURNAL, LOCK
-from .terminal.lines import Part, emit
-from .terminal.lines import tell as complain
-from .workspace.definitions import Library
+from ....orchestration.definition.model import Parameter, Workflow
+from ....orchestration.definition.root_config import PATH as CONFIG_PATH
+from ....orchestration.sanitize import plain
+from ...store.additive_edits import Change, Left, read, with_lines, write
+from ...store.folder import StoreError
+from ...store.lock import CLAIMS, FOLDER, HOLDER, JOURNAL, LOCK
+from ...terminal.lines import Part, emit
+from ...terminal.lines import tell as complain
+from ...workspace.definitions import Library
+from ..selection import PATH_LIMIT, definitions_of, opened_at
+from .assistant_rules import fences
+from .read import OK, REFUSED
 
 ATTRIBUTES = (f"**/{FOLDER}/{JOURNAL} merge=union",)
 """Two branches that both append keep all their lines; `repair` links them (design, section 6)."""

@@ -12,18 +12,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..orchestration.evaluation.permission import may
-from ..orchestration.findings import Finding, Severity
-from ..orchestration.result.values import Evaluation, as_json, finding_json
-from ..orchestration.sanitize import plain
-from ..tools import check as checks
-from ..tools.run_names import awaits_person, below, moved_evidence
-from .selection import PATH_LIMIT, Chosen, Selection, chosen, definitions_of, line_of, lines_of, opened_at
-from .terminal import check_views, command_hints, workflow_views
-from .terminal import run_views as views
-from .terminal.lines import Line, Part, emit
-from .terminal.lines import tell as complain
-from .workspace.roots import UsageError
+from ....orchestration.evaluation.permission import may
+from ....orchestration.findings import Finding, Severity
+from ....orchestration.result.values import Evaluation, as_json, finding_json
+from ....orchestration.sanitize import plain
+from ....tools import check as checks
+from ....tools.run_names import awaits_person, below, moved_evidence
+from ...terminal import check_views, command_hints, workflow_views
+from ...terminal import run_views as views
+from ...terminal.lines import Line, Part, emit
+from ...terminal.lines import tell as complain
+from ...workspace.roots import UsageError
+from ..selection import PATH_LIMIT, Chosen, Selection, chosen, definitions_of, line_of, lines_of, opened_at
 
 OK, REFUSED, USAGE, WAITING = 0, 1, 2, 3
 _PASSED_SHOWN = 5
@@ -140,7 +140,7 @@ def escalations(options: Namespace) -> int:
 
 def explain(options: Namespace) -> int:
     """`explain`: what was looked at, in order."""
-    from ..orchestration.rendering import explanation as explain
+    from ....orchestration.rendering import explanation as explain
 
     selection = chosen(options)
     if options.json:
@@ -154,7 +154,7 @@ def explain(options: Namespace) -> int:
 
 
 def _explained(run: Chosen) -> Iterable[Line]:
-    from ..orchestration.rendering import explanation as explain
+    from ....orchestration.rendering import explanation as explain
 
     steps = run.look()
     looked = explain.explain(steps)
@@ -274,7 +274,7 @@ def workflow_lint(options: Namespace) -> int:
 
 def workflow_graph(options: Namespace) -> int:
     """`workflow graph`: Mermaid, on stdout."""
-    from ..orchestration.rendering.mermaid import graph
+    from ....orchestration.rendering.mermaid import graph
 
     if bool(options.name) == bool(options.run):
         raise UsageError("name a workflow, or a run with --run")

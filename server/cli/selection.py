@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from ..orchestration.definition.reader import InvalidWorkflow
-from ..orchestration.evaluation.evaluate import Steps
-from ..orchestration.findings import Finding, finding
-from ..orchestration.result.values import Evaluation
-from ..orchestration.sanitize import plain
-from ..orchestration.snapshot.discovery import Match
-from ..tools.run_names import NoSuchRun, below, find_run, joined, moved
-from .workspace.roots import UsageError, select
-from .workspace.workspace import Opened, Workspace, open_path
+from ...orchestration.definition.reader import InvalidWorkflow
+from ...orchestration.evaluation.evaluate import Steps
+from ...orchestration.findings import Finding, finding
+from ...orchestration.result.values import Evaluation
+from ...orchestration.sanitize import plain
+from ...orchestration.snapshot.discovery import Match
+from ...tools.run_names import NoSuchRun, below, find_run, joined, moved
+from ..workspace.roots import UsageError, select
+from ..workspace.workspace import Opened, Workspace, open_path
 
 PATH_LIMIT = 4096
 """Characters of a printed path; a shortened one could not be opened."""

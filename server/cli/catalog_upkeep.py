@@ -6,13 +6,13 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 
-from ..orchestration.rendering.escalation_markdown import escalations_markdown
-from .commands import OK, tell
-from .init import init
-from .repair_command import repair
+from ...orchestration.rendering.escalation_markdown import escalations_markdown
+from ..terminal.lines import tell as complain
+from ..workspace.history import history
+from .commands.init import init
+from .commands.read import OK, tell
+from .commands.repair import repair
 from .selection import chosen
-from .terminal.lines import tell as complain
-from .workspace.history import history
 
 
 def escalations(options: Namespace) -> int:

@@ -1,0 +1,1 @@
+"""Entry point, argument parser, one command catalogue, run selection, confirmation."""
