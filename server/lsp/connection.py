@@ -18,7 +18,7 @@ from ..live.engine import Engine
 from ..live.live_root import Change
 from ..version import VERSION
 from ..workspace.roots import UsageError
-from . import features
+from . import server as features
 from .documents import Document, Documents, path_of
 from .folders import Folders, open_roots
 from .progress import Scanning
