@@ -12,11 +12,11 @@ from lsprotocol import types as lsp
 from ...orchestration.findings import Edit
 from ...orchestration.sanitize import plain
 from ...tools.fixes.fix import Ground, Mend, mends
-from .diagnostics import diagnostics_of
-from .marks import Mark
 from .offers import Offer, offers
-from .positions import Text
-from .scene import Scene
+from .view.annotations import Mark
+from .view.diagnostics import diagnostics_of
+from .view.document_context import Scene
+from .view.positions import Text
 
 MOST_LINES = 2000
 """Of a change; a longer one is one edit instead of one a place, which nobody could tell apart anyway."""

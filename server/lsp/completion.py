@@ -14,9 +14,9 @@ from ...orchestration.snapshot.artifacts import Artifact
 from ...orchestration.vfs.files import fits, join
 from ...tools.fixes.state_fixes import phase_path
 from .definition_completion import in_definition
-from .definitions import is_definition
 from .items import KIND, item
-from .scene import Scene
+from .view.document_context import Scene
+from .view.open_definitions import is_definition
 
 MOST = 500
 """Of one answer; the editor asks again as more is typed."""

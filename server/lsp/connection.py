@@ -19,15 +19,15 @@ from ..live.live_root import Change
 from ..version import VERSION
 from ..workspace.roots import UsageError
 from . import server as features
-from .documents import Document, Documents, path_of
 from .folders import Folders, open_roots
 from .progress import Scanning
 from .protocol import Outlet, Protocol, Server, new_server, read_messages, written
 from .publishing import Publisher
-from .scene import Scene
 from .summaries import both, changed_json
-from .unsaved import Judging
-from .view import View, mark_all
+from .view.document_context import Scene
+from .view.documents import Document, Documents, path_of
+from .view.root_view import View, mark_all
+from .view.unsaved import Judging
 
 _log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from ..workspace.workspace import Workspace
 from .protocol import Refusal, written
 from .recent import newest
 from .summaries import board_json, graph_json
-from .view import View
+from .view.root_view import View
 
 if TYPE_CHECKING:
     from .connection import Connection

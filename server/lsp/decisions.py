@@ -32,7 +32,7 @@ from .custom import named
 from .lenses import DECIDE, SHOW
 from .offers import COMMAND, REDO, REPAIR
 from .protocol import Refusal
-from .view import View
+from .view.root_view import View
 from .writing import act_on, known_run, require_trust
 
 if TYPE_CHECKING:

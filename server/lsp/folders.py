@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from ..live.engine import Engine, Progress
-from .documents import path_of
+from .view.documents import path_of
 
 
 class Folders:

@@ -17,9 +17,9 @@ from ...orchestration.plans.schedule import StageState, TaskState, resolve
 from ...orchestration.result.values import Evaluation, GateState, PhaseState
 from ...orchestration.sanitize import markdown, plain
 from ..terminal.run_views import next_words, status_word
-from .definitions import is_definition
 from .outline import key_about
-from .scene import Scene
+from .view.document_context import Scene
+from .view.open_definitions import is_definition
 
 WORD = re.compile(r"[\w][\w./-]*")
 _MEANING = {

@@ -11,7 +11,7 @@ from ...orchestration.plans.model import Stage
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ..terminal.run_views import next_words, status_word
-from .scene import Scene
+from .view.document_context import Scene
 
 SHOW, DECIDE = "phasekeeper.show", "phasekeeper.decide"
 _REASON = 120

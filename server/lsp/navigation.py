@@ -16,10 +16,10 @@ from ...orchestration.plans.model import Plan
 from ...orchestration.plans.schedule import resolve
 from ...orchestration.result.values import Evaluation
 from ...orchestration.vfs.files import join
-from .definitions import is_definition
 from .outline import names_in
-from .positions import Text
-from .scene import Scene
+from .view.document_context import Scene
+from .view.open_definitions import is_definition
+from .view.positions import Text
 
 MOST_FILES = 300
 """Of a run that are looked through for a name."""

@@ -10,8 +10,8 @@ from ...orchestration.formats.json_text import read_json
 from ...orchestration.markdown.block_outline import split_lines
 from ...orchestration.result.values import Evaluation, GateState, QuestionState
 from .lenses import DECIDE
-from .marks import AWAITED, GATE
-from .scene import Scene
+from .view.annotations import AWAITED, GATE
+from .view.document_context import Scene
 
 REDO, REPAIR, COMMAND = "phasekeeper.redo", "phasekeeper.repair", "phasekeeper.command"
 

@@ -3,7 +3,7 @@
 pygls knows the messages of the protocol and runs the functions that answer them. What it does with the
 process is replaced here: `exit` ends the connection and not the hub; no traceback leaves; garbage, a request
 before `initialize` or after `shutdown`, and a message that is too long get the error that the protocol asks
-for. Texts are kept by `documents.py`: pygls' own counts a form feed as the end of a line.
+for. Texts are kept by `lsp/view/documents.py`: pygls' own counts a form feed as the end of a line.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ from pygls.exceptions import JsonRpcException
 from ..disk.disk_files import DiskFiles
 from ..workspace.definitions import BUILT_IN, built_in_sources
 from . import actions, completion, custom, decisions, hovers, lenses, navigation, symbols, writing
-from .positions import Text
 from .protocol import INTERNAL_ERROR, Refusal
-from .scene import Scene
+from .view.document_context import Scene
+from .view.positions import Text
 
 if TYPE_CHECKING:
     from .connection import Connection

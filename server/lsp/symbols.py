@@ -11,9 +11,9 @@ from ...orchestration.markdown.block_outline import split_lines
 from ...orchestration.plans.model import Plan
 from ...orchestration.sanitize import plain
 from ..terminal.run_views import status_word
-from .definitions import is_definition
 from .outline import Named, names_in
-from .scene import Scene
+from .view.document_context import Scene
+from .view.open_definitions import is_definition
 
 _KINDS = {
     "phases": lsp.SymbolKind.Event, "gates": lsp.SymbolKind.Boolean, "artifacts": lsp.SymbolKind.File,

@@ -23,7 +23,7 @@ from ..workspace.workspace import Workspace
 from .custom import Answer, named
 from .protocol import Refusal
 from .summaries import summary
-from .view import View
+from .view.root_view import View
 
 if TYPE_CHECKING:
     from .connection import Connection

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lsprotocol import types as lsp
-from phasekeeper.server.lsp.positions import UTF16, Text
+from phasekeeper.server.lsp.view.positions import UTF16, Text
 
 from ..roots import put
 from .client import Client

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from phasekeeper.server.lsp.actions import text_edits
 from phasekeeper.server.lsp.decisions import LATER
-from phasekeeper.server.lsp.positions import UTF16, Text
+from phasekeeper.server.lsp.view.positions import UTF16, Text
 
 from ..roots import TASKS, choosing, loop, put, task
 from ..tools.test_mends import ARTICLE, plan

@@ -12,8 +12,8 @@ from phasekeeper.server.lsp.definition_completion import begins_key
 from phasekeeper.server.lsp.expression_completion import in_expression
 from phasekeeper.server.lsp.given import Given
 from phasekeeper.server.lsp.outline import key_about, names_in, place_at
-from phasekeeper.server.lsp.positions import UTF16, Text
-from phasekeeper.server.lsp.scene import Scene
+from phasekeeper.server.lsp.view.document_context import Scene
+from phasekeeper.server.lsp.view.positions import UTF16, Text
 from phasekeeper.server.workspace.definitions import Library
 
 from ..roots import put, task

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types as lsp
 from phasekeeper.orchestration.findings import Span
-from phasekeeper.server.lsp.positions import UTF8, UTF16, UTF32, Text
+from phasekeeper.server.lsp.view.positions import UTF8, UTF16, UTF32, Text
 
 ENCODINGS = (UTF8, UTF16, UTF32)
 WIDTHS = {

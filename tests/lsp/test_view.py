@@ -14,14 +14,14 @@ from phasekeeper.server.live.engine import Board, Engine
 from phasekeeper.server.live.live_root import Live
 from phasekeeper.server.lsp import connection as connections
 from phasekeeper.server.lsp.connection import Connection
-from phasekeeper.server.lsp.diagnostics import diagnostics_of
-from phasekeeper.server.lsp.documents import path_of
 from phasekeeper.server.lsp.folders import Folders, open_roots
-from phasekeeper.server.lsp.marks import Mark
-from phasekeeper.server.lsp.positions import Text
 from phasekeeper.server.lsp.protocol import Outlet
-from phasekeeper.server.lsp.unsaved import Judging
-from phasekeeper.server.lsp.view import View
+from phasekeeper.server.lsp.view.annotations import Mark
+from phasekeeper.server.lsp.view.diagnostics import diagnostics_of
+from phasekeeper.server.lsp.view.documents import path_of
+from phasekeeper.server.lsp.view.positions import Text
+from phasekeeper.server.lsp.view.root_view import View
+from phasekeeper.server.lsp.view.unsaved import Judging
 
 from ..roots import put, task
 from ..tools.test_mends import plan

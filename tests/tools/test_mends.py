@@ -12,8 +12,9 @@ from phasekeeper.orchestration.findings import CODES, Finding
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.suggestions import did_you_mean, meant
 from phasekeeper.server.disk.disk_files import DiskFiles
-from phasekeeper.server.lsp import marks, offers
-from phasekeeper.server.lsp.definitions import lint
+from phasekeeper.server.lsp import offers
+from phasekeeper.server.lsp.view import annotations as marks
+from phasekeeper.server.lsp.view.open_definitions import lint
 from phasekeeper.server.workspace.workspace import Workspace
 from phasekeeper.tools.fixes.fix import NOT_MENDED, Ground, Mend, mends, table
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from lsprotocol import types as lsp
 
-from ...orchestration.findings import Evidence, Severity
-from ...orchestration.sanitize import plain, shown
-from .marks import Mark
+from ....orchestration.findings import Evidence, Severity
+from ....orchestration.sanitize import plain, shown
+from .annotations import Mark
 from .positions import Text
 
 SOURCE = "phasekeeper"

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ...orchestration.findings import Evidence, Finding, Severity, Span
-from ...orchestration.result.values import CriterionState, Evaluation, GateState, QuestionState
-from ...orchestration.sanitize import plain, shown
-from ..terminal.run_views import next_words
+from ....orchestration.findings import Evidence, Finding, Severity, Span
+from ....orchestration.result.values import CriterionState, Evaluation, GateState, QuestionState
+from ....orchestration.sanitize import plain, shown
+from ...terminal.run_views import next_words
 
 GATE = "gate-failed"
 AWAITED = "person-awaited"

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from lsprotocol import types as lsp
 
-from ...orchestration.findings import Span
+from ....orchestration.findings import Span
 
 UTF8 = lsp.PositionEncodingKind.Utf8
 UTF16 = lsp.PositionEncodingKind.Utf16

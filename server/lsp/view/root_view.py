@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ...orchestration.findings import Finding, Span
-from ...orchestration.result.values import Evaluation
-from ..live.engine import Board
-from .marks import Mark, main_file, marks_of
+from ....orchestration.findings import Finding, Span
+from ....orchestration.result.values import Evaluation
+from ...live.engine import Board
+from .annotations import Mark, main_file, marks_of
 
 Findings = Mapping[str, tuple[Finding, ...]]
 AT_ONCE = 200

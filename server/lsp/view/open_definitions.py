@@ -7,12 +7,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...orchestration.definition.model import build, load_branch
-from ...orchestration.definition.reader import InvalidWorkflow, Source
-from ...orchestration.findings import Finding
-from ...orchestration.lint.checks import check
-from ..disk.disk_files import DiskFiles, Overlaid
-from ..workspace.definitions import FOLDER, Library
+from ....orchestration.definition.model import build, load_branch
+from ....orchestration.definition.reader import InvalidWorkflow, Source
+from ....orchestration.findings import Finding
+from ....orchestration.lint.checks import check
+from ...disk.disk_files import DiskFiles, Overlaid
+from ...workspace.definitions import FOLDER, Library
 from .documents import Document
 
 _NAMED = re.compile(r"^workflow[ \t]*:", re.M)

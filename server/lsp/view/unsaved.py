@@ -7,10 +7,10 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..live.engine import Engine
-from . import definitions
+from ...live.engine import Engine
+from . import open_definitions as definitions
 from .documents import Document
-from .view import View
+from .root_view import View
 
 Spawn = Callable[[Coroutine[Any, Any, Any]], "asyncio.Task[Any]"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...orchestration.definition.model import Workflow
-from ...orchestration.plans.model import Plan, dialects
-from ...orchestration.result.values import Evaluation
-from ...orchestration.vfs.files import join
+from ....orchestration.definition.model import Workflow
+from ....orchestration.plans.model import Plan, dialects
+from ....orchestration.result.values import Evaluation
+from ....orchestration.vfs.files import join
 from .documents import Document
-from .view import View
+from .root_view import View
 
 
 class Scene(NamedTuple):

@@ -1,0 +1,1 @@
+"""What one editor sees: documents, encoded positions, roots with unsaved text, diagnostics."""
