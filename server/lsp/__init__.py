@@ -29,6 +29,6 @@ through `window/showMessageRequest`, or on a terminal where a reason has to be t
 
 from __future__ import annotations
 
-from .connection import serve_lsp
+from .session.connection import serve_lsp
 
 __all__ = ["serve_lsp"]

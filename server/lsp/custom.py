@@ -12,13 +12,13 @@ from ..cli.selection import Chosen
 from ..workspace.history import as_data, history_of
 from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace
-from .protocol import Refusal, written
 from .recent import newest
+from .session.transport import Refusal, written
 from .summaries import board_json, graph_json
 from .view.root_view import View
 
 if TYPE_CHECKING:
-    from .connection import Connection
+    from .session.connection import Connection
 
 Answer = Callable[[Any], Awaitable[Any]]
 MOST_EVENTS = 1000

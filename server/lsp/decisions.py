@@ -31,12 +31,12 @@ from ..workspace.workspace import Workspace
 from .custom import named
 from .lenses import DECIDE, SHOW
 from .offers import COMMAND, REDO, REPAIR
-from .protocol import Refusal
+from .session.transport import Refusal
 from .view.root_view import View
 from .writing import act_on, known_run, require_trust
 
 if TYPE_CHECKING:
-    from .connection import Connection
+    from .session.connection import Connection
 
 LATER, LINK = "Not now", "Let them count"
 NOTHING = "nothing was decided"

@@ -16,12 +16,12 @@ from pygls.exceptions import JsonRpcException
 from ..disk.disk_files import DiskFiles
 from ..workspace.definitions import BUILT_IN, built_in_sources
 from . import actions, completion, custom, decisions, hovers, lenses, navigation, symbols, writing
-from .protocol import INTERNAL_ERROR, Refusal
+from .session.transport import INTERNAL_ERROR, Refusal
 from .view.document_context import Scene
 from .view.positions import Text
 
 if TYPE_CHECKING:
-    from .connection import Connection
+    from .session.connection import Connection
 
 Answer = Callable[[Scene, Any], Any]
 _log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""The JSON of the messages that are Phasekeeper's own (`connection.py` lists them)."""
+"""The JSON of the messages that are Phasekeeper's own (`lsp/session/connection.py` lists them)."""
 
 from __future__ import annotations
 

@@ -21,12 +21,12 @@ from ..workspace.definitions import UnknownWorkflow
 from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace
 from .custom import Answer, named
-from .protocol import Refusal
+from .session.transport import Refusal
 from .summaries import summary
 from .view.root_view import View
 
 if TYPE_CHECKING:
-    from .connection import Connection
+    from .session.connection import Connection
 
 CLAIM_S = 8 * 3600
 """How long a task claimed in an editor is kept: a working day."""

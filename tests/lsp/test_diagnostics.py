@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phasekeeper.server.lsp import connection, folders, progress, publishing
+from phasekeeper.server.lsp.session import connection, folders, progress, publisher
 
 from ..roots import TASKS, put, task
 from ..tools.test_mends import ARTICLE, plan
@@ -46,7 +46,7 @@ def test_a_change_is_told_in_the_text_that_was_judged(root, monkeypatch):
     async def work(client: Client) -> None:
         await client.initialize(root)
         await client.ready(root)
-        monkeypatch.setattr(publishing, "_read", lambda keys, encoding: {})
+        monkeypatch.setattr(publisher, "_read", lambda keys, encoding: {})
         text = f"{WIDE}false}}"
         review.write_text(text, encoding="utf-8")
         found = await client.until(lambda: client.diagnostics.get(review.as_uri()))
@@ -291,7 +291,7 @@ def test_a_name_that_is_no_text_is_told_like_any_other(root):
 def test_a_file_that_cannot_be_told_of_keeps_no_other_from_it(root, monkeypatch, caplog):
     for name in ("T1", "T2"):
         task(root, name, ok=False)
-    tell = publishing.Publisher._tell
+    tell = publisher.Publisher._tell
 
     def failing(self: Any, root: Path, path: str, *more: Any) -> None:
         if path.startswith(f"{TASKS}/T1/"):
@@ -299,7 +299,7 @@ def test_a_file_that_cannot_be_told_of_keeps_no_other_from_it(root, monkeypatch,
         tell(self, root, path, *more)
 
     async def work(client: Client) -> None:
-        monkeypatch.setattr(publishing.Publisher, "_tell", failing)
+        monkeypatch.setattr(publisher.Publisher, "_tell", failing)
         await client.initialize(root)
         await client.until(lambda: client.codes(root / TASKS / "T2/review/plan-review.json"))
         (root / TASKS / "T2/state.json").write_text("{")

@@ -13,9 +13,11 @@ from typing import Any
 import jsonschema_rs
 import pytest
 from phasekeeper.server import json_chunks
-from phasekeeper.server.lsp import connection, protocol, serve_lsp
-from phasekeeper.server.lsp.protocol import REQUEST_FAILED
-from phasekeeper.server.lsp.publishing import Publisher
+from phasekeeper.server.lsp import serve_lsp
+from phasekeeper.server.lsp.session import connection
+from phasekeeper.server.lsp.session import transport as protocol
+from phasekeeper.server.lsp.session.publisher import Publisher
+from phasekeeper.server.lsp.session.transport import REQUEST_FAILED
 from phasekeeper.server.lsp.summaries import changed_json
 
 from ..roots import TASKS, loop, put, task

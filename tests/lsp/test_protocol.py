@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 from phasekeeper.server.live import worker
 from phasekeeper.server.live.engine import Engine
-from phasekeeper.server.lsp import connection, custom, protocol
+from phasekeeper.server.lsp import custom
+from phasekeeper.server.lsp.session import connection
+from phasekeeper.server.lsp.session import transport as protocol
 
 from ..roots import task
 from .client import BOUND_S, Client, Failed, connected, engine_of, run_with

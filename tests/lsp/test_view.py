@@ -12,10 +12,10 @@ from lsprotocol import types as lsp
 from phasekeeper.orchestration.findings import Evidence, Finding, Severity, Span
 from phasekeeper.server.live.engine import Board, Engine
 from phasekeeper.server.live.live_root import Live
-from phasekeeper.server.lsp import connection as connections
-from phasekeeper.server.lsp.connection import Connection
-from phasekeeper.server.lsp.folders import Folders, open_roots
-from phasekeeper.server.lsp.protocol import Outlet
+from phasekeeper.server.lsp.session import connection as connections
+from phasekeeper.server.lsp.session.connection import Connection
+from phasekeeper.server.lsp.session.folders import Folders, open_roots
+from phasekeeper.server.lsp.session.transport import Outlet
 from phasekeeper.server.lsp.view.annotations import Mark
 from phasekeeper.server.lsp.view.diagnostics import diagnostics_of
 from phasekeeper.server.lsp.view.documents import path_of

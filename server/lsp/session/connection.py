@@ -10,24 +10,24 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
-from ...orchestration.definition.model import Workflow
-from ...orchestration.result.values import Evaluation
-from ...orchestration.sanitize import plain
-from ...orchestration.vfs.files import digest_of
-from ..live.engine import Engine
-from ..live.live_root import Change
-from ..version import VERSION
-from ..workspace.roots import UsageError
-from . import server as features
+from ....orchestration.definition.model import Workflow
+from ....orchestration.result.values import Evaluation
+from ....orchestration.sanitize import plain
+from ....orchestration.vfs.files import digest_of
+from ...live.engine import Engine
+from ...live.live_root import Change
+from ...version import VERSION
+from ...workspace.roots import UsageError
+from .. import server as features
+from ..summaries import both, changed_json
+from ..view.document_context import Scene
+from ..view.documents import Document, Documents, path_of
+from ..view.root_view import View, mark_all
+from ..view.unsaved import Judging
 from .folders import Folders, open_roots
 from .progress import Scanning
-from .protocol import Outlet, Protocol, Server, new_server, read_messages, written
-from .publishing import Publisher
-from .summaries import both, changed_json
-from .view.document_context import Scene
-from .view.documents import Document, Documents, path_of
-from .view.root_view import View, mark_all
-from .view.unsaved import Judging
+from .publisher import Publisher
+from .transport import Outlet, Protocol, Server, new_server, read_messages, written
 
 _log = logging.getLogger(__name__)
 

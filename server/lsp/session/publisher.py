@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 from lsprotocol import types as lsp
 
-from ..disk.disk_files import DiskFiles
-from .view.annotations import Mark
-from .view.diagnostics import MOST_RELATED, diagnostics_of
-from .view.documents import Documents
-from .view.positions import Text
-from .view.root_view import View
+from ...disk.disk_files import DiskFiles
+from ..view.annotations import Mark
+from ..view.diagnostics import MOST_RELATED, diagnostics_of
+from ..view.documents import Documents
+from ..view.positions import Text
+from ..view.root_view import View
 
 BATCH = 64
 """So many files are published before the editor's other messages get their turn."""

@@ -9,8 +9,8 @@ from itertools import chain
 from pathlib import Path
 from urllib.parse import quote
 
-from ..live.engine import Engine, Progress
-from .view.documents import path_of
+from ...live.engine import Engine, Progress
+from ..view.documents import path_of
 
 
 class Folders:

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from lsprotocol import types as lsp
 
-from .protocol import Server
+from .transport import Server
 
 FEWEST_RUNS = 200
 """Fewer are looked at before anybody would see a bar."""

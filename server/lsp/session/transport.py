@@ -28,7 +28,7 @@ from pygls.protocol import (
 )
 from pygls.protocol.language_server import lsp_method
 
-from ..json_chunks import dumped
+from ...json_chunks import dumped
 
 MOST_BYTES = 64 * 2**20
 """Of one message. A longer one ends the connection: nothing behind it could be found again."""

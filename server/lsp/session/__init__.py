@@ -1,0 +1,1 @@
+"""One editor's connection: transport, roots, synchronisation, publishing."""
