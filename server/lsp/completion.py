@@ -13,8 +13,8 @@ from ...orchestration.plans.model import MARKS
 from ...orchestration.snapshot.artifacts import Artifact
 from ...orchestration.vfs.files import fits, join
 from ...tools.fixes.state_fixes import phase_path
-from .definition_completion import in_definition
-from .items import KIND, item
+from .definitions.items import KIND, item
+from .definitions.key_completion import in_definition
 from .view.document_context import Scene
 from .view.open_definitions import is_definition
 

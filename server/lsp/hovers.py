@@ -17,7 +17,7 @@ from ...orchestration.plans.schedule import StageState, TaskState, resolve
 from ...orchestration.result.values import Evaluation, GateState, PhaseState
 from ...orchestration.sanitize import markdown, plain
 from ..terminal.run_views import next_words, status_word
-from .outline import key_about
+from .definitions.partial_yaml import key_about
 from .view.document_context import Scene
 from .view.open_definitions import is_definition
 

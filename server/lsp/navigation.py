@@ -16,7 +16,7 @@ from ...orchestration.plans.model import Plan
 from ...orchestration.plans.schedule import resolve
 from ...orchestration.result.values import Evaluation
 from ...orchestration.vfs.files import join
-from .outline import names_in
+from .definitions.partial_yaml import names_in
 from .view.document_context import Scene
 from .view.open_definitions import is_definition
 from .view.positions import Text

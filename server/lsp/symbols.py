@@ -11,7 +11,7 @@ from ...orchestration.markdown.block_outline import split_lines
 from ...orchestration.plans.model import Plan
 from ...orchestration.sanitize import plain
 from ..terminal.run_views import status_word
-from .outline import Named, names_in
+from .definitions.partial_yaml import Named, names_in
 from .view.document_context import Scene
 from .view.open_definitions import is_definition
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ...orchestration.definition.schema import Shape
-from ...orchestration.markdown.block_outline import split_lines
-from ..workspace.definitions import built_in_sources
-from . import guard_words as words
+from ....orchestration.definition.schema import Shape
+from ....orchestration.markdown.block_outline import split_lines
+from ...workspace.definitions import built_in_sources
+from . import reference_docs as words
+from .declared_names import Given, Items
 from .expression_completion import in_expression
-from .given import Given, Items
 from .items import KIND, item
-from .outline import Place, keys_at, place_at
+from .partial_yaml import Place, keys_at, place_at
 
 # Possessive, and never begun in the middle of a word: lines may be very long.
 _KEY_BEFORE = re.compile(r"(?<![\w-])[\w-]*+$")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ...orchestration.definition.schema import STRUCTS, Key, Shape, struct
+from ....orchestration.definition.schema import STRUCTS, Key, Shape, struct
 
 # Possessive, and never begun in the middle of a word: lines may be very long.
 _PLAIN = r"[^:#{}\[\],\"' ]"

@@ -1,6 +1,6 @@
 """What a workflow definition gives, as completion shows it: its names with their titles, options, outcomes.
 
-A text in the middle of a change is rarely YAML, so only lines are read; see `outline.py`.
+A text in the middle of a change is rarely YAML, so only lines are read; see `partial_yaml.py`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from lsprotocol import types as lsp
 
-from ...orchestration.definition.model import DEFAULT_OUTCOMES
-from ...orchestration.definition.names import UNANSWERED
+from ....orchestration.definition.model import DEFAULT_OUTCOMES
+from ....orchestration.definition.names import UNANSWERED
 from .items import KIND, item
-from .outline import Named, names_in
+from .partial_yaml import Named, names_in
 
 Items = Iterable[lsp.CompletionItem]
 _IN_BRACES = re.compile(r"\{([^{}]*+)\}?")

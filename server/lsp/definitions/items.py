@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 
-from ...orchestration.sanitize import plain
+from ....orchestration.sanitize import plain
 
 KIND = lsp.CompletionItemKind
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ...orchestration.definition.names import UNANSWERED
-from ...orchestration.lint.field_checks import OF_RECORDS, OF_TASKS
-from ...orchestration.plans.model import dialects
-from . import guard_words as words
-from .given import Given, Items
+from ....orchestration.definition.names import UNANSWERED
+from ....orchestration.lint.field_checks import OF_RECORDS, OF_TASKS
+from ....orchestration.plans.model import dialects
+from . import reference_docs as words
+from .declared_names import Given, Items
 from .items import KIND, item
 
 _BEFORE = 1_000

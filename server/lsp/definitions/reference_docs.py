@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...orchestration.definition.schema import Shape
+from ....orchestration.definition.schema import Shape
 
 FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "records": ("records({..})", "the records that fit, oldest first"),

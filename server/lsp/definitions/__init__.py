@@ -1,0 +1,1 @@
+"""Editing support for half-typed workflow YAML."""
