@@ -29,8 +29,8 @@ from ..workspace.apply import prepare_decision
 from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace
 from .custom import named
-from .lenses import DECIDE, SHOW
-from .offers import COMMAND, REDO, REPAIR
+from .features.code_action_commands import COMMAND, REDO, REPAIR
+from .features.code_lens import DECIDE, SHOW
 from .session.transport import Refusal
 from .view.root_view import View
 from .writing import act_on, known_run, require_trust

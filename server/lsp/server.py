@@ -15,7 +15,12 @@ from pygls.exceptions import JsonRpcException
 
 from ..disk.disk_files import DiskFiles
 from ..workspace.definitions import BUILT_IN, built_in_sources
-from . import actions, completion, custom, decisions, hovers, lenses, navigation, symbols, writing
+from . import custom, decisions, writing
+from .features import code_actions as actions
+from .features import code_lens as lenses
+from .features import completion, navigation
+from .features import document_symbols as symbols
+from .features import hover as hovers
 from .session.transport import INTERNAL_ERROR, Refusal
 from .view.document_context import Scene
 from .view.positions import Text

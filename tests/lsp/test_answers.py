@@ -7,11 +7,11 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from phasekeeper.server.lsp import completion
 from phasekeeper.server.lsp.definitions.declared_names import Given
 from phasekeeper.server.lsp.definitions.expression_completion import in_expression
 from phasekeeper.server.lsp.definitions.key_completion import begins_key
 from phasekeeper.server.lsp.definitions.partial_yaml import key_about, names_in, place_at
+from phasekeeper.server.lsp.features import completion
 from phasekeeper.server.lsp.view.document_context import Scene
 from phasekeeper.server.lsp.view.positions import UTF16, Text
 from phasekeeper.server.workspace.definitions import Library

@@ -12,7 +12,7 @@ from phasekeeper.orchestration.findings import CODES, Finding
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.suggestions import did_you_mean, meant
 from phasekeeper.server.disk.disk_files import DiskFiles
-from phasekeeper.server.lsp import offers
+from phasekeeper.server.lsp.features import code_action_commands
 from phasekeeper.server.lsp.view import annotations as marks
 from phasekeeper.server.lsp.view.open_definitions import lint
 from phasekeeper.server.workspace.workspace import Workspace
@@ -235,7 +235,7 @@ def found(root: Path, code: str) -> list[Finding]:
 
 
 def test_every_code_is_mended_by_an_edit_or_a_command_or_there_is_a_reason_why_not() -> None:
-    mended, commanded, left = set(table()), set(offers.COMMANDS), set(NOT_MENDED)
+    mended, commanded, left = set(table()), set(code_action_commands.COMMANDS), set(NOT_MENDED)
     assert mended | commanded | left == set(CODES) | set(marks.CODES)
     assert not (mended | commanded) & left
     assert set(SCENES) == mended

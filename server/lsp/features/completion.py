@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 from lsprotocol import types as lsp
 
-from ...orchestration.definition.model import Workflow
-from ...orchestration.findings import Span
-from ...orchestration.plans.model import MARKS
-from ...orchestration.snapshot.artifacts import Artifact
-from ...orchestration.vfs.files import fits, join
-from ...tools.fixes.state_fixes import phase_path
-from .definitions.items import KIND, item
-from .definitions.key_completion import in_definition
-from .view.document_context import Scene
-from .view.open_definitions import is_definition
+from ....orchestration.definition.model import Workflow
+from ....orchestration.findings import Span
+from ....orchestration.plans.model import MARKS
+from ....orchestration.snapshot.artifacts import Artifact
+from ....orchestration.vfs.files import fits, join
+from ....tools.fixes.state_fixes import phase_path
+from ..definitions.items import KIND, item
+from ..definitions.key_completion import in_definition
+from ..view.document_context import Scene
+from ..view.open_definitions import is_definition
 
 MOST = 500
 """Of one answer; the editor asks again as more is typed."""

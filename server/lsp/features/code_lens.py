@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from lsprotocol import types as lsp
 
-from ...orchestration.findings import Span
-from ...orchestration.plans.model import Stage
-from ...orchestration.result.values import Evaluation
-from ...orchestration.sanitize import plain
-from ..terminal.run_views import next_words, status_word
-from .view.document_context import Scene
+from ....orchestration.findings import Span
+from ....orchestration.plans.model import Stage
+from ....orchestration.result.values import Evaluation
+from ....orchestration.sanitize import plain
+from ...terminal.run_views import next_words, status_word
+from ..view.document_context import Scene
 
 SHOW, DECIDE = "phasekeeper.show", "phasekeeper.decide"
 _REASON = 120

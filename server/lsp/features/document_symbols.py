@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from lsprotocol import types as lsp
 
-from ...orchestration.findings import Span
-from ...orchestration.markdown.block_outline import split_lines
-from ...orchestration.plans.model import Plan
-from ...orchestration.sanitize import plain
-from ..terminal.run_views import status_word
-from .definitions.partial_yaml import Named, names_in
-from .view.document_context import Scene
-from .view.open_definitions import is_definition
+from ....orchestration.findings import Span
+from ....orchestration.markdown.block_outline import split_lines
+from ....orchestration.plans.model import Plan
+from ....orchestration.sanitize import plain
+from ...terminal.run_views import status_word
+from ..definitions.partial_yaml import Named, names_in
+from ..view.document_context import Scene
+from ..view.open_definitions import is_definition
 
 _KINDS = {
     "phases": lsp.SymbolKind.Event, "gates": lsp.SymbolKind.Boolean, "artifacts": lsp.SymbolKind.File,

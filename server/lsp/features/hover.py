@@ -10,16 +10,16 @@ from collections.abc import Iterator
 
 from lsprotocol import types as lsp
 
-from ...orchestration.findings import Span
-from ...orchestration.markdown.block_outline import split_lines
-from ...orchestration.plans.model import MARKS, Mark, Plan, Task
-from ...orchestration.plans.schedule import StageState, TaskState, resolve
-from ...orchestration.result.values import Evaluation, GateState, PhaseState
-from ...orchestration.sanitize import markdown, plain
-from ..terminal.run_views import next_words, status_word
-from .definitions.partial_yaml import key_about
-from .view.document_context import Scene
-from .view.open_definitions import is_definition
+from ....orchestration.findings import Span
+from ....orchestration.markdown.block_outline import split_lines
+from ....orchestration.plans.model import MARKS, Mark, Plan, Task
+from ....orchestration.plans.schedule import StageState, TaskState, resolve
+from ....orchestration.result.values import Evaluation, GateState, PhaseState
+from ....orchestration.sanitize import markdown, plain
+from ...terminal.run_views import next_words, status_word
+from ..definitions.partial_yaml import key_about
+from ..view.document_context import Scene
+from ..view.open_definitions import is_definition
 
 WORD = re.compile(r"[\w][\w./-]*")
 _MEANING = {

@@ -9,17 +9,17 @@ from typing import NamedTuple
 
 from lsprotocol import types as lsp
 
-from ...orchestration.definition.model import Workflow
-from ...orchestration.findings import Span
-from ...orchestration.markdown.block_outline import split_lines
-from ...orchestration.plans.model import Plan
-from ...orchestration.plans.schedule import resolve
-from ...orchestration.result.values import Evaluation
-from ...orchestration.vfs.files import join
-from .definitions.partial_yaml import names_in
-from .view.document_context import Scene
-from .view.open_definitions import is_definition
-from .view.positions import Text
+from ....orchestration.definition.model import Workflow
+from ....orchestration.findings import Span
+from ....orchestration.markdown.block_outline import split_lines
+from ....orchestration.plans.model import Plan
+from ....orchestration.plans.schedule import resolve
+from ....orchestration.result.values import Evaluation
+from ....orchestration.vfs.files import join
+from ..definitions.partial_yaml import names_in
+from ..view.document_context import Scene
+from ..view.open_definitions import is_definition
+from ..view.positions import Text
 
 MOST_FILES = 300
 """Of a run that are looked through for a name."""

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from lsprotocol import types as lsp
 
-from ...orchestration.findings import Edit
-from ...orchestration.sanitize import plain
-from ...tools.fixes.fix import Ground, Mend, mends
-from .offers import Offer, offers
-from .view.annotations import Mark
-from .view.diagnostics import diagnostics_of
-from .view.document_context import Scene
-from .view.positions import Text
+from ....orchestration.findings import Edit
+from ....orchestration.sanitize import plain
+from ....tools.fixes.fix import Ground, Mend, mends
+from ..view.annotations import Mark
+from ..view.diagnostics import diagnostics_of
+from ..view.document_context import Scene
+from ..view.positions import Text
+from .code_action_commands import Offer, offers
 
 MOST_LINES = 2000
 """Of a change; a longer one is one edit instead of one a place, which nobody could tell apart anyway."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ...orchestration.findings import Finding, Severity
-from ...orchestration.formats.json_text import read_json
-from ...orchestration.markdown.block_outline import split_lines
-from ...orchestration.result.values import Evaluation, GateState, QuestionState
-from .lenses import DECIDE
-from .view.annotations import AWAITED, GATE
-from .view.document_context import Scene
+from ....orchestration.findings import Finding, Severity
+from ....orchestration.formats.json_text import read_json
+from ....orchestration.markdown.block_outline import split_lines
+from ....orchestration.result.values import Evaluation, GateState, QuestionState
+from ..view.annotations import AWAITED, GATE
+from ..view.document_context import Scene
+from .code_lens import DECIDE
 
 REDO, REPAIR, COMMAND = "phasekeeper.redo", "phasekeeper.repair", "phasekeeper.command"
 

@@ -1,0 +1,1 @@
+"""One module a protocol feature, each a function of DocumentContext."""
