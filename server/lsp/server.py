@@ -15,12 +15,13 @@ from pygls.exceptions import JsonRpcException
 
 from ..disk.disk_files import DiskFiles
 from ..workspace.definitions import BUILT_IN, built_in_sources
-from . import custom, decisions, writing
 from .features import code_actions as actions
 from .features import code_lens as lenses
 from .features import completion, navigation
 from .features import document_symbols as symbols
 from .features import hover as hovers
+from .requests import commands, read
+from .requests import write as writing
 from .session.transport import INTERNAL_ERROR, Refusal
 from .view.document_context import Scene
 from .view.positions import Text
@@ -37,9 +38,9 @@ def register(connection: Connection) -> None:
     on = connection.server.feature
     for method, (options, answer) in _answers(connection).items():
         on(method, options)(guarded(_on_scene(connection, answer)))
-    for name, request in {**custom.requests(connection), **writing.requests(connection)}.items():
+    for name, request in {**read.requests(connection), **writing.requests(connection)}.items():
         on(name)(guarded(request))
-    for name, command in decisions.commands(connection).items():
+    for name, command in commands.commands(connection).items():
         connection.server.command(name)(guarded(command))
 
 

@@ -8,8 +8,8 @@ import subprocess
 from typing import Any
 
 import pytest
-from phasekeeper.server.lsp.decisions import LATER
 from phasekeeper.server.lsp.features.code_actions import text_edits
+from phasekeeper.server.lsp.requests.commands import LATER
 from phasekeeper.server.lsp.view.positions import UTF16, Text
 
 from ..roots import TASKS, choosing, loop, put, task

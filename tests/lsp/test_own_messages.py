@@ -14,11 +14,11 @@ import jsonschema_rs
 import pytest
 from phasekeeper.server import json_chunks
 from phasekeeper.server.lsp import serve_lsp
+from phasekeeper.server.lsp.requests.payloads import changed_json
 from phasekeeper.server.lsp.session import connection
 from phasekeeper.server.lsp.session import transport as protocol
 from phasekeeper.server.lsp.session.publisher import Publisher
 from phasekeeper.server.lsp.session.transport import REQUEST_FAILED
-from phasekeeper.server.lsp.summaries import changed_json
 
 from ..roots import TASKS, loop, put, task
 from ..tools.test_mends import plan

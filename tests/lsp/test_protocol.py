@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from phasekeeper.server.live import worker
 from phasekeeper.server.live.engine import Engine
-from phasekeeper.server.lsp import custom
+from phasekeeper.server.lsp.requests import read
 from phasekeeper.server.lsp.session import connection
 from phasekeeper.server.lsp.session import transport as protocol
 
@@ -135,7 +135,7 @@ def test_a_request_that_is_cancelled_is_answered_as_cancelled(root, monkeypatch)
 
         return {"phasekeeper/board": never}
 
-    monkeypatch.setattr(custom, "requests", held)
+    monkeypatch.setattr(read, "requests", held)
 
     async def work(client: Client) -> None:
         await client.initialize(root)
@@ -159,7 +159,7 @@ def test_an_error_of_ours_is_logged_once_and_told_without_a_traceback(root, monk
 
         return {"phasekeeper/board": board}
 
-    monkeypatch.setattr(custom, "requests", broken)
+    monkeypatch.setattr(read, "requests", broken)
 
     async def work(client: Client) -> None:
         await client.initialize(root)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from phasekeeper.orchestration.vfs.files import File, digest_of
 from phasekeeper.server.disk.disk_files import DiskFiles
-from phasekeeper.server.lsp import recent
+from phasekeeper.server.lsp.requests import recent
 
 from ..roots import TASKS, put, task
 from .client import Client, run_with

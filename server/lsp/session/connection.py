@@ -19,7 +19,7 @@ from ...live.live_root import Change
 from ...version import VERSION
 from ...workspace.roots import UsageError
 from .. import server as features
-from ..summaries import both, changed_json
+from ..requests.payloads import both, changed_json
 from ..view.document_context import Scene
 from ..view.documents import Document, Documents, path_of
 from ..view.root_view import View, mark_all

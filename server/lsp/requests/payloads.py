@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...orchestration.definition.model import Workflow
-from ...orchestration.findings import Severity
-from ...orchestration.rendering.mermaid import arrows, graph
-from ...orchestration.result.values import Evaluation, GateState, as_json
-from ..live.engine import Board
-from ..live.live_root import Change
+from ....orchestration.definition.model import Workflow
+from ....orchestration.findings import Severity
+from ....orchestration.rendering.mermaid import arrows, graph
+from ....orchestration.result.values import Evaluation, GateState, as_json
+from ...live.engine import Board
+from ...live.live_root import Change
 
 VERSION = 1
 _WHOLE = (

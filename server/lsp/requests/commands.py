@@ -15,28 +15,28 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from ...orchestration.evaluation.questions import answerable
-from ...orchestration.result.values import Evaluation, Option, QuestionState
-from ...orchestration.sanitize import plain
-from ...orchestration.updates.propose import Act, Refused
-from ...tools.assistant.questions import dialog, how_to_decide, how_to_override
-from ..cli.confirm import actor
-from ..live.writer_threads import writing
-from ..store.folder import StoreError
-from ..store.repair import Agreed, damage, damage_lines, repair
-from ..terminal.run_views import next_words, status_word
-from ..workspace.apply import prepare_decision
-from ..workspace.roots import UsageError
-from ..workspace.workspace import Workspace
-from .custom import named
-from .features.code_action_commands import COMMAND, REDO, REPAIR
-from .features.code_lens import DECIDE, SHOW
-from .session.transport import Refusal
-from .view.root_view import View
-from .writing import act_on, known_run, require_trust
+from ....orchestration.evaluation.questions import answerable
+from ....orchestration.result.values import Evaluation, Option, QuestionState
+from ....orchestration.sanitize import plain
+from ....orchestration.updates.propose import Act, Refused
+from ....tools.assistant.questions import dialog, how_to_decide, how_to_override
+from ...cli.confirm import actor
+from ...live.writer_threads import writing
+from ...store.folder import StoreError
+from ...store.repair import Agreed, damage, damage_lines, repair
+from ...terminal.run_views import next_words, status_word
+from ...workspace.apply import prepare_decision
+from ...workspace.roots import UsageError
+from ...workspace.workspace import Workspace
+from ..features.code_action_commands import COMMAND, REDO, REPAIR
+from ..features.code_lens import DECIDE, SHOW
+from ..session.transport import Refusal
+from ..view.root_view import View
+from .read import named
+from .write import act_on, known_run, require_trust
 
 if TYPE_CHECKING:
-    from .session.connection import Connection
+    from ..session.connection import Connection
 
 LATER, LINK = "Not now", "Let them count"
 NOTHING = "nothing was decided"

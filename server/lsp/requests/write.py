@@ -10,23 +10,23 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...orchestration.result.values import Evaluation
-from ...orchestration.updates.propose import Act, Refused
-from ..cli.confirm import actor
-from ..live import writer_threads
-from ..store.folder import StoreError
-from ..workspace import apply
-from ..workspace.apply import Done
-from ..workspace.definitions import UnknownWorkflow
-from ..workspace.roots import UsageError
-from ..workspace.workspace import Workspace
-from .custom import Answer, named
-from .session.transport import Refusal
-from .summaries import summary
-from .view.root_view import View
+from ....orchestration.result.values import Evaluation
+from ....orchestration.updates.propose import Act, Refused
+from ...cli.confirm import actor
+from ...live import writer_threads
+from ...store.folder import StoreError
+from ...workspace import apply
+from ...workspace.apply import Done
+from ...workspace.definitions import UnknownWorkflow
+from ...workspace.roots import UsageError
+from ...workspace.workspace import Workspace
+from ..session.transport import Refusal
+from ..view.root_view import View
+from .payloads import summary
+from .read import Answer, named
 
 if TYPE_CHECKING:
-    from .session.connection import Connection
+    from ..session.connection import Connection
 
 CLAIM_S = 8 * 3600
 """How long a task claimed in an editor is kept: a working day."""

@@ -1,4 +1,4 @@
-"""The requests that are Phasekeeper's own (`__init__.py` lists them) and write nothing."""
+"""The requests that are Phasekeeper's own (`lsp/__init__.py` lists them) and write nothing."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...orchestration.result.values import Evaluation, as_json
-from ..cli.selection import Chosen
-from ..workspace.history import as_data, history_of
-from ..workspace.roots import UsageError
-from ..workspace.workspace import Workspace
+from ....orchestration.result.values import Evaluation, as_json
+from ...cli.selection import Chosen
+from ...workspace.history import as_data, history_of
+from ...workspace.roots import UsageError
+from ...workspace.workspace import Workspace
+from ..session.transport import Refusal, written
+from ..view.root_view import View
+from .payloads import board_json, graph_json
 from .recent import newest
-from .session.transport import Refusal, written
-from .summaries import board_json, graph_json
-from .view.root_view import View
 
 if TYPE_CHECKING:
-    from .session.connection import Connection
+    from ..session.connection import Connection
 
 Answer = Callable[[Any], Awaitable[Any]]
 MOST_EVENTS = 1000

@@ -10,13 +10,13 @@ from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...orchestration.journal.journal import read_journal
-from ...orchestration.snapshot.snapshot import JOURNAL
-from ...orchestration.vfs.files import below
-from ..disk.disk_files import DiskFiles
-from ..live.engine import Board
-from ..workspace import decision_proof as decide
-from ..workspace.history import record_json
+from ....orchestration.journal.journal import read_journal
+from ....orchestration.snapshot.snapshot import JOURNAL
+from ....orchestration.vfs.files import below
+from ...disk.disk_files import DiskFiles
+from ...live.engine import Board
+from ...workspace import decision_proof as decide
+from ...workspace.history import record_json
 
 GRAIN_S = 2.0
 """No file system tells the time of a write more coarsely (FAT: two seconds)."""
