@@ -1,14 +1,14 @@
 """The assistants' side: the Model Context Protocol over the engine's boards. It decides nothing.
 
 Tools are those of `tools.assistant.tools.TOOLS`; beside them there are resources (`resources.py`), prompts
-(`prompts.py`), completion, and notifications of changes in both eras of the protocol (`changes.py`). A
-decision is asked of the person by elicitation (`deciding.py`); no tool runs a command.
+(`prompts.py`), completion, and notifications of changes in both eras of the protocol (`notifications.py`). A
+decision is asked of the person by elicitation (`elicitation.py`); no tool runs a command.
 
 Importing this package costs a second and a half, so it is imported when the first assistant comes.
 """
 
 from __future__ import annotations
 
-from .assistants import Assistants
+from .server import Assistants
 
 __all__ = ["Assistants"]

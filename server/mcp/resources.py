@@ -25,8 +25,8 @@ from ...tools.assistant.tools import Place, Refusal
 from ..disk.disk_files import DiskFiles
 from ..json_chunks import dumped
 from ..workspace import decision_proof as decide
-from .access import CallAccess, Elsewhere
-from .addresses import SCHEMA, address, read_address
+from .tool_access import CallAccess, Elsewhere
+from .uris import SCHEMA, address, read_address
 
 PAGE = 100
 """Resources of one page of the list."""

@@ -17,7 +17,7 @@ from mcp import Client
 from mcp.server.stdio import stdio_server
 from phasekeeper.server.live.engine import Engine
 from phasekeeper.server.mcp import Assistants
-from phasekeeper.server.mcp.streams import Lines, Sink
+from phasekeeper.server.mcp.stdio_streams import Lines, Sink
 
 LIMIT_S = 240
 ERAS = ("auto", "legacy")

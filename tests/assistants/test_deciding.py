@@ -12,7 +12,7 @@ import pytest
 from mcp import Client
 from phasekeeper.orchestration.updates.commands import Act
 from phasekeeper.server.cli.main import main
-from phasekeeper.server.mcp.addresses import address
+from phasekeeper.server.mcp.uris import address
 from phasekeeper.server.workspace import apply
 from phasekeeper.server.workspace.workspace import Workspace
 

@@ -15,8 +15,9 @@ from jsonschema_rs import validator_for
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 from phasekeeper.server.live.live_root import Change
-from phasekeeper.server.mcp import changes, resources
-from phasekeeper.server.mcp.addresses import SCHEMA, address, read_address
+from phasekeeper.server.mcp import notifications as changes
+from phasekeeper.server.mcp import resources
+from phasekeeper.server.mcp.uris import SCHEMA, address, read_address
 
 from ..roots import TASKS, loop, plan, put, task
 from .rig import ERAS, LIMIT_S, call, going, rig

@@ -10,9 +10,9 @@ from typing import Any
 import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
-from phasekeeper.server.mcp import keeping
-from phasekeeper.server.mcp.addresses import address
-from phasekeeper.server.mcp.caller import Caller
+from phasekeeper.server.mcp import open_roots as keeping
+from phasekeeper.server.mcp.client import Caller
+from phasekeeper.server.mcp.uris import address
 
 from ..roots import TASKS, put, task
 from .rig import ERAS, call, going, refusal, rig, text

@@ -10,7 +10,7 @@ import pytest
 from jsonschema_rs import validator_for
 from mcp.shared.exceptions import MCPError
 from phasekeeper.orchestration.result.json_schema import evaluation_schema
-from phasekeeper.server.mcp.listing import tool_list
+from phasekeeper.server.mcp.tool_list import tool_list
 from phasekeeper.tools.assistant.tools import TOOLS
 
 from ..roots import TASKS, loop, plan, put, task

@@ -18,7 +18,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from phasekeeper.server.hub.http_listener import OverHttp, kept_token
 from phasekeeper.server.hub.hub import Hub
-from phasekeeper.server.mcp import keeping
+from phasekeeper.server.mcp import open_roots as keeping
 
 from ..roots import TASKS, loop, put, task
 from ..server.servers import Home, homes

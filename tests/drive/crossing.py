@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from phasekeeper.server.mcp.assistants import INSTRUCTIONS
+from phasekeeper.server.mcp.server import INSTRUCTIONS
 from phasekeeper.tools.assistant.tools import TOOLS
 
 from .script import Script

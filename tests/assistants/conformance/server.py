@@ -14,8 +14,8 @@ from mcp.shared.exceptions import MCPError
 from phasekeeper.server.hub.http_listener import OverHttp
 from phasekeeper.server.hub.hub import Hub
 from phasekeeper.server.mcp import Assistants
-from phasekeeper.server.mcp.caller import Caller, Context
-from phasekeeper.server.mcp.http import App
+from phasekeeper.server.mcp.client import Caller, Context
+from phasekeeper.server.mcp.http_app import App
 
 from . import asking, contents, tools
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 import mcp_types as types
 from mcp.server.subscriptions import InMemorySubscriptionBus, PromptsListChanged, ToolsListChanged
 from mcp.shared.exceptions import MCPError
-from phasekeeper.server.mcp.caller import Context
+from phasekeeper.server.mcp.client import Context
 
 from .contents import JSON, TEXT, audio, embedded, image, text
 

@@ -11,8 +11,8 @@ from weakref import WeakValueDictionary
 
 from ..live.engine import Engine
 from ..workspace.roots import UsageError
-from .caller import Caller
-from .changes import Changes
+from .client import Caller
+from .notifications import Changes
 
 AGAIN_S = 30.0
 """A folder may come to belong to another root; so often that is looked at again."""

@@ -32,8 +32,8 @@ from ..store.folder import StoreError
 from ..workspace.apply import prepare_decision
 from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace
-from .access import CallAccess
-from .caller import folders_of
+from .client import folders_of
+from .tool_access import CallAccess
 
 CHANNEL = "mcp"
 """One of `apply.CHANNELS`."""

@@ -28,8 +28,8 @@ from ..store.folder import StoreError
 from ..store.lock import CLAIMS, folder_of
 from ..workspace.apply import Token
 from ..workspace.roots import UsageError
-from .caller import is_ground
-from .keeping import Keeping
+from .client import is_ground
+from .open_roots import Keeping
 
 _OPEN = (
     "a person can open a folder to it: in the client's workspace, by starting `phasekeeper mcp` in it, "

@@ -31,16 +31,16 @@ from ...tools.run_names import NoSuchRun
 from ..live.engine import Engine
 from ..workspace.roots import UsageError
 from . import prompts, resources
-from .access import CallAccess, Elsewhere, is_known
-from .addresses import read_address
-from .caller import ROOTS, Caller, Context, NeedsRoots, client_name, is_modern, roots_of
-from .changes import MOST_ADDRESSES, Changes
+from .client import ROOTS, Caller, Context, NeedsRoots, client_name, is_modern, roots_of
 from .completing import completions
-from .deciding import request_decision
-from .http import App, secured_app
-from .keeping import MOST_HELD, Keeping, Shared
-from .listing import tool_list
-from .streams import Lines, Sink
+from .elicitation import request_decision
+from .http_app import App, secured_app
+from .notifications import MOST_ADDRESSES, Changes
+from .open_roots import MOST_HELD, Keeping, Shared
+from .stdio_streams import Lines, Sink
+from .tool_access import CallAccess, Elsewhere, is_known
+from .tool_list import tool_list
+from .uris import read_address
 
 INSTRUCTIONS = """\
 Phasekeeper computes from files where each piece of work (a run) stands in its workflow.

@@ -18,7 +18,7 @@ from mcp.server.session import ServerSession
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourcesListChanged, ResourceUpdated
 
 from ..live.live_root import Change
-from .addresses import PARTS, address
+from .uris import PARTS, address
 
 _log = logging.getLogger(__name__)
 
