@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 # The packages are folders of the repository with other names; types of the tests are looked up through links.
 LINKS := build/types
 EXTENSION := vscode-extension
-PEERS := tests/assistants/peers
+PEERS := tests/server/mcp/peers
 export RIG ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/phasekeeper-rig
 
 .DEFAULT_GOAL := run
@@ -43,7 +43,7 @@ bench-peers: $(VENV)/tested
 	$(BIN)/python -m tests.bench.peers --install
 
 drive: $(VENV)/tested
-	$(BIN)/python -m tests.drive $(ARGS)
+	$(BIN)/python -m tests.assistants_live $(ARGS)
 
 wheel: $(VENV)/tested
 	$(BIN)/python -m build

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from .golden import CASES, cases_in
+from tests.golden import CASES, cases_in
 
 # A busy machine is no failure.
 settings.register_profile("unhurried", deadline=None)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .golden import Case, check
-from .orchestration.agreement import disagreements
+from tests.golden import Case, check
+from tests.orchestration.expressions.agreement import disagreements
 
 
 def test_the_run_stands_where_the_case_says(golden_case: Case, update_cases: bool) -> None:

@@ -19,9 +19,9 @@ from phasekeeper.orchestration.plans.master_plan import reader
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.server.workspace.workspace import Workspace
 
-from .connections import connections
-from .machine import machine
-from .plans import write_plan
+from tests.bench.connections import connections
+from tests.bench.machine import machine
+from tests.bench.plans import write_plan
 
 ROUNDS = 5
 EXAMPLES = Path(__file__).parents[2] / "examples"

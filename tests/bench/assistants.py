@@ -19,11 +19,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from ..server import servers
-from ..server.servers import Home, homes
-from . import peers
-from .plans import write_plan
-from .wire import Raw
+from tests.bench import peers
+from tests.bench.plans import write_plan
+from tests.bench.wire import Raw
+from tests.server import servers
+from tests.server.servers import Home, homes
 
 ROUNDS, CALLS = 5, 60
 SIZES = (100, 1_000, 10_000)

@@ -14,8 +14,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from ..roots import task
-from ..server.servers import Home, answer, frame, homes, initialize, until
+from tests.roots import task
+from tests.server.servers import Home, answer, frame, homes, initialize, until
 
 ROUNDS = 5
 _TICKS = os.sysconf("SC_CLK_TCK")

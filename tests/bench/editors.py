@@ -22,7 +22,7 @@ from shutil import which
 from time import perf_counter, sleep
 from typing import Any
 
-from .machine import machine
+from tests.bench.machine import machine
 
 ROUNDS, SERIES = 500, 5
 BOUND_S = 600.0

@@ -22,10 +22,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from ..drive.programs import BACKLOG, PEERS, TASK_MASTER, Program, install
-from .machine import machine
-from .plans import write_plan
-from .wire import Raw
+from tests.assistants_live.programs import BACKLOG, PEERS, TASK_MASTER, Program, install
+from tests.bench.machine import machine
+from tests.bench.plans import write_plan
+from tests.bench.wire import Raw
 
 ROUNDS, CALLS = 5, 10
 SIZES = (100, 1_000, 10_000)

@@ -24,8 +24,8 @@ from time import perf_counter, process_time
 from phasekeeper.server.live.engine import Engine
 from phasekeeper.server.live.live_root import Live
 
-from .machine import machine
-from .plans import write_plan
+from tests.bench.machine import machine
+from tests.bench.plans import write_plan
 
 ROUNDS = 5
 SAVES = 60

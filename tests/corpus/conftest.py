@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from phasekeeper.server.cli.main import main
 
-from .places import CORPUS
+from tests.corpus.places import CORPUS
 
 if CORPUS is None:
     collect_ignore_glob = ["test_*.py"]

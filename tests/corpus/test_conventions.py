@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from .places import CORPUS
+from tests.corpus.places import CORPUS
 
 pytestmark = pytest.mark.corpus
 

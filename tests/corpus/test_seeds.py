@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from phasekeeper.orchestration.plans.master_plan.reader import read
 
-from .places import kept, put_back
+from tests.corpus.places import kept, put_back
 
 pytestmark = pytest.mark.corpus
 

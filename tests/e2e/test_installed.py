@@ -14,8 +14,8 @@ import termios
 import zipfile
 from pathlib import Path
 
-from ..roots import EXAMPLES, TASKS, loop, needs, plan, put, task
-from .conftest import ROOT, Run
+from tests.e2e.conftest import ROOT, Run
+from tests.roots import EXAMPLES, TASKS, loop, needs, plan, put, task
 
 LISTS = ".orchestrator/tasks/lists"
 

@@ -9,7 +9,7 @@ from contextlib import chdir
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .commands import (
+from tests.faults.commands import (
     ACKNOWLEDGED,
     COMMANDS,
     Command,

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ..roots import needs
-from . import commands
-from .command_victim import DECOY, DONE, MARK, READY, ROOT, STRIKE, STRIKE_OPEN, WARM
-from .commands import ACKNOWLEDGED, COMMANDS, Result, tree
-from .promises import ALIKE, broken_promises, is_well_said, prepared, ways
-from .scenario import in_memory
+from tests.faults import commands
+from tests.faults.command_victim import DECOY, DONE, MARK, READY, ROOT, STRIKE, STRIKE_OPEN, WARM
+from tests.faults.commands import ACKNOWLEDGED, COMMANDS, Result, tree
+from tests.faults.promises import ALIKE, broken_promises, is_well_said, prepared, ways
+from tests.faults.scenario import in_memory
+from tests.roots import needs
 
 VICTIM = Path(__file__).with_name("command_victim.py")
 CALLS = {

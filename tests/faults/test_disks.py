@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from ..roots import needs
-from .commands import ACKNOWLEDGED, Result
-from .scenario import in_memory
+from tests.faults.commands import ACKNOWLEDGED, Result
+from tests.faults.scenario import in_memory
+from tests.roots import needs
 
 DISKS = Path(__file__).with_name("disks.py")
 LIMIT_S = 120

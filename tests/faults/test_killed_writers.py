@@ -15,8 +15,8 @@ from phasekeeper.server.store.commit import pending
 from phasekeeper.server.workspace.apply import act
 from phasekeeper.server.workspace.workspace import Workspace
 
-from .scenario import in_memory
-from .writers import RUN, prepare
+from tests.faults.scenario import in_memory
+from tests.faults.writers import RUN, prepare
 
 WRITERS = Path(__file__).with_name("writers.py")
 AT_ONCE, KILLED, LAST = 8, 32, 10

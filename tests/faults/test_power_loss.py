@@ -12,8 +12,8 @@ import pytest
 from phasekeeper.server.store.commit import StoreError
 from phasekeeper.server.store.repair import repair
 
-from .power import IGNORED, Call, Recorder, Tree, states
-from .scenario import RUN, SITUATIONS, act, broken_promises, in_memory, prepare
+from tests.faults.power import IGNORED, Call, Recorder, Tree, states
+from tests.faults.scenario import RUN, SITUATIONS, act, broken_promises, in_memory, prepare
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="descriptors are named by /proc")
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from phasekeeper.server.workspace import decision_proof as decide
 
-from . import commands
-from .commands import ACKNOWLEDGED, COMMANDS, T1, carried_out
-from .power import Call, Recorder, Tree, states
-from .promises import ALIKE, broken_promises, prepared, ways
-from .scenario import in_memory
-from .test_power_loss import put_back, tree_of
+from tests.faults import commands
+from tests.faults.commands import ACKNOWLEDGED, COMMANDS, T1, carried_out
+from tests.faults.power import Call, Recorder, Tree, states
+from tests.faults.promises import ALIKE, broken_promises, prepared, ways
+from tests.faults.scenario import in_memory
+from tests.faults.test_power_loss import put_back, tree_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="descriptors are named by /proc")
 

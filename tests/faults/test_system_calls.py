@@ -19,9 +19,9 @@ import pytest
 from phasekeeper.server.store.log_file import Written
 from phasekeeper.server.store.recovery import tag_of, temporary_name
 
-from ..roots import needs
-from .scenario import JOURNAL, NOTE, RUN, SITUATIONS, STATE, broken_promises, in_memory, prepare
-from .victim import DECOY, DONE, READY, STRIKE, TASKS, each
+from tests.faults.scenario import JOURNAL, NOTE, RUN, SITUATIONS, STATE, broken_promises, in_memory, prepare
+from tests.faults.victim import DECOY, DONE, READY, STRIKE, TASKS, each
+from tests.roots import needs
 
 VICTIM = Path(__file__).with_name("victim.py")
 CALLS = ("openat", "write", "fsync", "close", "renameat", "ftruncate", "unlinkat")

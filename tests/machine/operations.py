@@ -36,9 +36,9 @@ from phasekeeper.server.workspace import apply
 from phasekeeper.server.workspace.roots import UsageError
 from phasekeeper.server.workspace.workspace import Workspace
 
-from ..faults.scenario import in_memory
-from .disk import Died, Tree, ended, failing, files, recorded
-from .world import REPORTS, World
+from tests.faults.scenario import in_memory
+from tests.machine.disk import Died, Tree, ended, failing, files, recorded
+from tests.machine.world import REPORTS, World
 
 OUTCOMES = ("ok", "pass", "fail", "partial", "blocked", "error", "questions_needed", "discovery_needed")
 VALUES = st.sampled_from([None, 0, 3, -1, True, "", "done", "complete", "running", [], {}, ["x"], {"a": 1}])

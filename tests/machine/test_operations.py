@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from .operations import Operations
+from tests.machine.operations import Operations
 
 EXAMPLES = int(os.environ.get("PHASEKEEPER_EXAMPLES", "6"))
 """How many walks each workflow gets; more of them are of other seeds than those that are always the same."""

@@ -15,7 +15,7 @@ from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server.workspace import apply
 from phasekeeper.server.workspace.workspace import Workspace
 
-from .disk import Tree, files
+from tests.machine.disk import Tree, files
 
 PLAN = """\
 # Feature - Master Plan

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from phasekeeper.server.cli.main import main
 
-from ..roots import task
-from .servers import homes
+from tests.roots import task
+from tests.server.servers import homes
 
 
 @pytest.fixture

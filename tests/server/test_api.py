@@ -8,7 +8,7 @@ from pathlib import Path
 import phasekeeper
 import pytest
 
-from ..roots import TASKS, put, task
+from tests.roots import TASKS, put, task
 
 OWN = """\
 extend: {under}

@@ -13,7 +13,7 @@ from phasekeeper.orchestration.result.json_schema import WORDS, evaluation_schem
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.server.generate_schemas import FOLDER, main, schemas
 
-from ..golden import CASES, cases_in, steps_of
+from tests.golden import CASES, cases_in, steps_of
 
 VALIDATOR = jsonschema_rs.validator_for(evaluation_schema())
 # The first two stories of every file meet all parts of an answer.

@@ -1,8 +1,8 @@
 """How a finding can be mended by changing a text: the ways a person may choose from, as edits.
 
-Every code of a finding is in one of three tables: `MENDS` (an edit mends it), `code_action_commands.COMMANDS` of the
-editors (the store must act), or `NOT_MENDED` (with the reason why nobody offers anything). An edit mends
-what is written wrongly; it never makes the evidence that a gate asks for.
+Every code of a finding is in one of three tables: `MENDS` (an edit mends it), `COMMANDS` in the editors'
+`code_action_commands.py` (the store must act), or `NOT_MENDED` (with the reason why nobody offers anything).
+An edit mends what is written wrongly; it never makes the evidence that a gate asks for.
 """
 
 from __future__ import annotations

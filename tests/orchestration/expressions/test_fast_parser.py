@@ -1,0 +1,300 @@
+"""Plain expressions: told without CEL, and just as CEL tells them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from phasekeeper.orchestration.expressions.context import (
+    MOST_ITEMS,
+    Context,
+    Index,
+    Language,
+    Outcome,
+    Tasks,
+    Unknown,
+)
+from phasekeeper.orchestration.expressions.fast_parser import plain
+from phasekeeper.orchestration.journal.journal import EMPTY_RECORD, record
+
+from tests.orchestration.expressions.agreement import by_cel, disagreements
+
+KINDS = {
+    "yes": "bool", "no": "bool", "word": "string", "number": "int", "any": "any", "items": "list",
+    "fields": "map", "lost": "bool", "limits.a.count": "int", "gone": "string",
+}  # fmt: skip
+FACTS: dict[str, object] = {
+    "yes": True, "no": False, "word": "pass", "number": 3, "any": "x", "limits.a.count": 2,
+    "items": ["a", "b", "pass"], "fields": {"a": "x", "b": {"c": 1}, "list": [1, "a"], "none": {}},
+}  # fmt: skip
+VALUES = {
+    "open": "tasks({'done': false})",
+    "either": "yes ? open : tasks({'stage': '2'})",
+    "mixed": "yes ? open : []",
+    "many": "records({})",
+}
+STATE: dict[str, Any] = {
+    "status": "active", "round": 2, "ratio": 1.5, "flag": True, "empty": "",
+    "list": [{"id": "1", "needs": ["2"], "n": 1}, {"id": "2", "n": 2}], "map": {"k": {"v": "x"}},
+    "big": 2**62, "names": ["B-1", "c"], "Ä": "Ä",
+}  # fmt: skip
+RECORDS = [record(kind="report", phase="4a", outcome="pass"), record(kind="start", phase="4b", task="1")]
+TASKS = [
+    {"id": "1", "stage": "1", "done": True},
+    {"id": "2", "stage": "1", "done": False},
+    {"id": "3", "stage": "2", "done": False},
+]
+STAGES = [
+    {"id": "1", "done": 1, "total": 2, "complete": False},
+    {"id": "2", "done": 0, "total": 1, "complete": False},
+]
+
+
+def language() -> Language:
+    made = Language({"state": "map", "plan.done": "int", "unbound": "map"}, KINDS)
+    assert made.infer(VALUES) == {}
+    return made
+
+
+SPOKEN = language()
+
+
+def context(facts: dict[str, object] | None = None, **variables: object) -> Context:
+    known = FACTS | (facts or {})
+
+    def resolve(name: str) -> object:
+        if name in known:
+            return known[name]
+        if name not in SPOKEN.values:
+            raise Unknown(f"nobody knows {name}")
+        outcome = made.value(SPOKEN.values[name])
+        if outcome.error is not None:
+            raise Unknown(outcome.error)
+        return outcome.value
+
+    bound = {"state": STATE, "plan.done": 4} | variables
+    made = Context(SPOKEN, bound, resolve, Index(RECORDS, EMPTY_RECORD), Tasks(Index(TASKS), STAGES))
+    return made
+
+
+PLAIN = [
+    "yes", "!yes", "lost", "!lost", "gone == 'x'", "number", "word == 'pass'", "word != \"fail\"",
+    " word != '' ", "yes && !no", "no || yes", "no && lost", "yes || lost", "yes ? 1 : 2",
+    "no ? 'a' : yes ? 'b' : 'c'", "number == 3", "number > 2 && number >= 3 && number < 4 && number <= 3",
+    "'a' < 'b'", "number * 2 + 1 - 4", "word + '!'", "items + ['c']", "word in items", "'a' in fields",
+    "'zz' in fields", "items == []", "items != []", "[] != items", "items.size() == 3", "size(word)",
+    "fields.size()", "fields.b.c", "fields.a == 'x'", "limits.a.count >= number", "plan.done > 0",
+    "state.status == 'active'", "state.map.k.v", "state.map['k'].v", "items[0]", "items[number - 1]",
+    "state.list[1].id", "has(state.status)", "has(state.none)", "has(fields.a)", "!has(state.map.k.w)",
+    "state.?status.orValue('x')", "state.?none.orValue('x')", "state.?map.?k.?v.orValue('y')",
+    "state.?none.?k.orValue(word)", "state.?map.k.hasValue()", "state.?nothing.hasValue()",
+    "state.list.filter(t, t.n > 1).map(t, t.id)", "state.list.all(t, has(t.id))",
+    "state.list.exists(t, t.id == '2')", "state.list.map(t, t.?needs.orValue([]))",
+    "items.filter(i, i in state.names || i == word)", "items.reversed()", "items.newest()",
+    "items.joined(', ')", "items.minus(['a'])", "items.keep(2)", "items.where('a')",
+    "state.list.by('id').newest().n", "state.list.where({'id': '1'})", "state.list.after({'id': '1'})",
+    "state.list.circles('id', 'needs')", "word.split('a')", "'a.b'.split('.').newest()",
+    "word.startsWith('pa')", "word.endsWith('ss')", "word.contains('as')",
+    "state.names.map(n, n.lowerAscii().replace('-', '_'))", "string(number) + string(word)",
+    "type(state.list) == list", "type(state.map) != map", "type(word) == string",
+    "type(number) == int && type(yes) == bool", "count({'kind': 'report'})",
+    "count({'kind': ['report', 'start']}) == 2", "count_since({'kind': 'report'}, {'kind': 'start'})",
+    "newest({'kind': 'report'}).phase", "newest({'kind': 'none'}).phase == ''",
+    "records({'kind': 'report'}).newest().outcome", "many", "records_since({'kind': 'report'}, {})",
+    "verdicts({'kind': 'report'}, [])", "stage_ids({'complete': false})", "open_stage([], ['1']).id",
+    "tasks({'done': false}).map(t, t.id)", "tasks({'done': false}) == []",
+    "tasks({'stage': '1'}).size() > 1", "size(unreported({}, {'kind': 'start'}))", "open == []",
+    "open.size()", "open.map(t, t.id)", "either != []", "mixed.map(t, t.id)",
+    "unreported_since({'kind': 'start'}, {}, {}).size()", "true", "false || yes", "(yes)",
+    "((number) + 1) * 2", "{'a': word, 'b': [number]}", "items == [] || no",
+    "state.list.map(t, t.?needs.orValue([]).map(n, n))", "items.map(i, items.filter(j, j != i))",
+    "items.filter(i, state.names.exists(i, i == 'c') && i == 'a')", "items.map(i, items.map(i, i)) == []",
+    "state.list.filter(t, t.?needs.orValue([]).exists(n, !(n in items)))", "word.matches('^p[a-z]*$')",
+    "word.matches('as')", "items.filter(i, i.matches('^[ab]$'))", "state.none", "state.map.k.none.at.all",
+    "unbound", "unbound.a",
+
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("source", PLAIN)
+def test_a_plain_expression_is_told_as_cel_tells_it(source: str) -> None:
+    made = context()
+    expression = SPOKEN.compile(source)
+    assert expression.plain is not None
+    made.value(expression)
+    assert disagreements(made) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "word.matches('p.*')", "word.matches('a+b+')", "word.matches(word)", "word == 'it\\'s'",
+        "-number", "number / 2", "1.5 > 1.0", "number == 3u", "r'a' == word", "type(word) == type('')",
+        "[?state.?a]", "{?'a': state.?a}", "{'a': 1, 'a': 2}.a", "state.?none", "number > 2 == yes",
+        "9223372036854775808 > number", "yes /* ", "word // said", "dyn(word)", "size(word, word)",
+        "{1: 'a'}[1]", "state.list.exists_one(t, t.n == 1)", "state.?map.size()",
+        "timestamp('2020-01-01T00:00:00Z')", "b'a' == b'a'", "has(state[?'a'])", "type(word)",
+        "optional.of(1).hasValue()", "type(word) in [string]", "items.keep()", "null == null",
+        "has(word)", "count()", "state.", "yes &&", "fields.'a'", "(yes",
+
+    ],
+)  # fmt: skip
+def test_what_only_cel_knows_is_not_plain(source: str) -> None:
+    assert plain(source, SPOKEN) is None
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "any == 'x'", "any == 1", "any && yes", "!any", "any in ['x']", "any in [1]", "any in any",
+        "any < 2", "any < 'b'", "any + 1", "any + 'x'", "any.a", "any.a.b", "has(any.a)", "any.size()",
+        "size(any)", "any[0]", "any['a']", "any.?a.orValue(1)", "any ? 1 : 2", "any.filter(i, i)",
+        "any.all(i, i == 'x')", "any.map(i, i.a)", "any.exists(i, i)", "any.split('.')", "'a'.split(any)",
+        "any.startsWith('x')", "any.contains('')", "any.lowerAscii()", "any.replace('x', 'y')",
+        "any.replace('', 'y')", "string(any)", "type(any) == map", "any == []", "any != []", "any.newest()",
+        "any.joined(',')", "any.by('a')", "any.minus(['x'])", "any.keep(1)", "any.where('x')",
+        "any.where({'a': 1})", "count(any)", "newest(any).phase", "items.where(any)", "any * 2",
+        "yes && any", "yes || any", "no || any", "any || yes", "any && no", "no && any", "{'a': any}",
+        "[any]", "any.matches('^[a-z0-9]*$')", "any.matches('x?$')", "any.a.b.c",
+
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "value",
+    [
+        True, False, 0, 1, 2**62, 2**63 - 1, 1.0, 2.5, "", "x", "1", "Äx", [], ["x"], [1], [True], [1.0],
+        [{"a": 1}],
+        {}, {"a": 1}, {"a": {"b": "x"}}, {"x": True}, [[]], {"a": []}, -1,
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_values_of_every_kind_are_told_as_cel_tells_them(source: str, value: object) -> None:
+    made = context({"any": value})
+    made.value(SPOKEN.compile(source))
+    assert disagreements(made) == []
+
+
+def test_a_fact_without_a_value_says_why() -> None:
+    made = context()
+    for source in ("lost", "!lost", "gone == 'x'"):
+        name = source.strip("!").split(" ", 1)[0]
+        assert made.value(SPOKEN.compile(source)) == Outcome(None, f"{name}: nobody knows {name}")
+
+
+def test_what_is_not_bound_is_left_to_cel() -> None:
+    made = context()
+    expression = SPOKEN.compile("unbound.a")
+    assert made.value(expression) == by_cel(made, expression)
+    assert made.value(expression).error
+
+
+def test_longer_lists_than_cel_may_see_are_left_to_it() -> None:
+    made = context({"items": ["a"] * (MOST_ITEMS + 1)})
+    for source in ("items.filter(i, i == 'a').size()", "items.all(i, i == 'a')"):
+        expression = SPOKEN.compile(source)
+        assert made._plainly(expression.plain, False) is None if expression.plain else False
+        assert made.value(expression) == by_cel(made, expression)
+
+
+def test_loops_within_loops_are_left_to_it_where_they_go_round_often() -> None:
+    source = "items.map(i, items.map(j, items.filter(k, k == i && k == j).size()))"
+    for count, left in ((21, False), (22, True)):
+        made = context({"items": ["a"] * count})
+        expression = SPOKEN.compile(source)
+        assert expression.plain is not None
+        assert (made._plainly(expression.plain, False) is None) is left
+        assert made.value(expression) == by_cel(made, expression)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("a$", "a\n"),
+        ("^a", "b\na"),
+        ("[a-z]+$", "Ä"),
+        ("x", "y" * 1000 + "x"),
+        ("", ""),
+        ("$", "a"),
+        ("^", ""),
+    ],
+)
+def test_patterns_mean_what_they_mean_to_cel(pattern: str, text: str) -> None:
+    made = context({"any": text})
+    expression = SPOKEN.compile(f"any.matches('{pattern}')")
+    assert expression.plain is not None
+    assert made.value(expression) == by_cel(made, expression)
+
+
+def test_a_pattern_is_not_looked_for_in_a_long_text() -> None:
+    plainly = {size: context({"any": "y" * size})._plainly for size in (1000, 1001)}
+    told = SPOKEN.compile("any.matches('x+')").plain
+    assert told is not None
+    assert [plainly[size](told, False) for size in (1000, 1001)] == [Outcome(False), None]
+
+
+def test_a_missing_value_that_another_makes_up_for_is_no_error() -> None:
+    made = context()
+    for source in ("state.none || yes", "state.none == 1 || yes", "[state.none].size() == 1 || yes"):
+        assert made.value(SPOKEN.compile(source)) == Outcome(True)
+
+
+def test_what_was_touched_on_the_way_to_a_doubt_is_evidence_once() -> None:
+    made = context({"any": 1})
+    expression = SPOKEN.compile("newest({'kind': 'report'}).phase == '4a' && any == 'x'")
+    assert made.value(expression).value is False
+    assert [entry["kind"] for entry in made.touching(expression)] == ["report"]
+
+
+# ---- expressions of every shape ---------------------------------------------------------------
+
+LEAVES = st.sampled_from([
+    "yes", "no", "word", "number", "any", "items", "fields", "lost", "state.status", "state.round",
+    "state.ratio", "state.flag", "state.list", "state.map", "state.none", "'x'", "''", "0", "1", "true",
+    "[]", "['a', 'x']", "open", "unbound.a", "limits.a.count", "fields.b", "state.?none.orValue('x')",
+    "newest({'kind': 'start'})",
+
+])  # fmt: skip
+
+
+def _larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    signs = st.sampled_from(["==", "!=", "&&", "||", "in", "<", ">=", "+", "-", "*"])
+    methods = st.sampled_from([
+        ".size()", ".newest()", ".a", ".?b.orValue(1)", "[0]", "['a']", ".reversed()", ".filter(i, i == 'x')",
+        ".map(i, i)", ".exists(i, i == word)", ".all(i, has(i.id))", ".where('x')", ".split('s')",
+    ])  # fmt: skip
+    return st.one_of(
+        st.tuples(inner, signs, inner).map(lambda parts: f"({parts[0]} {parts[1]} {parts[2]})"),
+        st.tuples(inner, signs, inner).map(lambda parts: f"{parts[0]} {parts[1]} {parts[2]}"),
+        st.tuples(inner, methods).map(lambda parts: f"({parts[0]}){parts[1]}"),
+        st.tuples(inner, inner, inner).map(lambda parts: f"({parts[0]} ? {parts[1]} : {parts[2]})"),
+        inner.map(lambda part: f"!({part})"),
+    )
+
+
+@settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow], deadline=None)
+@given(
+    st.recursive(LEAVES, _larger, max_leaves=6),
+    st.sampled_from([True, 0, 2.5, "x", ["x", 1], [{"id": "1"}], {"a": "x", "b": 2}]),
+)
+def test_whatever_is_plain_is_told_as_cel_tells_it(source: str, value: object) -> None:
+    made = context({"any": value})
+    # As a trusted definition has it: nothing was checked, CEL and the plain reading meet it as it is.
+    expression = Language(SPOKEN.variables, SPOKEN.facts, trusted=True).compile(source)
+    expression.language.values = SPOKEN.values
+    told = made._plainly(expression.plain, False) if expression.plain else None
+    if told is None or told.error == "lost: nobody knows lost":
+        return
+    try:
+        expression.compiled  # noqa: B018
+    except Exception:
+        return
+    assert told == by_cel(made, expression)
+
+
+def test_the_keys_of_a_map_come_in_the_order_of_its_file() -> None:
+    made = context()
+    assert made.value(SPOKEN.compile("state.filter(k, k != 'big')")).value == [k for k in STATE if k != "big"]
+    assert made.value(SPOKEN.compile("state.all(k, k != '')")).value is True
+    assert disagreements(made) == []

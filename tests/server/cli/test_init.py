@@ -1,0 +1,238 @@
+"""`init`: shown first, asked on a terminal, nothing that stands in a file is lost, and done once."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from phasekeeper.orchestration.definition.root_config import read_config
+from phasekeeper.server.cli.commands.assistant_rules import CLAUDE as DENIED
+from phasekeeper.server.cli.commands.assistant_rules import CODEX, CURSOR, DECISIONS, FENCES, GEMINI
+from phasekeeper.server.cli.commands.init import ATTRIBUTES, IGNORED
+from phasekeeper.server.store.additive_edits import Change, write
+from phasekeeper.server.store.folder import StoreError
+
+from tests.roots import needs, put
+
+FILES = (".phasekeeper/config.yaml", ".gitattributes", ".gitignore", ".claude/settings.json")
+
+
+@pytest.fixture
+def here(root, monkeypatch):
+    monkeypatch.chdir(root)
+    return root
+
+
+def denied(root: Path) -> list[str]:
+    return json.loads((root / ".claude/settings.json").read_bytes().decode("utf-8-sig"))["permissions"][
+        "deny"
+    ]
+
+
+def test_without_a_terminal_it_shows_what_it_would_write_and_writes_nothing(here, run):
+    code, out, err = run("init")
+    assert code == 1
+    assert err == "phasekeeper: nothing was written; `phasekeeper init --yes` writes it without asking\n"
+    assert all(f"{path} (new)\n" in out for path in FILES)
+    assert all(f"  + {line}\n" in out for line in (*ATTRIBUTES, *IGNORED, *DENIED))
+    assert [path.name for path in here.iterdir()] == [".git"]
+
+
+def test_yes_writes_it_and_a_second_time_there_is_nothing_to_do(here, run):
+    assert run("init", "--yes")[0] == 0
+    before = {path: (here / path).read_bytes() for path in FILES}
+    code, out, err = run("init", "--yes")
+    assert (code, err) == (0, "") and out.endswith("nothing is left to do\n")
+    assert {path: (here / path).read_bytes() for path in FILES} == before
+    assert denied(here) == list(DENIED)
+    assert not list(here.rglob("*.tmp"))
+
+
+def test_the_configuration_names_every_parameter_and_changes_none(here, run):
+    run("init", "--yes")
+    text = (here / FILES[0]).read_text()
+    assert "#     fix_iterations: 3   # at least 1\n" in text
+    assert '#     pause_on: "S0"   # one of S0, S1, S2\n' in text
+    config = read_config(text)
+    assert (dict(config.parameters), config.findings) == ({}, ())
+    assert run("check")[0] == 0
+
+
+def test_its_comments_are_a_configuration_once_they_are_none(here, run):
+    run("init", "--yes")
+    head, below = (here / FILES[0]).read_text().split("\nparameters:\n")
+    assert head.startswith("# ")
+    config = read_config("parameters:\n" + below.replace("#", " ", 1).replace("\n#", "\n "))
+    assert config.findings == ()
+    assert config.of("master-plan")["fix_iterations"] == 3
+    assert config.of("phase-loop")["pause_on"] == "S0"
+
+
+def test_git_merges_journals_by_union_and_ignores_claims_and_locks(here, run):
+    (here / ".git").rmdir()
+    subprocess.run([needs("git"), "init", "-q"], check=True)
+    run("init", "--yes")
+
+    def asked(*words: str) -> str:
+        done = subprocess.run([needs("git"), *words], capture_output=True, text=True, check=False)
+        return done.stdout
+
+    for folder in ("", "a/b/"):
+        journal = f"{folder}.phasekeeper/journal.jsonl"
+        assert asked("check-attr", "merge", journal) == f"{journal}: merge: union\n"
+        assert asked("check-ignore", journal) == ""
+        for name in ("claims.jsonl", "lock", "lock.holder"):
+            assert asked("check-ignore", f"{folder}.phasekeeper/{name}") != ""
+    assert asked("check-ignore", f"a/.state.json.phasekeeper-{'0' * 8}-1-0.tmp") != ""
+
+
+def test_lines_are_added_below_others_in_their_own_line_ends(here, run):
+    (here / ".gitignore").write_bytes(b"\xef\xbb\xbf*.pyc\r\nbuild")
+    (here / ".gitattributes").write_bytes(f"*.png binary\n{ATTRIBUTES[0]}\n".encode())
+    _, out, _ = run("init", "--yes")
+    lines = b"".join(line.encode() + b"\r\n" for line in IGNORED)
+    assert (here / ".gitignore").read_bytes() == b"\xef\xbb\xbf*.pyc\r\nbuild\r\n" + lines
+    assert ".gitignore (added to)" in out and ".gitattributes" not in out
+
+
+def test_rules_that_are_missing_are_added_and_no_other_byte_changes(here, run):
+    text = '\ufeff{\r\n\t"model": "x",  "permissions" : {\r\n\t\t"allow": ["Bash(ls)"],\r\n'
+    text += f'\t\t"deny": ["Read(.env)",\r\n\t\t\t"{DENIED[0]}"]\r\n'
+    text += '\t},\r\n\t"hooks": {"a":1.50}\r\n}\r\n'
+    put(here / ".claude/settings.json", "")
+    (here / ".claude/settings.json").write_bytes(text.encode())
+    (here / ".claude/settings.json").chmod(0o600)
+    run("init", "--yes")
+    after = (here / ".claude/settings.json").read_bytes().decode()
+    head, tail = text.split(f'"{DENIED[0]}"')
+    assert after.startswith(head + f'"{DENIED[0]}"') and after.endswith(tail)
+    assert denied(here) == ["Read(.env)", *DENIED]
+    assert (here / ".claude/settings.json").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("text", ["", "\n", "{}", '{"permissions": {}}'])
+def test_settings_without_rules_get_them(here, run, text):
+    put(here / ".claude/settings.json", text)
+    assert run("init", "--yes")[0] == 0
+    assert denied(here) == list(DENIED)
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"permissions": []}', '{"permissions": {"deny": "x"}}', "// note\n{}", "[" * 9000]
+)
+def test_settings_that_cannot_be_added_to_are_left_alone_and_told(here, run, text):
+    put(here / ".claude/settings.json", text)
+    code, _, err = run("init", "--yes")
+    assert code == 1
+    assert ".claude/settings.json is left alone: " in err and "Bash(phasekeeper answer:*)" in err
+    assert (here / ".claude/settings.json").read_text() == text
+    assert (here / ".gitignore").exists()
+    code, _, err = run("init", "--yes")
+    assert code == 1 and "left alone" in err
+
+
+def test_settings_in_another_encoding_are_left_alone(here, run):
+    put(here / ".claude/settings.json", "")
+    (here / ".claude/settings.json").write_bytes(b'{"a": "\xff"}')
+    assert run("init", "--yes")[0] == 1
+    assert (here / ".claude/settings.json").read_bytes() == b'{"a": "\xff"}'
+
+
+def test_a_configuration_that_is_there_is_not_touched(here, run):
+    put(here / FILES[0], "projects: []\n")
+    run("init", "--yes")
+    assert (here / FILES[0]).read_text() == "projects: []\n"
+
+
+def test_nothing_is_written_through_a_link(here, run, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "ignored"
+    elsewhere.write_text("x\n")
+    (here / ".gitignore").symlink_to(elsewhere)
+    code, _, err = run("init", "--yes")
+    assert code == 1 and "nothing is written through links" in err
+    assert elsewhere.read_text() == "x\n"
+
+
+def test_a_file_that_changed_after_it_was_shown_is_not_overwritten(here):
+    put(here / ".gitignore", "new\n")
+    with pytest.raises(StoreError, match="changed meanwhile"):
+        write(here, Change(".gitignore", b"old\n", b"old\nmore\n", ("more",)))
+    assert (here / ".gitignore").read_text() == "new\n"
+
+
+# ---- other assistants -------------------------------------------------------------------------
+
+
+def test_assistants_whose_folder_is_there_are_fenced_too(here, run):
+    for folder in (".codex", ".cursor", ".gemini"):
+        (here / folder).mkdir()
+    code, out, _ = run("init", "--yes")
+    assert code == 0
+    assert (here / ".codex/rules/phasekeeper.rules").read_text() == CODEX
+    assert json.loads((here / ".cursor/cli.json").read_text()) == {"permissions": {"deny": list(CURSOR)}}
+    assert (here / ".gemini/policies/phasekeeper.toml").read_text() == GEMINI
+    assert ".codex/rules/phasekeeper.rules (new)" in out
+    assert run("init", "--yes")[1].endswith("nothing is left to do\n")
+
+
+def test_only_the_assistants_that_are_named_are_fenced(here, run):
+    assert run("init", "--yes", "--for", "codex")[0] == 0
+    assert (here / ".codex/rules/phasekeeper.rules").exists() and not (here / ".claude").exists()
+
+
+def test_rules_that_somebody_changed_are_left_alone_and_told(here, run):
+    put(here / ".gemini/policies/phasekeeper.toml", "# mine\n")
+    code, _, err = run("init", "--yes")
+    assert code == 1 and ".gemini/policies/phasekeeper.toml is left alone: it holds other rules" in err
+    assert (here / ".gemini/policies/phasekeeper.toml").read_text() == "# mine\n"
+
+
+def test_every_command_of_a_person_is_denied_to_every_assistant():
+    said = {"claude": " ".join(DENIED), "codex": CODEX, "cursor": " ".join(CURSOR), "gemini": GEMINI}
+    assert said.keys() == FENCES.keys()
+    for rules in said.values():
+        assert all(command in rules for command in DECISIONS)
+
+
+def test_the_policies_of_gemini_are_toml_that_fits_what_must_be_denied():
+    rules = tomllib.loads(GEMINI)["rule"]
+    assert [rule["decision"] for rule in rules] == ["deny", "deny"]
+    assert "python3 -m phasekeeper override" in rules[0]["commandPrefix"]
+    pattern = re.compile(rules[1]["argsPattern"])
+    for path in (".phasekeeper/config.yaml", "a/b/.phasekeeper/journal.jsonl", "/r/.phasekeeper/x"):
+        assert pattern.search(json.dumps({"file_path": path}, separators=(",", ":")))
+    assert not pattern.search('{"file_path":"docs/phasekeeper/x"}')
+
+
+# ---- on a terminal ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def answered(here) -> Iterator[object]:
+    pty = pytest.importorskip("pty")
+    main_end, terminal = pty.openpty()
+
+    def called(words: str) -> int:
+        os.write(main_end, words.encode())
+        command = [sys.executable, "-m", "phasekeeper", "init"]
+        done = subprocess.run(
+            command, stdin=terminal, stdout=terminal, stderr=terminal, check=False, timeout=60
+        )
+        return done.returncode
+
+    yield called
+    os.close(terminal)
+    os.close(main_end)
+
+
+@pytest.mark.parametrize(("words", "code", "there"), [("y\n", 0, True), ("n\n", 1, False), ("\n", 1, False)])
+def test_a_person_at_the_terminal_is_asked(here, answered, words, code, there):
+    assert answered(words) == code
+    assert (here / ".gitignore").exists() is there

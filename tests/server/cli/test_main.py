@@ -1,0 +1,672 @@
+"""Commands, exit codes, JSON shapes, and what is said when something was called wrongly."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from phasekeeper.orchestration.findings import Problem
+from phasekeeper.server.cli.commands import read as commands
+from phasekeeper.server.disk.disk_files import DiskFiles
+
+from tests.roots import EXAMPLES, TASKS, loop, plan, put, task
+
+PLANS = ".orchestrator/tasks"
+
+
+@pytest.fixture
+def here(root, monkeypatch):
+    monkeypatch.chdir(root)
+    return root
+
+
+BROKEN = """\
+workflow: own
+runs: {at: [own/*], marker: {file: state.json, has: [phase]}}
+state: {file: state.json}
+phase: state.phase
+phases: {a: {rulez: []}}
+"""
+FINE = """\
+extend: artifact-pipeline
+workflow: fine
+"""
+OWN = """\
+extend: artifact-pipeline
+workflow: own
+title: Ours
+runs: {at: [own/*], marker: {file: state.json, has: [phase]}}
+"""
+
+
+# ---- what is shown ----------------------------------------------------------------------------
+
+
+def test_status_says_of_each_run_where_it_stands_and_what_is_next(here, run):
+    task(here, "T1")
+    task(here, "T2", ok=False)
+    code, out, err = run("status")
+
+    assert (code, err) == (0, "")
+    assert out.splitlines()[:4] == [
+        f"{TASKS}/T1  active",
+        "  artifact-pipeline",
+        "  phase: plan_review (Review the plan)",
+        "  next: go on to codegen: plan-review.ok === true and no blocking issues",
+    ]
+    assert "  gate plan-review failed" in out
+    assert out.endswith("\n2 runs, 2 active\n")
+
+
+def test_status_without_runs_says_what_was_looked_at_and_what_to_do(here, run):
+    (here / TASKS / "empty").mkdir(parents=True)
+    code, out, err = run("status")
+
+    assert (code, out) == (0, "")
+    assert f"no run was found in {here}" in err
+    assert f"  {TASKS}/empty is no artifact-pipeline run: it has no state.json" in err
+    assert "by `projects` in .phasekeeper/config.yaml" in err
+    assert "`phasekeeper demo`" in err
+
+
+def test_status_as_json_holds_the_runs_in_order_of_their_paths(here, run):
+    task(here, "T2")
+    task(here, "T1")
+    loop(here)
+    code, out, _ = run("status", "--json")
+    data = json.loads(out)
+
+    assert code == 0
+    assert list(data) == ["root", "runs"]
+    assert data["root"] == str(here)
+    assert [e["run"] for e in data["runs"]] == [f"{TASKS}/T1", f"{TASKS}/T2", ".claude/state"]
+
+
+def test_next_names_step_reason_evidence_and_what_has_to_wait(here, run):
+    task(here, "T1", ok=False)
+    code, out, _ = run("next")
+
+    assert code == 0
+    assert "  next: go back to planning: the plan review blocks the plan" in out
+    assert f"= false  {TASKS}/T1/review/plan-review.json:1:8" in out
+    assert "  who: planner" in out
+    assert "  not now: " in out
+    assert out.count("(phases are not skipped)") == 1
+
+
+def test_next_of_one_run_as_json_is_its_evaluation_and_of_all_a_list(here, run):
+    task(here, "T1")
+    task(here, "T2")
+
+    assert json.loads(run("next", "--json", "--run", "T2")[1])["run"] == f"{TASKS}/T2"
+    assert json.loads(run("next", "--json", f"{TASKS}/T1/review")[1])["run"] == f"{TASKS}/T1"
+    assert list(json.loads(run("next", "--json")[1])) == ["root", "runs"]
+    assert list(json.loads(run("next", "--json", TASKS)[1])) == ["root", "runs"]
+
+
+def test_an_open_gate_says_what_it_will_allow_once_it_passes(here, run):
+    plan(here, "lists", 3, done=1)
+    _, out, _ = run("gates")
+
+    assert "  gate 1  open" in out
+    assert "    not met: every implementer of the stage has returned" in out
+    assert "    allowed once it passes: 4b" in out
+    assert "    allowed: 4b" not in out
+
+
+def test_questions_show_their_options_and_escalations_only_theirs(here, run):
+    loop(here)
+    _, asked, _ = run("questions")
+    _, escalated, _ = run("escalations")
+
+    assert "  asks severe:" in asked
+    assert "    stop: stop the loop" in asked
+    assert escalated == asked
+    task(here, "T1")
+    assert "  nothing is asked" in run("questions", "--run", "T1")[1]
+
+
+def test_a_part_as_json_names_run_and_revision(here, run):
+    task(here, "T1")
+    [entry] = json.loads(run("gates", "--json")[1])["runs"]
+
+    assert list(entry) == ["root", "run", "revision", "gates"]
+    assert entry["gates"][0]["status"] == "passed"
+
+
+def test_explain_marks_the_rule_that_decided(here, run):
+    task(here, "T1")
+    _, out, _ = run("explain")
+    [decided] = [line for line in out.splitlines() if line.startswith("  > ")]
+
+    assert decided.startswith("  > phases.plan_review.rules[1]  true")
+    looked = json.loads(run("explain", "--json")[1])["runs"][0]["looked"]
+    assert [entry["where"] for entry in looked if entry["decided"]] == ["phases.plan_review.rules[1]"]
+
+
+def test_explain_says_what_the_other_rules_would_have_led_to(here, run):
+    task(here, "T1")
+    lines = [line.strip() for line in run("explain")[1].splitlines()]
+
+    assert "phases.plan_review.rules[0]  false  to planning: the plan review blocks the plan" in lines
+
+
+def test_the_transcript_in_the_readme_is_what_is_printed(run, monkeypatch):
+    monkeypatch.chdir(EXAMPLES)
+    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    [shown] = re.findall(r"^```console\n(.*?)^```$", readme, flags=re.M | re.S)
+    calls = [call.partition("\n") for call in shown.split("$ phasekeeper ")[1:]]
+    assert [command for command, _, _ in calls] == ["status", "next late-fees"]
+    for command, _, lines in calls:
+        out = run(*command.split())[1]
+        for paragraph in lines.strip().split("\n\n"):
+            assert paragraph + "\n" in out
+
+
+# ---- the commands that come next --------------------------------------------------------------
+
+
+def test_next_says_how_the_step_is_reported_and_what_the_file_may_look_like(here, run):
+    task(here, "T1")
+    lines = [line.strip() for line in run("next")[1].splitlines()]
+
+    assert f"report: phasekeeper report {TASKS}/T1 codegen ok  (or error)" in lines
+    assert "also in turn: plan_review" in lines
+    assert f"produce: {TASKS}/T1/code/diff.patch" in lines
+    put(here / TASKS / "T1/state.json", {"phase": "planning"})
+    (here / TASKS / "T1/review/plan-review.json").unlink()
+    assert f'produce: {TASKS}/T1/review/plan-review.json, like {{"ok": true, "issues": []}}' in run("next")[1]
+
+
+def test_a_question_comes_with_the_command_that_answers_it(here, run):
+    loop(here)
+    [asked] = json.loads(run("questions", "--json")[1])["runs"][0]["questions"]
+    options = ", ".join(option["id"] for option in asked["options"])
+    said = (
+        f'    decide: phasekeeper answer .claude/state {asked["id"]} OPTION --reason "why"'
+        f"  (OPTION is {options})"
+    )
+
+    for words in (["questions"], ["escalations"], ["next"]):
+        assert said in run(*words)[1].splitlines()
+
+
+def test_a_command_for_another_root_names_it(here, run, tmp_path_factory, monkeypatch):
+    task(here, "T 1")
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.chdir(elsewhere)
+    around = os.path.relpath(here)
+    for words, where in (((here,), here), (("--root", around), around)):
+        [line] = [line for line in run("next", *words)[1].splitlines() if line.startswith("  report: ")]
+        called = shlex.split(line.removeprefix("  report: phasekeeper "))[:6]
+        assert called == ["report", f"{TASKS}/T 1", "codegen", "ok", "--root", str(where)]
+        assert run(*called)[0] == 1  # refused for what is missing: the command found its run
+
+
+def test_data_that_a_report_carries_is_shown_by_an_example(run):
+    words = ("next", EXAMPLES / ".workflow", "--root", EXAMPLES)
+    lines = [line.strip() for line in run(*words)[1].splitlines()]
+
+    [data] = [line for line in lines if line.startswith("with --data FILE (- for standard input), as ")]
+    assert "stateUpdates" in json.loads(data.partition(", as ")[2])
+
+
+# ---- what is called wrongly -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["staus"], "'staus'; did you mean status or start? `phasekeeper --help` lists them all"),
+        (["workflow", "lst"], "'lst'; did you mean list? `phasekeeper workflow --help` lists them all"),
+        (["zzz"], "'zzz'; `phasekeeper --help` lists them all"),
+        (["a\x1b[31m"], "'a\\x1b[31m'; `phasekeeper --help` lists them all"),
+    ],
+)
+def test_a_command_there_is_not_gets_one_sentence_with_the_one_that_was_meant(run, words, said):
+    assert run(*words) == (2, "", f"phasekeeper: there is no command {said}\n")
+
+
+def test_what_is_wrong_with_the_root_is_told_beside_json_too(here, run):
+    task(here, "T1")
+    put(here / ".phasekeeper/config.yaml", "projects: [nowhere/*]\n")
+    for words in (["status"], ["next"], ["gates"], ["explain"]):
+        assert "projects: 'nowhere/*' fits no folder" in run(*words, "--json")[2]
+
+
+# ---- what is there and is not read ------------------------------------------------------------
+
+
+def test_what_is_there_and_is_not_read_is_never_taken_for_absent(here, run, tmp_path_factory):
+    outside = put(tmp_path_factory.mktemp("outside") / "x.md", "**PHASE GATE STATUS**: FAIL\n")
+    for path in (f"{TASKS}/T1/state.json", f"{TASKS}/T2/planning/plan.files.json", f"{PLANS}/b/reports/9.md"):
+        (here / path).parent.mkdir(parents=True, exist_ok=True)
+        (here / path).symlink_to(outside)
+    task(here, "T2")
+    plan(here, "a", 1)
+    plan(here, "b", 1)
+    (here / PLANS / "a/MASTER_PLAN.md").unlink()
+    (here / PLANS / "a/MASTER_PLAN.md").symlink_to(outside)
+    os.mkfifo(put(here / TASKS / "T3/x", "").with_name("state.json"))
+
+    runs = {each["run"]: each for each in json.loads(run("status", "--json")[1])["runs"]}
+    assert {name: each["statusReason"] for name, each in runs.items() if each["status"] == "invalid"} == {
+        f"{TASKS}/T1": f"{TASKS}/T1/state.json is unreadable",
+        f"{TASKS}/T3": f"{TASKS}/T3/state.json is unreadable",
+        f"{PLANS}/b": f"{PLANS}/b/reports/9.md cannot be read; it may hold a failure",
+    }
+    assert runs[f"{PLANS}/a"]["currentPhase"] == "2"
+    gates = {gate["id"]: gate["criteria"] for gate in runs[f"{TASKS}/T2"]["gates"]}
+    assert [criterion["met"] for criterion in gates["scope"]] == [None]
+    assert run("check")[0] == 1
+
+
+# ---- which runs -------------------------------------------------------------------------------
+
+
+def shown(out: str) -> list[str]:
+    return [line.split("  ")[0] for line in out.splitlines() if line and line[0] not in " 0123456789"]
+
+
+def test_a_path_inside_a_run_means_that_run_and_one_above_runs_means_those(here, run):
+    task(here, "T1")
+    task(here, "T2")
+    loop(here)
+
+    assert shown(run("status", f"{TASKS}/T2/review/plan-review.json")[1]) == [f"{TASKS}/T2"]
+    assert shown(run("status", ".ai-tools-chain")[1]) == [f"{TASKS}/T1", f"{TASKS}/T2"]
+    (here / "src").mkdir()
+    assert len(shown(run("status", "src")[1])) == 3
+
+
+def test_a_path_that_is_not_there_may_be_the_name_of_a_run(here, run):
+    """Commands that write take a run's name; who types it for one that reads means the same."""
+    task(here, "T1")
+    task(here, "T2")
+    assert json.loads(run("next", "T1", "--json")[1])["run"] == f"{TASKS}/T1"
+    assert shown(run("status", "tasks/T2")[1]) == [f"{TASKS}/T2"]
+    said = refused(run("next", "T3"))
+    assert "'T3' is no file or folder, and there is no run 'T3'; did you mean" in said
+
+
+def test_the_folder_one_stands_in_selects_like_a_path(here, run, monkeypatch):
+    task(here, "T1")
+    task(here, "T2")
+    monkeypatch.chdir(here / TASKS / "T2/review")
+
+    assert shown(run("status")[1]) == [f"{TASKS}/T2"]
+    assert shown(run("status", "--root", here)[1]) == [f"{TASKS}/T1", f"{TASKS}/T2"]
+    assert run("check")[1].endswith("1 run\n")
+
+
+def test_runs_of_projects_are_shown_and_named_from_the_root(here, run):
+    put(here / ".phasekeeper/config.yaml", "projects: [packages/*]\n")
+    task(here / "packages/a", "T1")
+    task(here / "packages/b", "T1", ok=False, phase="nowhere")
+    task(here, "T0")
+
+    names = [f"{TASKS}/T0", f"packages/a/{TASKS}/T1", f"packages/b/{TASKS}/T1"]
+    assert shown(run("status")[1]) == names
+    assert shown(run("status", "packages")[1]) == names[1:]
+    assert shown(run("next", "--run", f"a/{TASKS}/T1")[1]) == names[1:2]
+    code, out, _ = run("check")
+    assert code == 1
+    assert out.startswith(f"packages/b/{TASKS}/T1/state.json:1:11: error unknown-phase: ")
+    runs = json.loads(run("status", "--json")[1])["runs"]
+    assert [(e["root"], e["run"]) for e in runs][1] == (str(here / "packages/a"), f"{TASKS}/T1")
+
+
+# ---- exit codes -------------------------------------------------------------------------------
+
+
+def test_next_tells_going_on_from_waiting_and_refusing(here, run):
+    task(here, "T1")
+    assert run("next")[0] == 0
+    loop(here)
+    assert run("next")[0] == 3
+    assert run("next", "--run", "T1")[0] == 0
+    task(here, "T2", phase="nowhere")
+    assert run("next", "--run", "T2")[0] == 1
+    assert run("next")[0] == 1
+    assert run("next", "--json")[0] == 1
+
+
+def test_can_answers_yes_no_or_not_before_a_person_answers(here, run):
+    task(here, "T1")
+    loop(here)
+
+    assert run("can", "T1", "codegen")[:2] == (0, "yes: plan-review.ok === true and no blocking issues\n")
+    assert run("can", "T1", "test")[:2] == (1, "no: phases are not skipped\n")
+    assert run("can", "state", "evaluate")[0] == 3
+    data = json.loads(run("can", "T1", "test", "--json")[1])
+    assert list(data) == ["root", "run", "revision", "step", "allowed", "because", "gate"]
+
+
+def test_check_fails_on_errors_and_on_failed_gates_only_when_asked(here, run):
+    task(here, "T1")
+    assert run("check")[:2] == (0, "1 run\n")
+    task(here, "T1", ok=False)
+    assert run("check")[0] == 0
+    code, out, _ = run("check", "--gates")
+    assert (code, out) == (1, f"1 run, failed gates: plan-review of {TASKS}/T1\n")
+    task(here, "T2", phase="nowhere")
+    assert run("check")[0] == 1
+
+
+def test_check_waits_for_a_person_unless_that_is_allowed(here, run):
+    loop(here)
+    assert run("check")[0] == 3
+    assert run("check", "--allow", "waiting")[0] == 0
+    task(here, "T2", phase="nowhere")
+    assert run("check", "--allow", "waiting")[0] == 1
+
+
+@pytest.mark.parametrize("form", ["json", "sarif", "github"])
+def test_the_exit_code_of_check_is_the_same_in_every_format(here, run, form):
+    task(here, "T2", phase="nowhere")
+    code, out, _ = run("check", "--format", form)
+
+    assert code == 1
+    assert "unknown-phase" in out
+
+
+@pytest.mark.parametrize("command", ["status", "gates", "questions", "escalations", "explain"])
+def test_commands_that_only_show_do_not_fail_on_what_they_show(here, run, command):
+    loop(here)
+    task(here, "T2", phase="nowhere")
+
+    assert run(command)[0] == 0
+    assert run(command, "--json")[0] == 0
+
+
+def test_hints_are_shown_when_asked_for(here, run):
+    folder = task(here, "T1")
+    put(folder / "plan.files.json", "{}")
+    put(folder / ".phasekeeper/journal.jsonl", '{"seq": 1, "kind": "sta')
+
+    assert "hint" not in run("check")[1]
+    assert ": hint journal-torn: " in run("check", "--hints")[1]
+
+
+# ---- called wrongly ---------------------------------------------------------------------------
+
+
+def refused(result: tuple[int, str, str]) -> str:
+    code, out, err = result
+    assert (code, out) == (2, "")
+    assert err.startswith("phasekeeper: ")
+    assert err.count("\n") == 1
+    return err
+
+
+def test_a_path_that_does_not_exist_is_one_sentence(here, run):
+    assert "'../nowhere' does not exist" in refused(run("status", "../nowhere"))
+
+
+def test_a_root_that_is_no_folder_is_one_sentence(here, run):
+    put(here / "file", "")
+    assert "--root 'file' is no folder" in refused(run("check", "--root", "file"))
+    assert "--root 'gone' is no folder" in refused(run("workflow", "list", "--root", "gone"))
+
+
+def test_a_root_that_cannot_be_read_is_one_sentence(here, run, monkeypatch):
+    def refuse(self: DiskFiles, folder: str) -> dict:
+        self.unlisted[folder] = Problem("artifact-unreadable", "permission denied")
+        return {}
+
+    monkeypatch.setattr(DiskFiles, "list", refuse)
+    assert "cannot be read: permission denied; name another root" in refused(run("status"))
+
+
+def test_an_unknown_run_names_the_nearest(here, run):
+    task(here, "late-fees")
+    assert f"did you mean {TASKS}/late-fees?" in refused(run("next", "--run", "lat-fees"))
+
+
+def test_an_ambiguous_tail_names_all_that_fit(here, run):
+    task(here, "T1")
+    put(here / ".ai-tools-chain/task/T1/state.json", {"phase": "planning"})
+    assert ".ai-tools-chain/task/T1, .ai-tools-chain/tasks/T1" in refused(run("can", "T1", "codegen"))
+
+
+def test_an_unknown_step_names_those_there_are(here, run):
+    task(here, "T1")
+    said = refused(run("can", "T1", "deploy"))
+    assert "artifact-pipeline has no phase or action 'deploy'; it has planning, plan_review," in said
+
+
+@pytest.mark.parametrize("words", [["status", "--jsn"], ["check", "--format", "xml"], ["can", "T1"]])
+def test_wrong_words_are_wrong_use(here, run, words):
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert "usage: phasekeeper" in err
+
+
+def test_a_broken_definition_is_told_at_its_line_and_column_from_here(here, run, monkeypatch):
+    put(here / ".phasekeeper/workflows/own.yaml", BROKEN)
+    put(here / "own/T1/state.json", {"phase": "a"})
+    monkeypatch.chdir(put(here / "src/x", "").parent)
+    for words in (["status"], ["next"], ["check", "--format", "json"], ["workflow", "list"]):
+        code, _, err = run(*words)
+        assert code == 2
+        assert err.startswith("phasekeeper: ../.phasekeeper/workflows/own.yaml:5:")
+        assert "rulez" in err
+    code, out, _ = run("check")
+    assert (code, "../.phasekeeper/workflows/own.yaml:5:" in out) == (2, True)
+
+
+def test_a_broken_definition_hides_the_runs_of_no_other(here, run):
+    put(here / ".phasekeeper/workflows/own.yaml", BROKEN)
+    put(here / ".phasekeeper/workflows/fine.yaml", FINE)
+    put(here / "own/T1/state.json", {"phase": "a"})
+    task(here, "T1")
+    for words in (["status"], ["next"], ["gates"], ["explain"]):
+        code, out, _ = run(*words)
+        assert (code, f"{TASKS}/T1" in out) == (2, True)
+    for words in (["status", "--json"], ["next", "--json"], ["gates", "--json"], ["explain", "--json"]):
+        code, out, err = run(*words)
+        assert (code, "rulez" in err) == (2, True)
+        assert [entry["run"] for entry in json.loads(out)["runs"]] == [f"{TASKS}/T1"]
+
+
+def test_the_answer_about_one_run_stands_whatever_other_definitions_are_broken(here, run):
+    put(here / ".phasekeeper/workflows/own.yaml", BROKEN)
+    put(here / "own/T1/state.json", {"phase": "a"})
+    task(here, "T2")
+    code, _, err = run("status", "--run", "T2")
+    assert (code, "rulez" in err) == (0, True)
+
+
+def test_a_run_that_may_be_of_a_broken_definition_is_not_just_unknown(here, run):
+    put(here / ".phasekeeper/workflows/own.yaml", BROKEN)
+    put(here / "own/T1/state.json", {"phase": "a"})
+    code, out, err = run("next", "--run", "own/T1")
+    assert (code, out) == (2, "")
+    assert "rulez" in err and "there is no run 'own/T1'" in err
+
+
+def test_the_list_of_workflows_has_all_that_can_be_used(here, run):
+    put(here / ".phasekeeper/workflows/own.yaml", BROKEN)
+    put(here / ".phasekeeper/workflows/fine.yaml", FINE)
+    code, out, err = run("workflow", "list", "--json")
+    assert (code, "rulez" in err) == (2, True)
+    assert [entry["name"] for entry in json.loads(out)][:2] == ["artifact-pipeline", "component-design"]
+    assert "fine" in [entry["name"] for entry in json.loads(out)]
+
+
+def test_check_looks_at_definitions_that_no_run_uses(here, run):
+    put(here / ".phasekeeper/workflows/own.yaml", BROKEN)
+    assert run("status")[0] == 0
+    assert run("check")[0] == 2
+
+
+def test_what_is_wrong_with_the_configuration_is_no_secret(here, run):
+    task(here, "T1")
+    put(here / ".phasekeeper/config.yaml", "parametres: {}\nprojects: [nothing/*]\n")
+    code, out, err = run("status")
+
+    assert code == 0
+    assert out.startswith(f"{TASKS}/T1")
+    assert "phasekeeper: .phasekeeper/config.yaml:1:1: unknown key 'parametres'" in err
+    assert "projects: 'nothing/*' fits no folder" in err
+    assert run("check")[0] == 1
+
+
+def test_a_folder_that_cannot_be_listed_fails_the_check(here, run, monkeypatch):
+    task(here, "T1")
+    real = DiskFiles.list
+
+    def refuse(self: DiskFiles, folder: str):
+        if folder == ".orchestrator/tasks":
+            self.unlisted[folder] = Problem("artifact-unreadable", "permission denied")
+        return real(self, folder)
+
+    (here / ".orchestrator/tasks").mkdir(parents=True)
+    monkeypatch.setattr(DiskFiles, "list", refuse)
+    code, out, _ = run("check")
+    assert code == 1
+    assert out.startswith(".orchestrator/tasks: error artifact-unreadable: permission denied\n")
+
+
+# ---- workflows and examples -------------------------------------------------------------------
+
+
+def test_all_workflows_are_listed_with_where_their_runs_are(here, run):
+    put(here / ".phasekeeper/workflows/own.yaml", OWN)
+    _, out, _ = run("workflow", "list")
+    names = [line.split("  ")[0] for line in out.splitlines() if not line.startswith(" ")]
+
+    assert names == [
+        "artifact-pipeline",
+        "component-design",
+        "master-plan",
+        "own",
+        "phase-loop",
+        "skill-tuning",
+    ]
+    assert "own  Ours  (.phasekeeper/workflows/own.yaml)\n  runs at own/*\n" in out
+    data = json.loads(run("workflow", "list", "--json")[1])
+    assert [(w["name"], w["builtIn"]) for w in data][3] == ("own", False)
+
+
+def test_a_workflow_is_shown_with_all_its_parts_or_as_it_is_written(here, run):
+    _, out, _ = run("workflow", "show", "master-plan")
+    headings = [line for line in out.splitlines()[2:] if not line.startswith(" ")]
+
+    assert headings == ["phases", "gates", "limits", "questions", "parameters"]
+    assert "  4b  Quality gate by code-quality" in out
+    _, text, _ = run("workflow", "show", "master-plan", "--yaml")
+    assert text.startswith("# ")
+    assert "\nworkflow: master-plan\n" in text
+    assert "did you mean" in refused(run("workflow", "show", "master-plam"))
+
+
+def test_lint_says_what_is_wrong_where(here, run):
+    assert run("workflow", "lint", put(here / "own.yaml", OWN))[:2] == (
+        0,
+        f"{here}/own.yaml: nothing wrong\n",
+    )
+    code, out, _ = run("workflow", "lint", put(here / "bad.yaml", BROKEN))
+    assert code == 2
+    assert out.startswith(f"{here}/bad.yaml:5:")
+    assert json.loads(run("workflow", "lint", here / "bad.yaml", "--json")[1])[0]["line"] == 5
+    assert "is no file" in refused(run("workflow", "lint", "gone.yaml"))
+
+
+def test_a_graph_is_of_a_workflow_or_of_a_run(here, run):
+    task(here, "T1")
+    _, plain, _ = run("workflow", "graph", "artifact-pipeline")
+    _, marked, _ = run("workflow", "graph", "--run", "T1")
+
+    assert "plan_review" in plain
+    assert plain != marked
+    assert "name a workflow, or a run" in refused(run("workflow", "graph"))
+    assert "name a workflow, or a run" in refused(run("workflow", "graph", "x", "--run", "T1"))
+
+
+def test_the_demo_copies_every_example_and_shows_them(here, run):
+    code, out, err = run("demo", "play ground")
+
+    assert (code, err) == (0, "")
+    for run_path in (".claude/state", ".orchestrator/tasks/reading-lists", f"{TASKS}/late-fees"):
+        assert f"\n{run_path}  " in out
+    assert "  phasekeeper next 'play ground'\n" in out
+    assert files_in(here / "play ground") == files_in(EXAMPLES) - {"__init__.py"}
+
+
+def files_in(folder: Path) -> set[str]:
+    return {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file() and p.suffix != ".pyc"}
+
+
+def test_the_demo_overwrites_nothing(here, run):
+    put(here / "full/file", "mine")
+    assert "'full' is no empty folder" in refused(run("demo", "full"))
+    assert "cannot be written" in refused(run("demo", "full/file/below"))
+
+
+def test_the_examples_show_every_kind_of_step_and_no_error(run):
+    data = json.loads(run("status", EXAMPLES, "--json")[1])
+    suggestions = {e["workflow"]: e["suggestion"] for e in data["runs"]}
+    kinds = {name: suggestion["kind"] for name, suggestion in suggestions.items()}
+
+    assert kinds == {
+        "artifact-pipeline": "regress",
+        "component-design": "wait",
+        "master-plan": "advance",
+        "phase-loop": "escalate",
+        "skill-tuning": "act",
+    }
+    assert suggestions["master-plan"]["parallel"] == [["reading-lists-03", "reading-lists-04"]]
+    statuses = {gate["status"] for e in data["runs"] for gate in e["gates"]}
+    assert statuses >= {"open", "failed", "passed"}
+    assert run("check", EXAMPLES)[0] == 3
+
+
+# ---- ends -------------------------------------------------------------------------------------
+
+
+def test_without_a_command_there_is_help(run):
+    code, out, _ = run()
+    assert code == 0
+    assert "exit codes:" in out
+    assert "usage: phasekeeper workflow" in run("workflow")[1]
+
+
+@pytest.mark.parametrize(
+    "words", [[], *([name] for name in ("status", "next", "gates", "check", "can", "demo"))]
+)
+def test_help_fits_a_narrow_terminal(run, words, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = run(*words, "--help")
+    assert code == 0
+    assert max(map(len, out.splitlines())) < 80
+
+
+def test_the_version_is_told(run):
+    code, out, _ = run("--version")
+    assert code == 0
+    assert out.startswith("phasekeeper ")
+
+
+def test_an_interrupt_is_quiet(run, monkeypatch):
+    def interrupted(options: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(commands.COMMANDS, "status", interrupted)
+    assert run("status") == (130, "", "")
+
+
+def test_numbers_that_json_lacks_become_texts(capsys):
+    commands.print_json({"a": [float("inf"), 1.5], "b": float("nan")})
+    assert json.loads(capsys.readouterr().out) == {"a": ["inf", 1.5], "b": "nan"}
+
+
+def test_help_costs_no_engine():
+    code = "import sys; from phasekeeper.server.cli import main, parser; print('yaml' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).stdout == b"False\n"

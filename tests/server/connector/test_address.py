@@ -1,0 +1,142 @@
+"""Where the server is found: folders that can be trusted, locks, and greetings."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import platformdirs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from phasekeeper.server.connector import address as places
+from phasekeeper.server.connector.address import Address, Connected, Greeting, Unusable, read_greeting
+from phasekeeper.server.version import VERSION
+
+from tests.server.servers import BOUND_S, reached
+
+PYPROJECT = Path(__file__).parents[3] / "pyproject.toml"
+
+
+def test_the_version_is_the_packages():
+    assert tomllib.loads(PYPROJECT.read_text())["project"]["version"] == VERSION
+
+
+@given(st.binary(min_size=1, max_size=300).filter(lambda name: b"\0" not in name))
+def test_every_folder_can_be_told(name):
+    greeting = Greeting("lsp", os.fsdecode(b"/" + name), VERSION, "a.b")
+    line = greeting.line()
+    assert line.isascii() and line.count(b"\n") == 1
+    read = read_greeting(line[:-1])
+    assert read is not None and vars(read) == vars(greeting)
+
+
+@given(st.binary(max_size=200))
+def test_no_line_breaks_the_reading_of_greetings(line):
+    assert read_greeting(line) is None or line.startswith(b"phasekeeper/1 ")
+
+
+def test_percent_signs_that_begin_no_code_stay():
+    greeting = read_greeting(b"phasekeeper/1 lsp /a%zz%2 1")
+    assert greeting is not None and greeting.folder == "/a%zz\x02"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the folders of POSIX systems")
+class TestFolders:
+    def test_the_folder_is_the_one_that_platformdirs_names(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/x")
+        assert places.runtime_folder() == str(platformdirs.user_runtime_path("phasekeeper"))
+
+    def test_a_name_too_long_for_a_socket_becomes_a_short_one_of_its_own(self, monkeypatch):
+        names = set()
+        for letter in "ab":
+            monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/" + letter * 100)
+            names.add(places.runtime_folder())
+        assert len(names) == 2 and all(len(name) < 50 and str(os.getuid()) in name for name in names)
+
+    def test_without_a_runtime_folder_it_is_one_of_this_users(self, monkeypatch):
+        monkeypatch.setenv("XDG_RUNTIME_DIR", "relative")
+        assert str(os.getuid()) in places.runtime_folder() or sys.platform == "darwin"
+
+    def test_it_is_made_for_this_user_alone_and_kept_so(self, tmp_path):
+        folder = tmp_path / "new/phasekeeper"
+        assert places.private(str(folder)) == str(folder)
+        assert folder.stat().st_mode & 0o777 == 0o700
+        folder.chmod(0o777)
+        places.private(str(folder))
+        assert folder.stat().st_mode & 0o777 == 0o700
+
+    def test_a_link_or_a_file_in_its_place_is_refused(self, tmp_path):
+        (tmp_path / "real").mkdir()
+        (tmp_path / "link").symlink_to(tmp_path / "real")
+        (tmp_path / "file").touch()
+        with pytest.raises(Unusable, match="is no folder; remove it"):
+            places.private(str(tmp_path / "link"))
+        with pytest.raises(Unusable, match="cannot be used"):
+            places.private(str(tmp_path / "file"))
+
+    def test_somebody_elses_folder_is_refused(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+        with pytest.raises(Unusable, match="belongs to somebody else"):
+            places.private(str(tmp_path))
+
+    def test_the_socket_is_this_users_alone(self, home):
+        address = Address(places.private(str(home.path / "p")), tcp=False)
+        listening = places.listen(address)
+        assert Path(address.place).stat().st_mode & 0o777 == 0o600
+        listening.socket.close()
+
+
+def test_a_lock_is_held_by_one_and_freed_by_its_holders_death(tmp_path):
+    path = str(tmp_path / "1.lock")
+    hold = (
+        "import sys; from phasekeeper.server.connector import address as a; "
+        "d = a.try_lock(sys.argv[1]); a.sign(d); print(flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", hold, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        assert places.try_lock(path) is None
+        assert places.holder(Address(str(tmp_path), tcp=False)) == other.pid
+        other.kill()
+        other.wait(BOUND_S)
+    lock = places.try_lock(path)
+    assert lock is not None
+    places.unlock(lock)
+
+
+def test_nobody_who_left_no_number_holds_a_lock(tmp_path):
+    assert places.holder(Address(str(tmp_path), tcp=False)) is None
+    (tmp_path / "1.lock").write_text("x")
+    assert places.holder(Address(str(tmp_path), tcp=False)) is None
+
+
+@pytest.mark.parametrize("text", ["", "x y", "99999999 ab", "12 zz"])
+def test_a_damaged_file_with_a_port_is_no_server(home, text):
+    address = Address(places.private(str(home.path / "p")), tcp=True)
+    Path(address.place).write_text(text)
+    with pytest.raises(OSError):
+        places.connect(address, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "what"),
+    [(b"", "closed"), (b"maybe 1\n", "understood"), (b"ok 1", "closed")],
+)
+def test_an_answer_that_is_none_is_an_error(home, answer, what):
+    address = Address(places.private(str(home.path / "p")), tcp=False)
+    with places.listen(address).socket as server:
+        sock, secret = reached(address)
+        other, _ = server.accept()
+        other.sendall(answer)
+        if what == "closed":
+            other.shutdown(socket.SHUT_WR)
+        with sock, pytest.raises(OSError, match=what):
+            places.greet(Connected(sock, secret), Greeting("lsp", "/", VERSION), BOUND_S)
+        other.close()

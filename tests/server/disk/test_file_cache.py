@@ -1,0 +1,62 @@
+"""Files as they were last seen are the files as they are, until they change."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from phasekeeper.server.disk.disk_files import DiskFiles
+from phasekeeper.server.disk.file_cache import Kept
+
+from tests.roots import put
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "there/x",
+        "there/no",
+        "gone/x",
+        "gone/deep/x",
+        "gone/../there/x",
+        "gone/..",
+        "there/x/y",
+        "a\0b/x",
+        "/x",
+    ],
+)
+def test_a_file_is_what_a_look_at_the_disk_says(root, path):
+    put(root / "there/x", "text")
+    assert Kept(root).read(path) == DiskFiles(root).read(path)
+
+
+def test_a_file_in_a_folder_that_cannot_be_looked_at_is_not_taken_for_absent(root, monkeypatch):
+    put(root / "shut/x", "text")
+    lstat = os.lstat
+
+    def refused(path: str | Path, **more: object) -> os.stat_result:
+        if str(path).endswith("shut"):
+            raise PermissionError(13, "Permission denied")
+        return lstat(path)
+
+    monkeypatch.setattr(os, "lstat", refused)
+    assert Kept(root).read("shut/x").text == "text"
+
+
+def test_a_file_behind_a_link_that_leads_nowhere_is_seen_once_it_leads_somewhere(root):
+    (root / "link").symlink_to(root / "later")
+    kept = Kept(root)
+    assert not kept.read("link/deep/x").exists
+    put(root / "later/deep/x", "text")
+    kept.refresh(["later"])
+    assert kept.read("link/deep/x").text == "text"
+
+
+def test_a_folder_that_is_made_is_seen_with_its_files(root):
+    kept = Kept(root)
+    assert not kept.read("a/b/x").exists
+    put(root / "a/b/x", "text")
+    kept.refresh(["a"])
+    assert kept.read("a/b/x").text == "text"
+    assert "a/b/x" in kept.take()[0]

@@ -1,0 +1,305 @@
+"""The engine: roots on one thread, boards and changes on the loop, and acts that the board shows at once."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from phasekeeper.orchestration.updates.propose import Act
+from phasekeeper.server.live import engine as engine_module
+from phasekeeper.server.live import worker as worker_module
+from phasekeeper.server.live.auto_journal import Journalling
+from phasekeeper.server.live.engine import Board, Engine
+from phasekeeper.server.live.live_root import Change
+from phasekeeper.server.store.lock import run_lock
+from phasekeeper.server.workspace import apply
+from phasekeeper.server.workspace.roots import UsageError
+
+from tests.roots import TASKS, put, task
+
+T1 = f"{TASKS}/T1"
+LIMIT_S = 30
+
+
+@asynccontextmanager
+async def engine(watch: bool = False) -> AsyncIterator[Engine]:
+    made = Engine(asyncio.get_running_loop(), watch=watch)
+    try:
+        yield made
+    finally:
+        await made.stop()
+
+
+def going(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """A coroutine as a test, ended when it takes too long."""
+
+    def run(root: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+        monkeypatch.setenv("XDG_STATE_HOME", str(root / "state"))
+        more = [caplog] if "caplog" in inspect.signature(test).parameters else []
+        asyncio.run(asyncio.wait_for(test(root, *more), LIMIT_S))
+
+    run.__name__ = test.__name__
+    run.__doc__ = test.__doc__
+    return run
+
+
+async def until(engine: Engine, root: Path, holds: Callable[[Board], bool]) -> Board:
+    while not holds(engine.board(root)):
+        await engine.wait(root, engine.board(root).version, LIMIT_S)
+    return engine.board(root)
+
+
+@going
+async def test_a_root_that_is_opened_has_a_board(root: Path) -> None:
+    task(root, "T1")
+    async with engine() as e:
+        assert await e.open(root / TASKS) == (root,)
+        assert list(e.board(root).runs) == [T1]
+        assert e.boards() == (e.board(root),)
+
+
+@going
+async def test_a_root_that_is_not_open_has_none(root: Path) -> None:
+    async with engine() as e:
+        with pytest.raises(UsageError):
+            e.board(root)
+        with pytest.raises(UsageError):
+            await e.open(root / "gone")
+        with pytest.raises(UsageError):
+            await e.touch(root, [root])
+
+
+@going
+async def test_projects_are_roots_of_their_own(root: Path) -> None:
+    put(root / ".phasekeeper/config.yaml", "projects: [packages/*]\n")
+    task(root / "packages/a", "T1")
+    async with engine() as e:
+        assert await e.open(root) == (root, root / "packages/a")
+        assert list(e.board(root / "packages/a").runs) == [T1]
+
+
+@going
+async def test_a_saved_file_changes_the_board_and_is_told(root: Path) -> None:
+    folder = task(root, "T1")
+    async with engine(watch=True) as e:
+        await e.open(root)
+        heard: list[Change] = []
+        e.subscribe(root, heard.append)
+        put(folder / "review/plan-review.json", {"ok": False})
+        await until(e, root, lambda board: board.runs[T1].suggestion.kind == "regress")
+        assert heard[-1].changed[T1].suggestion.kind == "regress"
+        assert [change.version for change in heard] == list(range(heard[0].version, heard[-1].version + 1))
+
+
+@going
+async def test_a_touch_is_on_the_board_when_it_returns(root: Path) -> None:
+    folder = task(root, "T1")
+    async with engine() as e:
+        await e.open(root)
+        path = put(folder / "review/plan-review.json", {"ok": False})
+        await e.touch(root, [path])
+        assert e.board(root).runs[T1].suggestion.kind == "regress"
+
+
+@going
+async def test_an_act_is_on_the_board_when_it_returns(root: Path) -> None:
+    task(root, "T1")
+    async with engine() as e:
+        await e.open(root)
+        done = await e.act(root, T1, Act("report", step="plan_review", outcome="ok", actor="somebody"))
+        assert e.board(root).runs[T1] == done.evaluation
+
+
+@going
+async def test_those_who_wait_for_a_run_s_lock_keep_nobody_else_waiting(root: Path) -> None:
+    """More of them than there are threads for what connections and answers need."""
+    task(root, "T1")
+    act = Act("report", step="plan_review", outcome="ok", actor="somebody")
+    async with engine() as e:
+        await e.open(root)
+        with run_lock(root, T1):
+            waiting = [asyncio.ensure_future(e.act(root, T1, act)) for _ in range(40)]
+            await asyncio.sleep(0)
+            await asyncio.to_thread(int)
+            assert not any(each.done() for each in waiting)
+        await asyncio.wait(waiting)
+        assert any(each.exception() is None for each in waiting)
+
+
+def test_a_mistake_about_one_run_does_not_end_the_journalling_of_all(root: Path, monkeypatch) -> None:
+    for name in ("T1", "T2"):
+        task(root, name)
+
+    def journal(_: object, run: str) -> int:
+        if run == T1:
+            raise RuntimeError("a mistake")
+        return 1
+
+    monkeypatch.setattr(apply, "unrecorded", lambda _: True)
+    monkeypatch.setattr(apply, "journal", journal)
+
+    async def test() -> None:
+        said: asyncio.Queue[str] = asyncio.Queue()
+        async with engine() as e:
+            await e.open(root)
+            keeping = Journalling(e, [root], said.put_nowait)
+            assert (await said.get()).startswith(f"the reports of {T1} could not be recorded;")
+            assert await said.get() == f"1 report of {TASKS}/T2 recorded"
+            await keeping.stop()
+
+    asyncio.run(asyncio.wait_for(test(), LIMIT_S))
+
+
+@going
+async def test_a_run_that_is_begun_is_on_the_board(root: Path) -> None:
+    async with engine() as e:
+        await e.open(root)
+        run, done = await e.start(root, "artifact-pipeline", "T2", "Second", "somebody")
+        assert e.board(root).runs[run] == done.evaluation
+
+
+@going
+async def test_unsaved_text_is_judged_and_not_kept(root: Path) -> None:
+    task(root, "T1")
+    task(root, "T2")
+    async with engine() as e:
+        await e.open(root)
+        before = e.board(root)
+        found = await e.unsaved(root, {f"{T1}/review/plan-review.json": '{"ok": false}'})
+        assert list(found) == [T1]
+        assert found[T1].suggestion.kind == "regress"
+        assert found[T1].revision.endswith("+unsaved")
+        assert e.board(root) is before
+
+
+@going
+async def test_waiting_ends_without_a_change(root: Path) -> None:
+    async with engine() as e:
+        await e.open(root)
+        version = e.board(root).version
+        assert await e.wait(root, version, 0.01) == version
+        assert await e.wait(root, version - 1, LIMIT_S) == version
+
+
+@going
+async def test_acts_on_many_runs_at_once_are_all_on_the_board(root: Path) -> None:
+    names = [f"T{number}" for number in range(6)]
+    for name in names:
+        task(root, name)
+    async with engine() as e:
+        await e.open(root)
+        act = Act("report", step="plan_review", outcome="ok", actor="somebody")
+        done = await asyncio.gather(*(e.act(root, f"{TASKS}/{name}", act) for name in names))
+        assert [e.board(root).runs[f"{TASKS}/{name}"] for name in names] == [d.evaluation for d in done]
+
+
+@going
+async def test_several_who_open_a_root_share_its_first_look(root: Path) -> None:
+    task(root, "T1")
+    async with engine() as e:
+        opened = await asyncio.gather(*(e.open(root) for _ in range(3)))
+        assert opened == [(root,)] * 3
+        assert e.board(root).version == 1
+
+
+@going
+async def test_whoever_waits_when_it_ends_is_let_go(root: Path) -> None:
+    made = Engine(asyncio.get_running_loop(), watch=False)
+    await made.open(root)
+    await made.stop()
+    with pytest.raises(asyncio.CancelledError):
+        await made.touch(root, [root])
+
+
+def test_a_root_that_nobody_has_open_is_dropped_after_a_while(root: Path, monkeypatch) -> None:
+    monkeypatch.setattr(worker_module, "IDLE_S", 0.0)
+    monkeypatch.setattr(worker_module, "RESCAN_S", 0.01)
+    task(root, "T1")
+
+    async def test() -> None:
+        async with engine(watch=True) as e:
+            await e.open(root)
+            await e.open(root)
+            e.close(root)
+            assert e.board(root)
+            e.close(root)
+            gone = asyncio.Event()
+            hide = e._worker.hide
+
+            def hidden(path: Path) -> None:
+                hide(path)
+                gone.set()
+
+            e._worker.hide = hidden
+            await asyncio.wait_for(gone.wait(), LIMIT_S)
+            assert e.boards() == ()
+            await e.open(root)
+            assert list(e.board(root).runs) == [T1]
+
+    asyncio.run(test())
+
+
+@going
+async def test_somebody_who_fails_when_told_keeps_nobody_else_from_it(root: Path, caplog) -> None:
+    folder = task(root, "T1")
+    async with engine() as e:
+        await e.open(root)
+        heard: list[Change] = []
+
+        def failing(change: Change) -> None:
+            raise RuntimeError("a mistake of a front end")
+
+        e.subscribe(root, failing)
+        end = e.subscribe(root, heard.append)
+        path = put(folder / "review/plan-review.json", {"ok": False})
+        await e.touch(root, [path])
+        assert len(heard) == 1
+        end()
+        path.write_text('{"ok": true}')
+        await e.touch(root, [path])
+        assert len(heard) == 1
+        assert e.board(root).conditions == (engine_module._BEHIND,)
+    assert [record.getMessage() for record in caplog.records] == [f"somebody who was told of {root} failed"]
+    assert "a mistake of a front end" in caplog.text
+
+
+def test_what_fails_on_the_thread_is_logged_once_and_told_until_all_was_looked_at_again(
+    root: Path, monkeypatch, caplog
+) -> None:
+    monkeypatch.setattr(worker_module, "POLL_S", 0.01)
+    task(root, "T1")
+
+    def failing() -> None:
+        raise RuntimeError("a mistake of ours")
+
+    async def test() -> None:
+        async with engine() as e:
+            await e.open(root)
+            told: list[Board] = []
+            well = asyncio.Event()
+            show = e._worker.show
+
+            def shown(board: Board, change: Change | None) -> None:
+                show(board, change)
+                told.append(board)
+                if len(told) > 1 and not board.conditions:
+                    well.set()
+
+            e._worker.show = shown
+            both_wait = threading.Event()
+            for job in (both_wait.wait, failing, failing):
+                e._worker.do(job)
+            both_wait.set()
+            await asyncio.wait_for(well.wait(), LIMIT_S)
+            assert told[0].conditions == (worker_module._FAILED,)
+            assert e.board(root).conditions == ()
+
+    asyncio.run(test())
+    assert [record.getMessage() for record in caplog.records] == ["the engine could not do something"]
+    assert "a mistake of ours" in caplog.text

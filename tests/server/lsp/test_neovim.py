@@ -1,0 +1,108 @@
+"""Neovim itself as the client: what a person who opens a plan, or saves a report, gets to see."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.roots import EXAMPLES, needs
+from tests.server.servers import homes
+from tests.tools.fixes.test_fixes import plan
+
+HERE = Path(__file__).parent / "nvim"
+BOUND_S = 300
+HOME = ("HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "PHASEKEEPER_WAIT_S")
+STANDALONE = [sys.executable, "-m", "phasekeeper", "lsp", "--standalone"]
+
+
+def seen(root: Path, scenario: str, command: list[str], **more: str) -> list[tuple[str, Any]]:
+    """What a scenario says it saw, in order."""
+    out = root.parent / f"{scenario}.jsonl"
+    environment = os.environ | {
+        "PHASEKEEPER_COMMAND": json.dumps(command),
+        "PHASEKEEPER_CLIENT": str(HERE / "client.lua"),
+        "PHASEKEEPER_ROOT": str(root),
+        "PHASEKEEPER_SEEN": str(out),
+        "XDG_STATE_HOME": str(root.parent / "state"),
+        "XDG_CACHE_HOME": str(root.parent / "cache"),
+        **more,
+    }
+    words = [
+        needs("nvim"),
+        "--headless",
+        "-u",
+        "NONE",
+        "-i",
+        "NONE",
+        "-n",
+        "-S",
+        str(HERE / f"{scenario}.lua"),
+    ]
+    done = subprocess.run(
+        words, env=environment, cwd=root, capture_output=True, text=True, timeout=BOUND_S, check=False
+    )
+    said = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+    assert done.returncode == 0, (done.stdout, done.stderr, said)
+    return [(entry["what"], entry["value"]) for entry in said]
+
+
+def only(found: list[tuple[str, Any]], what: str) -> list[Any]:
+    return [value for name, value in found if name == what]
+
+
+def drifted(root: Path) -> None:
+    plan(root, below="**Progress**: 2/2 tasks complete (100%)\n")
+
+
+def test_a_drift_is_seen_mended_by_an_action_and_gone(root: Path) -> None:
+    drifted(root)
+    found = seen(root, "drift", STANDALONE)
+    assert {d["code"] for d in only(found, "seen")[0]} == {"status-drift"}
+    assert only(found, "encoding") == ["utf-16"]
+    assert only(found, "marked") == ["2"]
+    assert only(found, "offered")[0][0] == "Bring the plan's summaries in step with its task rows"
+    assert "**Progress**: 1/2 tasks complete (50%)" in only(found, "text")[0]
+    assert only(found, "left") == [[]]
+    assert only(found, "stopped") == [True]
+
+
+def test_the_same_is_seen_through_the_server_that_all_editors_share(root: Path) -> None:
+    drifted(root)
+    with homes() as home:
+        shared = [sys.executable, "-m", "phasekeeper", "lsp"]
+        found = seen(root, "drift", shared, **{name: home.env[name] for name in HOME})
+        assert only(found, "left") == [[]]
+        assert only(found, "stopped") == [True]
+        # The editor went; the server did not.
+        assert home.answers()
+
+
+def test_a_report_that_fails_shuts_the_gate_and_the_third_asks_a_person(root: Path) -> None:
+    shutil.copytree(EXAMPLES / ".orchestrator", root / ".orchestrator")
+    shutil.copytree(EXAMPLES / ".phasekeeper", root / ".phasekeeper")
+    began = int(time.time()) - 10_000
+    reports = root / ".orchestrator/tasks/reading-lists/reports"
+    for name in ("07-4b-phase-2.md", "08-F1-phase-2.md"):
+        (reports / name).unlink()
+    for number, path in enumerate(sorted(reports.iterdir())):
+        os.utime(path, (began + 60 * number, began + 60 * number))
+    found = seen(root, "escalation", STANDALONE, PHASEKEEPER_AT=str(began + 1000))
+    first, second, third = only(found, "shut")
+    for shut in (first, second, third):
+        [failed] = [d for d in shut if d["code"] == "gate-failed"]
+        # The verdict stands on the fifth line of the report that was just saved.
+        assert failed["line"] == 4
+        assert "gate 3 is shut" in failed["message"]
+    assert any(
+        title.startswith("next: go back to F1 (4b failed (1 of 3)") for title in only(found, "lenses")[0]
+    )
+    [asked] = [d for d in only(found, "escalated")[0] if d["code"] == "person-awaited"]
+    assert asked["message"].startswith("escalation fix_iterations:2")
+    assert any(title.startswith("escalation: ") for title in only(found, "plan lenses")[0])
+    assert only(found, "stopped") == [True]

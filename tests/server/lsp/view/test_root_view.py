@@ -1,0 +1,219 @@
+"""What is said of each file of a root: findings of runs, the root's own, and those of unsaved text."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from dataclasses import replace
+from typing import cast
+
+from lsprotocol import types as lsp
+from phasekeeper.orchestration.findings import Evidence, Finding, Severity, Span
+from phasekeeper.server.live.engine import Board, Engine
+from phasekeeper.server.live.live_root import Live
+from phasekeeper.server.lsp.session import connection as connections
+from phasekeeper.server.lsp.session.connection import Connection
+from phasekeeper.server.lsp.session.folders import Folders, open_roots
+from phasekeeper.server.lsp.session.transport import Outlet
+from phasekeeper.server.lsp.view.annotations import Mark
+from phasekeeper.server.lsp.view.diagnostics import diagnostics_of
+from phasekeeper.server.lsp.view.documents import path_of
+from phasekeeper.server.lsp.view.positions import Text
+from phasekeeper.server.lsp.view.root_view import View
+from phasekeeper.server.lsp.view.unsaved import Judging
+
+from tests.roots import put, task
+from tests.tools.fixes.test_fixes import plan
+
+
+def view_of(root) -> View:
+    live = Live(root)
+    live.scan()
+    view = View(root, Board(root, live.version, live.runs, live.findings))
+    view.refresh(live.runs)
+    return view
+
+
+def codes(view: View, path: str) -> list[str]:
+    return [mark.finding.code for mark in view.at(path)]
+
+
+def test_each_finding_is_said_once_whether_it_is_a_run_s_or_the_root_s_own(root):
+    plan(root, first="[?]")
+    put(root / ".phasekeeper/config.yaml", "parameters: {master-plan: {adoption: auto}}\nnonsense: 1\n")
+    view = view_of(root)
+    assert codes(view, ".phasekeeper/config.yaml") == ["parameter-invalid"]
+    assert codes(view, ".orchestrator/tasks/shop/MASTER_PLAN.md").count("marker-unknown") == 1
+
+
+def test_what_unsaved_text_comes_to_takes_the_place_of_what_the_disk_says(root):
+    plan(root, first="[?]")
+    path, run = ".orchestrator/tasks/shop/MASTER_PLAN.md", ".orchestrator/tasks/shop"
+    live = Live(root)
+    live.scan()
+    view = view_of(root)
+    text = (root / path).read_text().replace("[?]", "[x]")
+    view.unsaved = live.unsaved({path: text})
+    assert path in view.refresh([run])
+    assert "marker-unknown" not in codes(view, path)
+    view.unsaved = {}
+    view.refresh([run])
+    assert "marker-unknown" in codes(view, path)
+
+
+def test_a_run_that_is_gone_says_nothing_any_more(root):
+    task(root, "T1", ok=False)
+    view = view_of(root)
+    [run] = view.board.runs
+    path = f"{run}/review/plan-review.json"
+    assert codes(view, path) == ["gate-failed"]
+    view.board = Board(root, 2, {}, {})
+    assert path in view.refresh([run])
+    assert codes(view, path) == [] and view.paths == set()
+
+
+def test_a_file_belongs_to_the_innermost_run_else_to_one_that_reads_it(root):
+    task(root, "T1")
+    view = view_of(root)
+    [run] = view.board.runs
+    for path in (f"{run}/state.json", f"{run}/code/files/deep/x.py"):
+        found = view.run_at(path)
+        assert found is not None and found.run == run
+    assert view.run_at("README.md") is None
+
+
+def told(finding: Finding, *related: Evidence) -> lsp.Diagnostic:
+    text = Text("one\ntwo\n")
+    return diagnostics_of([Mark(finding, "run", related)], text, lambda path: (f"file:///{path}", text))[0]
+
+
+def test_what_a_person_overrode_is_a_hint_that_says_so():
+    found = told(Finding("artifact-missing", "x", "it is missing", Span(1, 0, 1, 3), overridden=True))
+    assert found.severity == lsp.DiagnosticSeverity.Hint
+    assert found.tags == [lsp.DiagnosticTag.Unnecessary]
+    assert found.message == "it is missing (overridden by a person)"
+
+
+def test_severities_and_tags_are_those_of_the_protocol():
+    base = Finding("x-code", "x", "said", Span(0, 0, 0, 1))
+    severities = [told(replace(base, severity=severity)).severity for severity in Severity]
+    assert severities == [1, 2, 3, 4]
+    assert told(replace(base, code="artifact-stale")).tags == [lsp.DiagnosticTag.Deprecated]
+    assert told(replace(base, code="report-out-of-turn")).tags == [lsp.DiagnosticTag.Unnecessary]
+    assert told(base).tags is None
+
+
+def test_text_of_files_is_shown_without_what_could_deceive():
+    found = told(
+        Finding("x", "x", "a\u202eb\x1b[31mc\nd" + "e" * 900, None),
+        Evidence("v", "\u202e", "y", Span(1, 0, 1, 1)),
+    )
+    assert "\u202e" not in found.message and "\x1b" not in found.message and len(found.message) <= 600
+    assert found.related_information is not None
+    assert found.related_information[0].message == 'v = "\\u202e"'
+    assert found.related_information[0].location.uri == "file:///y"
+
+
+def test_the_editor_s_side_imports_nothing_of_the_assistants_side():
+    program = "import sys, phasekeeper.server.lsp; print([name for name in sys.modules if name[:3] == 'mcp'])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_uri_is_spelled_as_the_editor_spells_its_folder():
+    folders = Folders()
+    assert folders.add("file:///c%3A/My%20Work/") is not None
+    assert folders.add("file:///c%3A/My%20Work/") is None
+    [folder] = [path for path in (path_of("file:///c%3A/My%20Work/"),) if path]
+    assert folders.uri_of(folder / "a b/ü.md") == "file:///c%3A/My%20Work/a%20b/%C3%BC.md"
+    assert folders.uri_of(folder) == "file:///c%3A/My%20Work/"
+    assert folders.add("untitled:x") is None
+    assert folders.add_loose(folder / "x/y.md") is None
+
+
+def test_a_connection_that_ends_while_a_root_is_opened_leaves_it_closed(root):
+    async def work() -> None:
+        closed = asyncio.Event()
+        begun = asyncio.Event()
+
+        class Slow:
+            async def open(self, path, progress):
+                begun.set()
+                await asyncio.sleep(0)
+                return (path,)
+
+            def close(self, path):
+                assert path == root
+                closed.set()
+
+        opening = asyncio.ensure_future(open_roots(cast("Engine", Slow()), root, lambda done, total: None))
+        await begun.wait()
+        opening.cancel()
+        await asyncio.wait_for(closed.wait(), 30)
+
+    asyncio.run(work())
+
+
+def test_what_is_being_shown_to_an_editor_that_goes_is_closed_again(root, monkeypatch):
+    async def work():
+        engine = Engine(asyncio.get_running_loop())
+        begun, closed = asyncio.Event(), asyncio.Event()
+
+        async def marking(_: object) -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        def close(_: object) -> None:
+            closed.set()
+
+        monkeypatch.setattr(connections, "mark_all", marking)
+        monkeypatch.setattr(engine, "close", close)
+        connection = Connection(engine, Outlet(cast("asyncio.StreamWriter", Silent())), True)
+        assert connection._folders.add(root.as_uri()) == root
+        shown = connection.spawn(connection._open(root.as_uri(), root))
+        await asyncio.wait_for(begun.wait(), 30)
+        await connection.end()
+        assert shown.cancelled()
+        await asyncio.wait_for(closed.wait(), 30)
+        await engine.stop()
+
+    asyncio.run(work())
+
+
+class Silent:
+    """A writer to an editor that is told nothing."""
+
+    def is_closing(self) -> bool:
+        return True
+
+
+def test_what_is_saved_in_the_moment_in_which_a_judging_ends_is_judged_too(tmp_path):
+    view = view_of(tmp_path)
+    looks = []
+
+    def documents_of(_):
+        looks.append("look")
+        return ()
+
+    async def scene():
+        tasks: list[asyncio.Task[None]] = []
+
+        async def followed(work) -> None:
+            await work
+            if not tasks[1:]:
+                # The task is not over for the loop yet: nobody has been called back.
+                judging.judge(view)
+
+        def spawn(work):
+            tasks.append(asyncio.create_task(followed(work)))
+            return tasks[-1]
+
+        judging = Judging(cast(Engine, None), spawn, documents_of, lambda *_: None)
+        judging.judge(view)
+        await tasks[0]
+        await asyncio.gather(*tasks)
+        return len(tasks)
+
+    assert asyncio.run(scene()) == 2
+    assert len(looks) == 4

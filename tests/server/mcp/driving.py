@@ -1,0 +1,60 @@
+"""A scripted assistant that knows nothing of a repository: it does what `next_step` says, and no more.
+
+It calls `next_step` and `report` alone, and writes the files that `next_step` names under `produce`. Where a
+person or a job is awaited it stops.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from mcp import Client
+
+from tests.server.mcp.rig import call
+
+MOST_STEPS = 120
+
+
+async def drive(client: Client, run: str) -> dict[str, Any]:
+    """Go on with a run until nothing is left to do or somebody is awaited; the last answer."""
+    answer = await call(client, "next_step", run=run)
+    for _ in range(MOST_STEPS):
+        suggestion = answer["suggestion"]
+        if suggestion["kind"] in ("wait", "escalate", "stop", "none") or not suggestion.get("reports"):
+            return answer
+        if suggestion["agents"] == ["person"]:
+            return answer
+        for entry in suggestion.get("produce", ()):
+            write(Path(answer["root"]), entry)
+        answer = await call(client, "report", run=run, **report_of(answer))
+    raise AssertionError(f"{run} was not finished in {MOST_STEPS} steps: {answer}")
+
+
+def report_of(answer: dict[str, Any]) -> dict[str, Any]:
+    """What is reported of the step: its good outcome, the tasks, and the data that was shown."""
+    due = answer["suggestion"]["reports"][0]
+    said: dict[str, Any] = {"step": due["step"], "outcome": due["outcomes"][0], "summary": "done as asked"}
+    if answer.get("tasks"):
+        said["tasks"] = [task["id"] for task in answer["tasks"]]
+    return said | ({"data": due["data"]} if due["data"] else {})
+
+
+def write(root: Path, entry: dict[str, Any]) -> None:
+    """Make a file as the example has it. One that is there already is made anew: its text is worked over."""
+    path = root / entry["path"].replace("**", "made.txt").replace("*", "made")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    example = entry["example"] or "made\n"
+    if path.exists() and not is_json(example):
+        path.write_text(path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    else:
+        path.write_text(example, encoding="utf-8")
+
+
+def is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,282 @@
+"""The same answers by each way in: alone on standard streams, through the server, and over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, cast
+
+import httpx2
+import mcp_types as types
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from phasekeeper.server.hub.http_listener import OverHttp, kept_token
+from phasekeeper.server.hub.hub import Hub
+from phasekeeper.server.mcp import open_roots as keeping
+
+from tests.roots import TASKS, loop, put, task
+from tests.server.mcp.rig import ERAS, LIMIT_S, call, going, refusal, rig
+from tests.server.mcp.test_deciding import Person, records
+from tests.server.mcp.test_resources import Heard, address
+from tests.server.servers import Home, homes
+
+eras = pytest.mark.parametrize("era", ERAS)
+CODE = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n"
+
+
+@pytest.fixture
+def home() -> Iterator[Home]:
+    with homes() as made:
+        yield made
+
+
+async def goes_on(client: Client, root: Path, number: int) -> None:
+    """One task from its reviewed plan to its review: a look, a report, and the file that the look names."""
+    run = f"{TASKS}/T{number}"
+    folder = task(root, f"T{number}")
+    step = await call(client, "wait_for_change", since="", timeout=30)
+    while run not in [each["run"] for each in step["runs"]]:
+        step = await call(client, "wait_for_change", since=step["revision"], timeout=30)
+    assert (await call(client, "next_step", run=run))["suggestion"]["suggestedNext"] == "codegen"
+    put(folder / "code/diff.patch", CODE)
+    put(folder / "code/files/x.py", "b\n")
+    after = await call(client, "report", run=run, step="codegen", outcome="ok")
+    assert after["suggestion"]["suggestedNext"] == "review"
+
+
+# ---- standard streams -------------------------------------------------------------------------
+
+
+def started(home: Home, root: Path, *more: str) -> StdioServerParameters:
+    words = ["-I", "-m", "phasekeeper", "mcp", *more]
+    return StdioServerParameters(command=sys.executable, args=words, cwd=root, env=home.env)
+
+
+@eras
+@going
+async def test_alone_on_standard_streams(root: Path, home: Home, era: str) -> None:
+    async with Client(started(home, root, "--standalone"), mode=cast(Any, era)) as client:
+        await goes_on(client, root, 1)
+
+
+@going
+async def test_several_assistants_through_the_server_of_the_user(root: Path, home: Home) -> None:
+    home.server()
+    first, second = started(home, root), started(home, root)
+    async with Client(first, mode="auto") as one, Client(second, mode="legacy") as other:
+        await goes_on(one, root, 1)
+        await goes_on(other, root, 2)
+        assert (await call(one, "status"))["revision"] == (await call(other, "status"))["revision"]
+    assert len(home.information()["roots"]) == 1
+
+
+def test_nothing_but_the_protocol_comes_out(root: Path, home: Home) -> None:
+    """Whatever is thrown in, every line that comes out is a message; at the end of the input it ends."""
+    task(root, "T1")
+    process = home.start("mcp", "--standalone", cwd=root)
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    calls = [("status", {"root": "/a\0b"}), ("next_step", {}), ("no_tool", {})]
+    sent = [{"id": 1, "method": "initialize", "params": hello}, {"method": "notifications/initialized"}]
+    sent += [
+        {"id": number, "method": "tools/call", "params": {"name": name, "arguments": given}}
+        for number, (name, given) in enumerate(calls, 2)
+    ]
+    lines = [json.dumps({"jsonrpc": "2.0", **each}).encode() for each in sent]
+    rubbish = [b"not json", b"[]", b"\xff\xfe", b'{"jsonrpc": "2.0", "id": {}}', b"[" * 100_000, b"", b"{}"]
+    process.stdin.write(b"\n".join([*lines[:2], *rubbish, *lines[2:]]) + b"\n")
+    process.stdin.flush()
+    answers: dict[Any, Any] = {}
+    while not answers.keys() >= {1, 2, 3, 4}:
+        answer = json.loads(process.stdout.readline())
+        assert answer["jsonrpc"] == "2.0"
+        answers[answer.get("id")] = answer
+    assert answers[2]["result"]["isError"] is True
+    assert answers[3]["result"]["structuredContent"]["run"] == f"{TASKS}/T1"
+    assert answers[4]["error"]["code"] == -32602
+    out, _ = process.communicate(timeout=LIMIT_S)
+    assert (out, process.returncode) == (b"", 0)
+
+
+@going
+async def test_a_message_without_an_end_ends_its_connection_alone(root: Path) -> None:
+    task(root, "T1")
+    async with rig() as r, r.client(root) as client:
+        async with r.streams(root) as (reader, writer):
+            with suppress(ConnectionError):
+                for _ in range(40):
+                    writer.write(b"x" * (256 << 10))
+                    await writer.drain()
+            with suppress(ConnectionError):
+                assert await asyncio.wait_for(reader.read(), LIMIT_S) == b""
+        assert (await call(client, "next_step"))["run"] == f"{TASKS}/T1"
+
+
+# ---- HTTP -------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def over_http(*named: Path) -> AsyncIterator[tuple[Hub, str, str]]:
+    """A server of named roots with its HTTP port: (it, the address, the token)."""
+    hub = Hub(asyncio.get_running_loop())
+    hub.named.update(named)
+    served = OverHttp(hub)
+    try:
+        await served.start(0)
+        yield hub, hub.about["http"], kept_token()[0]
+    finally:
+        await served.stop()
+        await hub.stop()
+
+
+@going
+async def test_over_http_whoever_is_told_the_address_is_served(root: Path) -> None:
+    hub = Hub(asyncio.get_running_loop())
+    served = OverHttp(hub)
+    starting = asyncio.create_task(served.start(0))
+    while "http" not in hub.about:
+        await asyncio.sleep(0)
+    assert not starting.done()
+    async with httpx2.AsyncClient(timeout=httpx2.Timeout(LIMIT_S)) as http:
+        assert (await http.post(hub.about["http"], json={})).status_code == 401
+    await starting
+    await served.stop()
+    await hub.stop()
+
+
+@asynccontextmanager
+async def http_client(url: str, token: str, era: str, **options: Any) -> AsyncIterator[Client]:
+    headers = {"Authorization": f"Bearer {token}"}
+    async with httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(LIMIT_S)) as http:
+        transport = cast(Any, streamable_http_client(url, http_client=http))
+        async with Client(transport, mode=cast(Any, era), **options) as client:
+            yield client
+
+
+@eras
+@going
+async def test_over_http_with_the_roots_of_the_client(root: Path, era: str) -> None:
+    loop(root)
+
+    async def roots(_: Any) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=[types.Root(uri=cast(Any, root.as_uri()))])
+
+    person = Person(decision="resolve", reason="over HTTP too")
+    async with over_http() as (_, url, token):
+        told = {"list_roots_callback": roots, "elicitation_callback": person}
+        async with http_client(url, token, era, **told) as client:
+            assert len((await client.list_tools()).tools) == 8
+            data = await call(client, "request_decision")
+            assert data["status"] == "active"
+            content = (await client.read_resource(address(str(root), ".claude/state"))).contents[0]
+            assert json.loads(cast(Any, content).text)["status"] == "active"
+    assert [entry["why"] for entry in records(root)] == ["over HTTP too"]
+
+
+@eras
+@going
+async def test_over_http_a_client_without_roots_works_in_what_a_person_has_served(
+    root: Path, era: str
+) -> None:
+    task(root, "T1")
+    async with over_http() as (hub, url, token), http_client(url, token, era) as client:
+        assert "works in no folder; a person can open a folder" in await refusal(client, "status")
+        assert "`phasekeeper serve FOLDER`" in await refusal(client, "next_step", root=str(root))
+        hub.named[root] += 1
+        assert (await call(client, "next_step", root=str(root)))["run"] == f"{TASKS}/T1"
+        assert (await call(client, "next_step"))["run"] == f"{TASKS}/T1"
+        hub.named.subtract([root])
+        assert "works in no folder" in await refusal(client, "next_step", root=str(root))
+
+
+@going
+async def test_over_http_a_record_tells_sessions_apart_without_their_ids(root: Path) -> None:
+    run = f"{TASKS}/T1"
+    task(root, "T1")
+    async with over_http(root) as (_, url, token):
+        for number in (1, 2):
+            async with http_client(url, token, "legacy") as client:
+                await call(client, "escalations", root=str(root), run=run, ask=f"Which of them, {number}?")
+    actors = [entry["actor"] for entry in records(root, run)]
+    assert len(set(actors)) == 2
+    assert all(re.fullmatch(r"\S+ [0-9a-f]{8}", actor) for actor in actors)
+
+
+@going
+async def test_over_http_subscribers_of_both_eras_are_told(root: Path) -> None:
+    folder = task(root, "T1")
+    heard = Heard()
+    uri = address(str(root), f"{TASKS}/T1")
+    async with over_http(root) as (hub, url, token):
+        old = http_client(url, token, "legacy", message_handler=heard)
+        async with old as legacy, http_client(url, token, "auto") as modern:
+            assert (await legacy.list_resources()).resources
+            await legacy.session.subscribe_resource(uri)
+            async with modern.listen(resource_subscriptions=[uri]) as events:
+                put(folder / "review/plan-review.json", {"ok": False})
+                await hub.engine.touch(root, [folder / "review/plan-review.json"])
+                told = await heard.until(types.ResourceUpdatedNotification)
+                assert str(told.params.uri) == uri
+                event = await asyncio.wait_for(anext(aiter(events)), LIMIT_S)
+                assert getattr(event, "uri", None) == uri
+
+
+@going
+async def test_over_http_a_session_that_ends_leaves_nothing_behind(root: Path) -> None:
+    task(root, "T1")
+    async with over_http(root) as (hub, url, token):
+        assistants = await hub.assistants()
+        async with http_client(url, token, "legacy") as client, http_client(url, token, "legacy") as other:
+            await call(client, "status")
+            await call(other, "status")
+            assert len(assistants._sessions) == len(assistants.changes._sessions) == 2
+            assert assistants.shared.counts == {root: 2}
+        while assistants._sessions:
+            await asyncio.sleep(0)
+        assert (len(assistants.changes._sessions), assistants.shared.counts) == (0, {})
+
+
+@going
+async def test_over_http_no_client_has_another_let_go_of_what_it_hears_of(root: Path, monkeypatch) -> None:
+    monkeypatch.setattr(keeping, "MOST_HELD", 1)
+    for name in ("a", "b", "c"):
+        task(root / name, "T1")
+        (root / name / ".git").mkdir()
+    heard = Heard()
+    uri = address(str(root / "a"), f"{TASKS}/T1")
+    async with over_http(root) as (hub, url, token):
+        old = http_client(url, token, "legacy", message_handler=heard)
+        async with old as client, http_client(url, token, "auto") as modern:
+            await client.session.subscribe_resource(uri)
+            async with modern.listen(resource_subscriptions=[uri]) as events:
+                for name in ("b", "c"):
+                    await call(modern, "status", root=str(root / name))
+                said = await refusal(client, "status", root=str(root / "b"))
+                assert "subscribed to 1 folders, which is the most; unsubscribe" in said
+                put(root / "a" / TASKS / "T1/review/plan-review.json", {"ok": False})
+                await hub.engine.touch(root / "a", [root / "a" / TASKS])
+                await heard.until(types.ResourceUpdatedNotification)
+                event = await asyncio.wait_for(anext(aiter(events)), LIMIT_S)
+                assert getattr(event, "uri", None) == uri
+            await client.session.unsubscribe_resource(uri)
+            assert (await call(client, "status", root=str(root / "b")))["root"] == str(root / "b")
+
+
+@going
+async def test_over_http_nobody_comes_in_without_the_token_or_from_elsewhere(root: Path) -> None:
+    async with over_http() as (_, url, token), httpx2.AsyncClient() as http:
+        right = {"Authorization": f"Bearer {token}"}
+        ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+        for headers in ({}, {"Authorization": f"Bearer {token}x"}, {"Authorization": token}):
+            assert (await http.post(url, json=ask, headers=headers)).status_code == 401
+        evil = {**right, "Origin": "http://evil.example"}
+        assert (await http.post(url, json=ask, headers=evil)).status_code == 403
+        rebound = {**right, "Host": "evil.example"}
+        assert (await http.post(url, json=ask, headers=rebound)).status_code == 421
+        big = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"x": "y" * (2 << 20)}}
+        assert (await http.post(url, json=big, headers=right)).status_code == 413

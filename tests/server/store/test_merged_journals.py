@@ -1,0 +1,174 @@
+"""Two git branches that both add to one journal, merged by git with the attributes that `init` writes."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from phasekeeper.orchestration.journal.journal import read_journal
+from phasekeeper.orchestration.result.values import Evaluation
+from phasekeeper.server.store.repair import repair
+from phasekeeper.server.workspace.workspace import Workspace
+
+from tests.cli_walkthroughs.driver import Drive
+from tests.roots import needs
+
+RUN = ".orchestrator/tasks/M1"
+JOURNAL = f"{RUN}/.phasekeeper/journal.jsonl"
+PLAN = """\
+# Feature - Master Plan
+
+**Status**: [~] In Progress
+
+## Phase 1: Foundation (2h)
+
+| Order | Task ID | File | Description | Type | Status |
+|---|---|---|---|---|---|
+| 1 | f-01 | `01-first.md` | What it does | impl | [x] |
+| 2 | f-02 | `02-tests.md` | Tests of the stage | **test** | [ ] |
+
+**Progress**: 1/2 tasks complete (50%)
+"""
+
+
+class Repository(Drive):
+    """A git repository with a plan under way, set up by `init`."""
+
+    def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        super().__init__(tmp_path, monkeypatch)
+        (self.root / ".git").rmdir()
+        self.git("init", "--quiet", "--initial-branch=main")
+        self.do("init", "--yes")
+        self.write(".phasekeeper/config.yaml", "parameters: {master-plan: {adoption: auto}}\n")
+        self.write(f"{RUN}/MASTER_PLAN.md", PLAN)
+        for name in ("01-first.md", "02-tests.md"):
+            self.write(f"{RUN}/{name}", f"# {name}\n")
+        self.do("report", RUN, "4a", "complete", "--task", "f-02")
+        self.commit()
+
+    def git(self, *words: str) -> str:
+        done = subprocess.run(
+            [needs("git"), *words], cwd=self.root, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done
+        return done.stdout
+
+    def commit(self) -> None:
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message=work")
+
+    def on_branch(self, name: str, *reports: tuple[str, ...]) -> None:
+        """Reports made on a branch of its own from main."""
+        self.git("switch", "--quiet", "--create", name, "main")
+        for words in reports:
+            self.do("report", RUN, *words)
+        self.commit()
+
+    def merged(self, name: str) -> None:
+        self.git("merge", "--quiet", "--no-edit", name)
+
+    def look(self) -> tuple[Evaluation, list[tuple[str, str]]]:
+        """How the run stands, and (phase, outcome) of the reports that count."""
+        workspace = Workspace(self.root)
+        match = workspace.match(RUN)
+        assert match
+        steps = workspace.look(match)
+        reports = [each for each in steps.sight.snapshot.records if each["kind"] == "report"]
+        return steps.evaluation, [(str(each["phase"]), str(each["outcome"])) for each in reports]
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    needs("git")
+    return Repository(tmp_path, monkeypatch)
+
+
+def codes(evaluation: Evaluation) -> list[str]:
+    return [found.code for found in evaluation.findings]
+
+
+def gates(evaluation: Evaluation) -> dict[str, str]:
+    return {gate.id: gate.status for gate in evaluation.gates}
+
+
+def test_of_merged_branches_no_line_is_lost_and_git_sees_no_conflict(repository: Repository) -> None:
+    repository.on_branch("longer", ("4b", "fail", "--failed", "f-02"), ("F1", "ok"))
+    repository.on_branch("shorter", ("4b", "pass"))
+    lines = {
+        line
+        for name in ("longer", "shorter")
+        for line in repository.git("show", f"{name}:{JOURNAL}").splitlines()
+    }
+    repository.merged("longer")
+    assert set(repository.text(JOURNAL).splitlines()) == lines
+    assert read_journal(repository.text(JOURNAL)).forked
+    assert "journal-forked" in codes(repository.look()[0])
+
+
+def test_a_pass_on_the_shorter_branch_opens_nothing_until_a_person_links_it(repository: Repository) -> None:
+    repository.on_branch("longer", ("4b", "fail", "--failed", "f-02"), ("F1", "ok"))
+    repository.on_branch("shorter", ("4b", "pass"))
+    repository.merged("longer")
+    evaluation, counted = repository.look()
+    assert counted == [("4a", "complete"), ("4b", "fail"), ("F1", "ok")]
+    assert "passed" not in [gates(evaluation)[gate] for gate in gates(evaluation) if gate == "3"]
+    refused = repository.run("report", RUN, "4c", "ok")
+    assert refused.code == 1
+
+
+def test_a_decision_on_the_shorter_branch_counts_only_once_a_person_links_it(repository: Repository) -> None:
+    repository.on_branch("longer", ("4b", "fail", "--failed", "f-02"), ("F1", "ok"))
+    repository.git("switch", "--quiet", "--create", "shorter", "main")
+    assert repository.decide("override", RUN, "--to", "4c", "--reason", "in haste").code in (0, 3)
+    repository.commit()
+    repository.merged("longer")
+    assert not repository.look()[0].overridden
+    assert repository.decide("repair", RUN).code == 0
+    kinds = [each["kind"] for each in repository.records(RUN)]
+    assert kinds.count("override") == 1 and "decision-unverified" not in codes(repository.look()[0])
+
+
+def test_a_failure_on_the_shorter_branch_counts_at_once(repository: Repository) -> None:
+    repository.on_branch("longer", ("4b", "pass"), ("4c", "ok"))
+    repository.on_branch("shorter", ("4b", "fail", "--failed", "f-02"))
+    repository.git("merge", "--quiet", "--no-edit", "-X", "theirs", "longer")
+    evaluation, counted = repository.look()
+    assert "journal-forked" in codes(evaluation)
+    assert ("4b", "fail") in counted and len(counted) == 4
+    assert evaluation.status != "complete"
+
+
+def test_repair_links_the_branches_and_then_all_records_count(repository: Repository) -> None:
+    repository.on_branch("longer", ("4b", "fail", "--failed", "f-02"), ("F1", "ok"))
+    repository.on_branch("shorter", ("4b", "pass"))
+    repository.merged("longer")
+    before = repository.text(JOURNAL)
+    done = repository.decide("repair", RUN)
+    assert done.code == 0, done
+    assert repository.text(JOURNAL).startswith(before)
+    assert repository.records(RUN)[-1]["kind"] == "relink"
+    evaluation, counted = repository.look()
+    assert "journal-forked" not in codes(evaluation)
+    assert sorted(counted) == sorted([("4a", "complete"), ("4b", "fail"), ("F1", "ok"), ("4b", "pass")])
+    # Both branches of a second merge know the link, and nothing is left to do.
+    repository.commit()
+    assert repair(repository.root, RUN) == ()
+
+
+def test_both_branches_may_link_the_same_fork(repository: Repository) -> None:
+    repository.on_branch("longer", ("4b", "fail", "--failed", "f-02"), ("F1", "ok"))
+    repository.on_branch("shorter", ("4b", "pass"))
+    repository.merged("longer")
+    repository.git("switch", "--quiet", "--create", "other")
+    repository.decide("repair", RUN)
+    repository.commit()
+    repository.git("switch", "--quiet", "shorter")
+    repository.decide("repair", RUN)
+    repository.commit()
+    repository.merged("other")
+    repository.decide("repair", RUN)
+    evaluation, counted = repository.look()
+    assert "journal-forked" not in codes(evaluation) and "journal-invalid" not in codes(evaluation)
+    assert len(counted) == 4
+    assert evaluation.status != "invalid"

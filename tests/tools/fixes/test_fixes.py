@@ -1,0 +1,402 @@
+"""Every code of a finding: whether an edit mends it, and that the edit, made, clears it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from phasekeeper.orchestration.findings import CODES, Finding
+from phasekeeper.orchestration.result.values import Evaluation
+from phasekeeper.orchestration.suggestions import did_you_mean, meant
+from phasekeeper.server.disk.disk_files import DiskFiles
+from phasekeeper.server.lsp.features import code_action_commands
+from phasekeeper.server.lsp.view import annotations as marks
+from phasekeeper.server.lsp.view.open_definitions import lint
+from phasekeeper.server.workspace.workspace import Workspace
+from phasekeeper.tools.fixes.fix import NOT_MENDED, Ground, Mend, mends, table
+
+from tests.roots import TASKS, loop, put, task
+
+PLANS = ".orchestrator/tasks"
+HEAD = "| Order | Task ID | File | Description | Type | Status |\n|---|---|---|---|---|---|\n"
+
+
+def plan(root: Path, *rows: str, above: str = "", below: str = "", first: str = "[x]") -> Path:
+    """An adopted plan of one phase, whose task files stand beside it."""
+    folder = root / PLANS / "shop"
+    usual = (
+        f"1 | shop-01 | `01-cart.md` | The cart | impl | {first}",
+        "2 | shop-02 | `02-tests.md` | Tests | test | [ ]",
+    )
+    text = "".join(f"| {row} |\n" for row in (*usual, *rows))
+    put(
+        folder / "MASTER_PLAN.md",
+        f"# Shop - Master Plan\n\n{above}\n## Phase 1: Core\n\n{HEAD}{text}\n{below}",
+    )
+    for name, number in (("01-cart.md", "01"), ("02-tests.md", "02")):
+        put(folder / name, f"# {number}. Work\n\n## Meta\n\n- **ID**: shop-{number}\n- **Depends On**: []\n")
+    put(root / ".phasekeeper/config.yaml", "parameters:\n  master-plan:\n    adoption: auto\n")
+    return folder
+
+
+# ---- the scenarios: what makes a finding of a code, and (its fields but for the code are looked up) ---
+
+
+def _drift(root: Path) -> None:
+    said = "**Progress**: 2/2 tasks complete (100%)\n\n## Quick Reference\n\n"
+    plan(root, below=f"{said}```\n 1. shop-01  Cart  [ ]\n```\n")
+
+
+def _mark(root: Path) -> None:
+    plan(root, first="[?]")
+
+
+def _duplicate(root: Path) -> None:
+    plan(root, "3 | shop-01 | `03-more.md` | More | impl | [ ]")
+    put(root / PLANS / "shop/03-more.md", "# 03. More\n\n## Meta\n\n- **ID**: shop-03\n")
+
+
+def _missing(root: Path) -> None:
+    plan(root, "3 | shop-03 | `03-pay.md` | Paying | impl | [ ]")
+
+
+def _unreadable_task(root: Path) -> None:
+    put(plan(root) / "01-cart.md", "# 01. The cart\n\nSome words.\n")
+
+
+def _untested(root: Path) -> None:
+    folder = plan(root)
+    text = (folder / "MASTER_PLAN.md").read_text()
+    put(
+        folder / "MASTER_PLAN.md",
+        text.replace("| Tests | test |", "| The till | impl |").replace("02-tests", "02-till"),
+    )
+    (folder / "02-tests.md").rename(folder / "02-till.md")
+
+
+def _dangling(root: Path) -> None:
+    put(
+        plan(root) / "02-tests.md",
+        "# 02. Tests\n\n## Meta\n\n- **ID**: shop-02\n- **Depends On**: [shop-1]\n",
+    )
+
+
+def _circle(root: Path) -> None:
+    folder = plan(root)
+    put(folder / "01-cart.md", "# 01. Cart\n\n## Meta\n\n- **ID**: shop-01\n- **Depends On**: [shop-02]\n")
+    put(folder / "02-tests.md", "# 02. Tests\n\n## Meta\n\n- **ID**: shop-02\n- **Depends On**: [shop-01]\n")
+
+
+def _unclear(root: Path) -> None:
+    put(
+        plan(root) / "reports/01-4b.md",
+        "## Phase Quality Gate\n\n**Phase**: 1\n**Overall Status**: PROBABLY\n",
+    )
+
+
+def _invalid(root: Path) -> None:
+    put(task(root, "T1") / "review/plan-review.json", {"issues": []})
+
+
+def _dotted(root: Path) -> None:
+    state = {"status": "running", "target_skill": {"name": "x"}, "diagnosis": {}, "completed_actions": []}
+    state["diagnosis.memory"] = {"status": "completed"}
+    put(root / ".workflow/.scratchpad/skill-tuning-x/state.json", state)
+
+
+def _twice(root: Path) -> None:
+    put(task(root, "T1") / "review/plan-review.json", '{\n  "ok": false,\n  "note": 1,\n  "ok": true\n}\n')
+
+
+def _copies(root: Path) -> None:
+    folder = task(root, "T1")
+    put(folder / "planning/plan-review.json", {"ok": False})
+
+
+def _phase_unknown(root: Path) -> None:
+    put(task(root, "T1") / "state.json", '{\n  "phase": "plan_reviw"\n}\n')
+
+
+def _inconsistent(root: Path) -> None:
+    put(root / ".phasekeeper/workflows/article.yaml", ARTICLE)
+    put(root / "articles/tides/article.json", {"phase": "review"})
+
+
+def _parameter(root: Path) -> None:
+    task(root, "T1")
+    loop(root)
+    put(root / ".phasekeeper/config.yaml", "parameters:\n  phase-loop:\n    max_iteration: 9\n")
+
+
+def _bounds(root: Path) -> None:
+    loop(root)
+    put(root / ".phasekeeper/config.yaml", "parameters:\n  phase-loop:\n    max_iterations: 0\n")
+
+
+def _ambiguous(root: Path) -> None:
+    for name in ("one", "two"):
+        put(
+            root / f".phasekeeper/workflows/{name}.yaml",
+            ARTICLE.replace("workflow: article", f"workflow: {name}"),
+        )
+    put(root / "articles/tides/article.json", {"phase": "draft"})
+
+
+def _definition(root: Path) -> None:
+    put(root / ".phasekeeper/workflows/article.yaml", ARTICLE.replace("to: review", "to: reviw"))
+
+
+def _session(root: Path) -> None:
+    put(
+        root / ".phasekeeper/sessions/S/session.json",
+        {"id": "S", "type": "ContextComponentsDesignSessions", "status": "activ", "interactions": []},
+    )
+
+
+ARTICLE = """\
+workflow: article
+runs: {at: [articles/*], marker: {file: article.json, has: [phase]}}
+state: {file: article.json}
+phase: state.phase
+artifacts:
+  text: {paths: [text.md], kind: markdown}
+phases:
+  draft:
+    produces: [text]
+    rules:
+      - {when: valid.text, to: review, because: written}
+  review:
+    rules:
+      - {when: state.ok == true, to: published, because: accepted}
+  published: {terminal: complete}
+"""
+SCENES: dict[str, Callable[[Path], None]] = {
+    "artifact-invalid": _invalid,
+    "artifact-missing": _missing,
+    "dangling-dependency": _dangling,
+    "dotted-key": _dotted,
+    "duplicate-key": _twice,
+    "duplicate-location": _copies,
+    "duplicate-task": _duplicate,
+    "inconsistent-state": _inconsistent,
+    "marker-unknown": _mark,
+    "parameter-invalid": _parameter,
+    "parameter-out-of-bounds": _bounds,
+    "plan-cycle": _circle,
+    "report-unclear": _unclear,
+    "session-inconsistent": _session,
+    "status-drift": _drift,
+    "task-unreadable": _unreadable_task,
+    "test-task-missing": _untested,
+    "unknown-phase": _phase_unknown,
+    "workflow-ambiguous": _ambiguous,
+    "workflow-invalid": _definition,
+}
+
+
+def looked(root: Path) -> tuple[list[Finding], list[Evaluation]]:
+    """All findings of a root, and its runs."""
+    workspace = Workspace(root)
+    own = list(workspace.findings)
+    for path in sorted((root / ".phasekeeper/workflows").glob("*.yaml")):
+        own += lint(path.read_text(), path.relative_to(root).as_posix(), workspace.library)
+    try:
+        runs = [workspace.evaluate(match) for match in workspace.matches]
+    except Exception:
+        # A broken definition hides the runs; its own findings are told all the same.
+        runs = []
+    return [*own, *(f for e in runs for f in e.findings)], runs
+
+
+def ground(root: Path, finding: Finding) -> Ground:
+    files = DiskFiles(root)
+    workspace = Workspace(root)
+    _, runs = looked(root)
+    owner = next((e for e in runs if finding in e.findings), None)
+    match = next((m for m in workspace.matches if owner and m.run == owner.run), None) if owner else None
+    text = files.read(finding.path).text or ""
+    return Ground(finding, text, lambda path: files.read(path).text, owner, match.workflow if match else None)
+
+
+def made(root: Path, mend: Mend) -> None:
+    for edit in mend.edits:
+        path = put(root / edit.path, edit.text)
+        # Within the two seconds of one moment nothing is older than anything.
+        os.utime(path)
+    for path in mend.removes:
+        (root / path).unlink()
+
+
+def found(root: Path, code: str) -> list[Finding]:
+    return [finding for finding in looked(root)[0] if finding.code == code]
+
+
+def test_every_code_is_mended_by_an_edit_or_a_command_or_there_is_a_reason_why_not() -> None:
+    mended, commanded, left = set(table()), set(code_action_commands.COMMANDS), set(NOT_MENDED)
+    assert mended | commanded | left == set(CODES) | set(marks.CODES)
+    assert not (mended | commanded) & left
+    assert set(SCENES) == mended
+
+
+@pytest.mark.parametrize("code", sorted(SCENES))
+def test_the_first_mend_that_is_offered_clears_the_finding(root: Path, code: str) -> None:
+    SCENES[code](root)
+    before = found(root, code)
+    assert before, f"nothing says {code}: {[f.code for f in looked(root)[0]]}"
+    finding, offered = first_offered(root, before)
+    made(root, offered[0])
+    left = [(f.path, f.message) for f in found(root, code)]
+    assert (finding.path, finding.message) not in left
+    assert len(left) < len(before)
+
+
+def first_offered(root: Path, findings: list[Finding]) -> tuple[Finding, list[Mend]]:
+    """The first finding that can be mended; of broken definitions not all can."""
+    pairs = ((finding, mends(ground(root, finding))) for finding in findings)
+    return next((finding, offered) for finding, offered in pairs if offered)
+
+
+@pytest.mark.parametrize("code", sorted(SCENES))
+def test_each_way_that_is_offered_clears_the_finding(tmp_path: Path, code: str) -> None:
+    way = 0
+    while True:
+        root = tmp_path / str(way)
+        (root / ".git").mkdir(parents=True)
+        SCENES[code](root)
+        before, offered = first_offered(root, found(root, code))
+        if way >= len(offered):
+            break
+        made(root, offered[way])
+        assert (before.path, before.message) not in [(f.path, f.message) for f in found(root, code)], offered[
+            way
+        ]
+        way += 1
+    assert way
+
+
+def test_a_value_that_is_added_opens_no_gate(root: Path) -> None:
+    _invalid(root)
+    [finding] = found(root, "artifact-invalid")
+    first = mends(ground(root, finding))[0]
+    assert json.loads(first.edits[0].text)["ok"] is False
+
+
+SCHEMA = {
+    "required": ["verdict", "notes"],
+    "properties": {
+        "verdict": {"enum": ["rework", "accept"]},
+        "notes": {"type": "array", "items": {"$ref": "#/$defs/note"}},
+        "level": {"enum": [1, 2]},
+    },
+    "$defs": {"note": {"required": ["line", "any"], "properties": {"line": {"type": "integer"}}}},
+}
+
+
+def _with_schema(root: Path, review: dict[str, object], schema: object = SCHEMA) -> list[list[str]]:
+    """The titles of what is offered for each finding of an artifact that has a JSON Schema."""
+    artifacts = "  text: {paths: [text.md], kind: markdown}"
+    review_file = "  review: {paths: [review.json], kind: json, schema: /review.schema.json}"
+    put(
+        root / ".phasekeeper/workflows/article.yaml",
+        ARTICLE.replace(artifacts, f"{artifacts}\n{review_file}"),
+    )
+    put(root / "review.schema.json", json.dumps(schema))
+    put(root / "articles/tides/article.json", {"phase": "draft"})
+    put(root / "articles/tides/review.json", review)
+    offered = [mends(ground(root, finding)) for finding in found(root, "artifact-invalid")]
+    return [[mend.title for mend in each] for each in offered]
+
+
+def test_what_a_schema_asks_for_is_offered_as_far_as_it_says_what_that_may_be(root: Path) -> None:
+    assert sorted(_with_schema(root, {})) == [
+        ["Add notes: []"],
+        ['Add verdict: "rework"', 'Add verdict: "accept"'],
+    ]
+    review = {"verdict": "acept", "notes": [{"line": 1, "any": 2}, {}], "level": 3}
+    assert sorted(_with_schema(root, review)) == [
+        [],
+        ['Add notes.1.any: ""'],
+        ["Add notes.1.line: 0"],
+        ['Set verdict: "rework"', 'Set verdict: "accept"'],
+    ]
+
+
+def test_a_value_that_a_schema_asks_for_clears_its_finding(root: Path) -> None:
+    _with_schema(root, {"verdict": "acept", "notes": [{}]})
+    for left in (2, 1, 0):
+        before = found(root, "artifact-invalid")
+        made(root, mends(ground(root, before[0]))[0])
+        assert len(found(root, "artifact-invalid")) == left
+
+
+def test_a_schema_that_cannot_be_used_offers_nothing(root: Path) -> None:
+    assert _with_schema(root, {}, {"required": "verdict", "properties": {}}) == [[]]
+    assert _with_schema(root, {}, {"required": ["verdict"], "properties": [True]}) == [[]]
+
+
+def test_a_report_without_a_verdict_gets_the_field_and_no_verdict(root: Path) -> None:
+    folder = plan(root)
+    put(folder / "reports/01-4b.md", "## Phase Quality Gate\n\n**Phase**: 1\n")
+    [finding] = found(root, "report-unclear")
+    [mend] = mends(ground(root, finding))
+    assert mend.title == "Add the field PHASE GATE STATUS, to be filled in"
+    made(root, mend)
+    [left] = found(root, "report-unclear")
+    assert left.message == "`PASS | FAIL` is no verdict; expected one of: pass, fail"
+    assert [mend.title for mend in mends(ground(root, left))] == ["Say pass", "Say fail"]
+    assert [gate.status for gate in looked(root)[1][0].gates if gate.id == "2"] == ["not-reached"]
+
+
+# ---- status words -------------------------------------------------------------------------------
+
+
+def titles(root: Path, code: str) -> list[str]:
+    return [mend.title for mend in mends(ground(root, found(root, code)[0]))]
+
+
+def test_a_status_that_is_no_word_is_set_to_one_that_it_may_be(root: Path) -> None:
+    _session(root)
+    assert titles(root, "session-inconsistent") == [
+        f"Set the status to {word}" for word in ("active", "failed", "cancelled")
+    ]
+
+
+def test_a_status_that_says_complete_too_early_is_set_back(root: Path) -> None:
+    session = {"id": "S", "type": "ContextComponentsDesignSessions", "status": "complete"}
+    put(root / ".phasekeeper/sessions/S/session.json", {**session, "interactions": []})
+    assert titles(root, "session-inconsistent") == ["Set the status to active"]
+    loop(root, status="complete")
+    assert titles(root, "inconsistent-state") == ["Set the status to running"]
+
+
+def test_a_status_of_a_loop_that_is_no_word_is_mended_too(root: Path) -> None:
+    loop(root, status="complet", workQueue=[])
+    assert titles(root, "inconsistent-state")[0] == "Set the status to complete"
+
+
+def test_what_no_status_mends_is_left_alone(root: Path) -> None:
+    child = {"id": "code", "type": "ComponentCodingSessions", "status": "active"}
+    put(
+        root / ".phasekeeper/sessions/S/session.json",
+        {"id": "S", "type": "ContextComponentsDesignSessions", "child_sessions": [child]},
+    )
+    assert titles(root, "session-inconsistent") == []
+
+
+def test_an_artifact_that_a_gate_asks_for_is_never_made(root: Path) -> None:
+    put(root / TASKS / "T1/state.json", {"phase": "codegen"})
+    missing = [f for f in looked(root)[0] if f.code in ("artifact-missing", "inconsistent-state")]
+    assert missing
+    edits = [edit for f in missing for mend in mends(ground(root, f)) for edit in mend.edits]
+    assert all(edit.digest is not None for edit in edits)
+
+
+@pytest.mark.parametrize(
+    ("word", "known"), [("reviw", ["review", "draft"]), ("re'iw", ["re'view", "re'viw"]), ("zzz", ["a"])]
+)
+def test_the_words_that_were_meant_are_read_back_from_the_message(word: str, known: list[str]) -> None:
+    said = f"unknown phase {word!r}{did_you_mean(word, known)}"
+    assert sorted(meant(said)) == sorted(n for n in known if f"mean {n!r}" in said or f"or {n!r}" in said)
