@@ -6,10 +6,11 @@ from os import PathLike
 from pathlib import Path
 from typing import overload
 
-from ..orchestration.definition.model import Workflow, parse_workflow
+from ..orchestration.definition.model import Workflow
 from ..orchestration.definition.reader import InvalidWorkflow
 from ..orchestration.evaluation.evaluate import completed
 from ..orchestration.evaluation.evaluate import evaluate as _evaluate
+from ..orchestration.lint.checks import parse_workflow
 from ..orchestration.result.values import Evaluation
 from ..orchestration.snapshot.discovery import Match
 from ..orchestration.snapshot.snapshot import Snapshot

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from phasekeeper.orchestration.definition import model as workflow
 from phasekeeper.orchestration.definition import reader as definition
+from phasekeeper.orchestration.definition.compiler import compile_definition
+from phasekeeper.orchestration.definition.loader import load_branch
 from phasekeeper.orchestration.definition.root_config import KEYS, read_config
 from phasekeeper.orchestration.definition.schema import STRUCTS, Shape
 from phasekeeper.orchestration.evaluation.evaluate import evaluate
@@ -159,7 +161,7 @@ def extended(name: str) -> definition.Source | None:
 
 @pytest.fixture
 def article() -> workflow.Workflow:
-    return workflow.parse_workflow(example("article"), "article.yaml")
+    return lint.parse_workflow(example("article"), "article.yaml")
 
 
 def judged(
@@ -188,7 +190,7 @@ def next_step(evaluation: Evaluation) -> Step:
 
 @pytest.mark.parametrize("name", ["article", "audit", "our-pipeline"])
 def test_an_example_has_nothing_that_a_check_finds(name: str) -> None:
-    found = workflow.build(*workflow.load_branch(definition.Source("x.yaml", example(name)), extended))
+    found = compile_definition(*load_branch(definition.Source("x.yaml", example(name)), extended))
     assert lint.check(found) == []
 
 
@@ -256,7 +258,7 @@ def test_a_review_of_an_older_text_has_to_be_made_again(article: workflow.Workfl
     ],
 )
 def test_the_audit_goes_by_its_reports(reports: dict[str, str], status: str, phase: str) -> None:
-    found = workflow.parse_workflow(example("audit"), "audit.yaml")
+    found = lint.parse_workflow(example("audit"), "audit.yaml")
     texts = {"audits/a/AUDIT.md": "x"} | {
         f"audits/a/reports/{name}.md": text for name, text in reports.items()
     }
@@ -266,7 +268,7 @@ def test_the_audit_goes_by_its_reports(reports: dict[str, str], status: str, pha
 
 
 def test_the_extended_pipeline_has_its_own_place_and_coder_and_lacks_the_gate() -> None:
-    found = workflow.parse_workflow(example("our-pipeline"), "our-pipeline.yaml", extended)
+    found = lint.parse_workflow(example("our-pipeline"), "our-pipeline.yaml", extended)
     original = Library().workflow("artifact-pipeline")
     assert found.at == ("work/*",)
     assert found.phases["codegen"].agents == ("our-coder",)

@@ -39,7 +39,10 @@ MOST_EXPRESSIONS = 500
 
 
 def compile_definition(branch: Branch, digest: str, trusted: bool = False) -> Workflow:
-    """The workflow of a definition's nodes. Raises InvalidWorkflow with all that is wrong."""
+    """The workflow of a definition's nodes, not checked by `lint`. Raises InvalidWorkflow with all errors.
+
+    The expressions of a trusted definition, one whose tests showed it right, are compiled when first used.
+    """
     reading = Reading()
     raw = read(branch, struct("definition"), reading)
     reading.check()

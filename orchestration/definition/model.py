@@ -1,21 +1,19 @@
-"""The model of a workflow, and how a definition becomes one: read, merged, compiled, checked.
+"""The compiled model of a workflow: immutable dataclasses, one for each kind of map in a definition.
 
-A Workflow is immutable; what the keys of a definition mean is told in `schema.STRUCTS` and README.
+What the keys of a definition mean is written in `schema.STRUCTS` and in the README of the workflows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..expressions.context import Expression, Language, Template
-from ..findings import Severity
 from ..journal.report_files import ReportForm
 from ..plans.model import dialects
-from ..vfs.files import digest_of
-from .reader import Branch, InvalidWorkflow, Place, Reading, Source, Text, merge, read_branch
+from .reader import Place, Source, Text
 
 DEFAULT_OUTCOMES = ("ok", "error")
 
@@ -255,75 +253,3 @@ class Workflow:
 
     def order(self, phase: str) -> int:
         return self.phases[phase].order
-
-
-Extend = Callable[[str], Source | None]
-
-
-def load_branch(source: Source, extend: Extend = lambda name: None) -> tuple[Branch, str]:
-    """The definition's nodes with what it extends laid under, and the digest of all texts.
-
-    Raises InvalidWorkflow for broken YAML, an unknown definition or a circle.
-    """
-    branch = read_branch(source)
-    digests = [digest_of(source.text)]
-    seen = {_name_in(branch)}
-    while (named := _child(branch, "extend")) is not None:
-        under_source = None if named.text in seen else extend(named.text)
-        if under_source is None:
-            reading = Reading()
-            why = "extends itself" if named.text in seen else f"unknown workflow {named.text!r} to extend"
-            reading.wrong(named, why)
-            raise InvalidWorkflow(reading.findings)
-        seen.add(named.text)
-        digests.append(digest_of(under_source.text))
-        branch = _extended(branch, read_branch(under_source))
-    return branch, digests[0] if len(digests) == 1 else digest_of("\n".join(digests))
-
-
-def _extended(branch: Branch, under: Branch) -> Branch:
-    assert isinstance(branch.children, Mapping)
-    own = {key: child for key, child in branch.children.items() if key != "extend"}
-    return merge(under, branch._replace(children=own))
-
-
-def _child(branch: Branch, key: str) -> Branch | None:
-    return branch.children.get(key) if isinstance(branch.children, Mapping) else None
-
-
-def _name_in(branch: Branch) -> str:
-    named = _child(branch, "workflow")
-    return named.text if named else ""
-
-
-def folders_of(branch: Branch) -> tuple[str, ...]:
-    """The `runs.at` globs of a definition that is not compiled yet."""
-    runs = _child(branch, "runs")
-    at = _child(runs, "at") if runs else None
-    return tuple(child.text for child in at.children if isinstance(child, Branch)) if at else ()
-
-
-def parse_workflow(text: str, path: str = "workflow.yaml", extend: Extend = lambda name: None) -> Workflow:
-    """The workflow that a definition's text describes, every expression compiled and every check made.
-
-    `extend` gives the source of another definition by name. Raises InvalidWorkflow with all errors,
-    each at its line and column. Warnings of the checks are in `checks.check`.
-    """
-    from ..lint.checks import check
-
-    branch, digest = load_branch(Source(path, text), extend)
-    workflow = build(branch, digest)
-    errors = [found for found in check(workflow) if found.severity is Severity.ERROR]
-    if errors:
-        raise InvalidWorkflow(errors)
-    return workflow
-
-
-def build(branch: Branch, digest: str, trusted: bool = False) -> Workflow:
-    """Compile a definition, without the checks of `lint`. Raises InvalidWorkflow.
-
-    The expressions of a trusted definition, one whose tests showed it right, are compiled when first used.
-    """
-    from .compiler import compile_definition
-
-    return compile_definition(branch, digest, trusted)

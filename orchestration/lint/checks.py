@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from ..definition.compiler import compile_definition
+from ..definition.loader import Extend, load_branch
 from ..definition.model import Rule, Workflow
-from ..definition.reader import Place
+from ..definition.reader import InvalidWorkflow, Place, Source
 from ..expressions.cel_tree import walk
 from ..expressions.context import Expression
 from ..findings import CODES, Finding, Problem, Severity, Span, finding
@@ -23,6 +25,19 @@ Check = Callable[[Workflow], Iterator[Fault]]
 
 # Events of effects that are no outcome of a report.
 EVENTS = ("start", "override", "answer", "redo", "skip", "stop", "always")
+
+
+def parse_workflow(text: str, path: str = "workflow.yaml", extend: Extend = lambda name: None) -> Workflow:
+    """The workflow that a definition's text describes, compiled and checked.
+
+    `extend` gives the source of another definition by its name. Raises InvalidWorkflow with all errors, each
+    at its line and column. Warnings are left to `check`.
+    """
+    workflow = compile_definition(*load_branch(Source(path, text), extend))
+    errors = [found for found in check(workflow) if found.severity is Severity.ERROR]
+    if errors:
+        raise InvalidWorkflow(errors)
+    return workflow
 
 
 def check(workflow: Workflow) -> list[Finding]:

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from ...orchestration.definition.model import Gate, Phase, Question, Workflow, build, load_branch
+from ...orchestration.definition.compiler import compile_definition
+from ...orchestration.definition.loader import load_branch
+from ...orchestration.definition.model import Gate, Phase, Question, Workflow
 from ...orchestration.definition.reader import InvalidWorkflow, Source
 from ...orchestration.findings import Finding
 from ...orchestration.lint.checks import check
@@ -48,7 +50,7 @@ def lint(file: Path, library: Library) -> list[Finding]:
         said = read.problem.message if read.problem else "it is empty or cannot be read"
         return [Finding("workflow-invalid", path, said)]
     try:
-        return check(build(*load_branch(Source(path, read.text), library.source)))
+        return check(compile_definition(*load_branch(Source(path, read.text), library.source)))
     except InvalidWorkflow as error:
         return list(error.findings)
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files as resources
 
-from ...orchestration.definition.model import Workflow, build, folders_of, load_branch, parse_workflow
+from ...orchestration.definition.compiler import compile_definition
+from ...orchestration.definition.loader import folders_of, load_branch
+from ...orchestration.definition.model import Workflow
 from ...orchestration.definition.reader import InvalidWorkflow, Source, read_branch
 from ...orchestration.findings import Finding, Problem, finding
 from ...orchestration.snapshot.discovery import Definition
@@ -36,7 +38,7 @@ def built_in_sources() -> dict[str, Source]:
 @cache
 def _built_in(name: str) -> Workflow:
     # Their checks are the tests' business; a start is not the time for them.
-    return build(*load_branch(built_in_sources()[name]), trusted=True)
+    return compile_definition(*load_branch(built_in_sources()[name]), trusted=True)
 
 
 _RUNS = re.compile(r"^runs:.*?(?=^\S)", re.M | re.S)
@@ -95,6 +97,8 @@ class Library:
     def _load(self, name: str, source: Source) -> Workflow:
         if name in self.built_in:
             return _built_in(name)
+        from ...orchestration.lint.checks import parse_workflow  # late: built-in workflows need no checks
+
         workflow = parse_workflow(source.text, source.path, self.source)
         if workflow.name != name:
             raise InvalidWorkflow([finding(_misnamed(name, workflow), source.path)])
@@ -121,7 +125,7 @@ class Library:
 
     def checked(self) -> list[Finding]:
         """All that is wrong or doubtful in the users' definitions that are not hidden by built-in ones."""
-        from ...orchestration.lint.checks import check  # late: a cold start needs no checks
+        from ...orchestration.lint.checks import check  # late, as in `_load`
 
         names = (name for name in self.own if name not in self.built_in)
         return [found for name in names for found in self.faults(name) or check(self.workflow(name))]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from phasekeeper.orchestration.definition.model import Extend, Workflow, build, load_branch, parse_workflow
+from phasekeeper.orchestration.definition.compiler import compile_definition
+from phasekeeper.orchestration.definition.loader import Extend, load_branch
+from phasekeeper.orchestration.definition.model import Workflow
 from phasekeeper.orchestration.definition.reader import InvalidWorkflow, Source
 from phasekeeper.orchestration.lint import checks as lint
+from phasekeeper.orchestration.lint.checks import parse_workflow
 
 HEAD = """\
 workflow: small
@@ -45,7 +48,7 @@ def errors(definition: str, extend: Extend = lambda name: None) -> list[str]:
 
 def faults(definition: str) -> list[str]:
     """ "SEVERITY LINE:COLUMN message" of what the static checks say of a text that compiles."""
-    workflow = build(*load_branch(Source("small.yaml", definition)))
+    workflow = compile_definition(*load_branch(Source("small.yaml", definition)))
     found = lint.check(workflow)
     return [f"{one.severity} {_at(one)} {one.message}" for one in found]
 

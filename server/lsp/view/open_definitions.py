@@ -7,7 +7,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from ....orchestration.definition.model import build, load_branch
+from ....orchestration.definition.compiler import compile_definition
+from ....orchestration.definition.loader import load_branch
 from ....orchestration.definition.reader import InvalidWorkflow, Source
 from ....orchestration.findings import Finding
 from ....orchestration.lint.checks import check
@@ -29,7 +30,7 @@ def is_definition(path: str, text: str) -> bool:
 def lint(text: str, path: str, library: Library) -> tuple[Finding, ...]:
     """Everything that is wrong or doubtful in a definition's text."""
     try:
-        found = check(build(*load_branch(Source(path, text), library.source)))
+        found = check(compile_definition(*load_branch(Source(path, text), library.source)))
     except InvalidWorkflow as error:
         found = list(error.findings)
     # What it extends may be wrong too, and that is another file's.

@@ -7,9 +7,11 @@ import random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from phasekeeper.orchestration.definition.model import build, folders_of, load_branch, parse_workflow
+from phasekeeper.orchestration.definition.compiler import compile_definition
+from phasekeeper.orchestration.definition.loader import folders_of, load_branch
 from phasekeeper.orchestration.definition.reader import InvalidWorkflow, Source
 from phasekeeper.orchestration.lint import checks as lint
+from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.server.workspace.definitions import built_in_sources
 
 from tests.orchestration.definitions import BODY, HEAD, errors, sound, text, where
@@ -36,8 +38,8 @@ def test_a_built_in_definition_has_neither_an_error_nor_a_warning(name: str):
 @pytest.mark.parametrize("name", built_in_sources())
 def test_a_trusted_definition_is_the_same_as_a_checked_one(name: str):
     source = built_in_sources()[name]
-    checked = build(*load_branch(source))
-    trusted = build(*load_branch(source), trusted=True)
+    checked = compile_definition(*load_branch(source))
+    trusted = compile_definition(*load_branch(source), trusted=True)
     assert checked.values == trusted.values
     assert {n: v.compiled.type for n, v in checked.values.items()} == {
         n: v.compiled.type for n, v in trusted.values.items()

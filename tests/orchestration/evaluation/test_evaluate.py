@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pytest
-from phasekeeper.orchestration.definition.model import Workflow, parse_workflow
+from phasekeeper.orchestration.definition.model import Workflow
 from phasekeeper.orchestration.evaluation.evaluate import Steps, completed, evaluate, look
 from phasekeeper.orchestration.findings import Problem
+from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.rendering.explanation import as_json, explain
 from phasekeeper.orchestration.result.values import Progress
 from phasekeeper.orchestration.result.values import as_json as as_data

@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
-from phasekeeper.orchestration.definition.model import parse_workflow
 from phasekeeper.orchestration.expressions import language as language_module
 from phasekeeper.orchestration.expressions.cel_errors import complaints, reason
 from phasekeeper.orchestration.expressions.cel_tree import Tree
 from phasekeeper.orchestration.expressions.context import BadExpression, Language
 from phasekeeper.orchestration.expressions.source import Read, masked, reads, template_parts
+from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.lint.expressions import expressions
 from phasekeeper.server.workspace.definitions import built_in_sources
 

@@ -6,7 +6,7 @@ import re
 from types import SimpleNamespace
 
 import pytest
-from phasekeeper.orchestration.definition.model import parse_workflow
+from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.rendering.mermaid import graph
 from phasekeeper.server.workspace.definitions import built_in_sources
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-from phasekeeper.orchestration.definition.model import parse_workflow
 from phasekeeper.orchestration.evaluation.evaluate import look
+from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.updates.confirmation import decision_lines
 from phasekeeper.orchestration.updates.propose import Act, propose

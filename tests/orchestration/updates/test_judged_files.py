@@ -6,8 +6,8 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from phasekeeper.orchestration.definition.model import parse_workflow
 from phasekeeper.orchestration.evaluation.evaluate import Steps, look
+from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.snapshot.staleness import MOST_NAMED
 from phasekeeper.orchestration.updates.judged_files import files_of_question, files_of_report

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from phasekeeper.orchestration.definition.model import parse_workflow
+from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.snapshot.snapshot import Snapshot, read_run
 from phasekeeper.orchestration.updates.commands import Refused
 from phasekeeper.orchestration.updates.list_members import new_members

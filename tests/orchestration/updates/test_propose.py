@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from phasekeeper.orchestration.definition.model import Workflow, parse_workflow
+from phasekeeper.orchestration.definition.model import Workflow
 from phasekeeper.orchestration.evaluation.evaluate import Steps, look
 from phasekeeper.orchestration.journal.journal import EMPTY_RECORD, Claim
+from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.updates.propose import Act, Misnamed, Proposal, Refused, propose

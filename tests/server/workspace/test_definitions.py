@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from phasekeeper.orchestration.definition.model import folders_of, load_branch
+from phasekeeper.orchestration.definition.loader import folders_of, load_branch
 from phasekeeper.orchestration.definition.reader import InvalidWorkflow
 from phasekeeper.orchestration.lint.checks import check
 from phasekeeper.orchestration.vfs.files import MemoryFiles
