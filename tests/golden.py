@@ -27,7 +27,8 @@ from phasekeeper.orchestration.journal.journal import Claim
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.discovery import Known, discover
 from phasekeeper.orchestration.snapshot.snapshot import read_run
-from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
+from phasekeeper.orchestration.vfs.files import digest_of
+from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.workspace.definitions import Library
 
 CASES = Path(__file__).parent / "cases"

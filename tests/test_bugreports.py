@@ -20,7 +20,8 @@ from phasekeeper.orchestration.plans.model import TaskFile
 from phasekeeper.orchestration.plans.schedule import arrange, cycles
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.snapshot import read_run
-from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
+from phasekeeper.orchestration.vfs.files import digest_of
+from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.workspace.definitions import Library
 
 RUN = "tasks/shop"

@@ -26,7 +26,7 @@ from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.snapshot.artifacts import KINDS
 from phasekeeper.orchestration.snapshot.discovery import Definition, Known, discover
 from phasekeeper.orchestration.snapshot.snapshot import read_run
-from phasekeeper.orchestration.vfs.files import MemoryFiles
+from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.workspace.definitions import Library
 
 README = Path(workflow.__file__).parents[1] / "workflows" / "README.md"

@@ -15,7 +15,8 @@ from ..formats.patch import read_patch
 from ..formats.yaml_text import read_yaml_data
 from ..markdown import document as markdown
 from ..plans.model import Plan, dialects
-from ..vfs.files import Entry, File, is_glob, join
+from ..vfs.files import Entry, File, join
+from ..vfs.glob import is_glob
 from .artifact_checks import unmet
 from .read_log import Held, Looked
 

@@ -16,7 +16,8 @@ from ..markdown import document as markdown
 from ..markdown.inline_text import name_of
 from ..markdown.tables import tables
 from ..plans.model import dialects
-from ..vfs.files import File, Files, fits, glob, glob_at, join, leads_to, natural
+from ..vfs.files import File, Files, join, natural
+from ..vfs.glob import fits, glob, glob_at, leads_to
 from .read_log import Looked
 from .snapshot import JOURNAL
 

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from ..findings import Finding, Problem, Span, finding
 from ..formats.json_text import locate_json
 from ..formats.yaml_text import locate_yaml
-from ..vfs.files import Entry, File, Files, digest_of, glob, join, leads_to
+from ..vfs.files import Entry, File, Files, digest_of, join
+from ..vfs.glob import glob, leads_to
 
 # A file larger than this many bytes holds more than blanks.
 SMALL = 64

@@ -10,7 +10,8 @@ from typing import Any
 
 from ..definition.model import Artifact
 from ..findings import Span
-from ..vfs.files import digest_of, fits, is_glob, join
+from ..vfs.files import digest_of, join
+from ..vfs.glob import fits, is_glob
 from .read_log import Held, Looked
 
 # Judged within this time of what it judges, a verdict counts as newer: a clone writes files in any order.

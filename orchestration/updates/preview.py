@@ -1,50 +1,15 @@
-"""Files as they would be, with some texts changed and records added to a journal; nothing is written."""
+"""A journal as it would be with more records at its end; nothing is written."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from ..findings import Edit, Problem
+from ..findings import Edit
 from ..formats.json_text import read_json
 from ..journal.journal import EMPTY_RECORD, Journal, Record, Verify
-from ..vfs.files import Entry, File, Files, decode, digest_of, name_in, parent
-
-# Newer than all there is: what is written last was made last.
-_NEWEST_NS = 2**62
-
-
-@dataclass(frozen=True)
-class Overlay:
-    """Files with some texts changed."""
-
-    below: Files
-    texts: Mapping[str, str]
-
-    @property
-    def unlisted(self) -> Mapping[str, Problem]:
-        return self.below.unlisted
-
-    def read(self, path: str) -> File:
-        text = self.texts.get(path)
-        if text is None:
-            return self.below.read(path)
-        return decode(path, text.encode("utf-8"), _NEWEST_NS)
-
-    def list(self, folder: str) -> Mapping[str, Entry]:
-        names = dict(self.below.list(folder))
-        prefix = f"{folder}/" if folder else ""
-        for path, text in self.texts.items():
-            if path.startswith(prefix):
-                name, _, deeper = path[len(prefix) :].partition("/")
-                made = Entry(name, "file", len(text.encode("utf-8")), _NEWEST_NS)
-                names[name] = names.get(name, Entry(name, "folder")) if deeper else made
-        return names
-
-    def entry(self, path: str) -> Entry | None:
-        return self.list(parent(path)).get(name_in(path))
+from ..vfs.files import digest_of
 
 
 class Extension:

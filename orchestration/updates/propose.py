@@ -22,9 +22,10 @@ from ..journal.journal import FAILURES, Record
 from ..result.values import Evaluation
 from ..snapshot.snapshot import JOURNAL, read_run
 from ..vfs.files import join
+from ..vfs.overlay import PROPOSED_MTIME_NS, OverlayFiles
 from .commands import Act, Misnamed, Refused, events_of, record_of, skip_of
 from .effects import Cause, Changes, moves, stated_phase
-from .preview import Extension, Overlay
+from .preview import Extension
 
 __all__ = ["Act", "Misnamed", "Proposal", "Refused", "propose"]
 
@@ -82,8 +83,9 @@ class _Draft:
         old, edits = self.steps.sight.snapshot, self.changes.edits()
         texts = {edit.path: edit.text for edit in edits}
         texts[join(old.run, JOURNAL) or JOURNAL] = self.journal.text(self.records, edits)
+        files = OverlayFiles(old.looked.files, texts, PROPOSED_MTIME_NS)
         fresh = read_run(
-            old.workflow, Overlay(old.looked.files, texts), old.run, root=old.root, config=old.config,
+            old.workflow, files, old.run, root=old.root, config=old.config,
             claims=old.claims, verify=self.journal.verify, parsed=old.looked.parsed,
         )  # fmt: skip
         return look(old.workflow, fresh)

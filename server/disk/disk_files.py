@@ -16,24 +16,28 @@ file whole.
 from __future__ import annotations
 
 import errno
-import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
 from ...orchestration.findings import Problem
-from ...orchestration.vfs.files import Entry, File, Files, below, decode, name_in, parent
+from ...orchestration.vfs.files import (
+    MAX_BYTES,
+    MEBIBYTE,
+    Entry,
+    File,
+    below,
+    decode,
+    name_in,
+    parent,
+    too_large,
+)
 from . import safe_open
 from .safe_open import FolderError, Opened, RefusedError, close, refusal
 
-MEBIBYTE = 1 << 20
-MAX_BYTES = 8 * MEBIBYTE
-"""Text of larger files is not read."""
 MAX_HASHED_BYTES = 256 * MEBIBYTE
 """Larger files get no digest either: a sparse file of a terabyte would be hashed for half an hour."""
-UNSAVED_MTIME_NS = 2**63 - 1
-"""Unsaved text is judged as if it were saved this moment, so it is newer than everything on disk."""
 
 _READS = 3
 _CHUNK = MEBIBYTE
@@ -93,44 +97,6 @@ def vanished(path: str) -> File:
     return File(path, problem=Problem("artifact-missing", "it vanished while the folder was read"))
 
 
-class Overlaid:
-    """Files with unsaved texts of an editor over them, by root-relative path."""
-
-    def __init__(self, under: Files, texts: Mapping[str, str]) -> None:
-        self.under = under
-        self.texts = {path: text for path, text in texts.items() if not refusal(path)}
-
-    @property
-    def unlisted(self) -> Mapping[str, Problem]:
-        return self.under.unlisted
-
-    def read(self, path: str) -> File:
-        file = self.under.read(path)
-        if path not in self.texts:
-            return file
-        unsaved = _unsaved(path, self.texts[path])
-        return file if file.exists and file.digest == unsaved.digest else unsaved
-
-    def list(self, folder: str) -> Mapping[str, Entry]:
-        unsaved = dict(self._unsaved_entries(folder))
-        if not unsaved:
-            return self.under.list(folder)
-        names = {**self.under.list(folder), **unsaved}
-        return {name: names[name] for name in sorted(names)}
-
-    def entry(self, path: str) -> Entry | None:
-        unsaved = dict(self._unsaved_entries(parent(path)))
-        return unsaved.get(name_in(path)) or self.under.entry(path)
-
-    def _unsaved_entries(self, folder: str) -> Iterator[tuple[str, Entry]]:
-        prefix = f"{folder}/" if folder else ""
-        for path in self.texts:
-            if path.startswith(prefix):
-                name, _, deeper = path[len(prefix) :].partition("/")
-                file = File(path) if deeper else self.read(path)
-                yield name, Entry(name, "folder" if deeper else "file", file.size, file.mtime_ns)
-
-
 def file_at(root: str, path: str) -> File:
     """The file at a path below a resolved root as it is now; see `DiskFiles.read`."""
     reason = refusal(path)
@@ -175,19 +141,6 @@ def _told(error: OSError) -> str:
     return (error.strerror or "the system could not read it").lower()
 
 
-def _too_large(path: str, size: int, digest: str, mtime_ns: int) -> File:
-    message = f"the file is {math.ceil(size / MEBIBYTE)} MB; at most {MAX_BYTES // MEBIBYTE} MB are read"
-    return File(path, True, None, digest, size, mtime_ns, Problem("artifact-unreadable", message))
-
-
-def _unsaved(path: str, text: str) -> File:
-    # Editors may hand over half a surrogate pair; decoding then reports it instead of failing here.
-    raw = text.encode("utf-8", "surrogatepass")
-    if len(raw) > MAX_BYTES:
-        return _too_large(path, len(raw), sha256(raw).hexdigest()[:16], UNSAVED_MTIME_NS)
-    return decode(path, raw, UNSAVED_MTIME_NS)
-
-
 # --- reading one file
 
 
@@ -228,7 +181,7 @@ def _content(path: str, opened: Opened) -> File:
         raw = _bytes(opened.descriptor, before.st_size)
         if len(raw) > MAX_BYTES:
             digest, size = _hashed(opened.descriptor, raw)
-            return _too_large(path, size, digest, before.st_mtime_ns)
+            return too_large(path, size, digest, before.st_mtime_ns)
         after = os.fstat(opened.descriptor)
         if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
             return decode(path, raw, after.st_mtime_ns)

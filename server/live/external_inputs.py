@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ...orchestration.vfs.files import Noted
+from ...orchestration.vfs.files import RecordingFiles
 from ..workspace import decision_proof as decide
 from ..workspace.git_head import Head, head_of
 from .dependencies import Readers
@@ -32,7 +32,7 @@ class Outside:
         head = self._head.places if self._readers.of((_HEAD,)) else frozenset()
         return head | {decide.key_path()} if self._readers.of((_KEY,)) else head
 
-    def key_for(self, files: Noted) -> Callable[[], bytes | None]:
+    def key_for(self, files: RecordingFiles) -> Callable[[], bytes | None]:
         """What gives the key to an evaluation over `files`, which then depends on it."""
 
         def key() -> bytes | None:
@@ -43,7 +43,7 @@ class Outside:
 
         return key
 
-    def committed_for(self, files: Noted) -> Callable[[Path, str], frozenset[str]]:
+    def committed_for(self, files: RecordingFiles) -> Callable[[Path, str], frozenset[str]]:
         """What gives the committed lines of a journal to an evaluation, which then depends on HEAD."""
 
         def committed(root: Path, journal: str) -> frozenset[str]:

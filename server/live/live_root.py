@@ -27,8 +27,8 @@ from ...orchestration.findings import Finding, finding
 from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import Known, Match, assigned, candidates, claims_at, judge
 from ...orchestration.snapshot.read_log import Looked
-from ...orchestration.vfs.files import Files, Noted, natural, parent
-from ..disk.disk_files import Overlaid
+from ...orchestration.vfs.files import Files, RecordingFiles, natural, parent
+from ...orchestration.vfs.overlay import OverlayFiles
 from ..disk.file_cache import Kept
 from ..workspace.definitions import Library
 from ..workspace.roots import UsageError, project_folders
@@ -191,7 +191,7 @@ class Live:
         match = self._places.get(run, _Place()).match
         if match is None or run not in self.runs:
             raise UsageError(f"{run} is no run any more")
-        steps = self._steps(match, Noted(self._kept), self._parsed(run))
+        steps = self._steps(match, RecordingFiles(self._kept), self._parsed(run))
         return question(steps._replace(evaluation=self.runs[run]))
 
     def unsaved(self, overlay: Mapping[str, str]) -> Mapping[str, Evaluation]:
@@ -203,7 +203,7 @@ class Live:
         overlay = {path: text for path, text in overlay.items() if not self._is_saved(path, text)}
         keys = {key for path in overlay for key in (path, f"{parent(path)}/")}
         runs = sorted(self._readers.of(keys) & self._claims.keys(), key=natural)
-        found = {run: self._look(run, Overlaid(self._kept, overlay))[0].evaluation for run in runs}
+        found = {run: self._look(run, OverlayFiles(self._kept, overlay))[0].evaluation for run in runs}
         return {
             run: replace(evaluation, revision=f"{evaluation.revision}+unsaved")
             for run, evaluation in found.items()
@@ -254,8 +254,8 @@ class Live:
         files = (file for path in saved if (file := self._kept.file(path)) and file.exists)
         return any(file.mtime_ns > fresh and (not file.size or file.path in broken) for file in files)
 
-    def _look(self, run: str, below: Files) -> tuple[_Place, Noted, Parsed]:
-        files, parsed = Noted(below), self._parsed(run)
+    def _look(self, run: str, below: Files) -> tuple[_Place, RecordingFiles, Parsed]:
+        files, parsed = RecordingFiles(below), self._parsed(run)
         judged = judge(run, self._claims[run], self._known, Looked(files, parsed), self._config)
         if judged.match is None:
             return _Place(judged.named), files, parsed
@@ -263,13 +263,13 @@ class Live:
         until = min((claim.until for claim in evaluation.claims), default="")
         return _Place(judged.named, judged.match, evaluation, until), files, parsed
 
-    def _steps(self, match: Match, files: Noted, parsed: Parsed) -> Steps:
+    def _steps(self, match: Match, files: RecordingFiles, parsed: Parsed) -> Steps:
         return look_at(match, read_match(match, files, self._around(files), parsed))
 
     def _parsed(self, run: str) -> Parsed:
         return Carried(self._warm.get(run, {}))
 
-    def _around(self, files: Noted) -> Around:
+    def _around(self, files: RecordingFiles) -> Around:
         key, committed = self._outside.key_for(files), self._outside.committed_for(files)
         return Around(self.root, self._config, self._now(), key, committed)
 
@@ -283,7 +283,7 @@ class Live:
 
     def _read_library(self) -> None:
         """The definitions, and what has to be judged anew because some are others now."""
-        files = Noted(self._kept)
+        files = RecordingFiles(self._kept)
         self._library = Library.of(files)
         self._depends(_LIBRARY, files.used)
         before, self._definitions = self._definitions, self._library.states()
@@ -296,7 +296,7 @@ class Live:
 
     def _read_config(self) -> None:
         """The configuration, and what has to be judged anew because it says other things now."""
-        files = Noted(self._kept)
+        files = RecordingFiles(self._kept)
         before, self._config = self._config, read_config(files.read(CONFIG_PATH).text or "")
         folders, problems = project_folders(files, self._config.projects)
         self._projects = tuple(self.root / folder for folder in folders)
@@ -311,7 +311,7 @@ class Live:
 
     def _find_all(self) -> None:
         """The folders that may be runs."""
-        files = Noted(self._kept)
+        files = RecordingFiles(self._kept)
         found = candidates(self._known, files)
         self._depends(_PLACES, _listed(files.used))
         for run in [run for run in self._claims if run not in found]:
@@ -321,7 +321,7 @@ class Live:
 
     def _find_at(self, folders: Iterable[str]) -> None:
         """The folders that may be runs, where folders came or went."""
-        files = Noted(self._kept)
+        files = RecordingFiles(self._kept)
         for folder in folders:
             found = claims_at(folder, self._known, files)
             gone = [run for run in self._inside(folder) if run not in found]

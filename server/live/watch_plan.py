@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ...orchestration.snapshot.discovery import Known
-from ...orchestration.vfs.files import is_glob, parent
+from ...orchestration.vfs.files import parent
+from ...orchestration.vfs.glob import is_glob
 from ..disk.file_cache import Kept
 
 

@@ -15,7 +15,8 @@ from ...orchestration.definition.reader import InvalidWorkflow, Source, read_bra
 from ...orchestration.findings import Finding, Problem, finding
 from ...orchestration.snapshot.discovery import Definition
 from ...orchestration.suggestions import did_you_mean
-from ...orchestration.vfs.files import Files, glob
+from ...orchestration.vfs.files import Files
+from ...orchestration.vfs.glob import glob
 
 FOLDER = ".phasekeeper/workflows"
 BUILT_IN = "phasekeeper.orchestration.workflows"

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...orchestration.findings import Problem
-from ...orchestration.vfs.files import Files, glob, join
+from ...orchestration.vfs.files import Files, join
+from ...orchestration.vfs.glob import glob
 from ..disk.disk_files import DiskFiles
 
 CONFIGURATION = Path(".phasekeeper", "config.yaml")

@@ -13,7 +13,7 @@ from ...orchestration.journal.journal import Claim, read_claims
 from ...orchestration.snapshot.discovery import Match
 from ...orchestration.snapshot.snapshot import JOURNAL, Snapshot, read_run
 from ...orchestration.vfs.files import Files, below
-from ..disk.disk_files import UNSAVED_MTIME_NS, Overlaid
+from ...orchestration.vfs.overlay import UNSAVED_MTIME_NS, OverlayFiles
 from . import decision_proof as decide
 
 CLAIMS = ".phasekeeper/claims.jsonl"
@@ -70,7 +70,7 @@ def _as_committed(run: str, journal: str, files: Files, root: Path) -> Files:
         files.read(path)
     left = pending(root, run).texts.items()
     texts = {path: text for path, text in left if files.read(path).mtime_ns != UNSAVED_MTIME_NS}
-    return Overlaid(files, texts) if texts else files
+    return OverlayFiles(files, texts) if texts else files
 
 
 def _strays(run: str, journal: str, files: Files) -> list[str]:

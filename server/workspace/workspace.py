@@ -27,8 +27,9 @@ from ...orchestration.snapshot.discovery import (
 )
 from ...orchestration.snapshot.read_log import Looked
 from ...orchestration.snapshot.snapshot import Snapshot
-from ...orchestration.vfs.files import Files, Noted
-from ..disk.disk_files import DiskFiles, Overlaid
+from ...orchestration.vfs.files import Files, RecordingFiles
+from ...orchestration.vfs.overlay import OverlayFiles
+from ..disk.disk_files import DiskFiles
 from . import decision_proof as decide
 from .definitions import Library
 from .roots import UsageError, find_root, projects, select
@@ -47,7 +48,7 @@ class Workspace:
     @cached_property
     def files(self) -> Files:
         disk = DiskFiles(self.root)
-        return Overlaid(disk, self.overlay) if self.overlay else disk
+        return OverlayFiles(disk, self.overlay) if self.overlay else disk
 
     @cached_property
     def library(self) -> Library:
@@ -101,7 +102,7 @@ class Workspace:
 
     def snapshot(self, match: Match) -> Snapshot:
         around = Around(self.root, self.config, self.clock().isoformat(), lambda: decide.load_key().secret)
-        return read_match(match, Noted(self.files), around, self.parsed)
+        return read_match(match, RecordingFiles(self.files), around, self.parsed)
 
     def look(self, match: Match) -> Steps:
         return look_at(match, self.snapshot(match))

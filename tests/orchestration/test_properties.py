@@ -16,7 +16,8 @@ from phasekeeper.orchestration.evaluation.permission import may
 from phasekeeper.orchestration.rendering.explanation import explain
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.snapshot import read_run
-from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
+from phasekeeper.orchestration.vfs.files import digest_of
+from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.workspace.definitions import Library
 
 STATUSES = {"active", "waiting", "waiting_human", "blocked", "complete", "failed", "exited", "invalid"}

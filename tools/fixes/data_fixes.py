@@ -15,7 +15,8 @@ from ...orchestration.formats.json_text import locate_json, read_json, span_betw
 from ...orchestration.snapshot.artifact_checks import gaps, lacking
 from ...orchestration.snapshot.artifacts import Artifact
 from ...orchestration.suggestions import meant
-from ...orchestration.vfs.files import digest_of, fits, join
+from ...orchestration.vfs.files import digest_of, join
+from ...orchestration.vfs.glob import fits
 from .fix import Ground, Mend, Mender, changed, replaced, split, without_line
 
 # What stands in for a value that is still to be found out; none of it lets a guard hold by itself.

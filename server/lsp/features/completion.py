@@ -11,7 +11,8 @@ from ....orchestration.definition.model import Workflow
 from ....orchestration.findings import Span
 from ....orchestration.plans.model import MARKS
 from ....orchestration.snapshot.artifacts import Artifact
-from ....orchestration.vfs.files import fits, join
+from ....orchestration.vfs.files import join
+from ....orchestration.vfs.glob import fits
 from ....tools.fixes.state_fixes import phase_path
 from ..definitions.items import KIND, item
 from ..definitions.key_completion import in_definition

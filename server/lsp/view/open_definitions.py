@@ -12,7 +12,8 @@ from ....orchestration.definition.loader import load_branch
 from ....orchestration.definition.reader import InvalidWorkflow, Source
 from ....orchestration.findings import Finding
 from ....orchestration.lint.checks import check
-from ...disk.disk_files import DiskFiles, Overlaid
+from ....orchestration.vfs.overlay import OverlayFiles
+from ...disk.disk_files import DiskFiles
 from ...workspace.definitions import FOLDER, Library
 from .documents import Document
 
@@ -44,5 +45,5 @@ async def lint_open(root: Path, documents: Sequence[tuple[Document, str]]) -> di
 
 
 def _linted(root: Path, texts: dict[str, str]) -> dict[str, tuple[Finding, ...]]:
-    library = Library.of(Overlaid(DiskFiles(root), texts))
+    library = Library.of(OverlayFiles(DiskFiles(root), texts))
     return {path: lint(text, path, library) for path, text in texts.items()}

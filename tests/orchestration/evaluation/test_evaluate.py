@@ -15,7 +15,8 @@ from phasekeeper.orchestration.rendering.explanation import as_json, explain
 from phasekeeper.orchestration.result.values import Progress
 from phasekeeper.orchestration.result.values import as_json as as_data
 from phasekeeper.orchestration.snapshot.snapshot import Snapshot, read_run
-from phasekeeper.orchestration.vfs.files import Entry, File, MemoryFiles
+from phasekeeper.orchestration.vfs.files import Entry, File
+from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.workspace.definitions import Library
 
 LOCKED = Problem("artifact-unreadable", "permission denied")

@@ -15,7 +15,8 @@ from phasekeeper.orchestration.rendering.escalation_markdown import (
 )
 from phasekeeper.orchestration.result.values import Evaluation, Option, QuestionState
 from phasekeeper.orchestration.snapshot.snapshot import read_run
-from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
+from phasekeeper.orchestration.vfs.files import digest_of
+from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.workspace.definitions import Library
 
 PLAN = """\

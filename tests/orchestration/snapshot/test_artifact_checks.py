@@ -14,7 +14,7 @@ from phasekeeper.orchestration.snapshot.artifact_checks import (
 )
 from phasekeeper.orchestration.snapshot.artifacts import read_artifact
 from phasekeeper.orchestration.snapshot.read_log import Held, Looked
-from phasekeeper.orchestration.vfs.files import MemoryFiles
+from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 
 SCHEMA = {"properties": {"lines": {"items": {"type": "string"}}}}
 

@@ -21,7 +21,8 @@ from phasekeeper.orchestration.snapshot.discovery import (
     claims_at,
     discover,
 )
-from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
+from phasekeeper.orchestration.vfs.files import digest_of
+from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.workspace.definitions import Library
 
 TABLE = "| Task ID | File | Status |\n|---|---|---|\n| a-01 | `01-a.md` | [ ] |\n"

@@ -10,7 +10,7 @@ from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.updates.confirmation import decision_lines
 from phasekeeper.orchestration.updates.propose import Act, propose
-from phasekeeper.orchestration.vfs.files import MemoryFiles
+from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 
 SMALL = parse_workflow(
     """\

@@ -12,7 +12,8 @@ from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.snapshot.staleness import MOST_NAMED
 from phasekeeper.orchestration.updates.judged_files import files_of_question, files_of_report
 from phasekeeper.orchestration.updates.propose import Act, propose
-from phasekeeper.orchestration.vfs.files import MemoryFiles, digest_of
+from phasekeeper.orchestration.vfs.files import digest_of
+from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 
 DEFINITION = """\
 workflow: small

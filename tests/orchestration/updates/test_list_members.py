@@ -7,7 +7,7 @@ from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.snapshot.snapshot import Snapshot, read_run
 from phasekeeper.orchestration.updates.commands import Refused
 from phasekeeper.orchestration.updates.list_members import new_members
-from phasekeeper.orchestration.vfs.files import MemoryFiles
+from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 
 from tests.orchestration.definitions import BODY, HEAD
 

@@ -9,20 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from phasekeeper.orchestration.findings import Problem
-from phasekeeper.orchestration.vfs.files import (
-    MOST_DEEP,
-    Entry,
-    MemoryFiles,
-    Noted,
-    decode,
-    fits,
-    glob,
-    glob_at,
-    is_glob,
-    join,
-    leads_to,
-    natural,
-)
+from phasekeeper.orchestration.vfs.files import Entry, RecordingFiles, decode, join, natural
+from phasekeeper.orchestration.vfs.glob import MOST_DEEP, fits, glob, glob_at, is_glob, leads_to
+from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 
 
 def found(files: MemoryFiles, pattern: str) -> list[str]:
@@ -214,7 +203,7 @@ def test_a_glob_at_a_path_finds_what_a_glob_finds_there(listed: list[str], patte
 
 
 def test_what_was_asked_for_is_noted_and_nothing_else() -> None:
-    noted = Noted(files("runs/T1/a.md", "runs/T2/a.md", "other/x"))
+    noted = RecordingFiles(files("runs/T1/a.md", "runs/T2/a.md", "other/x"))
     assert [path for path, _ in glob(noted, "runs/T1/*.md")] == ["runs/T1/a.md"]
     assert noted.used == {"runs", "runs/T1", "runs/T1/"}
     assert noted.read("other/x").exists
@@ -224,7 +213,7 @@ def test_what_was_asked_for_is_noted_and_nothing_else() -> None:
 
 def test_a_folder_that_is_shut_is_noted_when_it_was_asked_for() -> None:
     shut = {"a": Problem("artifact-unreadable", "no"), "b": Problem("artifact-unreadable", "no")}
-    noted = Noted(MemoryFiles({}, unlisted=shut))
+    noted = RecordingFiles(MemoryFiles({}, unlisted=shut))
     assert noted.entry("a/x") is None
     assert list(noted.unlisted) == ["a"]
     assert noted.used == {"a/x", "a/"}

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from phasekeeper.orchestration.vfs.files import Entry, File, digest_of, glob
+from phasekeeper.orchestration.vfs.files import Entry, File, digest_of
+from phasekeeper.orchestration.vfs.glob import glob
+from phasekeeper.orchestration.vfs.overlay import UNSAVED_MTIME_NS, OverlayFiles
 from phasekeeper.server.disk import disk_files as module
 from phasekeeper.server.disk import safe_open
-from phasekeeper.server.disk.disk_files import MAX_BYTES, UNSAVED_MTIME_NS, DiskFiles, Overlaid
+from phasekeeper.server.disk.disk_files import MAX_BYTES, DiskFiles
 from phasekeeper.server.disk.safe_open import refusal
 
 WAYS = {
@@ -525,7 +527,7 @@ def test_listing_a_file_gives_nothing(root, either_way):
 
 def test_unsaved_text_wins_over_the_disk(root):
     (root / "plan.md").write_text("saved")
-    files = Overlaid(DiskFiles(root), {"plan.md": "unsaved"})
+    files = OverlayFiles(DiskFiles(root), {"plan.md": "unsaved"})
     assert files.read("plan.md") == File(
         "plan.md", True, "unsaved", digest_of("unsaved"), 7, UNSAVED_MTIME_NS
     )
@@ -534,12 +536,14 @@ def test_unsaved_text_wins_over_the_disk(root):
 
 def test_an_open_file_without_changes_reads_like_the_disk(root):
     (root / "plan.md").write_text("same")
-    assert Overlaid(DiskFiles(root), {"plan.md": "same"}).read("plan.md") == DiskFiles(root).read("plan.md")
+    assert OverlayFiles(DiskFiles(root), {"plan.md": "same"}).read("plan.md") == DiskFiles(root).read(
+        "plan.md"
+    )
 
 
 def test_unsaved_new_files_and_their_folders_are_listed(root):
     overlay = {"new/deep/plan.md": "x", "../out.md": "x", "other.md": ""}
-    files = Overlaid(DiskFiles(root), overlay)
+    files = OverlayFiles(DiskFiles(root), overlay)
     assert files.list("") == {
         "new": Entry("new", "folder"),
         "other.md": Entry("other.md", "file", 0, UNSAVED_MTIME_NS),
@@ -551,17 +555,17 @@ def test_unsaved_new_files_and_their_folders_are_listed(root):
 
 def test_a_changed_overlay_does_not_change_a_view(root):
     overlay = {"x": "one"}
-    files = Overlaid(DiskFiles(root), overlay)
+    files = OverlayFiles(DiskFiles(root), overlay)
     overlay["x"] = "two"
     assert files.read("x").text == "one"
 
 
 def test_unsaved_text_with_half_a_character_is_unreadable(root):
-    assert message(Overlaid(DiskFiles(root), {"x": "a\ud800"}).read("x")).startswith("not UTF-8")
+    assert message(OverlayFiles(DiskFiles(root), {"x": "a\ud800"}).read("x")).startswith("not UTF-8")
 
 
 def test_unsaved_text_past_the_limit_is_not_read(root):
-    file = Overlaid(DiskFiles(root), {"x": "x" * (MAX_BYTES + 1)}).read("x")
+    file = OverlayFiles(DiskFiles(root), {"x": "x" * (MAX_BYTES + 1)}).read("x")
     assert file.text is None
     assert message(file) == "the file is 9 MB; at most 8 MB are read"
 

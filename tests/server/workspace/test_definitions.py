@@ -6,7 +6,7 @@ import pytest
 from phasekeeper.orchestration.definition.loader import folders_of, load_branch
 from phasekeeper.orchestration.definition.reader import InvalidWorkflow
 from phasekeeper.orchestration.lint.checks import check
-from phasekeeper.orchestration.vfs.files import MemoryFiles
+from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.workspace.definitions import FOLDER, Library, UnknownWorkflow, built_in_sources
 
 BUILT_IN = ["artifact-pipeline", "component-design", "master-plan", "phase-loop", "skill-tuning"]
