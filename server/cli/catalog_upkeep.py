@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from ...orchestration.rendering.escalation_markdown import escalations_markdown
 from ..terminal.lines import tell as complain
-from ..workspace.history import history
+from .commands.history import history
 from .commands.init import init
 from .commands.read import OK, tell
 from .commands.repair import repair

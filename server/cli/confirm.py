@@ -6,14 +6,11 @@ evaluation, never from an argument of the command.
 
 from __future__ import annotations
 
-import getpass
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import IO
 
 from ...orchestration.sanitize import plain
-from ..workspace import git
 
 
 class NotConfirmed(Exception):  # noqa: N818 - said to people as it is
@@ -40,18 +37,3 @@ def confirm(
         raise NotConfirmed("nothing was decided: no name was typed")
     if typed.strip() != name:
         raise NotConfirmed("nothing was decided: the name typed was another")
-
-
-def actor(root: Path) -> str:
-    """Who decides: git's user name and address for the root, else the system's user."""
-    name, address = _git(root, "user.name"), _git(root, "user.email")
-    if name:
-        return f"{name} <{address}>" if address else name
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "unknown"
-
-
-def _git(root: Path, key: str) -> str:
-    return git.answer(root, "config", "--get", key, person=True).decode("utf-8", "replace").strip()

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...orchestration.vfs.files import RecordingFiles
+from ..disk.repository import Head, head_of
 from ..workspace import decision_proof as decide
-from ..workspace.git_head import Head, head_of
 from .dependencies import Readers
 
 # Keys that are no files; no path has such a name.

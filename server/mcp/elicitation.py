@@ -27,9 +27,9 @@ from ...tools.assistant.next_step import next_step
 from ...tools.assistant.questions import DECIDES, dialog, how_to_decide, how_to_override
 from ...tools.assistant.tools import Refusal, RequestDecision, chosen
 from ...tools.run_names import head_of
-from ..cli.confirm import actor
 from ..store.folder import StoreError
 from ..workspace.apply import prepare_decision
+from ..workspace.git import actor
 from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace
 from .client import folders_of

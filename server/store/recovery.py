@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...orchestration.vfs.files import decode, digest_of
-from ..workspace.roots import toplevel
+from ..disk.repository import toplevel
 from .folder import Folder, StoreError, Unreachable, opened, sentence, told
 from .log_file import Tail, Written
 

@@ -1,19 +1,12 @@
-"""Definitions, shown and checked for people."""
+"""Definitions as lines on a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import IO, Any
 
-from ...orchestration.definition.compiler import compile_definition
-from ...orchestration.definition.loader import load_branch
 from ...orchestration.definition.model import Gate, Phase, Question, Workflow
-from ...orchestration.definition.reader import InvalidWorkflow, Source
-from ...orchestration.findings import Finding
-from ...orchestration.lint.checks import check
 from ...orchestration.sanitize import plain
-from ..disk.disk_files import DiskFiles
 from ..workspace.definitions import Library
 from .lines import Line, Part
 
@@ -40,19 +33,6 @@ def summary_lines(workflow: Workflow, library: Library) -> Iterator[Line]:
     where = "built in" if built_in else plain(library.own[workflow.name].path, 4096)
     yield [Part(plain(workflow.name), "run"), Part(f"  {plain(workflow.title)}"), Part(f"  ({where})", "dim")]
     yield [Part(f"  runs at {plain(', '.join(workflow.at))}", "dim")]
-
-
-def lint(file: Path, library: Library) -> list[Finding]:
-    """Everything that is wrong or doubtful in a definition file, at its place."""
-    read = DiskFiles(file.resolve().parent).read(file.name)
-    path = file.as_posix()
-    if read.text is None:
-        said = read.problem.message if read.problem else "it is empty or cannot be read"
-        return [Finding("workflow-invalid", path, said)]
-    try:
-        return check(compile_definition(*load_branch(Source(path, read.text), library.source)))
-    except InvalidWorkflow as error:
-        return list(error.findings)
 
 
 def workflow_lines(workflow: Workflow) -> Iterator[Line]:

@@ -23,9 +23,10 @@ import platformdirs
 
 from ...orchestration.journal.journal import DECISIONS
 from ..disk.disk_files import MAX_BYTES
+from ..disk.repository import toplevel
 from ..disk.safe_open import refusal
 from . import git
-from .roots import select, toplevel
+from .roots import select
 
 KEY_BYTES = 32
 """A shorter key is refused; bytes past 1,024 are not a key of ours."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files as resources
+from pathlib import Path
 
 from ...orchestration.definition.compiler import compile_definition
 from ...orchestration.definition.loader import folders_of, load_branch
@@ -17,6 +18,7 @@ from ...orchestration.snapshot.discovery import Definition
 from ...orchestration.suggestions import did_you_mean
 from ...orchestration.vfs.files import Files
 from ...orchestration.vfs.glob import glob
+from ..disk.disk_files import DiskFiles
 
 FOLDER = ".phasekeeper/workflows"
 BUILT_IN = "phasekeeper.orchestration.workflows"
@@ -154,3 +156,21 @@ class Library:
 def _misnamed(name: str, workflow: Workflow) -> Problem:
     said = f"the file's name asks for the workflow {name!r}, it holds {workflow.name!r}"
     return Problem("workflow-invalid", said, workflow.keys["workflow"].span)
+
+
+def lint_file(file: Path, library: Library) -> list[Finding]:
+    """Everything that is wrong or doubtful in a definition file, at its place.
+
+    `library` has the definitions that it may extend.
+    """
+    from ...orchestration.lint.checks import check  # late: a cold start needs no checks
+
+    source = DiskFiles(file.resolve().parent).read(file.name)
+    path = file.as_posix()
+    if source.text is None:
+        reason = source.problem.message if source.problem else "it is empty or cannot be read"
+        return [Finding("workflow-invalid", path, reason)]
+    try:
+        return check(compile_definition(*load_branch(Source(path, source.text), library.source)))
+    except InvalidWorkflow as error:
+        return list(error.findings)

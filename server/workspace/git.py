@@ -1,4 +1,4 @@
-"""What git says of a repository: the one place that runs it.
+"""Running git safely: the one place that does, and who git says the user is.
 
 An assistant may write whatever lies in a workspace. So the program is never taken from there, nothing of the
 repository's configuration may run another or use the network, and what fails or takes long says nothing.
@@ -6,13 +6,14 @@ repository's configuration may run another or use the network, and what fails or
 
 from __future__ import annotations
 
+import getpass
 import os
 import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
 
-from .roots import toplevel
+from ..disk.repository import toplevel
 
 GIT_TIMEOUT_S = 5.0
 _ABSENT = os.devnull
@@ -44,6 +45,21 @@ def answer(root: Path, *arguments: str, person: bool = False) -> bytes:
     except (OSError, ValueError, subprocess.SubprocessError):
         return b""
     return done.stdout if done.returncode == 0 else b""
+
+
+def actor(root: Path) -> str:
+    """Who acts, for records: git's `user.name <user.email>` for the root, else the system's user name."""
+    name, address = _setting(root, "user.name"), _setting(root, "user.email")
+    if name:
+        return f"{name} <{address}>" if address else name
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+def _setting(root: Path, key: str) -> str:
+    return answer(root, "config", "--get", key, person=True).decode("utf-8", "replace").strip()
 
 
 def environment(*, person: bool = False) -> dict[str, str]:

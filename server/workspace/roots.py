@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from ...orchestration.findings import Problem
 from ...orchestration.vfs.files import Files, join
 from ...orchestration.vfs.glob import glob
 from ..disk.disk_files import DiskFiles
+from ..disk.repository import file_type, toplevel, upwards
 
 CONFIGURATION = Path(".phasekeeper", "config.yaml")
 
@@ -37,25 +38,13 @@ def find_root(path: Path, claims: Callable[[Path], bool]) -> Path:
     """
     start = _folder_of(path)
     top = toplevel(start)
-    for folder in _upwards(start):
-        configured = _kind(folder / CONFIGURATION) == stat.S_IFREG
+    for folder in upwards(start):
+        configured = file_type(folder / CONFIGURATION) == stat.S_IFREG
         if configured or (not folder.name.startswith(".") and claims(folder)):
             return folder
         if folder == top:
             break
     return top or start
-
-
-def toplevel(path: Path) -> Path | None:
-    """The nearest folder from `path` upwards with a `.git` folder or file; a worktree is its own.
-
-    None when there is none. The home folder and the file system's root count only when `path` is that
-    folder itself: dotfiles kept in git there do not make everything below one project.
-    """
-    for folder in _upwards(path):
-        if _kind(folder / ".git") in (stat.S_IFDIR, stat.S_IFREG):
-            return folder
-    return None
 
 
 def projects(root: Path, patterns: Iterable[str]) -> Projects:
@@ -118,31 +107,6 @@ def _folder_of(path: Path) -> Path:
     except (OSError, ValueError, RuntimeError):
         # RuntimeError: a link that leads in a circle, until Python 3.13. ValueError: a NUL byte.
         raise UsageError(f"{str(path)!r} does not exist or cannot be opened.") from None
-
-
-def _upwards(start: Path) -> Iterator[Path]:
-    """`start` and its parents, without the home folder and what stands above it."""
-    yield start
-    home = _home()
-    for folder in start.parents:
-        if folder in (home, Path(start.anchor)):
-            return
-        yield folder
-
-
-def _home() -> Path | None:
-    try:
-        return Path.home().resolve()
-    except (OSError, RuntimeError):
-        return None
-
-
-def _kind(path: Path) -> int:
-    """The file type bits of `path`, links followed; 0 when there is nothing or it is out of reach."""
-    try:
-        return stat.S_IFMT(path.stat().st_mode)
-    except OSError:
-        return 0
 
 
 def _pattern_problem(pattern: str, what: str) -> Problem:

@@ -22,6 +22,7 @@ from ...terminal import check_views, command_hints, workflow_views
 from ...terminal import run_views as views
 from ...terminal.lines import Line, Part, emit
 from ...terminal.lines import tell as complain
+from ...workspace.definitions import lint_file
 from ...workspace.roots import UsageError
 from ..selection import PATH_LIMIT, Chosen, Selection, chosen, definitions_of, line_of, lines_of, opened_at
 
@@ -262,7 +263,7 @@ def workflow_lint(options: Namespace) -> int:
     """`workflow lint`: what is wrong or doubtful in a definition file."""
     if not options.file.is_file():
         raise UsageError(f"{str(options.file)!r} is no file; name a YAML file with a definition")
-    findings = workflow_views.lint(options.file, opened_at(options.file, None).workspaces[0].library)
+    findings = lint_file(options.file, opened_at(options.file, None).workspaces[0].library)
     if options.json:
         print_json([finding_json(found) for found in findings])
     else:

@@ -19,7 +19,8 @@ from ...store.repair import Agreed, damage, damage_lines
 from ...store.repair import repair as repair_run
 from ...terminal.lines import Part, emit
 from ...terminal.lines import tell as complain
-from ..confirm import NotConfirmed, actor, confirm
+from ...workspace.git import actor
+from ..confirm import NotConfirmed, confirm
 from ..selection import PATH_LIMIT, Chosen, chosen
 from .read import OK, REFUSED, print_json
 

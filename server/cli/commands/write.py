@@ -21,9 +21,10 @@ from ...terminal import run_views as views
 from ...terminal.lines import Part, emit
 from ...terminal.lines import tell as complain
 from ...workspace import apply
+from ...workspace.git import actor
 from ...workspace.roots import UsageError
 from ..catalog_upkeep import UPKEEP
-from ..confirm import NotConfirmed, actor, confirm
+from ..confirm import NotConfirmed, confirm
 from ..selection import PATH_LIMIT, Chosen, chosen, definitions_of, opened_at
 from .read import OK, REFUSED, USAGE, WAITING, print_json
 

@@ -20,12 +20,12 @@ from ....orchestration.result.values import Evaluation, Option, QuestionState
 from ....orchestration.sanitize import plain
 from ....orchestration.updates.propose import Act, Refused
 from ....tools.assistant.questions import dialog, how_to_decide, how_to_override
-from ...cli.confirm import actor
 from ...live.writer_threads import writing
 from ...store.folder import StoreError
 from ...store.repair import Agreed, damage, damage_lines, repair
 from ...terminal.run_views import next_words, status_word
 from ...workspace.apply import prepare_decision
+from ...workspace.git import actor
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace
 from ..features.code_action_commands import COMMAND, REDO, REPAIR

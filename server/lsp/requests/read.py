@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....orchestration.result.values import Evaluation, as_json
-from ...cli.selection import Chosen
-from ...workspace.history import as_data, history_of
+from ...workspace.history import history_json, history_of
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace
 from ..session.transport import Refusal, written
@@ -81,6 +80,5 @@ def _history(root: Path, run: str | None, limit: int) -> dict[str, Any]:
     match = workspace.match(run) if run is not None else None
     if match is None:
         raise UsageError(f"{run} is no run of {root}")
-    chosen = Chosen(workspace, match, "", match.run)
-    data = as_data(chosen, history_of(chosen), True)
+    data = history_json(workspace, match, history_of(workspace, match), True)
     return {"events": data["records"][-limit:]}

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from ....orchestration.result.values import Evaluation
 from ....orchestration.updates.propose import Act, Refused
-from ...cli.confirm import actor
 from ...live import writer_threads
 from ...store.folder import StoreError
 from ...workspace import apply
 from ...workspace.apply import Done
 from ...workspace.definitions import UnknownWorkflow
+from ...workspace.git import actor
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace
 from ..session.transport import Refusal

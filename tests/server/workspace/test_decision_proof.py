@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phasekeeper.server.cli.confirm import actor
 from phasekeeper.server.workspace import decision_proof as decide
 from phasekeeper.server.workspace import git as git_runner
 from phasekeeper.server.workspace.decision_proof import (
@@ -20,6 +19,7 @@ from phasekeeper.server.workspace.decision_proof import (
     sign,
     verified_lines,
 )
+from phasekeeper.server.workspace.git import actor
 
 KEY = bytes(range(32))
 JOURNAL = "tasks/T1/.phasekeeper/journal.jsonl"

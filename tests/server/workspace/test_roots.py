@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phasekeeper.server.workspace.roots import Projects, UsageError, find_root, projects, select, toplevel
+from phasekeeper.server.disk.repository import toplevel
+from phasekeeper.server.workspace.roots import Projects, UsageError, find_root, projects, select
 
 
 @pytest.fixture

@@ -1,0 +1,108 @@
+"""A git repository as its files show it, without running git: where its work tree begins, and its HEAD."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+_MOST_BYTES = 4096
+
+
+def toplevel(path: Path) -> Path | None:
+    """The root of the work tree that `path` lies in: the nearest folder upwards with a `.git` folder or file.
+
+    None when there is none. The home folder and the file system's root count only when `path` is that
+    folder itself: dotfiles kept in git there do not make everything below one project.
+    """
+    for folder in upwards(path):
+        if file_type(folder / ".git") in (stat.S_IFDIR, stat.S_IFREG):
+            return folder
+    return None
+
+
+def upwards(start: Path) -> Iterator[Path]:
+    """`start` and its parents, the nearest first, without the home folder and what stands above it."""
+    yield start
+    home = _home()
+    for folder in start.parents:
+        if folder in (home, Path(start.anchor)):
+            return
+        yield folder
+
+
+def _home() -> Path | None:
+    try:
+        return Path.home().resolve()
+    except (OSError, RuntimeError):
+        return None
+
+
+def file_type(path: Path) -> int:
+    """The file type bits of `path`, links followed; 0 when there is nothing or it is out of reach."""
+    try:
+        return stat.S_IFMT(path.stat().st_mode)
+    except OSError:
+        return 0
+
+
+class Head(NamedTuple):
+    """The commit HEAD of a repository: equal `state`, equal commit. A change of `places` may move it."""
+
+    state: tuple[object, ...] = ()
+    places: frozenset[Path] = frozenset()
+
+
+def head_of(root: Path) -> Head:
+    """HEAD of the repository that a folder lies in, found the way git finds it; an empty state without one.
+
+    A branch is a file of its own, a line in `packed-refs`, or in tables (`reftable`) whose list changes with
+    them.
+    """
+    git = next((path for folder in (root, *root.parents) if (path := _git_folder(folder / ".git"))), None)
+    if git is None:
+        return Head((), frozenset({root / ".git"}))
+    named = _text(git / "HEAD").strip()
+    common = git / (_text(git / "commondir").strip() or ".")
+    places = [git / "HEAD", common / "packed-refs", common / "reftable" / "tables.list"]
+    branch = named.removeprefix("ref: ")
+    if branch != named and ".." not in branch.split("/"):
+        places.append(common / branch)
+    normal = [Path(os.path.normpath(place)) for place in places]
+    return Head((git, *(_state(place) for place in normal)), frozenset(normal))
+
+
+def _git_folder(dot_git: Path) -> Path | None:
+    """The git directory that `.git` is, or that it names where it is a file (a worktree, a submodule)."""
+    try:
+        if dot_git.is_dir():
+            return dot_git
+    except OSError:
+        return None
+    named = _text(dot_git).removeprefix("gitdir: ").strip()
+    return dot_git.parent / named if named else None
+
+
+def _state(place: Path) -> object:
+    """What tells one state of a file from another: its text where it is small, else inode, size and time."""
+    try:
+        status = place.stat()
+    except OSError:
+        return None
+    small = _text(place) if status.st_size <= _MOST_BYTES else ""
+    return small or (status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def _text(path: Path) -> str:
+    # A pipe in the place of a file does not block whoever looks.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        descriptor = os.open(path, flags)
+        try:
+            return os.read(descriptor, _MOST_BYTES).decode("utf-8", "replace")
+        finally:
+            os.close(descriptor)
+    except (OSError, ValueError):
+        return ""
