@@ -1,0 +1,85 @@
+"""Runs that a released version left on a disk stand, for this version, where they stood for that one.
+
+Each file of `released_VERSION/` is one root as that version's commands and hand-written files left it: its
+files with their times, the user's state folder (the key that signed decisions), and where each run stood.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from phasekeeper.server.cli.main import main
+
+ROOTS = sorted(Path(__file__).parent.glob("released_*/*.json"))
+
+
+def _restore(root: Path, files: dict[str, dict[str, Any]]) -> None:
+    """Write the files with their bytes and times of change."""
+    for path, entry in files.items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(
+            entry["text"].encode() if "text" in entry else base64.b64decode(entry["base64"], validate=True)
+        )
+        os.utime(target, ns=(entry["mtime_ns"], entry["mtime_ns"]))
+
+
+def _standing(evaluation: dict[str, Any]) -> dict[str, Any]:
+    """What a person would notice if an upgrade changed it."""
+    suggestion = evaluation["suggestion"]
+    return {
+        "workflow": evaluation["workflow"],
+        "currentPhase": evaluation["currentPhase"],
+        "status": evaluation["status"],
+        "suggestion": {key: suggestion[key] for key in ("kind", "suggestedNext", "action")},
+        "gates": {gate["id"]: gate["status"] for gate in evaluation["gates"]},
+        "questions": [question["id"] for question in evaluation["questions"]],
+        "progress": evaluation["progress"],
+        "limits": {limit["id"]: limit["count"] for limit in evaluation["limits"]},
+        "findings": sorted({finding["code"] for finding in evaluation["findings"]}),
+        "overridden": evaluation["overridden"],
+    }
+
+
+@pytest.mark.parametrize("recorded", ROOTS, ids=[f"{path.parent.name}-{path.stem}" for path in ROOTS])
+def test_a_root_of_a_released_version_stands_where_it_stood(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released = json.loads(recorded.read_text(encoding="utf-8"))
+    root = tmp_path / "repository"
+    (root / ".git").mkdir(parents=True)
+    _restore(root, released["files"])
+    for path, encoded in released["state"].items():
+        target = tmp_path / "user-state" / path
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        target.write_bytes(base64.b64decode(encoded, validate=True))
+        target.chmod(0o600)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "user-state"))
+    monkeypatch.chdir(root)
+    out = StringIO()
+    with redirect_stdout(out):
+        assert main(["status", "--json"]) == 0
+    runs = {run["run"]: _standing(run) for run in json.loads(out.getvalue())["runs"]}
+    assert runs == released["runs"]
+
+
+def test_there_are_roots_of_every_workflow() -> None:
+    workflows = {
+        run["workflow"]
+        for recorded in ROOTS
+        for run in json.loads(recorded.read_text(encoding="utf-8"))["runs"].values()
+    }
+    assert workflows >= {
+        "artifact-pipeline",
+        "component-design",
+        "master-plan",
+        "phase-loop",
+        "skill-tuning",
+    }
