@@ -16,6 +16,7 @@ from ..formats.json_text import read_json
 from ..journal.journal import SKIPPED, Record, record
 from ..lint.phase_graph import edges, reached
 from ..plans.schedule import resolve
+from ..result.values import QuestionState
 from ..snapshot.snapshot import DEFINITION
 from .judged_files import files_of_question, files_of_report
 
@@ -223,12 +224,17 @@ def _stage(steps: Steps, act: Act, tasks: Sequence[str]) -> str:
 # ---- decisions --------------------------------------------------------------------------------
 
 
+def answerable_question(steps: Steps, name: str) -> QuestionState:
+    """The question that may be answered now under this id. Raises Misnamed, with those that may."""
+    open_now = {question.id: question for question in answerable(steps)}
+    if name not in open_now:
+        names = ", ".join(open_now) or "none is open"
+        raise Misnamed(f"the question {name!r} is not open; open are: {names}")
+    return open_now[name]
+
+
 def _answered(steps: Steps, act: Act) -> Record:
-    asked = {question.id: question for question in answerable(steps)}
-    question = asked.get(act.question)
-    if question is None:
-        names = ", ".join(asked) or "none is open"
-        raise Misnamed(f"the question {act.question!r} is not open; open are: {names}")
+    question = answerable_question(steps, act.question)
     options = [option.id for option in question.options]
     if options and act.option not in options:
         raise Misnamed(f"{act.question} has no option {act.option!r}; it has {', '.join(options)}")

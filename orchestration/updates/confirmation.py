@@ -1,47 +1,110 @@
-"""What a person sees before a decision: from the definition and the evaluation, never from an argument.
-
-A caller names which question and which option; the words are those of the definition. Only the reason is
+"""The text that a person confirms before a decision: from the definition and the evaluation, never from an
+argument. A caller names the question and the option; the words are the definition's, and only the reason is
 the person's own.
+
+Every surface (terminal, editor dialogs, our extension, elicitation) shows this one text whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import NamedTuple
 
 from ..evaluation.evaluate import Steps
-from ..evaluation.questions import answerable
-from ..result.values import Evaluation
-from .commands import Act
-from .propose import Proposal
+from ..findings import Severity
+from ..result.values import Evaluation, QuestionState
+from .commands import Act, Refused, answerable_question
+from .propose import propose
+
+MOST_HISTORY = 6
+"""Failures that led to a question, the newest last."""
+MOST_ERRORS = 3
+_UNTYPED_REASON = "not typed yet"
 
 
-def decision_lines(steps: Steps, act: Act, proposal: Proposal) -> tuple[str, ...]:
-    """The sentences, one a line, plain text that is still to be displayed safely."""
-    lines = _override(steps.evaluation, act, proposal) if act.kind == "override" else _answer(steps, act)
-    return (*lines, f"reason: {act.why.strip()}", _afterwards(proposal.evaluation))
+class Confirmation(NamedTuple):
+    """`title` is the decision in one sentence, `lines` are all that has to be read before it, in order.
+
+    Plain text that quotes files; whoever shows it still has to escape it.
+    """
+
+    title: str
+    lines: tuple[str, ...]
 
 
-def _answer(steps: Steps, act: Act) -> Iterator[str]:
+def confirmation(steps: Steps, act: Act, now: datetime) -> Confirmation:
+    """What a person confirms with an answer or an override.
+
+    An answer that names no option gets the text for choosing one: every option, each with what follows from
+    it. An act without a reason gets the text as it is before the reason is typed.
+
+    Raises Misnamed for a question or option that is not open and for an unknown phase, Refused for what is
+    not possible now. Cost: one evaluation for each option that is shown.
+    """
+    reason = (f"reason: {act.why.strip()}",) if act.why.strip() else ()
+    if not reason:
+        act = act._replace(why=_UNTYPED_REASON)
     evaluation = steps.evaluation
-    question = next(one for one in answerable(steps) if one.id == act.question)
-    yield f"{evaluation.run}: {question.question}"
+    if act.kind == "override":
+        way = f"from {evaluation.current_phase} to {act.step}"
+        title = f"Move {evaluation.run} {way}, against what its files say?"
+        lines = _override(steps, act, now, reason)
+    else:
+        question = answerable_question(steps, act.question)
+        title, lines = question.question, _answer(steps, question, act, now, reason)
+    return Confirmation(title, (*_run(evaluation), *lines))
+
+
+def _run(evaluation: Evaluation) -> Iterator[str]:
+    """Which run it is, at which revision: a text that was shown before the run changed is another text."""
+    title = "" if not evaluation.title else ' "' + evaluation.title.replace('"', "'") + '"'
+    where = f"({evaluation.workflow}) in {evaluation.root}, revision {evaluation.revision}"
+    yield f"run {evaluation.run or '.'}{title} {where}"
+    yield f"phase {evaluation.current_phase or 'unknown'}: {evaluation.status_reason}"
+
+
+def _answer(
+    steps: Steps, question: QuestionState, act: Act, now: datetime, reason: Iterable[str]
+) -> Iterator[str]:
     if question.tasks:
         yield f"tasks: {', '.join(question.tasks)}"
-    option = next((one for one in question.options if one.id == act.option), None)
-    yield f"answer: {act.option} ({option.text})" if option else f"answer: {act.option}"
+    for entry in question.history[-MOST_HISTORY:]:
+        what = f"{entry.get('phase', '')} {entry.get('outcome', '')}".strip()
+        yield ": ".join(filter(None, ("before", what, str(entry.get("message", "")))))
+    if act.option:
+        proposal = propose(steps, act, now)
+        text = next((f" ({option.text})" for option in question.options if option.id == act.option), "")
+        yield f"answer: {act.option}{text}"
+        yield from reason
+        yield _afterwards(proposal.evaluation)
+        return
+    for option in question.options:
+        yield f"- {option.id}: {option.text}"
+        try:
+            yield f"  {_afterwards(propose(steps, act._replace(option=option.id), now).evaluation)}"
+        except Refused as error:
+            yield f"  not possible now: {error}"
 
 
-def _override(evaluation: Evaluation, act: Act, proposal: Proposal) -> Iterator[str]:
-    yield f"{evaluation.run} is in {evaluation.current_phase}: {evaluation.suggestion.reason}"
-    yield f"move it to {act.step}"
-    made = next(entry for entry in proposal.records if entry["kind"] == "override")
-    waived = made["gates"] if isinstance(made["gates"], list) else []
+def _override(steps: Steps, act: Act, now: datetime, reason: Iterable[str]) -> Iterator[str]:
+    """What the override waives and goes without, exactly as its record will list it."""
+    evaluation, proposal = steps.evaluation, propose(steps, act, now)
+    record = next(entry for entry in proposal.records if entry["kind"] == "override")
+    waived = record["gates"] if isinstance(record["gates"], list) else []
     for gate in (gate for gate in evaluation.gates if gate.id in waived):
         yield f"gate {gate.id} is {gate.status} and will be waived: {gate.title}"
-    lacking = made["phases"] if isinstance(made["phases"], list) else []
+    lacking = record["phases"] if isinstance(record["phases"], list) else []
     for phase in (phase for phase in evaluation.phases if phase.id in lacking):
         files = ", ".join(f"{one.path} is {one.state}" for one in phase.produces if one.state != "valid")
         yield f"{phase.id} will go without what it owes: {files}"
+    errors = [f for f in evaluation.findings if f.severity is Severity.ERROR and not f.overridden]
+    for finding in errors[:MOST_ERRORS]:
+        yield f"error in {finding.path}: {finding.message}"
+    if len(errors) > MOST_ERRORS:
+        yield f"and {len(errors) - MOST_ERRORS} more errors"
+    yield from reason
+    yield _afterwards(proposal.evaluation)
 
 
 def _afterwards(evaluation: Evaluation) -> str:

@@ -18,6 +18,14 @@ Requests that write; refused (-32803, with the reason) unless the connection is 
     phasekeeper/redo     {root, run, phase, reason}
     phasekeeper/decide   {root, run, kind: answer | override | adopt, question, option, to, reason, revision}
 They answer {recorded, evaluation: SUMMARY}.
+Request before a decision, for the dialog of the client's own; it is refused as `phasekeeper/decide` is:
+    phasekeeper/prepareDecision  {root, run, kind, question, option, to}
+                                                       {title, lines: [text], revision, unsaved: [path]}
+    `lines` are all that the person has to read, safe to show as plain text: for an override each gate that it
+    waives with its status and each phase that goes without its files; for an answer the option and what
+    follows from it, of every option where none is named. It is about the files on disk: `unsaved` are those
+    that the editor holds other texts of. `phasekeeper/decide` with this `revision` is refused once the run
+    has moved on.
 Notification to the client:
     phasekeeper/changed  {root, version, changed: [SUMMARY], removed: [run]}
 

@@ -7,7 +7,6 @@ the client can ask nobody, the answer says exactly how a person can decide, and 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -28,7 +27,7 @@ from ...tools.assistant.questions import DECIDES, dialog, how_to_decide, how_to_
 from ...tools.assistant.tools import Refusal, RequestDecision, chosen
 from ...tools.run_names import head_of
 from ..store.folder import StoreError
-from ..workspace.apply import prepare_decision
+from ..workspace.apply import PreparedDecision, prepare_decision
 from ..workspace.git import actor
 from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace
@@ -37,22 +36,19 @@ from .tool_access import CallAccess
 
 CHANNEL = "mcp"
 """One of `apply.CHANNELS`."""
-_TASKS = 8
 _REASON = "Why you decide so; it is recorded with your name."
-# The person's own comes later; what would follow from an option does not depend on it.
-_ANY_REASON = "not said yet"
 
 
 class Shown(NamedTuple):
-    """What the person is shown, what the dialog takes, the act it leads to, and how to decide without it.
+    """What the person is shown and decides with it, what the dialog takes, and how to decide without one.
 
     `said` is None where a dialog cannot show all of it: then nobody is asked.
     """
 
     run: Evaluation
+    prepared: PreparedDecision
     said: str | None
     form: type[BaseModel]
-    act: Act
     command: str
 
 
@@ -81,29 +77,22 @@ async def look(
         access_of(ctx).work_in(await asyncio.to_thread(folders_of, roots))
     found = chosen(await access_of(ctx).place(root), run)
     if override_to:
-        return await asyncio.to_thread(_override, found, override_to)
-    return await asyncio.to_thread(_answer, found, await _meant(access_of(ctx), found, question))
+        act = Act(kind="override", step=override_to)
+        choices, command = Literal["no", "override"], how_to_override(found, override_to)
+        return await _shown(found, act, choices, command)
+    asked = await _meant(access_of(ctx), found, question)
+    ids = tuple(option.id for option in asked.options)
+    choices = Literal[ids] if ids else Annotated[str, Field(min_length=1, max_length=2_000)]
+    return await _shown(found, Act(kind="answer", question=asked.id), choices, how_to_decide(found, asked))
 
 
-def _answer(run: Evaluation, question: QuestionState) -> Shown:
-    """The dialog for a question."""
-    act = Act(kind="answer", question=question.id)
-    choices: Any = (str, Field(min_length=1, max_length=2_000))
-    if question.options:
-        choices = (Literal[tuple(option.id for option in question.options)], ...)
-    return Shown(run, dialog(_asked(run, question)), _form(choices), act, how_to_decide(run, question))
-
-
-def _asked(run: Evaluation, question: QuestionState) -> Iterator[str]:
-    """What is asked, and of every option what it is and how the run stands after it."""
-    yield from _of_run(run)
-    yield question.question
-    if question.tasks:
-        more = f" and {len(question.tasks) - _TASKS} more" if len(question.tasks) > _TASKS else ""
-        yield f"tasks: {', '.join(plain(task, 60) for task in question.tasks[:_TASKS])}{more}"
-    for option in question.options:
-        yield f"- {option.id}: {option.text}"
-        yield f"  {_afterwards(run, Act(kind='answer', question=question.id, option=option.id))}"
+async def _shown(run: Evaluation, act: Act, choices: Any, command: str) -> Shown:
+    workspace = Workspace(Path(run.root))
+    try:
+        prepared = await asyncio.to_thread(prepare_decision, workspace, run.run, act, reason_follows=True)
+    except (Refused, StoreError, UsageError) as error:
+        raise Refusal(plain(str(error), 1_200)) from None
+    return Shown(run, prepared, dialog(prepared.text), _form(choices), command)
 
 
 async def _meant(access: CallAccess, run: Evaluation, wanted: str) -> QuestionState:
@@ -118,40 +107,9 @@ async def _meant(access: CallAccess, run: Evaluation, wanted: str) -> QuestionSt
     raise Refusal(f"name the question: open are {names}" if names else "nothing is asked in this run now")
 
 
-def _override(run: Evaluation, wanted: str) -> Shown:
-    """The dialog for going against a gate. Raises Refusal where no rule leads to the phase."""
-    act = Act(kind="override", step=wanted, why=_ANY_REASON)
-    said = [line for line in _prepared(run, act) if not line.startswith("reason: ")]
-    choices: Any = (Literal["no", "override"], ...)
-    return Shown(run, dialog([*_of_run(run), *said]), _form(choices), act, how_to_override(run, wanted))
-
-
-def _prepared(run: Evaluation, act: Act) -> Sequence[str]:
-    """What a person sees before the decision, by the code that every channel uses."""
-    try:
-        return prepare_decision(Workspace(Path(run.root)), run.run, act).said
-    except (Refused, StoreError, UsageError) as error:
-        raise Refusal(plain(str(error), 1_200)) from None
-
-
-def _afterwards(run: Evaluation, act: Act) -> str:
-    """How the run would stand after an answer, or why it cannot be given."""
-    try:
-        return _prepared(run, act._replace(why=_ANY_REASON))[-1]
-    except Refusal as error:
-        return f"not possible now: {error}"
-
-
-def _of_run(run: Evaluation) -> list[str]:
-    title = f" {quoted(run.title, 80)}" if run.title else ""
-    where = f"Run {plain(run.run, 200) or '.'}{title} in {plain(run.root, 200)} ({plain(run.workflow, 60)})"
-    phase = plain(run.current_phase or "unknown", 60)
-    return [f"{where}, phase {phase}, revision {run.revision}.", f"Why: {plain(run.status_reason, 300)}"]
-
-
 def _form(choices: Any) -> type[BaseModel]:
     reason: Any = (str, Field(description=_REASON, min_length=1, max_length=2_000))
-    return create_model("Decision", __base__=_Form, decision=choices, reason=reason)
+    return create_model("Decision", __base__=_Form, decision=(choices, ...), reason=reason)
 
 
 # ---- asking and recording ---------------------------------------------------------------------
@@ -188,17 +146,18 @@ async def decided(
     given = outcome.data.model_dump()
     if not given["reason"].strip():
         return undecided(shown, "the person gave no reason: nothing is decided")
-    if shown.act.kind == "override" and given["decision"] != "override":
+    if shown.prepared.wanted.kind == "override" and given["decision"] != "override":
         return undecided(shown, "the person said no: nothing is decided")
     return await _recorded(access_of(ctx), shown, given["decision"], given["reason"])
 
 
 async def _recorded(access: CallAccess, shown: Shown, decision: str, reason: str) -> Answer:
-    root, name, is_answer = Path(shown.run.root), shown.run.run, shown.act.kind == "answer"
+    root, act, is_answer = Path(shown.run.root), shown.prepared.wanted, shown.prepared.wanted.kind == "answer"
     who = await asyncio.to_thread(actor, root)
-    act = shown.act._replace(option=decision if is_answer else "", why=reason, actor=who, channel=CHANNEL)
+    act = act._replace(option=decision if is_answer else "", why=reason, actor=who, channel=CHANNEL)
+    revision = shown.prepared.revision
     try:
-        done = await access.engine.act(root, name, act, signed=True, revision=shown.run.revision)
+        done = await access.engine.act(root, shown.run.run, act, signed=True, revision=revision)
     except (Refused, StoreError, UsageError) as error:
         raise Refusal(plain(str(error), 1_200)) from None
     what = f"answered {plain(act.question, 80)} {plain(decision, 60)}" if is_answer else "overridden"

@@ -25,8 +25,8 @@ from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import Match
 from ...orchestration.snapshot.snapshot import definition_digest
 from ...orchestration.suggestions import did_you_mean
-from ...orchestration.updates.confirmation import decision_lines
-from ...orchestration.updates.propose import Act, Refused, propose
+from ...orchestration.updates.confirmation import confirmation
+from ...orchestration.updates.propose import Act, Misnamed, Refused, propose
 from ..store import claims as store_claims
 from ..store.commit import Committed, Held, StoreError, committed
 from ..store.commit import Proposal as Writes
@@ -37,7 +37,8 @@ from .workspace import Workspace
 
 CHANNELS = ("terminal", "editor", "vscode", "mcp")
 """The ways by which a person decides (design, section 6): a terminal, an editor's own request, our extension
-and what an assistant's program asks its user. Each shows `Decision.said` and has the person confirm."""
+and what an assistant's program asks its user. Each shows a `PreparedDecision` whole and has the
+person confirm it."""
 _START = ("kind", "workflow", "definition", "message", "actor")
 """What makes a start the same as another."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
@@ -58,14 +59,20 @@ class Token(NamedTuple):
     seq: int
 
 
-class Decision(NamedTuple):
-    """A decision that can be made now. `said` are the sentences that a person has to see before; `revision`
-    names what they were made from."""
+class PreparedDecision(NamedTuple):
+    """A decision that can be made now. `title` and `lines` are what a person has to see before (plain text
+    that still has to be escaped); `revision` is that of the evaluation they were made from."""
 
     run: str
     wanted: Act
-    said: tuple[str, ...]
+    title: str
+    lines: tuple[str, ...]
     revision: str
+
+    @property
+    def text(self) -> tuple[str, ...]:
+        """All of it as lines, for a surface without a place for a title."""
+        return self.title, *self.lines
 
 
 def act(
@@ -161,21 +168,25 @@ def _match(workspace: Workspace, run: str) -> Match:
 # ---- decisions --------------------------------------------------------------------------------
 
 
-def prepare_decision(workspace: Workspace, run: str, wanted: Act) -> Decision:
+def prepare_decision(
+    workspace: Workspace, run: str, wanted: Act, *, reason_follows: bool = False
+) -> PreparedDecision:
     """What a person is asked to confirm, once all that could be refused was tried.
 
-    `wanted` is an answer or an override, with its reason. Raises Misnamed for a question or option that is
-    not open and for a missing reason, Refused for what is not possible, UsageError for a key that cannot be
-    used. Nothing is written.
+    `wanted` is an answer or an override, with its reason; with `reason_follows` the reason is typed after the
+    text was read, and an answer may leave the option to the person. Raises Misnamed for a question or option
+    that is not open and for a missing reason, Refused for what is not possible, UsageError for a key that
+    cannot be used. Nothing is written.
     """
+    if not (reason_follows or wanted.why.strip()):
+        raise Misnamed("a decision needs a reason")
     signer(workspace.root, run)
     steps = _fresh(workspace, run)
-    proposal = propose(steps, wanted, datetime.now(UTC))
-    said = decision_lines(steps, wanted, proposal)
-    return Decision(run, wanted, said, steps.evaluation.revision)
+    text = confirmation(steps, wanted, datetime.now(UTC))
+    return PreparedDecision(run, wanted, text.title, text.lines, steps.evaluation.revision)
 
 
-def record_decision(workspace: Workspace, decision: Decision, actor: str, channel: str) -> Done:
+def record_decision(workspace: Workspace, decision: PreparedDecision, actor: str, channel: str) -> Done:
     """Sign and record what a person has confirmed by one of CHANNELS. Raises as `act` does, and Refused when
     the run is not the one that was shown any more."""
     if channel not in CHANNELS:

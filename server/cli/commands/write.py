@@ -200,7 +200,7 @@ def _decided(options: Namespace, run: Chosen, wanted: Act, done: str) -> int:
     workspace = run.workspace
     try:
         decision = apply.prepare_decision(workspace, run.match.run, wanted)
-        confirm(decision.said, run.name)
+        confirm(decision.text, run.name)
         made = apply.record_decision(workspace, decision, actor(workspace.root), _PERSONS_CHANNEL)
     except (Refused, StoreError, NotConfirmed) as error:
         return _refused(error)

@@ -130,7 +130,7 @@ async def _decide(connection: Connection, view: View, e: Evaluation, params: dic
     why = f"chosen in the editor: {option.label}"
     act = Act(kind="answer", question=question.id, option=option.id, why=why)
     decision = await asyncio.to_thread(prepare_decision, Workspace(view.root), asked.run, act)
-    said = dialog(decision.said)
+    said = dialog(decision.text)
     if said is None:
         raise _too_much(how_to_decide(asked, question))
     yes = f"Decide: {plain(option.id, 60)}"

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....orchestration.result.values import Evaluation
+from ....orchestration.sanitize import plain
 from ....orchestration.updates.propose import Act, Refused
+from ....tools.assistant.questions import DIALOG
 from ...live import writer_threads
 from ...store.folder import StoreError
 from ...workspace import apply
@@ -43,7 +45,8 @@ def requests(connection: Connection) -> dict[str, Answer]:
         "redo": _redo,
         "decide": _decide,
     }
-    return {f"phasekeeper/{name}": _written(connection, answer) for name, answer in answers.items()}
+    writing = {f"phasekeeper/{name}": _written(connection, answer) for name, answer in answers.items()}
+    return {**writing, "phasekeeper/prepareDecision": lambda params: _prepare_decision(connection, params)}
 
 
 Write = Callable[["Connection", View, "dict[str, Any]"], Awaitable["tuple[str, Evaluation]"]]
@@ -160,22 +163,51 @@ async def _looked(connection: Connection, view: View, run: str) -> Evaluation:
 
 
 async def _decide(connection: Connection, view: View, params: dict[str, Any]) -> tuple[str, Evaluation]:
+    _require_dialogs(connection)
+    run, act = _decision(params, option_needed=True)
+    act = act._replace(why=_word(params, "reason", True))
+    revision = _word(params, "revision", True)
+    said = "overridden" if act.kind == "override" else f"answered: {act.question} {act.option}"
+    return said, await act_on(connection, view, run, act, revision=revision, signed=True)
+
+
+async def _prepare_decision(connection: Connection, params: Any) -> dict[str, Any]:
+    """What a client's own dialog shows before a decision, and the revision that it is about."""
+    require_trust(connection)
+    view, evaluation = named(connection, params)
+    try:
+        _require_dialogs(connection)
+        run, act = _decision(params)
+        workspace = Workspace(view.root)
+        prepared = await asyncio.to_thread(apply.prepare_decision, workspace, run, act, reason_follows=True)
+    except _REFUSALS as error:
+        raise Refusal(str(error)) from None
+    reads = evaluation.reads if evaluation else {}
+    unsaved = [path for document, path in connection.documents_of(view) if document.changed and path in reads]
+    return {
+        "title": plain(prepared.title, DIALOG),
+        "lines": [plain(line, DIALOG) for line in prepared.lines],
+        "revision": prepared.revision,
+        "unsaved": unsaved,
+    }
+
+
+def _decision(params: dict[str, Any], *, option_needed: bool = False) -> tuple[str, Act]:
+    """(run, what is decided there), without the reason. Raises UsageError."""
+    run, kind = _word(params, "run", True), _word(params, "kind", True)
+    if kind == "override":
+        return run, Act(kind="override", step=_word(params, "to", True))
+    if kind == "adopt":
+        return run, Act(kind="answer", question="adoption", option="adopt")
+    if kind != "answer":
+        raise UsageError(f"{kind!r} is no decision: answer, override or adopt")
+    question, option = _word(params, "question", True), _word(params, "option", option_needed)
+    return run, Act(kind="answer", question=question, option=option)
+
+
+def _require_dialogs(connection: Connection) -> None:
+    """Raises Refused for a client that does not show the person a dialog of its own."""
     if not connection.decides:
         raise Refused(
             "a person decides in a dialog: through a code action, or with `phasekeeper answer` on a terminal"
         )
-    run, kind, reason = (_word(params, name, True) for name in ("run", "kind", "reason"))
-    if kind not in ("answer", "override", "adopt"):
-        raise UsageError(f"{kind!r} is no decision: answer, override or adopt")
-    if kind == "override":
-        act, said = Act(kind="override", step=_word(params, "to", True), why=reason), "overridden"
-    else:
-        question = _word(params, "question", True) if kind == "answer" else "adoption"
-        option = _word(params, "option", True) if kind == "answer" else "adopt"
-        act = Act(kind="answer", question=question, option=option, why=reason)
-        said = f"answered: {question} {option}"
-    shown = _word(params, "revision", True)
-    decision = await asyncio.to_thread(apply.prepare_decision, Workspace(view.root), run, act)
-    if decision.revision != shown:
-        raise Refused(f"{run} was changed meanwhile; nothing was decided. Look again and repeat it")
-    return said, await act_on(connection, view, run, act, revision=shown, signed=True)

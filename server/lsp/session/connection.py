@@ -75,7 +75,7 @@ class Connection:
         self._outlet = outlet
         self._folders = Folders()
         self._ends: dict[Path, Callable[[], None]] = {}
-        self.judge = Judging(engine, self.spawn, self._documents_of, self._judged).judge
+        self.judge = Judging(engine, self.spawn, self.documents_of, self._judged).judge
         self._anew: set[str | Path] = set()
         self._openings: set[asyncio.Task[Any]] = set()
         self._workflows: dict[tuple[str, str], Workflow] = {}
@@ -353,7 +353,7 @@ class Connection:
 
     # ---- where documents lie
 
-    def _documents_of(self, view: View) -> list[tuple[Document, str]]:
+    def documents_of(self, view: View) -> list[tuple[Document, str]]:
         """The open documents of a root, with their paths in it."""
         located = ((document, self.located(document)) for document in self.documents)
         return [(document, found[1]) for document, found in located if found and found[0] is view]

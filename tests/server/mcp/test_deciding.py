@@ -202,7 +202,7 @@ async def test_no_argument_of_the_call_is_shown_and_file_text_is_shown_safely(ro
         )
         await call(client, "request_decision", run="T1", override_to="codegen")
     [asked] = person.asked
-    assert f'Run {TASKS}/T1 "/x1b[2Jerased/u202e"' in asked.message
+    assert f'run {TASKS}/T1 "\\x1b[2Jerased\\u202e"' in asked.message
     assert all(line.isprintable() for line in asked.message.splitlines())
 
 

@@ -233,8 +233,10 @@ def test_a_person_sees_the_question_the_answer_and_what_comes_of_it(root: Path) 
     asked(root)
     wanted = Act("answer", question="go_on", option="yes", why="fine")
     decision = prepare_decision(Workspace(root), RUN, wanted)
-    assert decision.said == (
-        f"{RUN}: Go on?",
+    assert decision.title == "Go on?"
+    assert decision.lines == (
+        f'run {RUN} "Feature" (planned) in {root}, revision {evaluation(root).revision}',
+        "phase mend: no reason is given",
         "answer: yes (go on)",
         "reason: fine",
         "afterwards: active in mend, next mend: mend is to be done",
@@ -250,11 +252,11 @@ def test_an_override_shows_what_it_waives(root: Path) -> None:
     workspace = Workspace(root)
     run, _ = apply.start(workspace, workspace.library.workflow("artifact-pipeline"), "T1", "", "ann")
     decision = prepare_decision(Workspace(root), run, Act("override", "codegen", why="urgent"))
-    said = "\n".join(decision.said)
-    assert decision.said[1] == "move it to codegen"
+    said = "\n".join(decision.lines)
+    assert decision.title == f"Move {run} from planning to codegen, against what its files say?"
     assert "gate plan-review is not-reached and will be waived: The plan is approved by its review" in said
     assert "planning will go without what it owes: " in said and "planning.ai.json is missing" in said
-    assert decision.said[-1].startswith("afterwards: active in codegen, next codegen: ")
+    assert decision.lines[-1].startswith("afterwards: active in codegen, next codegen: ")
 
 
 def test_all_that_can_be_refused_is_refused_before_a_person_is_asked(root: Path) -> None:

@@ -354,6 +354,65 @@ def test_our_own_client_decides_with_a_reason_about_what_the_person_saw(root):
     run_with(work)
 
 
+def test_an_override_is_prepared_with_every_gate_that_it_waives(root):
+    """A gate before the present phase that has failed is named too: a person signs nothing unseen."""
+    folder = task(root, "T1", ok=False)
+    shutil.rmtree(folder)
+    put(folder / "state.json", {"phase": "review"})
+    put(folder / "review/plan-review.json", {"ok": False})
+
+    async def work(client: Client) -> None:
+        await client.initialize(root, **OURS)
+        await client.ready(root)
+        target = {"root": str(root), "run": RUN, "kind": "override", "to": "test"}
+        prepared = await client.request("phasekeeper/prepareDecision", target)
+        assert prepared["title"] == f"Move {RUN} from review to test, against what its files say?"
+        waived = [line.partition(" and will be waived")[0] for line in prepared["lines"] if "waived" in line]
+        assert waived[0] == "gate plan-review is failed" and len(waived) == 3
+        lacking = [line.partition(" ")[0] for line in prepared["lines"] if "will go without" in line]
+        assert lacking == ["planning", "codegen", "review"]
+        assert prepared["lines"][-1].startswith("afterwards: ")
+        decided = {**target, "reason": "we looked at it", "revision": prepared["revision"]}
+        answer = await client.request("phasekeeper/decide", decided)
+        assert answer["recorded"] == "overridden" and answer["evaluation"]["currentPhase"] == "test"
+        assert "was changed meanwhile" in await refused(client, "phasekeeper/decide", decided)
+
+    run_with(work)
+
+
+def test_an_answer_is_prepared_with_every_option_and_says_which_files_are_not_saved(root):
+    state = loop(root) / "loop.state.json"
+
+    async def work(client: Client) -> None:
+        await client.initialize(root, **OURS)
+        board = await client.ready(root)
+        run = board["roots"][0]["runs"][0]
+        question = run["questions"][0]
+        target = {"root": str(root), "run": run["run"], "kind": "answer", "question": question["id"]}
+        prepared = await client.request("phasekeeper/prepareDecision", target)
+        assert prepared["title"] == question["question"] and prepared["revision"] == run["revision"]
+        options = [line for line in prepared["lines"] if line.startswith("- ")]
+        assert options == [f"- {each['id']}: {each['text']}" for each in question["options"]]
+        assert prepared["unsaved"] == []
+
+        chosen = {**target, "option": question["options"][0]["id"]}
+        lines = (await client.request("phasekeeper/prepareDecision", chosen))["lines"]
+        assert lines[-2].startswith(f"answer: {chosen['option']} (") and lines[-1].startswith("afterwards: ")
+        for wrong in ({"option": "perhaps"}, {"question": "nought"}, {"kind": "bribe"}, {"question": 7}):
+            assert await refused(client, "phasekeeper/prepareDecision", {**chosen, **wrong})
+        assert "'option' is missing" in await refused(
+            client, "phasekeeper/decide", {**target, "reason": "r", "revision": prepared["revision"]}
+        )
+
+        uri = client.open(state)
+        client.type(uri, 2, "{}")
+        prepared = await client.request("phasekeeper/prepareDecision", target)
+        assert prepared["unsaved"] == [".claude/state/loop.state.json"]
+        assert prepared["revision"] == run["revision"]
+
+    run_with(work)
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -372,8 +431,9 @@ def test_no_other_client_decides_by_a_request(root, options):
         await client.initialize(root, **options)
         await client.ready(root)
         params = {"root": str(root), "run": ".claude/state", "kind": "adopt", "reason": "x", "revision": "x"}
-        said = await refused(client, "phasekeeper/decide", params)
-        assert "only reads" in said or "a person decides in a dialog" in said
+        for method in ("phasekeeper/decide", "phasekeeper/prepareDecision"):
+            said = await refused(client, method, params)
+            assert "only reads" in said or "a person decides in a dialog" in said
 
     run_with(work)
 
@@ -430,6 +490,7 @@ def test_the_messages_are_listed_where_the_connection_is():
         "start",
         "redo",
         "decide",
+        "prepareDecision",
         "changed",
     ):
         assert f"phasekeeper/{name}" in (package.__doc__ or "")
