@@ -11,6 +11,7 @@ from urllib.parse import quote
 from ..orchestration.findings import CODES, Evidence, Finding, Severity, Span
 from ..orchestration.result.values import Evaluation, GateState, finding_json
 from ..orchestration.sanitize import github_message, github_property, markdown, plain
+from ..orchestration.states import RunStatus
 from .run_names import awaits_person
 
 # Exit codes of the design, section 7; the worst run counts.
@@ -65,7 +66,7 @@ class Checked:
 def check(evaluations: Sequence[Evaluation], more: Iterable[Finding] = ()) -> Checked:
     """The findings of runs (each once), their failed gates, and the runs that await a person."""
     found = dict.fromkeys([*more, *(finding for e in evaluations for finding in e.findings)])
-    shut = tuple(_failed(e, gate) for e in evaluations for gate in e.gates if gate.status == "failed")
+    shut = tuple(_failed(e, gate) for e in evaluations for gate in e.gates if gate.status == RunStatus.FAILED)
     waiting = tuple(_awaiting(e) for e in evaluations if awaits_person(e))
     return Checked(tuple(found), len(evaluations), shut, waiting)
 

@@ -10,6 +10,7 @@ from typing import Any
 from ..orchestration.findings import Evidence, Finding
 from ..orchestration.result.values import Evaluation, GateState
 from ..orchestration.sanitize import plain
+from ..orchestration.states import RunStatus
 from .assistant.answer import quoted
 
 _LISTED = 20
@@ -50,7 +51,7 @@ def _nearest(wanted: str, names: Sequence[str]) -> str:
 
 def awaits_person(evaluation: Evaluation) -> bool:
     """Whether a person is asked something or waited for."""
-    return evaluation.status == "waiting_human" or bool(evaluation.questions)
+    return evaluation.status == RunStatus.WAITING_HUMAN or bool(evaluation.questions)
 
 
 def joined(folder: str, path: str) -> str:

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ..definition.model import Phase, Rule, Workflow
 from ..expressions.context import Expression, Outcome
 from ..findings import Evidence, Fix
 from ..result.values import GateState
+from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
 from .current_phase import current_phase, phase_place
 from .facts import Sight, answers_to
 from .gates import gates_of, shut_gate, unmet, unproven_gate
@@ -24,8 +26,8 @@ class Verdict:
     evidence. `lost` is the first earlier phase that has not delivered (the design's G).
     """
 
-    status: str
-    kind: str
+    status: RunStatus
+    kind: SuggestionKind
     reason: str
     to: str | None = None
     act: str | None = None
@@ -45,18 +47,25 @@ class Verdict:
 
 # The records that an answer in words is spent by, and answers themselves.
 _SAID = ("start", "report", "answer")
+_INVALID = (RunStatus.INVALID, SuggestionKind.NONE)
+_STAYS = (RunStatus.ACTIVE, SuggestionKind.STAY)
 CHANGED = "the definition changed under the run"
-ENDS = {"complete": "complete", "failed": "failed", "exited": "ended by its user", "blocked": "blocked"}
+ENDS: Mapping[str, str] = {
+    "complete": "complete",
+    "failed": "failed",
+    "exited": "ended by its user",
+    "blocked": "blocked",
+}
 
 
 def decide(sight: Sight) -> Verdict:
     """Where the run stands. Never raises; findings go to the sight."""
     broken = _broken(sight)
     if broken:
-        return Verdict("invalid", "none", broken)
+        return Verdict(*_INVALID, broken)
     named = current_phase(sight)
     if named.phase is None:
-        return Verdict("invalid", "none", named.because, raw=named.raw, inferred=named.inferred)
+        return Verdict(*_INVALID, named.because, raw=named.raw, inferred=named.inferred)
     sight.phase = named.phase.id
     decision = _Decision(sight, named.phase)
     verdict = decision.terminal() if named.phase.terminal else decision.ruled(named.because)
@@ -138,18 +147,19 @@ class _Decision:
             back = Fix(f"roll back to {gate.after}", ("redo", self.sight.snapshot.run, gate.after))
             self._contradicts(f"gate {gate.id} of {gate.after} is {gate.status}, {unmet(gate)}", back)
             return self._not_ended(gate.after, f"gate {gate.id} of {gate.after} is {gate.status}")
-        if self.phase.terminal == "complete" and self._changed():
-            return self._same(Verdict("active", "stay", CHANGED))
+        if self.phase.terminal == RunStatus.COMPLETE and self._changed():
+            return self._same(Verdict(*_STAYS, CHANGED))
         return self._ended()
 
     def _ended(self) -> Verdict:
-        return Verdict(self.phase.terminal, "stop", f"the run is {ENDS[self.phase.terminal]}")
+        status = RunStatus(self.phase.terminal)
+        return Verdict(status, SuggestionKind.STOP, f"the run is {ENDS[status]}")
 
     def _not_ended(self, back: str, why: str) -> Verdict:
         asked = (r.ask for r in self.phase.rules if r.ask and self.sight.holds(r.where, r.when))
         open_questions = tuple(ask for ask in asked if not self._spoken(ask))
         reason = f"{self.phase.id} is recorded, but {why}"
-        return Verdict("active", "regress", reason, to=back, asked=open_questions)
+        return Verdict(RunStatus.ACTIVE, SuggestionKind.REGRESS, reason, to=back, asked=open_questions)
 
     def ruled(self, because: str) -> Verdict:
         """What the first rule that holds comes to; with none the phase goes on, and `because` may say why."""
@@ -171,12 +181,14 @@ class _Decision:
     def _stopped(self) -> Verdict | None:
         """A person answered an agent's own question with `stop`, and nothing was said or done since."""
         newest = self.sight.records[-1] if self.sight.records else None
-        if newest is None or newest["kind"] != "answer" or newest["option"] != "stop":
+        if newest is None or newest["kind"] != RecordKind.ANSWER or newest["option"] != "stop":
             return None
         if not str(newest["question"]).startswith("raised:"):
             return None
         return Verdict(
-            "blocked", "stop", f"a person stopped the run: {newest['why'] or 'no reason was given'}"
+            RunStatus.BLOCKED,
+            SuggestionKind.STOP,
+            f"a person stopped the run: {newest['why'] or 'no reason was given'}",
         )
 
     def _outcome(self, rule: Rule) -> Verdict | None:
@@ -187,7 +199,7 @@ class _Decision:
             path, span = phase_place(self.sight)
             self.sight.tell(rule.warn, path, reason, span)
         guards = (rule.when,) if rule.when else ()
-        made = Verdict("active", "stay", reason, rule=rule, guards=guards, asked=asked)
+        made = Verdict(*_STAYS, reason, rule=rule, guards=guards, asked=asked)
         if rule.to is not None:
             return self._to(rule, made)
         if rule.act is not None:
@@ -202,9 +214,11 @@ class _Decision:
         """For a person in words, unless the words came and nothing was done since: then the phase goes on."""
         words = self._clarified() if rule.wait == "person" and not rule.ask else ""
         if words:
-            return replace(made, kind="stay", to=self.phase.id, reason=f"a person answered: {words}")
-        status = "waiting_human" if rule.wait == "person" else "waiting"
-        return replace(made, status=status, kind="wait", waiting=f"{rule.wait}: {made.reason}")
+            return replace(
+                made, kind=SuggestionKind.STAY, to=self.phase.id, reason=f"a person answered: {words}"
+            )
+        status = RunStatus.WAITING_HUMAN if rule.wait == "person" else RunStatus.WAITING
+        return replace(made, status=status, kind=SuggestionKind.WAIT, waiting=f"{rule.wait}: {made.reason}")
 
     def _clarified(self) -> str:
         newest = next((e for e in reversed(self.sight.records) if e["kind"] in _SAID), None)
@@ -213,12 +227,12 @@ class _Decision:
 
     def _ask(self, name: str, made: Verdict) -> Verdict:
         question = self.workflow.questions[name]
-        if self.lost and question.kind == "approval":
+        if self.lost and question.kind == QuestionKind.APPROVAL:
             # Nobody approves what rests on work that is not there.
             return self._back(self.lost, replace(made, asked=()))
-        kind = "wait" if question.kind == "approval" else "escalate"
+        kind = SuggestionKind.WAIT if question.kind == QuestionKind.APPROVAL else SuggestionKind.ESCALATE
         said = f"person: {self.sight.text(question.ask)}"
-        return replace(made, status="waiting_human", kind=kind, waiting=said)
+        return replace(made, status=RunStatus.WAITING_HUMAN, kind=kind, waiting=said)
 
     def _to(self, rule: Rule, made: Verdict) -> Verdict | None:
         assert rule.to
@@ -235,7 +249,7 @@ class _Decision:
         act = self._action(rule, quietly=True) if rule.act is not None else None
         if target.order == self.phase.order:
             return self._same(replace(made, act=act))
-        kind = "advance" if target.order > self.phase.order else "regress"
+        kind = SuggestionKind.ADVANCE if target.order > self.phase.order else SuggestionKind.REGRESS
         return replace(made, kind=kind, to=target.id, act=act)
 
     def _held_back(self, target: Phase, made: Verdict) -> Verdict | None:
@@ -245,20 +259,22 @@ class _Decision:
         if self.lost and not target.detour and target.order >= self.phase.order:
             return self._back(self.lost, made)
         gate = shut_gate(self.gates, self.phase) if ahead else None
-        if gate is None and target.terminal == "complete":
+        if gate is None and target.terminal == RunStatus.COMPLETE:
             gate = self._unproven()
         return self._kept(gate, made) if gate else None
 
     def _same(self, made: Verdict) -> Verdict:
         """The phase goes on; one that a person does waits for that person."""
-        made = replace(made, status="active", kind="stay", to=self.phase.id)
+        made = replace(made, status=RunStatus.ACTIVE, kind=SuggestionKind.STAY, to=self.phase.id)
         if "person" not in self.phase.agents:
             return made
-        return replace(made, status="waiting_human", waiting=made.waiting or f"person: {made.reason}")
+        return replace(made, status=RunStatus.WAITING_HUMAN, waiting=made.waiting or f"person: {made.reason}")
 
     def _back(self, lost: str, made: Verdict) -> Verdict:
         reason = f"{self._undelivered(lost)}; roll back to it, or run {self.phase.id} again"
-        return replace(made, status="active", kind="regress", reason=reason, to=lost, rule=None)
+        return replace(
+            made, status=RunStatus.ACTIVE, kind=SuggestionKind.REGRESS, reason=reason, to=lost, rule=None
+        )
 
     def _kept(self, gate: GateState, made: Verdict) -> Verdict:
         reason = f"gate {gate.id} is {gate.status}, {unmet(gate) or f'since {CHANGED}'}"
@@ -284,7 +300,7 @@ class _Decision:
             return None
         person = self.workflow.actions[action_of(self.workflow, name)].person
         waiting = f"person: {person}" if person else None
-        return replace(made, kind="act", act=name, waiting=waiting)
+        return replace(made, kind=SuggestionKind.ACT, act=name, waiting=waiting)
 
     def _action(self, rule: Rule, quietly: bool = False) -> str | None:
         """The action that a rule names; one that is unknown, or whose precondition does not hold, is told."""
@@ -304,7 +320,7 @@ class _Decision:
         return name
 
     def _stop(self, rule: Rule, made: Verdict) -> Verdict:
-        if rule.stop == "complete":
+        if rule.stop == RunStatus.COMPLETE:
             if self.lost:
                 return self._back(self.lost, made)
             gate = shut_gate(self.gates, self.phase) or self._unproven()
@@ -312,17 +328,19 @@ class _Decision:
                 return self._kept(gate, made)
             if self._changed():
                 return self._same(replace(made, reason=CHANGED, rule=None))
-        return replace(made, status=rule.stop, kind="none" if rule.stop == "invalid" else "stop")
+        status = RunStatus(rule.stop)
+        kind = SuggestionKind.NONE if status is RunStatus.INVALID else SuggestionKind.STOP
+        return replace(made, status=status, kind=kind)
 
     def _stay(self, because: str) -> Verdict:
         """No rule holds: the reason is what is still missing, else what the phase's own rule said."""
         if self.lost:
-            return self._back(self.lost, Verdict("active", "regress", ""))
+            return self._back(self.lost, Verdict(RunStatus.ACTIVE, SuggestionKind.REGRESS, ""))
         held = {name: self.sight.held(name) for name in self._missing(self.phase)}
         shown = (f"{name} is {one.state} ({one.path})" for name, one in held.items())
         reason = ", ".join(shown) or because or f"{self.phase.title} is to be done"
         extra = tuple(Evidence(f"valid.{name}", False, one.path, None) for name, one in held.items())
-        return self._same(Verdict("active", "stay", reason, waiting=self._person(), extra=extra))
+        return self._same(Verdict(*_STAYS, reason, waiting=self._person(), extra=extra))
 
     def _person(self) -> str | None:
         return f"person: {self.phase.title}" if "person" in self.phase.agents else None

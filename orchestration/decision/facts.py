@@ -15,6 +15,7 @@ from ..journal.journal import EMPTY_RECORD, Record
 from ..plans.model import Plan
 from ..snapshot.read_log import Held
 from ..snapshot.snapshot import Snapshot
+from ..states import ArtifactStatus, RecordKind
 from ..vfs.files import digest_of, join
 from .overrides import Override, newest_override
 
@@ -134,7 +135,7 @@ class Sight:
     def _report(self, _: str) -> Record | Mapping[str, object]:
         """The newest record if it is a report of the current phase and nothing was started or said since."""
         newest = next((entry for entry in reversed(self.records) if entry["kind"] in STEPS), None)
-        if newest and newest["kind"] == "report" and newest["phase"] == self._phase(""):
+        if newest and newest["kind"] == RecordKind.REPORT and newest["phase"] == self._phase(""):
             self.context.touch([newest])
             return newest
         return EMPTY_RECORD
@@ -154,7 +155,7 @@ class Sight:
             return self._task_files(artifact)
         outcome = self.context.value(listed)
         if outcome.error is not None or not isinstance(outcome.value, list):
-            return Held(artifact.id, "missing", self.snapshot.run)
+            return Held(artifact.id, ArtifactStatus.MISSING, self.snapshot.run)
         names = [str(name) for name in outcome.value]
         if len(names) > MOST_ITEMS:
             self.tell(
@@ -162,7 +163,7 @@ class Sight:
                 self.snapshot.run,
                 f"{artifact.id} names {len(names)} files, at most {MOST_ITEMS}",
             )
-            return Held(artifact.id, "invalid", self.snapshot.run)
+            return Held(artifact.id, ArtifactStatus.INVALID, self.snapshot.run)
         paths = [join(self.snapshot.run, name) for name in names]
         pairs = list(zip(names, paths, strict=True))
         missing = [(name, path) for name, path in pairs if path is None or not self._filled(path)]
@@ -171,7 +172,7 @@ class Sight:
             why = "leaves the root and is not read" if path is None else "does not exist or is empty"
             self.tell("artifact-missing", where, f"{artifact.id}: {name.lstrip('/')} {why}", span)
         found = tuple(path for path in paths if path)
-        state = "valid" if names and not missing else "missing"
+        state = ArtifactStatus.VALID if names and not missing else ArtifactStatus.MISSING
         where = found[0] if found else self.snapshot.run
         lost = tuple(path for _, path in missing[:MOST_FINDINGS] if path)
         return Held(artifact.id, state, where, paths=found, kind="files", missing=lost)
@@ -183,7 +184,7 @@ class Sight:
     def _task_files(self, artifact: Artifact) -> Held:
         snapshot, plan = self.snapshot, self.snapshot.plan
         if plan is None:
-            return Held(artifact.id, "missing", snapshot.run)
+            return Held(artifact.id, ArtifactStatus.MISSING, snapshot.run)
         names = snapshot.parts.files
         missing = snapshot.looked.lacking(snapshot.run, snapshot.parts.names, artifact.id)
         without = [task for task in plan.tasks if task.file in missing] if missing else []
@@ -194,7 +195,7 @@ class Sight:
         if len(without) > MOST_FINDINGS:
             more = len(without) - MOST_FINDINGS
             self.tell("artifact-missing", snapshot.plan_path, f"and {more} more task files do not exist")
-        state = "valid" if names and not missing else "missing"
+        state = ArtifactStatus.VALID if names and not missing else ArtifactStatus.MISSING
         prefix = f"{snapshot.run}/" if snapshot.run else ""
         lost = tuple(prefix + task.file for task in without[:MOST_FINDINGS] if task.file)
         paths = snapshot.task_paths

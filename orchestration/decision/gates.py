@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..definition.model import Gate, Phase, Workflow
 from ..result.values import CriterionState, Forbidden, GateState
+from ..states import GateStatus
 from .facts import Sight
 
 
@@ -22,7 +23,9 @@ def _gate(sight: Sight, gate: Gate, phase: Phase) -> GateState:
     reached = around or phase.order >= after
     live = reached and sight.holds(f"gates.{gate.id}.when", gate.when)
     criteria = _criteria(sight, gate, live)
-    status = _status(sight, gate, [criterion.met for criterion in criteria]) if live else "not-reached"
+    status = (
+        _status(sight, gate, [criterion.met for criterion in criteria]) if live else GateStatus.NOT_REACHED
+    )
     in_force = live and (around or phase.id == gate.after)
     allowed, forbidden = _allowed(sight, gate) if in_force else ((), ())
     return GateState(gate.id, gate.after, gate.title, status, in_force, allowed, forbidden, criteria)
@@ -37,13 +40,13 @@ def _criteria(sight: Sight, gate: Gate, live: bool) -> tuple[CriterionState, ...
     return tuple(out)
 
 
-def _status(sight: Sight, gate: Gate, met: Sequence[bool | None]) -> str:
+def _status(sight: Sight, gate: Gate, met: Sequence[bool | None]) -> GateStatus:
     if all(value is True for value in met):
         # Rules that changed under the run judge it only when a person says that they may.
-        return "open" if sight.snapshot.definition_changed else "passed"
+        return GateStatus.OPEN if sight.snapshot.definition_changed else GateStatus.PASSED
     if gate.id in sight.override.gates and sight.override.waives(sight.stage):
-        return "waived"
-    return "failed" if False in met and _judged(sight, gate) else "open"
+        return GateStatus.WAIVED
+    return GateStatus.FAILED if False in met and _judged(sight, gate) else GateStatus.OPEN
 
 
 def _judged(sight: Sight, gate: Gate) -> bool:
@@ -76,7 +79,7 @@ def unproven_gate(sight: Sight, gates: Sequence[GateState], phase: Phase) -> Gat
     changed = sight.snapshot.definition_changed
     for gate in gates:
         unknown = changed or any(criterion.met is None for criterion in gate.criteria)
-        unproven = gate.status == "failed" or (gate.status == "open" and unknown)
+        unproven = gate.status == GateStatus.FAILED or (gate.status == GateStatus.OPEN and unknown)
         if unproven and sight.workflow.order(gate.after) < phase.order:
             return gate
     return None
@@ -93,9 +96,9 @@ def granted(gate: GateState, workflow: Workflow) -> tuple[str, ...]:
 
     A remedy is anything but a later phase of the ordinary order (seed 004, gates 3, 6 and 7).
     """
-    if not gate.in_force or gate.status == "open":
+    if not gate.in_force or gate.status == GateStatus.OPEN:
         return ()
-    if gate.status != "failed":
+    if gate.status != GateStatus.FAILED:
         return gate.allowed
     after = workflow.order(gate.after)
     phases = workflow.phases

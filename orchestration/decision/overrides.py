@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..journal.journal import Record
+from ..states import RecordKind
 
 
 class Override(NamedTuple):
@@ -29,11 +30,11 @@ class Override(NamedTuple):
 
 def newest_override(records: Sequence[Record]) -> Override:
     """The override that the records, oldest first, leave in force."""
-    at = max((i for i, entry in enumerate(records) if entry["kind"] == "override"), default=None)
+    at = max((i for i, entry in enumerate(records) if entry["kind"] == RecordKind.OVERRIDE), default=None)
     if at is None:
         return Override()
     record = records[at]
-    later = [entry for entry in records[at + 1 :] if entry["kind"] == "report"]
+    later = [entry for entry in records[at + 1 :] if entry["kind"] == RecordKind.REPORT]
     phases, gates = _names(record["phases"]), _names(record["gates"])
     if any(entry["phase"] in phases for entry in later):
         phases = gates = frozenset()

@@ -18,6 +18,7 @@ from ..findings import Finding, Problem, finding
 from ..journal.journal import Record, record
 from ..journal.report_files import ReportFile
 from ..snapshot.snapshot import Pending, Snapshot, stamped
+from ..states import RunStatus, SuggestionKind
 from ..vfs.files import natural
 from .decision import Verdict, decide
 from .facts import Sight
@@ -114,7 +115,7 @@ class _Folding:
 
         While nothing can be said of the run, nothing is said of its reports: why is told elsewhere, once.
         """
-        if over(self.verdict) or self.verdict.kind == "none":
+        if over(self.verdict) or self.verdict.kind == SuggestionKind.NONE:
             return
         if self._tell_uncertain(entry, group):
             self._accept(entry, entry.report.phases[0])
@@ -229,7 +230,7 @@ def _stage(entry: Pending, snapshot: Snapshot) -> str:
 
 def over(verdict: Verdict) -> bool:
     """Whether the run ended in another way than complete: it failed, was ended, or a person blocked it."""
-    return verdict.kind == "stop" and verdict.status != "complete"
+    return verdict.kind == SuggestionKind.STOP and verdict.status != RunStatus.COMPLETE
 
 
 def turns(verdict: Verdict, workflow: Workflow) -> tuple[str, ...]:
@@ -238,10 +239,10 @@ def turns(verdict: Verdict, workflow: Workflow) -> tuple[str, ...]:
     A run that is complete takes reports of its follow-up phases only; one that ended otherwise, or of which
     nothing can be said, takes none.
     """
-    if over(verdict) or verdict.kind in ("escalate", "none"):
+    if over(verdict) or verdict.kind in (SuggestionKind.ESCALATE, SuggestionKind.NONE):
         # A person decides first; until then nothing that is reported counts.
         return ()
-    if verdict.status == "complete":
+    if verdict.status == RunStatus.COMPLETE:
         return tuple(phase.id for phase in workflow.phases.values() if phase.follow_up)
     names = [verdict.phase, verdict.to, verdict.act]
     for gate in verdict.gates:

@@ -32,6 +32,7 @@ from ..result.values import (
     Suggestion,
 )
 from ..snapshot.snapshot import Snapshot
+from ..states import GateStatus, PhaseStatus, RecordKind, RunStatus, SuggestionKind
 from ..vfs.files import digest_of
 from .advisories import remark
 from .evidence import Witness
@@ -79,7 +80,7 @@ class _Dressing:
         self.phase = self.workflow.phases.get(verdict.phase or "")
         self.handed = hand_out(sight, verdict)
         self.witness = Witness(sight)
-        ended = "complete" if verdict.status == "complete" else verdict.kind
+        ended = RunStatus.COMPLETE if verdict.status == RunStatus.COMPLETE else verdict.kind
         sight.next_step = verdict.act or verdict.to or ended
 
     def evaluation(self, report_findings: Sequence[Finding]) -> Evaluation:
@@ -143,27 +144,41 @@ class _Dressing:
         if isinstance(named, str):
             return named
         # What `start` was told, where the workflow has no file yet that says it.
-        begun = (str(e["message"]) for e in self.snapshot.records if e["kind"] == "start" and e["workflow"])
+        begun = (
+            str(e["message"])
+            for e in self.snapshot.records
+            if e["kind"] == RecordKind.START and e["workflow"]
+        )
         return next(begun, "") or self.snapshot.run.rsplit("/", 1)[-1] or self.workflow.title
 
-    def _status(self) -> tuple[str, str, str, str | None]:
+    def _status(self) -> tuple[RunStatus, SuggestionKind, str, str | None]:
         """(status, kind, reason, what is waited for): the verdict's, unless no task at hand can start."""
         verdict = self.verdict
-        going = verdict.kind in ("advance", "stay") and verdict.status == "active"
+        going = (
+            verdict.kind in (SuggestionKind.ADVANCE, SuggestionKind.STAY)
+            and verdict.status == RunStatus.ACTIVE
+        )
         why = stuck(self.handed, self.snapshot) if going else ""
         if why:
-            return "blocked", "wait", why, "person: the dependencies of the plan have to be mended"
+            return (
+                RunStatus.BLOCKED,
+                SuggestionKind.WAIT,
+                why,
+                "person: the dependencies of the plan have to be mended",
+            )
         return verdict.status, verdict.kind, verdict.reason, verdict.waiting
 
     # ---- the suggestion
 
-    def _suggestion(self, kind: str, reason: str, waiting: str | None, target: Phase | None) -> Suggestion:
+    def _suggestion(
+        self, kind: SuggestionKind, reason: str, waiting: str | None, target: Phase | None
+    ) -> Suggestion:
         verdict = self.verdict
-        named = kind in ("advance", "regress", "stay", "act")
+        named = kind.is_work
         next_phase = target.id if named and target and verdict.to else None
         return Suggestion(
             kind=kind,
-            suggested_next=(verdict.act if kind == "act" else next_phase),
+            suggested_next=(verdict.act if kind == SuggestionKind.ACT else next_phase),
             action=verdict.act,
             agents=self._agents(target) if named else (),
             reason=reason,
@@ -191,7 +206,11 @@ class _Dressing:
         return (*self.witness.of(*self.verdict.guards, *inferred), *self.verdict.extra)
 
     def _allowed(self) -> tuple[str, ...]:
-        names = [self.verdict.to] if self.verdict.kind in ("advance", "regress", "stay") else []
+        names = (
+            [self.verdict.to]
+            if self.verdict.kind in (SuggestionKind.ADVANCE, SuggestionKind.REGRESS, SuggestionKind.STAY)
+            else []
+        )
         names += [self.verdict.act] if self.verdict.act else []
         for gate in self.verdict.gates:
             names += granted(gate, self.workflow)
@@ -199,7 +218,7 @@ class _Dressing:
 
     def _forbidden(self) -> tuple[Forbidden, ...]:
         """What gates in force forbid, and the later phases that would be a skip (seed 002, section 4)."""
-        if self.phase is None or self.verdict.kind in ("stop", "none"):
+        if self.phase is None or self.verdict.kind.is_final:
             return ()
         said = [entry for gate in self.verdict.gates if gate.in_force for entry in gate.forbidden]
         named = {entry.action for entry in said} | set(self._allowed()) | {self.phase.id}
@@ -224,7 +243,10 @@ class _Dressing:
         """The files that the step lacks; all its files where it has each, but has to be done again."""
         names = target.produces if target else ()
         lacking = [name for name in names if not self.sight.held(name).valid]
-        again = self.verdict.kind in ("regress", "stay") and not self.handed.schedule.ready
+        again = (
+            self.verdict.kind in (SuggestionKind.REGRESS, SuggestionKind.STAY)
+            and not self.handed.schedule.ready
+        )
         return tuple(entry for name in lacking or (names if again else ()) for entry in self._made(name))
 
     def _made(self, name: str) -> tuple[Produce, ...]:
@@ -245,22 +267,22 @@ class _Dressing:
         held = self.sight.held(name)
         return Produced(name, held.path, held.state)
 
-    def _phase_state(self, phase: Phase, produces: Sequence[Produced]) -> str:
+    def _phase_state(self, phase: Phase, produces: Sequence[Produced]) -> PhaseStatus:
         if self.phase is not None and phase.id == self.phase.id:
-            return "current"
+            return PhaseStatus.CURRENT
         if phase.detour:
-            return "detour"
+            return PhaseStatus.DETOUR
         if phase.id in self.verdict.skipped:
-            return "skipped"
+            return PhaseStatus.SKIPPED
         if self.phase is None or phase.order > self.phase.order:
-            return "ahead"
+            return PhaseStatus.AHEAD
         overridden = phase.id in self.sight.override.phases
         if overridden or (phase.skip and self.sight.context.holds(phase.skip)):
-            return "skipped"
-        return "done" if all(entry.state == "valid" for entry in produces) else "ahead"
+            return PhaseStatus.SKIPPED
+        return PhaseStatus.DONE if all(entry.valid for entry in produces) else PhaseStatus.AHEAD
 
     def _with_evidence(self, gate: GateState) -> GateState:
-        if gate.status == "not-reached":
+        if gate.status == GateStatus.NOT_REACHED:
             return gate
         declared = next(g for g in self.workflow.gates if g.id == gate.id)
         pairs = zip(gate.criteria, declared.criteria, strict=True)
@@ -340,4 +362,4 @@ def ordered(value: Any) -> Any:
 
 def completed(evaluation: Evaluation) -> bool:
     """Whether the run is complete; unknown, unreadable or missing evidence is never complete."""
-    return evaluation.status == "complete"
+    return evaluation.status == RunStatus.COMPLETE

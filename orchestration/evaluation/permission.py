@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ..decision.decision import action_of
 from ..result.values import Evaluation
+from ..states import SuggestionKind
 from .evaluate import Steps
 
 
@@ -38,13 +39,13 @@ def may(steps: Steps, step: str) -> Permission | None:
 
 def _refused(evaluation: Evaluation, name: str) -> Permission | None:
     """Why nothing at all, or not this, may be done now."""
-    if evaluation.suggestion.kind in ("stop", "none"):
+    if evaluation.suggestion.kind.is_final:
         why, said = evaluation.status_reason, f"the run is {evaluation.status}"
         return Permission(name, False, why if why.startswith(said) else f"{said}: {why}")
     forbidden = _forbidding(evaluation, name)
     if forbidden:
         return forbidden
-    if evaluation.suggestion.kind == "escalate":
+    if evaluation.suggestion.kind == SuggestionKind.ESCALATE:
         return Permission(name, False, f"a person decides first: {evaluation.suggestion.reason}")
     return None
 

@@ -10,6 +10,7 @@ from ..decision.facts import Sight
 from ..definition.model import Question
 from ..result.values import Option, QuestionState
 from ..snapshot.snapshot import DEFINITION
+from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
 
 if TYPE_CHECKING:
     from .evaluate import Steps
@@ -22,8 +23,14 @@ def open_questions(sight: Sight, verdict: Verdict) -> tuple[QuestionState, ...]:
     asked = [_question(sight, sight.workflow.questions[name]) for name in verdict.asked]
     if sight.snapshot.definition_changed:
         asked.append(_definition(sight))
-    if verdict.status == "waiting_human" and not verdict.asked and verdict.kind != "stay":
-        asked.append(QuestionState(f"clarification:{verdict.phase}", "clarification", verdict.reason))
+    if (
+        verdict.status == RunStatus.WAITING_HUMAN
+        and not verdict.asked
+        and verdict.kind != SuggestionKind.STAY
+    ):
+        asked.append(
+            QuestionState(f"clarification:{verdict.phase}", QuestionKind.CLARIFICATION, verdict.reason)
+        )
     return (*asked, *_raised(sight))
 
 
@@ -33,9 +40,9 @@ def answerable(steps: Steps) -> tuple[QuestionState, ...]:
     A run goes on with a changed plan, so nobody is asked; but who wants to may approve it as it is now.
     """
     sight, verdict, asked = steps.sight, steps.verdict, steps.evaluation.questions
-    if verdict.kind in ("stop", "none") or verdict.lost:
+    if verdict.kind.is_final or verdict.lost:
         return asked
-    approvals = (q for q in sight.workflow.questions.values() if q.kind == "approval" and q.about)
+    approvals = (q for q in sight.workflow.questions.values() if q.kind == QuestionKind.APPROVAL and q.about)
     stale = (q for q in approvals if sight.context.known(f"answers.{q.id}").value == "stale")
     again = (_question(sight, question) for question in stale)
     known = {question.id for question in asked}
@@ -49,7 +56,7 @@ def _question(sight: Sight, question: Question) -> QuestionState:
     history = context.value(question.history).value if question.history else []
     return QuestionState(
         id=f"{question.id}:{scope}" if scope else question.id,
-        kind=question.kind,
+        kind=QuestionKind(question.kind),
         question=sight.text(question.ask),
         options=tuple(Option(name, text) for name, text in question.options.items()),
         tasks=tuple(_id_of(task) for task in tasks) if isinstance(tasks, list) else (),
@@ -77,15 +84,17 @@ def _definition(sight: Sight) -> QuestionState:
     said = f"The definition of {name}, or a parameter of it, changed while this run was under way."
     options = (Option("accept", "judge the run by the changed definition"),)
     sight.tell("definition-changed", sight.snapshot.run, said)
-    return QuestionState(DEFINITION, "approval", f"{said} May it judge the run?", options)
+    return QuestionState(DEFINITION, QuestionKind.APPROVAL, f"{said} May it judge the run?", options)
 
 
 def _raised(sight: Sight) -> tuple[QuestionState, ...]:
     """Questions that an agent raised and nobody answered."""
-    answered = {str(entry["question"]) for entry in sight.records if entry["kind"] == "answer"}
-    raised = ((f"raised:{e['seq']}", e) for e in sight.records if e["kind"] == "question")
+    answered = {str(entry["question"]) for entry in sight.records if entry["kind"] == RecordKind.ANSWER}
+    raised = ((f"raised:{e['seq']}", e) for e in sight.records if e["kind"] == RecordKind.QUESTION)
     return tuple(
-        QuestionState(name, "escalation", str(e["message"] or e["why"]), RAISED, since=str(e["at"]) or None)
+        QuestionState(
+            name, QuestionKind.ESCALATION, str(e["message"] or e["why"]), RAISED, since=str(e["at"]) or None
+        )
         for name, e in raised
         if name not in answered
     )

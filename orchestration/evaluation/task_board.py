@@ -11,6 +11,7 @@ from ..expressions.context import Outcome
 from ..plans.model import Task
 from ..plans.schedule import Board, Schedule, arrange
 from ..snapshot.snapshot import Snapshot
+from ..states import RecordKind
 
 # Of the tasks that cannot start, this many are named in a reason.
 MOST_NAMED = 5
@@ -26,7 +27,7 @@ class HandedOut(NamedTuple):
 def hand_out(sight: Sight, verdict: Verdict) -> HandedOut:
     """What of the plan can be started in the phase at hand, and what the rest waits for."""
     target, snapshot = sight.workflow.phases.get(verdict.to or verdict.phase or ""), sight.snapshot
-    if snapshot.plan is None or target is None or target.tasks is None or verdict.kind in ("stop", "none"):
+    if snapshot.plan is None or target is None or target.tasks is None or verdict.kind.is_final:
         return HandedOut()
     outcome = sight.context.items(target.tasks)
     seen = Seen(f"phases.{target.id}.tasks", target.tasks, Outcome(None, outcome.error), "tasks")
@@ -45,7 +46,7 @@ def reported(sight: Sight) -> frozenset[str]:
     phases = {phase.id for phase in sight.workflow.phases.values() if phase.tasks is not None}
     named: set[str] = set()
     for entry in sight.records:
-        if entry["kind"] == "report" and entry["phase"] in phases:
+        if entry["kind"] == RecordKind.REPORT and entry["phase"] in phases:
             named.add(str(entry["task"]))
             named.update(map(str, entry["tasks"] if isinstance(entry["tasks"], list) else ()))
     return frozenset(named)

@@ -16,6 +16,7 @@ from ..expressions.context import did_you_mean
 from ..findings import Problem
 from ..graphs import circles
 from ..journal.journal import Claim
+from ..states import TaskStatus
 from .model import Plan, Task, TaskFile
 
 Details = Callable[[Task], TaskFile]
@@ -23,7 +24,7 @@ Details = Callable[[Task], TaskFile]
 
 @dataclass(frozen=True, slots=True)
 class TaskState:
-    """A task as it stands. `state`: done, ready, blocked, claimed, skipped or reported (not checked yet).
+    """A task as it stands.
 
     `blocked_by` holds task ids, "mark [-]", "stage N" or "phase P".
     `line` is the row in the plan, zero-based.
@@ -31,7 +32,7 @@ class TaskState:
 
     id: str
     title: str
-    state: str
+    state: TaskStatus
     blocked_by: tuple[str, ...]
     claimed_by: str | None
     path: str
@@ -221,21 +222,21 @@ class Board:
             self.agent,
         )
 
-    def _state(self, task: Task) -> tuple[str, tuple[str, ...]]:
+    def _state(self, task: Task) -> tuple[TaskStatus, tuple[str, ...]]:
         if task.stage in self.skipped:
-            return "skipped", ()
+            return TaskStatus.SKIPPED, ()
         if task.done:
-            return "done", ()
+            return TaskStatus.DONE, ()
         if task.id in self.claims:
-            return "claimed", ()
+            return TaskStatus.CLAIMED, ()
         if task.id in self.schedule.blocked:
-            return "blocked", self.schedule.blocked[task.id]
+            return TaskStatus.BLOCKED, self.schedule.blocked[task.id]
         if task.id in self._ready:
-            return "ready", ()
+            return TaskStatus.READY, ()
         if task.id in self.reported:
-            return "reported", ()
+            return TaskStatus.REPORTED, ()
         behind = self.stage and task.stage != self.stage
-        return "blocked", (f"stage {self.stage}" if behind else f"phase {self.phase}",)
+        return TaskStatus.BLOCKED, (f"stage {self.stage}" if behind else f"phase {self.phase}",)
 
     @cached_property
     def _ready(self) -> frozenset[str]:

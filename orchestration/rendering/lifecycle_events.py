@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ..definition.model import Workflow
 from ..journal.journal import FAILURES, SKIPPED, Record
+from ..states import RecordKind
 
 _NAMES = {
     "question": "question.raised",
@@ -90,7 +91,7 @@ def _event(workflow: Workflow, session: str, entry: Record) -> Event:
     payload = {called: entry[field] for field, called in _PAYLOAD[name].items() if entry[field]}
     if name == "loop.phase.error":
         payload.setdefault("error", entry["outcome"])
-    if name == "loop.phase.start" and entry["kind"] == "transition":
+    if name == "loop.phase.start" and entry["kind"] == RecordKind.TRANSITION:
         return Event(name, {**payload, "phase": entry["next"]}, f"redo {entry['next']}")
     return Event(name, payload, _term(workflow, entry))
 
@@ -109,7 +110,7 @@ def _name(entry: Record) -> str:
 def _term(workflow: Workflow, entry: Record) -> str:
     """How reports of the phase are headed in files (seed 004), or the action it is (seed 003)."""
     phase, outcome = str(entry["phase"]), str(entry["outcome"])
-    if entry["kind"] != "report":
+    if entry["kind"] != RecordKind.REPORT:
         return ""
     form = next((form for form in workflow.report_forms if form.phase == phase), None)
     if form is not None:

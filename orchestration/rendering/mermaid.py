@@ -8,6 +8,7 @@ from ..definition.model import Rule, Workflow
 from ..lint.phase_graph import edges
 from ..result.values import Evaluation
 from ..sanitize import mermaid
+from ..states import PhaseStatus, RunStatus
 
 _STYLES = (
     "classDef current fill:#2563eb,color:#ffffff,stroke:#1e3a8a",
@@ -80,7 +81,7 @@ def _said(rule: Rule) -> str:
 
 
 def _completes(workflow: Workflow, name: str) -> bool:
-    return any(rule.stop == "complete" for rule in workflow.phases[name].rules)
+    return any(rule.stop == RunStatus.COMPLETE for rule in workflow.phases[name].rules)
 
 
 def _classes(workflow: Workflow, evaluation: Evaluation | None) -> list[str]:
@@ -88,7 +89,7 @@ def _classes(workflow: Workflow, evaluation: Evaluation | None) -> list[str]:
     if evaluation is None:
         return lines
     for phase in evaluation.phases:
-        if phase.state in ("current", "done"):
+        if phase.state in (PhaseStatus.CURRENT, PhaseStatus.DONE):
             lines.append(f"    class {_id(phase.id)} {phase.state}")
     lines += [f"    class {_id(gate.after)} shut" for gate in evaluation.gates if gate.shut]
     return lines

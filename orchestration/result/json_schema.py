@@ -4,27 +4,13 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import fields
+from enum import StrEnum
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from ..findings import Evidence, Finding, Severity
 from ..journal.journal import Claim
 from ..plans.schedule import Board, StageState, TaskState
-from .values import CriterionState, Evaluation, GateState, PhaseState, Produced, QuestionState, Suggestion
-from .values import _camel as camel  # the one rule of names in JSON
-
-# Words that a field may have and no others (design, section 5): a new one is a change of the interface.
-WORDS: dict[tuple[type, str], tuple[str, ...]] = {
-    (Evaluation, "status"): (
-        "active", "waiting", "waiting_human", "blocked", "complete", "failed", "exited", "invalid",
-    ),
-    (Suggestion, "kind"): ("advance", "regress", "stay", "act", "wait", "escalate", "stop", "none"),
-    (PhaseState, "state"): ("done", "current", "ahead", "skipped", "detour"),
-    (Produced, "state"): ("missing", "empty", "unreadable", "invalid", "valid", "stale"),
-    (GateState, "status"): ("passed", "failed", "open", "waived", "not-reached"),
-    (QuestionState, "kind"): ("approval", "escalation", "clarification"),
-    (TaskState, "state"): ("done", "ready", "blocked", "claimed", "reported", "skipped"),
-}  # fmt: skip
+from .values import CriterionState, Evaluation, json_fields
 
 Schema = dict[str, Any]
 _TEXT: Schema = {"type": "string"}
@@ -68,22 +54,14 @@ def _name(kind: type) -> str:
 
 def _object(kind: type) -> Schema:
     hints = get_type_hints(kind)
-    properties = {}
-    for entry in fields(kind):
-        if (kind, entry.name) != (Evaluation, "reads"):
-            properties[camel(entry.name)] = _field(kind, entry.name, hints[entry.name])
-        if (kind, entry.name) == (Evaluation, "questions"):
-            properties["escalations"] = _of(hints["questions"])
-    return _closed(properties)
+    return _closed({key: _field(kind, name, hints) for name, key in json_fields(kind).items()})
 
 
-def _field(kind: type, name: str, hint: Any) -> Schema:
-    words = WORDS.get((kind, name))
-    if words:
-        return {"enum": list(words)}
+def _field(kind: type, name: str, hints: dict[str, Any]) -> Schema:
     if name == "line":
         return {"type": "integer", "minimum": 1}
-    return _of(hint)
+    computed = getattr(kind, name, None)
+    return _of(get_type_hints(computed.fget)["return"] if isinstance(computed, property) else hints[name])
 
 
 def _closed(properties: Schema) -> Schema:
@@ -107,6 +85,8 @@ def _of(hint: Any) -> Schema:
     if hint is Board:
         # A board is rendered as its path and stages alone.
         return _closed({"path": _TEXT, "stages": _list(_reference(StageState))})
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return {"enum": [word.value for word in hint]}
     plain: dict[Any, Schema] = {
         str: _TEXT,
         int: _WHOLE,
@@ -134,7 +114,7 @@ def _finding() -> Schema:
     return _closed(
         {
             "code": {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$"},
-            "severity": {"enum": [str(severity) for severity in Severity]},
+            "severity": _of(Severity),
             "path": _TEXT,
             "line": _PLACE,
             "column": _PLACE,

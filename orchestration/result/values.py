@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
+from enum import StrEnum
+from functools import cache
 from typing import Any
 
 from ..findings import Evidence, Finding, Fix, Span
 from ..journal.journal import Claim
 from ..plans.schedule import Board, StageState, TaskState
+from ..states import ArtifactStatus, GateStatus, PhaseStatus, QuestionKind, RunStatus, SuggestionKind
+from .phrases import step_phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,18 +24,22 @@ class Produced:
 
     artifact: str
     path: str
-    state: str
+    state: ArtifactStatus
+
+    @property
+    def valid(self) -> bool:
+        return self.state is ArtifactStatus.VALID
 
 
 @dataclass(frozen=True, slots=True)
 class PhaseState:
-    """`state`: done, current, ahead (still to come), skipped or detour."""
+    """A phase of the workflow, and how it stands in the run."""
 
     id: str
     title: str
     agents: tuple[str, ...]
     order: int
-    state: str
+    state: PhaseStatus
     produces: tuple[Produced, ...] = ()
     checks: tuple[str, ...] = ()
 
@@ -65,13 +73,13 @@ class Reportable:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """The next step. `kind`: advance, regress, stay, act, wait, escalate, stop or none.
+    """The next step.
 
     `waiting_for` is "person: what" or "job: what". `parallel` are batches of `tasks`: those of one batch
     may run at the same time, the batches follow each other. `reports` begins with the step itself.
     """
 
-    kind: str
+    kind: SuggestionKind
     suggested_next: str | None = None
     action: str | None = None
     agents: tuple[str, ...] = ()
@@ -85,6 +93,11 @@ class Suggestion:
     reports: tuple[Reportable, ...] = ()
     waiting_for: str | None = None
 
+    @property
+    def phrase(self) -> str:
+        """The step as a short imperative in one line: "Go on to codegen"."""
+        return step_phrase(self.kind, self.suggested_next or "", self.action, self.waiting_for or "")
+
 
 @dataclass(frozen=True, slots=True)
 class CriterionState:
@@ -97,12 +110,12 @@ class CriterionState:
 
 @dataclass(frozen=True, slots=True)
 class GateState:
-    """`status`: passed, failed, open, waived or not-reached."""
+    """A gate after a phase. `in_force`: the run is in that phase, so it allows and forbids."""
 
     id: str
     after: str
     title: str
-    status: str
+    status: GateStatus
     in_force: bool
     allowed: tuple[str, ...]
     forbidden: tuple[Forbidden, ...]
@@ -110,7 +123,7 @@ class GateState:
 
     @property
     def shut(self) -> bool:
-        return self.status in ("failed", "open")
+        return self.status in (GateStatus.FAILED, GateStatus.OPEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +151,10 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class QuestionState:
-    """An open question. `kind`: approval, escalation, or clarification (answered in words)."""
+    """An open question; one without options is answered in words."""
 
     id: str
-    kind: str
+    kind: QuestionKind
     question: str
     options: tuple[Option, ...] = ()
     tasks: tuple[str, ...] = ()
@@ -182,7 +195,7 @@ class Evaluation:
     raw_phase: str | None
     inferred: bool
     overridden: bool
-    status: str
+    status: RunStatus
     status_reason: str
     phases: tuple[PhaseState, ...]
     suggestion: Suggestion
@@ -199,18 +212,28 @@ class Evaluation:
 
     @property
     def escalations(self) -> tuple[QuestionState, ...]:
-        return tuple(question for question in self.questions if question.kind == "escalation")
+        return tuple(question for question in self.questions if question.kind is QuestionKind.ESCALATION)
 
 
 def as_json(evaluation: Evaluation) -> dict[str, Any]:
     """The evaluation as JSON data, whole."""
-    out: dict[str, Any] = {}
-    for entry in fields(evaluation):
-        if entry.name != "reads":
-            out[_camel(entry.name)] = _json(getattr(evaluation, entry.name))
-        if entry.name == "questions":
-            out["escalations"] = _json(evaluation.escalations)
-    return out
+    return _json(evaluation)
+
+
+# What is computed from a value stands in JSON behind one of its fields; what is read has no place there.
+_COMPUTED: Mapping[type, Mapping[str, str]] = {
+    Evaluation: {"questions": "escalations"},
+    Suggestion: {"kind": "phrase"},
+}
+_INTERNAL = ((Evaluation, "reads"),)
+
+
+@cache
+def json_fields(kind: type) -> Mapping[str, str]:
+    """The attributes of a dataclass that its JSON has, in order, with their keys there."""
+    computed = _COMPUTED.get(kind, {})
+    names = (name for entry in fields(kind) for name in (entry.name, computed.get(entry.name)) if name)
+    return {name: _camel(name) for name in names if (kind, name) not in _INTERNAL}
 
 
 def _camel(name: str) -> str:
@@ -227,12 +250,11 @@ def _json(value: Any) -> Any:
         return value._asdict()
     if isinstance(value, Board):
         return {"path": value.path, "stages": _json(value.stages)}
-    if isinstance(value, (StageState, TaskState)):
-        return {_camel(entry.name): _json(getattr(value, entry.name)) for entry in fields(value)} | {
-            "line": value.line + 1
-        }
-    if is_dataclass(value) and not isinstance(value, type):
-        return {_camel(entry.name): _json(getattr(value, entry.name)) for entry in fields(value)}
+    if isinstance(value, StrEnum):
+        return value.value
+    if is_dataclass(value):
+        data = {key: _json(getattr(value, name)) for name, key in json_fields(type(value)).items()}
+        return data | {"line": value.line + 1} if isinstance(value, (StageState, TaskState)) else data
     if isinstance(value, Mapping):
         return {str(key): _json(item) for key, item in value.items()}
     return [_json(item) for item in value] if isinstance(value, (tuple, list)) else value

@@ -15,6 +15,7 @@ from ..formats.patch import read_patch
 from ..formats.yaml_text import read_yaml_data
 from ..markdown import document as markdown
 from ..plans.model import Plan, dialects
+from ..states import ArtifactStatus
 from ..vfs.files import Entry, File, join
 from ..vfs.glob import is_glob
 from .artifact_checks import unmet
@@ -52,7 +53,7 @@ def read_artifact(artifact: Artifact, run: str, looked: Looked) -> Held:
     if artifact.kind == "files":
         return _folder(artifact, run, found, looked)
     if not found:
-        return Held(artifact.id, "missing", join(run, artifact.paths[0]) or artifact.paths[0])
+        return Held(artifact.id, ArtifactStatus.MISSING, join(run, artifact.paths[0]) or artifact.paths[0])
     path = found[0][0]
     file = looked.read(path)
     if len(found) > 1:
@@ -85,7 +86,7 @@ def _copies(first: File, others: Sequence[File], looked: Looked) -> None:
 
 def _folder(artifact: Artifact, run: str, found: Sequence[tuple[str, Entry]], looked: Looked) -> Held:
     filled = [path for path, entry in found if looked.filled(path, entry)]
-    state = "valid" if filled else "empty" if found else "missing"
+    state = ArtifactStatus.VALID if filled else ArtifactStatus.EMPTY if found else ArtifactStatus.MISSING
     paths = tuple(path for path, _ in found)
     where = paths[0] if paths else join(run, artifact.paths[0]) or run
     newest = max((entry.mtime_ns for _, entry in found), default=0)
@@ -96,7 +97,7 @@ def _folder(artifact: Artifact, run: str, found: Sequence[tuple[str, Entry]], lo
 def read_file(artifact: Artifact, file: File, looked: Looked) -> Held:
     """The artifact held by one file."""
     held = Held(
-        artifact.id, "unreadable", file.path, kind=artifact.kind, text=file.text or "",
+        artifact.id, ArtifactStatus.UNREADABLE, file.path, kind=artifact.kind, text=file.text or "",
         paths=(file.path,), mtime_ns=file.mtime_ns,
     )  # fmt: skip
     if file.text is None:
@@ -114,7 +115,7 @@ def read_file(artifact: Artifact, file: File, looked: Looked) -> Held:
         # YAML that is all comments.
         return _blank(artifact, held, looked)
     wrong = any(problem.code == "artifact-invalid" for problem in document.problems)
-    return held._replace(state="invalid") if wrong else held
+    return held._replace(state=ArtifactStatus.INVALID) if wrong else held
 
 
 def _judged(artifact: Artifact, held: Held, looked: Looked) -> Held:
@@ -122,21 +123,21 @@ def _judged(artifact: Artifact, held: Held, looked: Looked) -> Held:
     data = clean(held.raw)
     if not isinstance(data, dict):
         looked.tell(held.path, "artifact-invalid", f"{artifact.id} must be an object", Span(0, 0, 0, 1))
-        return held._replace(state="invalid")
+        return held._replace(state=ArtifactStatus.INVALID)
     problems = unmet(artifact, data, held, looked)
     looked.tell_all(held.path, problems)
     if problems:
-        return held._replace(state="invalid")
-    return held._replace(state="valid", data=lay_under(data, dict(artifact.defaults)))
+        return held._replace(state=ArtifactStatus.INVALID)
+    return held._replace(state=ArtifactStatus.VALID, data=lay_under(data, dict(artifact.defaults)))
 
 
 def _blank(artifact: Artifact, held: Held, looked: Looked) -> Held:
     """A file of nothing. An optional one is not as good as absent: it was emptied, or is yet to be filled."""
     if not artifact.optional:
-        return held._replace(state="empty")
+        return held._replace(state=ArtifactStatus.EMPTY)
     said = f"{artifact.id} is empty; fill it or remove it"
     looked.tell(held.path, "artifact-invalid", said, Span(0, 0, 0, 0))
-    return held._replace(state="invalid")
+    return held._replace(state=ArtifactStatus.INVALID)
 
 
 def _plan(artifact: Artifact, file: File, held: Held, looked: Looked) -> Held:
@@ -144,6 +145,6 @@ def _plan(artifact: Artifact, file: File, held: Held, looked: Looked) -> Held:
     if plan is None:
         said = "holds no table with Task ID, File and Status"
         looked.tell(file.path, "artifact-invalid", said, Span(0, 0, 0, 1))
-        return held._replace(state="invalid")
+        return held._replace(state=ArtifactStatus.INVALID)
     looked.tell_all(file.path, plan.problems)
-    return held._replace(state="valid", data=plan)
+    return held._replace(state=ArtifactStatus.VALID, data=plan)

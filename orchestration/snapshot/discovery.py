@@ -16,6 +16,7 @@ from ..markdown import document as markdown
 from ..markdown.inline_text import name_of
 from ..markdown.tables import tables
 from ..plans.model import dialects
+from ..states import RecordKind
 from ..vfs.files import File, Files, join, natural
 from ..vfs.glob import fits, glob, glob_at, leads_to
 from .read_log import Looked
@@ -191,7 +192,9 @@ def _started(run: str, looked: Looked) -> str | None:
 
 def _first_started(journal: str) -> str | None:
     records = read_journal(journal).records
-    return next((str(r["workflow"]) for r in records if r["kind"] == "start" and r["workflow"]), None)
+    return next(
+        (str(r["workflow"]) for r in records if r["kind"] == RecordKind.START and r["workflow"]), None
+    )
 
 
 def _refused(workflow: Workflow, run: str, looked: Looked) -> str:

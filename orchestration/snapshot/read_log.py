@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ..findings import Finding, Problem, Span, finding
 from ..formats.json_text import locate_json
 from ..formats.yaml_text import locate_yaml
+from ..states import ArtifactStatus
 from ..vfs.files import Entry, File, Files, digest_of, join
 from ..vfs.glob import glob, leads_to
 
@@ -23,7 +24,7 @@ class Held(NamedTuple):
     """
 
     id: str
-    state: str
+    state: ArtifactStatus
     path: str
     data: Any = None
     raw: Any = None
@@ -35,11 +36,11 @@ class Held(NamedTuple):
 
     @property
     def valid(self) -> bool:
-        return self.state == "valid"
+        return self.state == ArtifactStatus.VALID
 
     @property
     def exists(self) -> bool:
-        return self.state not in ("missing", "empty")
+        return self.state not in (ArtifactStatus.MISSING, ArtifactStatus.EMPTY)
 
     def span(self, path: Sequence[str | int], key: bool = False) -> Span | None:
         """Where a value of the file stands, by its path in the data; None where it cannot be told."""

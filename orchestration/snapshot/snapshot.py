@@ -19,6 +19,7 @@ from ..journal.journal import Claim, Journal, Record, Verify, read_journal
 from ..journal.report_files import ReportFile, read_report
 from ..plans.model import Plan, Task, TaskFile, dialects
 from ..plans.schedule import resolve
+from ..states import RecordKind
 from ..vfs.files import File, Files, digest_of, join
 from .artifacts import read_artifact
 from .read_log import Held, Looked
@@ -85,10 +86,10 @@ class Snapshot:
     def definition_changed(self) -> bool:
         """Whether the run began under another definition, and no person said that this one may judge it."""
         # The first start: a later one, which anybody can write, accepts nothing.
-        starts = (entry["definition"] for entry in self.records if entry["kind"] == "start")
+        starts = (entry["definition"] for entry in self.records if entry["kind"] == RecordKind.START)
         began = next((definition for definition in starts if definition), None)
         accepted = any(
-            entry["kind"] == "answer"
+            entry["kind"] == RecordKind.ANSWER
             and entry["question"] == DEFINITION
             and entry["about"] == self.definition
             for entry in self.records
@@ -281,7 +282,9 @@ def stamped(entry: Record, plan: Plan | None) -> Record:
 
 def _pending(workflow: Workflow, run: str, looked: Looked, records: Sequence[Record]) -> tuple[Pending, ...]:
     known = {
-        (entry["path"], entry["about"]) for entry in records if entry["kind"] == "report" and entry["path"]
+        (entry["path"], entry["about"])
+        for entry in records
+        if entry["kind"] == RecordKind.REPORT and entry["path"]
     }
     patterns = (join(run, pattern) or pattern for pattern in workflow.report_files)
     # A file that fits two patterns is one report.

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..definition.model import Artifact
 from ..findings import Span
+from ..states import ArtifactStatus
 from ..vfs.files import digest_of, join
 from ..vfs.glob import fits, is_glob
 from .read_log import Held, Looked
@@ -38,7 +39,7 @@ def aged(
         if changed:
             said = f"{changed} changed after this was made; make it again"
             looked.tell(verdict.path, "artifact-stale", said, Span(0, 0, 0, 1))
-            out[artifact.id] = verdict._replace(state="stale", data=None)
+            out[artifact.id] = verdict._replace(state=ArtifactStatus.STALE, data=None)
     return out
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from ..definition.model import Artifact, StateFile
 from ..findings import Problem, Span
 from ..formats.json_text import clean, fold_dotted, lay_under, locate_json, read_json
+from ..states import ArtifactStatus
 from ..vfs.files import File, join
 from .artifacts import read_file
 from .read_log import Held, Looked
@@ -19,12 +20,12 @@ def read_state(state: StateFile, run: str, looked: Looked) -> Held:
     """The run's own state file as an artifact "state": null is absent, dotted keys folded, defaults under."""
     path = join(run, state.file) or run
     file = looked.read(path)
-    held = Held("state", "missing", path)
+    held = Held("state", ArtifactStatus.MISSING, path)
     if not (file.exists or file.refused):
         looked.tell(path, "artifact-missing", f"{state.file} does not exist")
         return held
     held = read_file(Artifact("state", "json"), file, looked)
-    if held.state == "empty":
+    if held.state == ArtifactStatus.EMPTY:
         looked.tell(path, "artifact-unreadable", f"{state.file} is empty")
     if not held.valid:
         return held
@@ -37,7 +38,7 @@ def read_state(state: StateFile, run: str, looked: Looked) -> Held:
         data = _with_included(data, state, run, looked)
         if _judged(data, held, looked):
             return held._replace(data=lay_under(data, dict(state.defaults)))
-    return held._replace(state="invalid", data=None)
+    return held._replace(state=ArtifactStatus.INVALID, data=None)
 
 
 def _judged(data: dict[str, Any], held: Held, looked: Looked) -> bool:

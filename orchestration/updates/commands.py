@@ -18,6 +18,7 @@ from ..lint.phase_graph import edges, reached
 from ..plans.schedule import resolve
 from ..result.values import QuestionState
 from ..snapshot.snapshot import DEFINITION
+from ..states import GateStatus, RunStatus, SuggestionKind
 from .judged_files import files_of_question, files_of_report
 
 MOST_CHARACTERS = 100_000
@@ -134,7 +135,7 @@ def _raised(steps: Steps, act: Act) -> Record:
     evaluation, said = steps.evaluation, " ".join(act.message.split())
     if not said:
         raise Misnamed("say what a person is to decide")
-    if evaluation.suggestion.kind in ("stop", "none"):
+    if evaluation.suggestion.kind.is_final:
         raise Refused(f"nothing is left to decide: {evaluation.status_reason}")
     same = next((q.id for q in evaluation.questions if " ".join(q.question.split()) == said), None)
     if same:
@@ -270,9 +271,9 @@ def _overridden(steps: Steps, act: Act) -> Record:
     if act.step not in reached(edges(workflow), {current}):
         raise Refused(f"no rule leads from {current} to {act.step}, not even by way of others")
     before = (gate for gate in evaluation.gates if workflow.order(gate.after) < order)
-    gates = [gate.id for gate in before if gate.status != "passed"]
+    gates = [gate.id for gate in before if gate.status != GateStatus.PASSED]
     earlier = (phase for phase in evaluation.phases if phase.order < order)
-    phases = [phase.id for phase in earlier if any(one.state != "valid" for one in phase.produces)]
+    phases = [phase.id for phase in earlier if any(not one.valid for one in phase.produces)]
     return _made(
         steps, act, kind="override", phase=current, next=act.step, gates=gates, phases=phases, why=act.why
     )
@@ -281,7 +282,7 @@ def _overridden(steps: Steps, act: Act) -> Record:
 def _redone(steps: Steps, act: Act) -> Record:
     workflow, current = steps.sight.workflow, steps.verdict.phase
     step = _phase(steps, act.step)
-    if steps.evaluation.status == "blocked" and steps.verdict.kind == "stop":
+    if steps.evaluation.status == RunStatus.BLOCKED and steps.verdict.kind == SuggestionKind.STOP:
         raise Refused(f"the run is blocked: {steps.evaluation.status_reason}")
     if "redo" not in workflow.effects and f"{step}.redo" not in workflow.effects:
         raise Refused(f"{workflow.name} has no way to do a phase again by a command; its files decide")

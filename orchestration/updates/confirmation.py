@@ -14,6 +14,7 @@ from typing import NamedTuple
 from ..evaluation.evaluate import Steps
 from ..findings import Severity
 from ..result.values import Evaluation, QuestionState
+from ..states import RecordKind
 from .commands import Act, Refused, answerable_question
 from .propose import propose
 
@@ -90,13 +91,13 @@ def _answer(
 def _override(steps: Steps, act: Act, now: datetime, reason: Iterable[str]) -> Iterator[str]:
     """What the override waives and goes without, exactly as its record will list it."""
     evaluation, proposal = steps.evaluation, propose(steps, act, now)
-    record = next(entry for entry in proposal.records if entry["kind"] == "override")
+    record = next(entry for entry in proposal.records if entry["kind"] == RecordKind.OVERRIDE)
     waived = record["gates"] if isinstance(record["gates"], list) else []
     for gate in (gate for gate in evaluation.gates if gate.id in waived):
         yield f"gate {gate.id} is {gate.status} and will be waived: {gate.title}"
     lacking = record["phases"] if isinstance(record["phases"], list) else []
     for phase in (phase for phase in evaluation.phases if phase.id in lacking):
-        files = ", ".join(f"{one.path} is {one.state}" for one in phase.produces if one.state != "valid")
+        files = ", ".join(f"{one.path} is {one.state}" for one in phase.produces if not one.valid)
         yield f"{phase.id} will go without what it owes: {files}"
     errors = [f for f in evaluation.findings if f.severity is Severity.ERROR and not f.overridden]
     for finding in errors[:MOST_ERRORS]:

@@ -17,6 +17,7 @@ from ..formats.json_text import read_json
 from ..plans.master_plan import edits as master_plan_edits
 from ..plans.model import Plan
 from ..snapshot.snapshot import Snapshot
+from ..states import RunStatus, SuggestionKind
 from ..vfs.files import File, join
 from .commands import Refused
 from .list_members import new_members
@@ -66,7 +67,7 @@ class Changes:
     def follow(self, cause: Cause, steps: Steps) -> None:
         """What the winning rule sets, the phase it leads to where the state names it, effects of an end."""
         verdict = steps.verdict
-        if verdict.rule is None or verdict.kind == "none":
+        if verdict.rule is None or verdict.kind == SuggestionKind.NONE:
             return
         context = self._context(cause, steps)
         values: dict[str, Any] = {
@@ -78,7 +79,7 @@ class Changes:
             values[stated] = verdict.to
         for path, value in values.items():
             self._set(path, value)
-        if verdict.status == "complete":
+        if verdict.status == RunStatus.COMPLETE:
             self.apply(cause._replace(events=("stop", f"{verdict.phase}.stop")), steps)
 
     def _context(self, cause: Cause, steps: Steps) -> Context:
@@ -156,7 +157,7 @@ class Changes:
 
 def moves(verdict: Verdict) -> bool:
     """Whether the run goes on to another phase."""
-    return verdict.kind in ("advance", "regress") and verdict.to is not None
+    return verdict.kind.leads_elsewhere and verdict.to is not None
 
 
 def stated_phase(workflow: Workflow) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from ..decision.facts import Sight
 from ..definition.model import Artifact
 from ..snapshot.staleness import digests
+from ..states import ArtifactStatus
 
 
 def files_of_report(sight: Sight, step: str) -> list[dict[str, str]]:
@@ -43,4 +44,6 @@ def _outdated(sight: Sight, artifact: Artifact) -> bool:
     """Whether a verdict is stale and was not made again since what it judges changed."""
     held = sight.held(artifact.id)
     judged = [sight.held(name) for name in artifact.of]
-    return held.state == "stale" and any(held.mtime_ns <= one.mtime_ns for one in judged if one.exists)
+    return held.state == ArtifactStatus.STALE and any(
+        held.mtime_ns <= one.mtime_ns for one in judged if one.exists
+    )

@@ -21,6 +21,7 @@ from ..formats.json_text import read_json
 from ..journal.journal import FAILURES, Record
 from ..result.values import Evaluation
 from ..snapshot.snapshot import JOURNAL, read_run
+from ..states import RunStatus, SuggestionKind
 from ..vfs.files import join
 from ..vfs.overlay import PROPOSED_MTIME_NS, OverlayFiles
 from .commands import Act, Misnamed, Refused, events_of, record_of, skip_of
@@ -124,17 +125,23 @@ def _passed_by(steps: Steps, act: Act, step: str) -> list[str]:
 
 
 def _advances(verdict: Verdict) -> bool:
-    return verdict.kind == "advance" and verdict.phase is not None
+    return verdict.kind == SuggestionKind.ADVANCE and verdict.phase is not None
 
 
 def _check(before: Steps, after: Steps, act: Act, step: str) -> None:
     """Raises Refused for an act that spoils the run, or a report of a phase whose files are not there."""
-    if after.evaluation.status == "invalid" and before.evaluation.status != "invalid":
+    if after.evaluation.status == RunStatus.INVALID and before.evaluation.status != RunStatus.INVALID:
         raise Refused(f"nothing was written, because the run would be invalid: {_worse(before, after)}")
     phase = after.sight.workflow.phases.get(step)
     claims = act.kind == "report" and phase and act.outcome == phase.outcomes[0] not in FAILURES
     verdict = after.verdict
-    if not (claims and phase and verdict.phase == step and verdict.kind == "stay" and verdict.rule is None):
+    if not (
+        claims
+        and phase
+        and verdict.phase == step
+        and verdict.kind == SuggestionKind.STAY
+        and verdict.rule is None
+    ):
         return
     held = {name: after.sight.held(name) for name in phase.produces}
     lacking = [f"{name} is {one.state} ({one.path})" for name, one in held.items() if not one.valid]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import IO, TYPE_CHECKING
 
 from ...orchestration.findings import Evidence, Finding, Severity
 from ...orchestration.rendering.explanation import Looked
+from ...orchestration.result.phrases import in_sentence
+from ...orchestration.result.phrases import status_phrase as status_word
 from ...orchestration.result.values import Evaluation, GateState, QuestionState, Suggestion
 from ...orchestration.sanitize import plain, shown
 from ...tools.run_names import awaits_person
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 _PATH = 4096
 _NAME = 60
-STATUS_STYLE = {
+STATUS_STYLE: Mapping[str, str] = {
     "active": "good",
     "waiting": "phase",
     "waiting_human": "wait",
@@ -31,8 +33,13 @@ STATUS_STYLE = {
     "exited": "dim",
     "invalid": "bad",
 }
-_STATUS_WORDS = {"waiting_human": "waits for a person", "waiting": "waits for a job"}
-_GATE_STYLE = {"passed": "good", "failed": "bad", "open": "warn", "waived": "warn", "not-reached": "dim"}
+_GATE_STYLE: Mapping[str, str] = {
+    "passed": "good",
+    "failed": "bad",
+    "open": "warn",
+    "waived": "warn",
+    "not-reached": "dim",
+}
 # Below this many columns a table of runs is all line breaks, and paragraphs read better.
 _TABLE_WIDTH = 120
 
@@ -52,10 +59,6 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     return few + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def status_word(status: str) -> str:
-    return _STATUS_WORDS.get(status, status)
-
-
 def _phase(e: Evaluation) -> Iterator[Part]:
     """The current phase with its title, and how the file spells it where that differs."""
     raw = e.raw_phase
@@ -71,21 +74,8 @@ def _phase(e: Evaluation) -> Iterator[Part]:
 
 
 def next_words(suggestion: Suggestion) -> str:
-    """The suggestion in a few words: what kind of step, and to what."""
-    target = name(suggestion.suggested_next or "")
-    verbs = {
-        "advance": f"go on to {target}",
-        "regress": f"go back to {target}",
-        "stay": f"do {target}",
-        "act": f"do {target}",
-        "wait": "wait",
-        "escalate": "a person decides",
-        "stop": "nothing",
-        "none": "nothing can be said",
-    }
-    words = verbs[suggestion.kind]
-    action = suggestion.action
-    return f"{name(action)}, then {words}" if action and suggestion.kind != "act" else words
+    """The suggestion as it stands in a sentence: what kind of step, and to what."""
+    return in_sentence(plain(suggestion.phrase, 200))
 
 
 def _next(e: Evaluation) -> list[Part]:
@@ -131,7 +121,7 @@ def paragraphs(blocks: Iterable[Iterable[Iterable[Line]]]) -> Iterator[Line]:
 
 def _summary(evaluations: Sequence[Evaluation]) -> Iterator[Part]:
     yield Part(f"{len(evaluations)} runs", "dim")
-    counts = Counter(e.status for e in evaluations)
+    counts = Counter(e.status.value for e in evaluations)
     for status_id, style in STATUS_STYLE.items():
         if counts[status_id] and status_id != "waiting_human":
             said = (

@@ -12,6 +12,7 @@ from ...orchestration.evaluation.evaluate import Steps, look
 from ...orchestration.journal.journal import Claim, read_claims
 from ...orchestration.snapshot.discovery import Match
 from ...orchestration.snapshot.snapshot import JOURNAL, Snapshot, read_run
+from ...orchestration.states import RunStatus, SuggestionKind
 from ...orchestration.vfs.files import Files, below
 from ...orchestration.vfs.overlay import UNSAVED_MTIME_NS, OverlayFiles
 from . import decision_proof as decide
@@ -90,11 +91,15 @@ def _claims(run: str, files: Files, now: str) -> tuple[Claim, ...]:
 def _ambiguous(steps: Steps, match: Match) -> Steps:
     found = match.findings()
     suggestion = replace(
-        steps.evaluation.suggestion, kind="none", suggested_next=None, action=None, reason=found[0].message
+        steps.evaluation.suggestion,
+        kind=SuggestionKind.NONE,
+        suggested_next=None,
+        action=None,
+        reason=found[0].message,
     )
     evaluation = replace(
         steps.evaluation,
-        status="invalid",
+        status=RunStatus.INVALID,
         status_reason=found[0].message,
         suggestion=suggestion,
         findings=(*steps.evaluation.findings, *found),

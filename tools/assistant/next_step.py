@@ -10,6 +10,7 @@ from typing import Any
 from ...orchestration.findings import Severity
 from ...orchestration.journal.journal import Claim
 from ...orchestration.plans.schedule import TaskState
+from ...orchestration.result.phrases import in_sentence
 from ...orchestration.result.values import Evaluation, QuestionState, Reportable, Suggestion, evidence_json
 from ...orchestration.sanitize import plain
 from ..run_names import head_of, progress_words
@@ -18,16 +19,6 @@ from .questions import DECIDES, how_to_decide, options_of, question_line
 
 _DATA, _EXAMPLE, _TASK_TEXT = 900, 900, 900
 _EVIDENCE, _FORBIDDEN, _BATCHES, _IN_BATCH, _WAITING, _ERRORS = 4, 8, 4, 12, 5, 3
-_VERBS = {
-    "advance": "go on to",
-    "regress": "go back to",
-    "stay": "do",
-    "act": "do",
-    "wait": "wait",
-    "escalate": "a person decides first",
-    "stop": "nothing is left to do",
-    "none": "nothing can be said",
-}
 
 
 def next_step(
@@ -95,7 +86,7 @@ def _step(draft: Draft, evaluation: Evaluation) -> None:
     suggestion = evaluation.suggestion
     target = suggestion.suggested_next
     title = next((p.title for p in evaluation.phases if p.id == target and p.title != target), "")
-    step = _words(suggestion) + (f" {quoted(title, 80)}" if title else "")
+    step = in_sentence(plain(suggestion.phrase, 200)) + (f" {quoted(title, 80)}" if title else "")
     who = (
         f"; as {', '.join(plain(agent, 40) for agent in suggestion.agents[:4])}" if suggestion.agents else ""
     )
@@ -107,15 +98,6 @@ def _step(draft: Draft, evaluation: Evaluation) -> None:
     draft.put("suggestion.reason", reason, f"because {quoted(reason, 300)}")
     if checks := _checks(evaluation):
         draft.put("checks", checks, f"check: {'; '.join(quoted(check, 80) for check in checks)}")
-
-
-def _words(suggestion: Suggestion) -> str:
-    words = _VERBS[suggestion.kind]
-    target = plain(suggestion.suggested_next or "", 60)
-    if suggestion.kind in ("advance", "regress", "stay", "act"):
-        words = f"{words} {target}"
-    action = suggestion.action
-    return f"{plain(action, 60)}, then {words}" if action and suggestion.kind != "act" else words
 
 
 def _checks(evaluation: Evaluation) -> list[str]:

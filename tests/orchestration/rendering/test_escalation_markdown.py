@@ -15,6 +15,7 @@ from phasekeeper.orchestration.rendering.escalation_markdown import (
 )
 from phasekeeper.orchestration.result.values import Evaluation, Option, QuestionState
 from phasekeeper.orchestration.snapshot.snapshot import read_run
+from phasekeeper.orchestration.states import QuestionKind
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.workspace.definitions import Library
@@ -118,7 +119,7 @@ def test_the_only_limit_that_is_reached_is_the_iteration_of_a_question_of_anothe
 
 
 def test_a_limit_of_the_same_name_is_told_although_it_is_not_reached() -> None:
-    asked = QuestionState("jumps:3", "escalation", "Jumped?")
+    asked = QuestionState("jumps:3", QuestionKind.ESCALATION, "Jumped?")
     assert "**Iteration**: 0/10\n" in escalation_markdown(loop_run(), asked)
 
 
@@ -133,7 +134,7 @@ def test_nothing_that_a_history_holds_can_break_the_table() -> None:
         {"phase": ["4b"], "outcome": "error", "tasks": ["T|1", 2], "iteration": 7},
     ]
     text = escalation_markdown(
-        loop_run(phase="nowhere"), QuestionState("raised:4", "escalation", "?", history=tuple(odd))
+        loop_run(phase="nowhere"), QuestionState("raised:4", QuestionKind.ESCALATION, "?", history=tuple(odd))
     )
     assert "| 1 | r/1.md | \\#&#8203; x \\| y \\| | ERROR |\n| 7 | T\\|1, 2 | none | ERROR |" in text
     assert "**Phase**: unknown" in text
@@ -141,7 +142,7 @@ def test_nothing_that_a_history_holds_can_break_the_table() -> None:
 
 def test_of_a_long_history_the_newest_failures_are_shown_and_the_others_counted() -> None:
     history = tuple({"phase": "4b", "outcome": "fail", "message": f"no {n}"} for n in range(1, SHOWN + 3))
-    text = escalation_markdown(loop_run(), QuestionState("q", "escalation", "?", history=history))
+    text = escalation_markdown(loop_run(), QuestionState("q", QuestionKind.ESCALATION, "?", history=history))
     assert "2 earlier failures are in the run's history." in text
     assert "no 2 " not in text and "| 3 | no 3 | none | FAIL |" in text
 

@@ -1,0 +1,118 @@
+"""The closed sets of words in an evaluation and a journal: states and kinds.
+
+JSON has the words themselves, and its schema takes them from here; a new word is a change of the interface
+(design, section 5).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class RunStatus(StrEnum):
+    """How a run stands as a whole. INVALID: its files cannot be evaluated."""
+
+    ACTIVE = "active"
+    WAITING = "waiting"
+    WAITING_HUMAN = "waiting_human"
+    BLOCKED = "blocked"
+    COMPLETE = "complete"
+    FAILED = "failed"
+    EXITED = "exited"
+    INVALID = "invalid"
+
+
+class SuggestionKind(StrEnum):
+    """What sort of step comes next."""
+
+    ADVANCE = "advance"
+    REGRESS = "regress"
+    STAY = "stay"
+    ACT = "act"
+    WAIT = "wait"
+    ESCALATE = "escalate"
+    STOP = "stop"
+    NONE = "none"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether no step follows: the run is over, or cannot be evaluated."""
+        return self in (SuggestionKind.STOP, SuggestionKind.NONE)
+
+    @property
+    def is_work(self) -> bool:
+        """Whether somebody has a phase or an action to do."""
+        return self in _WORK
+
+    @property
+    def leads_elsewhere(self) -> bool:
+        """Whether the run moves to another phase."""
+        return self in (SuggestionKind.ADVANCE, SuggestionKind.REGRESS)
+
+
+_WORK = frozenset((SuggestionKind.ADVANCE, SuggestionKind.REGRESS, SuggestionKind.STAY, SuggestionKind.ACT))
+
+
+class PhaseStatus(StrEnum):
+    """How a phase stands in a run. AHEAD: still to come, or not delivered; DETOUR: out of the usual order."""
+
+    DONE = "done"
+    CURRENT = "current"
+    AHEAD = "ahead"
+    SKIPPED = "skipped"
+    DETOUR = "detour"
+
+
+class ArtifactStatus(StrEnum):
+    """How a declared file stands; guards see the data of a VALID one only."""
+
+    MISSING = "missing"
+    EMPTY = "empty"
+    UNREADABLE = "unreadable"
+    INVALID = "invalid"
+    VALID = "valid"
+    STALE = "stale"
+
+
+class GateStatus(StrEnum):
+    """How a gate stands. OPEN: its evidence is not complete; WAIVED: a person's override goes without it."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    OPEN = "open"
+    WAIVED = "waived"
+    NOT_REACHED = "not-reached"
+
+
+class QuestionKind(StrEnum):
+    """What a person is asked for: consent, a way out, or an answer in words."""
+
+    APPROVAL = "approval"
+    ESCALATION = "escalation"
+    CLARIFICATION = "clarification"
+
+
+class TaskStatus(StrEnum):
+    """How a task of a plan stands. REPORTED: done as somebody says, and not checked yet."""
+
+    DONE = "done"
+    READY = "ready"
+    BLOCKED = "blocked"
+    CLAIMED = "claimed"
+    REPORTED = "reported"
+    SKIPPED = "skipped"
+
+
+class RecordKind(StrEnum):
+    """What a line of a journal records."""
+
+    START = "start"
+    REPORT = "report"
+    TRANSITION = "transition"
+    QUESTION = "question"
+    ANSWER = "answer"
+    OVERRIDE = "override"
+    CLAIM = "claim"
+    RELEASE = "release"
+    VIOLATION = "violation"
+    RELINK = "relink"
