@@ -6,9 +6,13 @@ text or JSON is rendered, and UTF-16 units only in the language server.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+NO_DATA: Mapping[str, Any] = MappingProxyType({})
 
 
 class Severity(StrEnum):
@@ -43,11 +47,22 @@ class Problem(NamedTuple):
     message: str
     span: Span | None = None
     severity: Severity | None = None
+    data: Mapping[str, Any] = NO_DATA
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What the engine says about a place in a file. `path` is relative to the root, POSIX."""
+    """What the engine says about a place in a file. `path` is relative to the root, POSIX.
+
+    `data` is what a quick fix needs to know, as `Diagnostic.data` of LSP; nobody reads it out of `message`
+    again. It is no part of the finding's identity. Its keys, where a code has any:
+
+    - `word`, `suggestions`: a misspelt word and the known ones nearest to it
+    - `path`, `want`: the path of a JSON value, and its type or the words that it may be
+    - `missing`: what a row or a task file lacks (`row`, `meta`, `id`, `file`)
+    - `field`, `expected`: the field of a report without a verdict, and the words that it may be
+    - `default`, `used`, `workflows`, `tasks`, `reads`: as the code's creator says
+    """
 
     code: str
     path: str
@@ -56,6 +71,7 @@ class Finding:
     severity: Severity = Severity.ERROR
     fixes: tuple[Fix, ...] = ()
     overridden: bool = False
+    data: Mapping[str, Any] = field(default_factory=lambda: NO_DATA, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,4 +172,4 @@ def finding(problem: Problem, path: str) -> Finding:
     """The finding for a problem seen in the file at `path`, with the severity of its code."""
     # A definition may warn with a code of its own.
     severity = problem.severity or CODES.get(problem.code, (Severity.WARNING, ""))[0]
-    return Finding(problem.code, path, problem.message, problem.span, severity)
+    return Finding(problem.code, path, problem.message, problem.span, severity, data=problem.data)

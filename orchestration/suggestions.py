@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 # So many known words are still read at a glance.
 MOST_LISTED = 12
@@ -25,13 +25,6 @@ def nearest(word: str, known: Sequence[str]) -> list[str]:
     return difflib.get_close_matches(word, known, n=2, cutoff=0.6)
 
 
-_MEANT = re.compile(r"(?:; did you mean | or )('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")")
-
-
-def meant(message: str) -> list[str]:
-    """The words that a message of `did_you_mean` names as near, the nearest first."""
-    # Imported late: only who offers to mend a mistake needs it.
-    from ast import literal_eval
-
-    told = message.rpartition("; did you mean ")
-    return [literal_eval(word) for word in _MEANT.findall(told[1] + told[2])] if told[1] else []
+def misspelling(word: str, known: Sequence[str]) -> Mapping[str, Any]:
+    """The `data` of a finding about an unknown word: `word`, and the `suggestions` that `nearest` has."""
+    return {"word": word, "suggestions": nearest(word, known)}

@@ -197,7 +197,8 @@ class _Decision:
         asked = (rule.ask,) if rule.ask and not self._spoken(rule.ask) else ()
         if rule.warn:
             path, span = phase_place(self.sight)
-            self.sight.tell(rule.warn, path, reason, span)
+            reads = [".".join(read.path) for read in rule.when.reads] if rule.when else []
+            self.sight.tell(rule.warn, path, reason, span, data={"reads": reads})
         guards = (rule.when,) if rule.when else ()
         made = Verdict(*_STAYS, reason, rule=rule, guards=guards, asked=asked)
         if rule.to is not None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..definition.model import Artifact, Parameter, Question, Workflow
 from ..definition.root_config import PATH as CONFIGURATION
 from ..expressions.context import MOST_ITEMS, Context, Expression, Index, Outcome, Template, Unknown
-from ..findings import Finding, Fix, Problem, Span, finding
+from ..findings import NO_DATA, Finding, Fix, Problem, Span, finding
 from ..journal.journal import EMPTY_RECORD, Record
 from ..plans.model import Plan
 from ..snapshot.read_log import Held
@@ -93,9 +93,10 @@ class Sight:
         return default if said is None else said
 
     def tell(
-        self, code: str, path: str, message: str, span: Span | None = None, fixes: Sequence[Fix] = ()
-    ) -> None:
-        found = replace(finding(Problem(code, message, span), path), fixes=tuple(fixes))
+        self, code: str, path: str, message: str, span: Span | None = None, fixes: Sequence[Fix] = (),
+        data: Mapping[str, Any] = NO_DATA,
+    ) -> None:  # fmt: skip
+        found = replace(finding(Problem(code, message, span, data=data), path), fixes=tuple(fixes))
         if found not in self.findings:
             self.findings.append(found)
 
@@ -217,7 +218,8 @@ class Sight:
             value, code = _checked(parameter, configured[name])
             if not code:
                 return value
-            self.tell(code, CONFIGURATION, f"{name}: {value}; {parameter.default} is used", span)
+            said = f"{name}: {value}; {parameter.default} is used"
+            self.tell(code, CONFIGURATION, said, span, data={"default": parameter.default})
         elif parameter.source is not None:
             return self._from_file(parameter, parameter.source)
         return parameter.default

@@ -8,7 +8,7 @@ from typing import Any
 from ..expressions.context import MOST_TEMPLATE, BadExpression, Expression, Language
 from ..expressions.source import template_parts
 from ..journal.report_files import ReportForm
-from ..suggestions import did_you_mean
+from ..suggestions import did_you_mean, misspelling
 from .expression_names import facts, variables
 from .model import (
     DEFAULT_OUTCOMES,
@@ -267,7 +267,8 @@ class Compiler:
 
     def _require(self, key: Text, want: Text | list[Text]) -> tuple[tuple[str, ...], str | tuple[str, ...]]:
         if isinstance(want, Text) and want not in REQUIRED_TYPES:
-            self.reading.wrong(want, f"{str(want)!r} is no type{did_you_mean(want, REQUIRED_TYPES)}")
+            said = f"{str(want)!r} is no type{did_you_mean(want, REQUIRED_TYPES)}"
+            self.reading.wrong(want, said, data=misspelling(want, REQUIRED_TYPES))
         alternatives = tuple(part.strip() for part in key.split("|"))
         return alternatives, str(want) if isinstance(want, Text) else tuple(map(str, want))
 

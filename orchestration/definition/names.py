@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from ..expressions.source import RESERVED
-from ..suggestions import did_you_mean
+from ..suggestions import did_you_mean, misspelling
 from .reader import Reading, Text
 
 _GUARD_NAME = re.compile(r"[a-z][a-zA-Z0-9_]*")
@@ -58,7 +58,8 @@ def _plain_name(reading: Reading, name: Text, taken: Collection[str], part: str 
 def known(text: Text, names: Collection[str], what: str, reading: Reading) -> str:
     """The text; one that is none of `names` is told."""
     if text not in names:
-        reading.wrong(text, f"unknown {what} {str(text)!r}{did_you_mean(text, list(names))}")
+        said = f"unknown {what} {str(text)!r}{did_you_mean(text, list(names))}"
+        reading.wrong(text, said, data=misspelling(text, list(names)))
     return str(text)
 
 

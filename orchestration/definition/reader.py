@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ..findings import Finding, Problem, Span, finding
+from ..findings import NO_DATA, Finding, Problem, Span, finding
 from ..formats.yaml_positions import place
 from ..formats.yaml_text import Broken, Node, read_yaml, typed
-from ..suggestions import did_you_mean
+from ..suggestions import did_you_mean, misspelling
 from .schema import STRUCTS, Shape, list_of
 
 
@@ -109,14 +109,17 @@ class Reading:
 
     findings: list[Finding] = field(default_factory=list)
 
-    def wrong(self, at: Branch | Text, message: str, span: Span | None = None) -> None:
+    def wrong(
+        self, at: Branch | Text, message: str, span: Span | None = None, data: Mapping[str, Any] = NO_DATA
+    ) -> None:
         """Note an error at a value or key, or at a span of its file."""
         branch = at.branch if isinstance(at, Text) else at
-        self.wrong_at(branch.place._replace(span=span or branch.node.span), message)
+        self.wrong_at(branch.place._replace(span=span or branch.node.span), message, data)
 
-    def wrong_at(self, place: Place, message: str) -> None:
+    def wrong_at(self, place: Place, message: str, data: Mapping[str, Any] = NO_DATA) -> None:
         """Note an error at a place."""
-        self.findings.append(finding(Problem("workflow-invalid", message, place.span), place.source.path))
+        problem = Problem("workflow-invalid", message, place.span, data=data)
+        self.findings.append(finding(problem, place.source.path))
 
     def check(self) -> None:
         """Raise InvalidWorkflow if anything was wrong, with all of it in the order of the files."""
@@ -211,7 +214,8 @@ def _bool(branch: Branch, shape: Shape, reading: Reading) -> object:
 def _word(branch: Branch, shape: Shape, reading: Reading) -> object:
     text = _scalar(branch, shape, reading)
     if isinstance(text, Text) and text not in shape.words:
-        reading.wrong(branch, f"{str(text)!r} is not known here{did_you_mean(text, shape.words)}")
+        said = f"{str(text)!r} is not known here{did_you_mean(text, shape.words)}"
+        reading.wrong(branch, said, data=misspelling(text, shape.words))
         return None
     return text
 
@@ -280,8 +284,8 @@ def _struct(branch: Branch, shape: Shape, reading: Reading) -> object:
     out: dict[str, object] = {"at": branch}
     for name, child in branch.children.items():
         if name not in keys:
-            known = did_you_mean(name, list(keys))
-            reading.wrong_at(branch.key(name), f"unknown key {name!r} in a {shape.name}{known}")
+            said = f"unknown key {name!r} in a {shape.name}{did_you_mean(name, list(keys))}"
+            reading.wrong_at(branch.key(name), said, misspelling(name, list(keys)))
         else:
             told = len(reading.findings)
             out[name] = read(child, keys[name].shape, reading)

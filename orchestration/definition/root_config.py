@@ -8,7 +8,7 @@ from typing import Any
 
 from ..findings import Finding, Problem, Span, finding
 from ..formats.yaml_text import Broken, Node, read_yaml, typed
-from ..suggestions import did_you_mean
+from ..suggestions import did_you_mean, misspelling
 
 PATH = ".phasekeeper/config.yaml"
 KEYS = ("parameters", "workflows", "projects")
@@ -44,7 +44,9 @@ def read_config(text: str) -> Config:
     top = _map(node, "the configuration", wrong)
     for key in top:
         if key not in KEYS:
-            wrong.append(_problem(f"unknown key {key!r}{did_you_mean(key, KEYS)}", node.keys[key]))
+            said = f"unknown key {key!r}{did_you_mean(key, KEYS)}"
+            data = misspelling(key, KEYS)
+            wrong.append(Problem("parameter-invalid", said, node.keys[key], data=data))
     parameters, places = _parameters(top.get("parameters"), wrong)
     workflows = _words(top.get("workflows"), "workflows", wrong)
     projects = _texts(top.get("projects"), wrong)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from ..decision.facts import Sight
 from ..definition.model import Phase
 from ..definition.root_config import PATH
-from ..expressions.context import did_you_mean
 from ..findings import Finding, finding
 from ..plans.model import Plan, Task
 from ..plans.schedule import dependency_problems
 from ..snapshot.snapshot import Snapshot
+from ..suggestions import did_you_mean, misspelling
 
 
 def remark(sight: Sight, phase: Phase | None, tasks: Sequence[Task]) -> None:
@@ -56,6 +56,7 @@ def _unknown_parameters(sight: Sight) -> None:
     workflow, config = sight.workflow, sight.snapshot.config
     for name in config.of(workflow.name):
         if name not in workflow.parameters:
-            close = did_you_mean(name, list(workflow.parameters))
-            message = f"{workflow.name} has no parameter {name!r}{close}"
-            sight.tell("parameter-invalid", PATH, message, config.places.get((workflow.name, name)))
+            known = list(workflow.parameters)
+            message = f"{workflow.name} has no parameter {name!r}{did_you_mean(name, known)}"
+            place = config.places.get((workflow.name, name))
+            sight.tell("parameter-invalid", PATH, message, place, data=misspelling(name, known))

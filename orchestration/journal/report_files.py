@@ -269,11 +269,14 @@ def _unclear(verdict: _Verdict) -> Problem:
     if verdict.unclear:
         statement = verdict.unclear[0]
         message = f"`{statement.value}` is no verdict; expected one of: {allowed}"
-        return Problem("report-unclear", message, statement.span)
+        return Problem("report-unclear", message, statement.span, data={"expected": verdict.form.outcomes})
     if verdict.clear:
         return _differ(verdict.clear)
     names = " or ".join(f"`{key}`" for key in verdict.form.outcome) or "the heading"
-    return Problem("report-unclear", f"no verdict in {names}; expected one of: {allowed}", verdict.span)
+    message = f"no verdict in {names}; expected one of: {allowed}"
+    field = next(iter(verdict.form.outcome), "")
+    data = {"field": field, "expected": verdict.form.outcomes}
+    return Problem("report-unclear", message, verdict.span, data=data)
 
 
 def _differ(words: Sequence[tuple[str, Span]]) -> Problem:

@@ -6,7 +6,7 @@ Each check is a function from a Workflow to faults. Errors refuse the definition
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ..definition.compiler import compile_definition
 from ..definition.loader import Extend, load_branch
@@ -16,7 +16,7 @@ from ..expressions.cel_tree import walk
 from ..expressions.context import Expression
 from ..findings import CODES, Finding, Problem, Severity, Span, finding
 from ..plans.model import dialects
-from ..suggestions import did_you_mean
+from ..suggestions import did_you_mean, misspelling
 from . import field_checks as patterns
 from . import phase_graph as ways
 from .expressions import Fault, behind, constant, expressions
@@ -53,7 +53,8 @@ def _finding(workflow: Workflow, fault: Fault) -> Finding:
         place = Place(text.branch.source, text.span(offset + fault.offset, max(length, 1)))
     else:
         place = fault.at
-    return finding(Problem("workflow-invalid", fault.message, place.span, fault.severity), place.source.path)
+    problem = Problem("workflow-invalid", fault.message, place.span, fault.severity, fault.data)
+    return finding(problem, place.source.path)
 
 
 # ---- rules, names, options --------------------------------------------------------------------
@@ -114,12 +115,17 @@ def _targets(workflow: Workflow) -> Iterator[Fault]:
     for _, rule in workflow.all_rules():
         target, action = constant(rule.to), constant(rule.act)
         if target and target != "next" and target not in workflow.phases:
-            yield Fault(rule.place, f"unknown phase {target!r}{did_you_mean(target, list(workflow.phases))}")
+            yield _unknown(rule.place, f"unknown phase {target!r}", target, workflow.phases)
         if action and not _known_action(workflow, action):
-            close = did_you_mean(action, list(workflow.actions))
-            yield Fault(rule.place, f"unknown action {action!r}{close}")
+            yield _unknown(rule.place, f"unknown action {action!r}", action, workflow.actions)
         if rule.warn and rule.warn not in CODES and not _is_code(rule.warn):
             yield Fault(rule.place, f"{rule.warn!r} is no code: small letters and digits with hyphens")
+
+
+def _unknown(place: Place, said: str, word: str, known: Iterable[str]) -> Fault:
+    """The fault of a word that is not known, with the known ones that are near."""
+    known = list(known)
+    return Fault(place, said + did_you_mean(word, known), data=misspelling(word, known))
 
 
 def _is_code(word: str) -> bool:
@@ -141,9 +147,9 @@ def _gate_names(workflow: Workflow) -> Iterator[Fault]:
             # A gate may forbid to call the run complete (seed 004, gate 4).
             fits = name in ("*", "complete") or name in workflow.phases or _known_action(workflow, name)
             if name and not fits:
-                known = [*workflow.phases, *workflow.actions]
-                said = f"gate {gate.id}: unknown phase or action {name!r}{did_you_mean(name, known)}"
-                yield Fault(workflow.keys[f"gates.{gate.id}"], said)
+                said = f"gate {gate.id}: unknown phase or action {name!r}"
+                known = (*workflow.phases, *workflow.actions)
+                yield _unknown(workflow.keys[f"gates.{gate.id}"], said, name, known)
 
 
 def _unread_options(workflow: Workflow) -> Iterator[Fault]:
@@ -171,8 +177,8 @@ def _report_words(workflow: Workflow) -> Iterator[Fault]:
         given = [*form.headings.values(), *(word for words in form.words.values() for word in words.values())]
         for word in dict.fromkeys(given):
             if word and word not in form.outcomes:
-                said = f"{word!r} is no outcome of phase {form.phase}{did_you_mean(word, form.outcomes)}"
-                yield Fault(workflow.keys[f"reports.{form.phase}"], said)
+                said = f"{word!r} is no outcome of phase {form.phase}"
+                yield _unknown(workflow.keys[f"reports.{form.phase}"], said, word, form.outcomes)
 
 
 def _effects(workflow: Workflow) -> Iterator[Fault]:

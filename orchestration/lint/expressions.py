@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from ..definition.model import Gate, Question, Rule, Workflow
 from ..definition.reader import Place
 from ..expressions.context import Expression, Template
-from ..findings import Severity
+from ..findings import NO_DATA, Severity
 
 
 class Fault(NamedTuple):
@@ -18,6 +18,7 @@ class Fault(NamedTuple):
     message: str
     severity: Severity = Severity.ERROR
     offset: int = 0
+    data: Mapping[str, Any] = NO_DATA
 
 
 def expressions(workflow: Workflow) -> Iterator[Expression]:

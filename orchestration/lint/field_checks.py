@@ -11,7 +11,7 @@ from ..expressions.context import Expression
 from ..expressions.source import SET_FUNCTIONS
 from ..findings import Severity
 from ..journal.journal import FIELDS
-from ..suggestions import did_you_mean
+from ..suggestions import did_you_mean, misspelling
 from .expressions import Fault, expressions
 
 TASK_FIELDS = (
@@ -108,11 +108,15 @@ def _fields(expression: Expression, pattern: Tree, thing: Thing) -> Iterator[Fau
     for key in (child for node in _maps(pattern) for child in node.children[::2]):
         name = str(key.value)
         if name not in thing.fields:
-            close = did_you_mean(name, thing.fields)
-            yield Fault(expression, f"{thing.name} has no field {name!r}{close}", offset=key.offset)
+            yield _no_field(expression, thing, name, key.offset)
         elif name in _LISTS:
             said = f"{name!r} is a list, and a pattern compares single values: use .filter(x, y in x.{name})"
             yield Fault(expression, said, offset=key.offset)
+
+
+def _no_field(expression: Expression, thing: Thing, name: str, offset: int) -> Fault:
+    said = f"{thing.name} has no field {name!r}{did_you_mean(name, thing.fields)}"
+    return Fault(expression, said, offset=offset, data=misspelling(name, thing.fields))
 
 
 def _maps(pattern: Tree) -> list[Tree]:
@@ -141,8 +145,7 @@ def _selected(workflow: Workflow) -> Iterator[Fault]:
             if thing is None or thing.listed:
                 continue
             if node.text not in thing.fields:
-                close = did_you_mean(node.text, thing.fields)
-                yield Fault(expression, f"{thing.name} has no field {node.text!r}{close}", offset=node.offset)
+                yield _no_field(expression, thing, node.text, node.offset)
             elif node.value is True and thing is _RECORD:
                 said = (
                     f"a record has every field: has(..{node.text}) is always true, compare it with '' or []"

@@ -168,7 +168,8 @@ def dependency_problems(plan: Plan, tasks: Sequence[Task], details: Details) -> 
     for group in cycles(plan, tasks, details):
         task = plan.by_id[group[0]]
         message = f"{' → '.join([*group, group[0]])} depend on each other in a circle; none of them can start"
-        found.append((task, Problem("plan-cycle", message, details(task).depends_span)))
+        data = {"tasks": group}
+        found.append((task, Problem("plan-cycle", message, details(task).depends_span, data=data)))
     return found
 
 

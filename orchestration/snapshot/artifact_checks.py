@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from ..definition.model import Artifact
 from ..expressions.context import dig
@@ -21,19 +21,6 @@ MOST_FOR_ALL_ERRORS = 64 * 1024
 # So many steps take a schema some 20 ms; with each step an error that is told, they would take seconds.
 MOST_STEPS = 100_000
 MOST_STEPS_FOR_ALL_ERRORS = 5_000
-
-
-class Gap(NamedTuple):
-    """A value that a JSON Schema asks for and the data lacks. `said` is what the schema's finding says.
-
-    `path` leads to the value; `place` to where the finding stands: the value, or the object without it.
-    `want` are the words that it may be, or its type as in `require`.
-    """
-
-    path: tuple[str | int, ...]
-    place: tuple[str | int, ...]
-    want: str | tuple[str, ...]
-    said: str
 
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
@@ -55,14 +42,6 @@ def _not_there(artifact: Artifact, data: object, held: Held) -> list[Problem]:
     """A problem for each `require` entry none of whose alternatives is there with the right type."""
     return [
         _missing(artifact, [(path, dig(data, path)) for path in alternatives], want, held)
-        for alternatives, want in lacking(artifact, data)
-    ]
-
-
-def lacking(artifact: Artifact, data: object) -> list[tuple[tuple[str, ...], str | tuple[str, ...]]]:
-    """The entries of the artifact's `require` that its data does not meet."""
-    return [
-        (alternatives, want)
         for alternatives, want in artifact.require
         if not any(_fits(dig(data, path), want) for path in alternatives)
     ]
@@ -86,9 +65,9 @@ def _missing(
     for path, value in values:
         if value is not None:
             message = f"{artifact.id}: {path} must be {wanted}, it is {json.dumps(value)[:40]}"
-            return _invalid(message, held.span(path.split(".")))
+            return _invalid(message, held.span(path.split(".")), path.split("."), want)
     wanted = "" if want == "any" else f" ({wanted})"
-    return _invalid(f"{artifact.id}: {names}{wanted} is missing", None)
+    return _invalid(f"{artifact.id}: {names}{wanted} is missing", None, values[0][0].split("."), want)
 
 
 def _schema_problems(artifact: Artifact, held: Held, looked: Looked) -> Sequence[Problem]:
@@ -107,27 +86,19 @@ def _schema_problems(artifact: Artifact, held: Held, looked: Looked) -> Sequence
     return looked.parsed[memory]
 
 
-def gaps(artifact: Artifact, schema: Any, data: Any) -> list[Gap]:
-    """The values that the artifact lacks by its schema, as far as that says what they may be; none where the
-    schema cannot be used."""
+def _by_schema(artifact: Artifact, schema: Any, held: Held, error: Any) -> Problem:
+    """The problem for an error of the validator, with what the value may be as far as the schema says it."""
     import jsonschema_rs
 
-    try:
-        steps(schema, data, MOST_STEPS_FOR_ALL_ERRORS)
-        validator = _validator(schema)
-    except (ValueError, TooManyStepsError, RecursionError):
-        return []
-    found: list[Gap] = []
-    for error in islice(validator.iter_errors(data), MOST_ERRORS):
-        said, place = f"{artifact.id}: {_brief(error.message)}", tuple(error.instance_path)
-        if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Enum):
-            want = tuple(word for word in error.kind.options if isinstance(word, str))
-            found += [Gap(place, place, want, said)] if want else []
-        elif isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Required):
-            name = error.kind.property
-            want = _wanted(schema, [*error.schema_path[:-1], "properties", name])
-            found.append(Gap((*place, name), place, want, said))
-    return found
+    message, place = f"{artifact.id}: {_brief(error.message)}", tuple(error.instance_path)
+    if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Enum):
+        words = tuple(word for word in error.kind.options if isinstance(word, str))
+        return _invalid(message, held.span(place), place, words or None)
+    if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Required):
+        name = error.kind.property
+        want = _wanted(schema, [*error.schema_path[:-1], "properties", name])
+        return _invalid(message, held.span(place), (*place, name), want)
+    return _invalid(message, held.span(place))
 
 
 def _wanted(schema: Any, path: Sequence[str | int]) -> str | tuple[str, ...]:
@@ -166,10 +137,7 @@ def _judged(artifact: Artifact, schema: Any, held: Held) -> list[Problem]:
         return [_of_schema(artifact, f"is broken: {_brief(str(error))}")]
     except (TooManyStepsError, RecursionError):
         return [_of_schema(artifact, f"takes more than {MOST_STEPS} steps; let fewer of its parts repeat")]
-    return [
-        _invalid(f"{artifact.id}: {_brief(error.message)}", held.span(error.instance_path))
-        for error in _errors(validator, held, long)
-    ]
+    return [_by_schema(artifact, schema, held, error) for error in _errors(validator, held, long)]
 
 
 def _errors(validator: Any, held: Held, long: int) -> list[Any]:
@@ -199,5 +167,11 @@ def _brief(message: str) -> str:
     return line if len(line) <= 200 else f"{line[:200]}…"
 
 
-def _invalid(message: str, span: Span | None) -> Problem:
-    return Problem("artifact-invalid", message, span or Span(0, 0, 0, 1))
+def _invalid(
+    message: str,
+    span: Span | None,
+    path: Sequence[str | int] = (),
+    want: str | tuple[str, ...] | None = None,
+) -> Problem:
+    data = {"path": tuple(path), "want": want} if want else {}
+    return Problem("artifact-invalid", message, span or Span(0, 0, 0, 1), data=data)

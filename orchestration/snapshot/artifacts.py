@@ -81,7 +81,8 @@ def _locations(artifact: Artifact, run: str, looked: Looked) -> list[tuple[str, 
 def _copies(first: File, others: Sequence[File], looked: Looked) -> None:
     for other in others:
         if other.digest != first.digest:
-            looked.tell(other.path, "duplicate-location", f"{first.path} is used; this copy differs from it")
+            said = f"{first.path} is used; this copy differs from it"
+            looked.tell(other.path, "duplicate-location", said, data={"used": first.path})
 
 
 def _folder(artifact: Artifact, run: str, found: Sequence[tuple[str, Entry]], looked: Looked) -> Held:

@@ -45,9 +45,10 @@ class Match(NamedTuple):
     def findings(self) -> tuple[Finding, ...]:
         if not self.rivals:
             return ()
-        names = ", ".join((self.workflow.name, *self.rivals))
-        said = f"{names} all claim this folder; assign one in .phasekeeper/config.yaml under workflows"
-        return (finding(Problem("workflow-ambiguous", said), self.run),)
+        names = (self.workflow.name, *self.rivals)
+        said = f"{', '.join(names)} all claim this folder; "
+        said += "assign one in .phasekeeper/config.yaml under workflows"
+        return (finding(Problem("workflow-ambiguous", said, data={"workflows": names}), self.run),)
 
 
 class Passed(NamedTuple):

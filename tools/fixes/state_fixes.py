@@ -1,54 +1,85 @@
-"""Mends of a run's own state file: the phase and the status that it names."""
+"""Fixes of a run's own state file: the phase and the status that it names."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ...orchestration.definition.model import Workflow
 from ...orchestration.expressions.context import Expression
 from ...orchestration.findings import Edit
 from ...orchestration.formats.json_edits import set_values
 from ...orchestration.formats.json_text import locate_json, read_json
+from ...orchestration.lint.expressions import expressions
 from ...orchestration.suggestions import nearest
-from .fix import Ground, Mend, Mender, changed
+from .fix import FixContext, QuickFix
 
-_WORDS = re.compile(r"\bstatus (?:is .*, it )?must be (\w+(?:, \w+)* or \w+)")
-_TOO_EARLY = re.compile(r"^the (?:session|state) says complete, but ")
+# The words that a definition compares the status with, as it writes them.
+_STATUS_IN = re.compile(r"\bstate\.status in \[([^\]]*)\]")
 
 
-def _phase(ground: Ground) -> Iterator[Mend]:
+def set_known_phase(ctx: FixContext) -> Iterator[QuickFix]:
     """The phases that a recorded one may be: the nearest, else those of the workflow in their order."""
-    workflow, evaluation = ground.workflow, ground.evaluation
+    workflow, evaluation = ctx.workflow, ctx.evaluation
     if workflow is None or evaluation is None:
         return
-    raw = evaluation.raw_phase or ""
-    close = nearest(raw, [*workflow.phases, *workflow.aliases])
+    close = nearest(evaluation.raw_phase or "", [*workflow.phases, *workflow.aliases])
     for name in dict.fromkeys([*close, *workflow.phases]):
-        edit = _with_phase(ground, workflow, name)
+        edit = _set_phase(ctx, workflow, name)
         if edit:
-            yield Mend(f"Set the phase to {name}", (edit,), preferred=name in close[:1])
+            yield QuickFix(f"Set the phase to {name}", (edit,), preferred=name in close[:1])
 
 
-def _roll_back(ground: Ground) -> Iterator[Mend]:
-    """Where no command has a phase done again, the state file says which it is."""
-    workflow = ground.workflow
+def fix_inconsistent_state(ctx: FixContext) -> Iterator[QuickFix]:
+    """A status that contradicts the rest, or a phase that is ahead of what earlier phases delivered.
+
+    Where no `redo` command has a phase done again, the state file says which phase it is.
+    """
+    yield from set_status(ctx)
+    workflow = ctx.workflow
     if workflow is None or "redo" in workflow.effects:
         return
-    for fix in ground.finding.fixes:
-        edit = _with_phase(ground, workflow, fix.command[-1]) if fix.command[:1] == ("redo",) else None
+    for fix in ctx.finding.fixes:
+        edit = _set_phase(ctx, workflow, fix.command[-1]) if fix.command[:1] == ("redo",) else None
         if edit:
-            yield Mend(f"{fix.title[:1].upper()}{fix.title[1:]}: set the phase", (edit,))
+            yield QuickFix(f"{fix.title[:1].upper()}{fix.title[1:]}: set the phase", (edit,))
 
 
-def _with_phase(ground: Ground, workflow: Workflow, name: str) -> Edit | None:
+def set_status(ctx: FixContext) -> Iterator[QuickFix]:
+    """A status that is no known word, or says complete too early: the words that it may be.
+
+    `complete` claims the end and shows nothing, so it is offered only where it was misspelt.
+    """
+    workflow, data = ctx.workflow, read_json(ctx.text).data
+    if workflow is None or workflow.state is None or not isinstance(data, dict):
+        return
+    usual = workflow.state.defaults.get("status")
+    status, words = str(data.get("status", usual)), _status_words(workflow)
+    if status not in words:
+        close = nearest(status, words)
+        words = dict.fromkeys([*close, *(word for word in words if word != "complete")])
+        best = (close or [usual])[0]
+    elif status == "complete" and "state.status" in ctx.finding.data.get("reads", ()):
+        words, best = [usual] if isinstance(usual, str) else [], usual
+    else:
+        return
+    for word in words:
+        text = set_values(ctx.text, [(("status",), word)])
+        yield QuickFix(f"Set the status to {word}", (ctx.edit(text),), preferred=word == best)
+
+
+def _status_words(workflow: Workflow) -> list[str]:
+    """The words that the definition's guards know as a status, in its order; none where it has no list."""
+    lists = (_STATUS_IN.search(expression.source) for expression in expressions(workflow))
+    return next((re.findall(r"\w+", match[1]) for match in lists if match), [])
+
+
+def _set_phase(ctx: FixContext, workflow: Workflow, name: str) -> Edit | None:
     """The edit of the state file that names a phase; None where no single value of it does."""
     path = phase_path(workflow)
-    if path is None or not isinstance(read_json(ground.text).data, dict):
+    if path is None or not isinstance(read_json(ctx.text).data, dict) or not locate_json(ctx.text, path):
         return None
-    if locate_json(ground.text, path) is None:
-        return None
-    return changed(ground, set_values(ground.text, [(path, name)]))
+    return ctx.edit(set_values(ctx.text, [(path, name)]))
 
 
 def phase_path(workflow: Workflow) -> tuple[str, ...] | None:
@@ -57,37 +88,3 @@ def phase_path(workflow: Workflow) -> tuple[str, ...] | None:
         return None
     group, *path = workflow.phase.reads[0].path
     return tuple(path) if group == "state" and path else None
-
-
-def _inconsistent(ground: Ground) -> Iterator[Mend]:
-    yield from _status(ground)
-    yield from _roll_back(ground)
-
-
-def _status(ground: Ground) -> Iterator[Mend]:
-    """A status that is no known word, or says complete too early: the words that it may be.
-
-    One that says complete claims the end and shows nothing, so it is not offered unless it was meant.
-    """
-    workflow = ground.workflow
-    data = read_json(ground.text).data
-    if workflow is None or workflow.state is None or not isinstance(data, dict):
-        return
-    usual = workflow.state.defaults.get("status")
-    said = _WORDS.search(ground.finding.message)
-    words = re.findall(r"\w+", said[1].replace(" or ", ", ")) if said else []
-    close = nearest(str(data.get("status", "")), words)
-    further = [word for word in words if word != "complete"]
-    if _TOO_EARLY.match(ground.finding.message):
-        close, further = [], [usual] if isinstance(usual, str) else []
-    for word in dict.fromkeys([*close, *further]):
-        text = set_values(ground.text, [(("status",), word)])
-        best = (close or [usual])[0]
-        yield Mend(f"Set the status to {word}", (changed(ground, text),), preferred=word == best)
-
-
-MENDS: Mapping[str, Mender] = {
-    "inconsistent-state": _inconsistent,
-    "session-inconsistent": _status,
-    "unknown-phase": _phase,
-}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...findings import Problem, Severity, Span
 from ...markdown.document import Document, Heading
@@ -35,8 +35,9 @@ class Notes(NamedTuple):
     problems: list[Problem]
     progress: list[Span]
 
-    def add(self, code: str, message: str, span: Span, severity: Severity | None = None) -> None:
-        self.problems.append(Problem(code, message, span, severity))
+    def add(self, code: str, message: str, span: Span, severity: Severity | None = None, **data: Any) -> None:
+        """Note a problem; `data` is that of its finding."""
+        self.problems.append(Problem(code, message, span, severity, data))
 
 
 def columns_of(table: Table) -> dict[str, int]:

@@ -97,7 +97,7 @@ def with_references(document: Document, stages: list[Stage], notes: Notes) -> li
         elif task is None and not name.isalpha():
             notes.progress.append(cell.span)
             message = f"{name} stands in the Quick Reference but has no row in a task table"
-            notes.add("status-drift", message, name_span)
+            notes.add("status-drift", message, name_span, missing="row")
     return [
         replace(stage, tasks=tuple(replace(task, reference=marks.get(task.span)) for task in stage.tasks))
         for stage in stages

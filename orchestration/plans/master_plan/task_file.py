@@ -40,7 +40,8 @@ def read_task(text: str) -> TaskFile:
     meta = _meta(document)
     problems: list[Problem] = []
     if not meta:
-        problems.append(Problem("task-unreadable", "there is no Meta list with ID, Depends On and the like"))
+        message = "there is no Meta list with ID, Depends On and the like"
+        problems.append(Problem("task-unreadable", message, data={"missing": "meta"}))
     depends = meta.get("depends on", [])
     title = next((plain(heading.text) for heading in document.headings if heading.level == 1), "")
     number = _NUMBER.match(title)

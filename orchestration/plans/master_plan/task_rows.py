@@ -117,9 +117,9 @@ def _task(row: Row, parts: Parts, columns: Columns, fallback: str, stage: str, n
     if not (id_cell and file_cell and status_cell) or count > row.columns:
         notes.add("task-unreadable", f"this row has {count} cells, its header {row.columns}", row.span)
     elif not name:
-        notes.add("task-unreadable", "this row has no task id", id_cell.span)
+        notes.add("task-unreadable", "this row has no task id", id_cell.span, missing="id")
     elif not file:
-        notes.add("task-unreadable", "this row names no file", file_cell.span)
+        notes.add("task-unreadable", "this row names no file", file_cell.span, missing="file")
     mark = mark_in(status_cell, "the task counts as not done", notes) if status_cell else None
     return Task(
         id=name or file.rpartition("/")[2].removesuffix(".md") or fallback,

@@ -11,7 +11,8 @@ from lsprotocol import types as lsp
 
 from ....orchestration.findings import Edit
 from ....orchestration.sanitize import plain
-from ....tools.fixes.fix import Ground, Mend, mends
+from ....tools.fixes.fix import FixContext, QuickFix
+from ....tools.fixes.registry import fixes_for
 from ..view.annotations import Mark
 from ..view.diagnostics import diagnostics_of
 from ..view.document_context import Scene
@@ -74,20 +75,20 @@ def _said(scene: Scene, mark: Mark, writer: Writer) -> list[lsp.Diagnostic]:
     )
 
 
-def _mends(scene: Scene, mark: Mark, writer: Writer) -> list[Mend]:
+def _mends(scene: Scene, mark: Mark, writer: Writer) -> list[QuickFix]:
     finding = mark.finding
 
     def read(path: str) -> str | None:
         text = writer.text_of(path)
         return text.source if text else None
 
-    return mends(Ground(finding, scene.text, read, scene.evaluation, scene.workflow))
+    return fixes_for(FixContext(finding, scene.text, read, scene.evaluation, scene.workflow))
 
 
 # ---- edits ------------------------------------------------------------------------------------
 
 
-def _edit(scene: Scene, mend: Mend, said: list[lsp.Diagnostic], writer: Writer) -> lsp.CodeAction | None:
+def _edit(scene: Scene, mend: QuickFix, said: list[lsp.Diagnostic], writer: Writer) -> lsp.CodeAction | None:
     """A mend as an action; None where the editor could not carry out a part of it."""
     if (mend.removes and not writer.deletes) or (
         not writer.creates and any(e.digest is None for e in mend.edits)

@@ -82,7 +82,7 @@ def problems(text: str) -> list[tuple[str, str]]:
     """(code, the text at its place) of each problem."""
     lines = split_lines(text)
     found = []
-    for code, message, span, _ in plan_of(text).problems:
+    for code, message, span, *_ in plan_of(text).problems:
         assert code in CODES
         assert message
         assert span is not None

@@ -1,22 +1,22 @@
-"""Every code of a finding: whether an edit mends it, and that the edit, made, clears it."""
+"""Every code of a finding: whether an edit fixes it, and that the edit, made, clears it."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from phasekeeper.orchestration.findings import CODES, Finding
 from phasekeeper.orchestration.result.values import Evaluation
-from phasekeeper.orchestration.suggestions import did_you_mean, meant
 from phasekeeper.server.disk.disk_files import DiskFiles
 from phasekeeper.server.lsp.features import code_action_commands
 from phasekeeper.server.lsp.view import annotations as marks
 from phasekeeper.server.lsp.view.open_definitions import lint
 from phasekeeper.server.workspace.workspace import Workspace
-from phasekeeper.tools.fixes.fix import NOT_MENDED, Ground, Mend, mends, table
+from phasekeeper.tools.fixes.fix import FixContext, QuickFix
+from phasekeeper.tools.fixes.registry import FIXERS, UNFIXABLE, fixes_for
 
 from tests.roots import TASKS, loop, put, task
 
@@ -197,7 +197,7 @@ SCENES: dict[str, Callable[[Path], None]] = {
 }
 
 
-def looked(root: Path) -> tuple[list[Finding], list[Evaluation]]:
+def judge(root: Path) -> tuple[list[Finding], list[Evaluation]]:
     """All findings of a root, and its runs."""
     workspace = Workspace(root)
     own = list(workspace.findings)
@@ -211,51 +211,53 @@ def looked(root: Path) -> tuple[list[Finding], list[Evaluation]]:
     return [*own, *(f for e in runs for f in e.findings)], runs
 
 
-def ground(root: Path, finding: Finding) -> Ground:
+def context_of(root: Path, finding: Finding) -> FixContext:
     files = DiskFiles(root)
     workspace = Workspace(root)
-    _, runs = looked(root)
+    _, runs = judge(root)
     owner = next((e for e in runs if finding in e.findings), None)
     match = next((m for m in workspace.matches if owner and m.run == owner.run), None) if owner else None
     text = files.read(finding.path).text or ""
-    return Ground(finding, text, lambda path: files.read(path).text, owner, match.workflow if match else None)
+    return FixContext(
+        finding, text, lambda path: files.read(path).text, owner, match.workflow if match else None
+    )
 
 
-def made(root: Path, mend: Mend) -> None:
-    for edit in mend.edits:
+def apply_fix(root: Path, fix: QuickFix) -> None:
+    for edit in fix.edits:
         path = put(root / edit.path, edit.text)
         # Within the two seconds of one moment nothing is older than anything.
         os.utime(path)
-    for path in mend.removes:
+    for path in fix.removes:
         (root / path).unlink()
 
 
 def found(root: Path, code: str) -> list[Finding]:
-    return [finding for finding in looked(root)[0] if finding.code == code]
+    return [finding for finding in judge(root)[0] if finding.code == code]
 
 
-def test_every_code_is_mended_by_an_edit_or_a_command_or_there_is_a_reason_why_not() -> None:
-    mended, commanded, left = set(table()), set(code_action_commands.COMMANDS), set(NOT_MENDED)
-    assert mended | commanded | left == set(CODES) | set(marks.CODES)
-    assert not (mended | commanded) & left
-    assert set(SCENES) == mended
+def test_every_code_is_fixed_by_an_edit_or_a_command_or_there_is_a_reason_why_not() -> None:
+    fixed, commanded, left = set(FIXERS), set(code_action_commands.COMMANDS), set(UNFIXABLE)
+    assert fixed | commanded | left == set(CODES) | set(marks.CODES)
+    assert not (fixed | commanded) & left
+    assert set(SCENES) == fixed
 
 
 @pytest.mark.parametrize("code", sorted(SCENES))
-def test_the_first_mend_that_is_offered_clears_the_finding(root: Path, code: str) -> None:
+def test_the_first_fix_that_is_offered_clears_the_finding(root: Path, code: str) -> None:
     SCENES[code](root)
     before = found(root, code)
-    assert before, f"nothing says {code}: {[f.code for f in looked(root)[0]]}"
+    assert before, f"nothing says {code}: {[f.code for f in judge(root)[0]]}"
     finding, offered = first_offered(root, before)
-    made(root, offered[0])
+    apply_fix(root, offered[0])
     left = [(f.path, f.message) for f in found(root, code)]
     assert (finding.path, finding.message) not in left
     assert len(left) < len(before)
 
 
-def first_offered(root: Path, findings: list[Finding]) -> tuple[Finding, list[Mend]]:
-    """The first finding that can be mended; of broken definitions not all can."""
-    pairs = ((finding, mends(ground(root, finding))) for finding in findings)
+def first_offered(root: Path, findings: list[Finding]) -> tuple[Finding, list[QuickFix]]:
+    """The first finding that can be fixed; of broken definitions not all can."""
+    pairs = ((finding, fixes_for(context_of(root, finding))) for finding in findings)
     return next((finding, offered) for finding, offered in pairs if offered)
 
 
@@ -269,7 +271,7 @@ def test_each_way_that_is_offered_clears_the_finding(tmp_path: Path, code: str) 
         before, offered = first_offered(root, found(root, code))
         if way >= len(offered):
             break
-        made(root, offered[way])
+        apply_fix(root, offered[way])
         assert (before.path, before.message) not in [(f.path, f.message) for f in found(root, code)], offered[
             way
         ]
@@ -280,7 +282,7 @@ def test_each_way_that_is_offered_clears_the_finding(tmp_path: Path, code: str) 
 def test_a_value_that_is_added_opens_no_gate(root: Path) -> None:
     _invalid(root)
     [finding] = found(root, "artifact-invalid")
-    first = mends(ground(root, finding))[0]
+    first = fixes_for(context_of(root, finding))[0]
     assert json.loads(first.edits[0].text)["ok"] is False
 
 
@@ -306,8 +308,8 @@ def _with_schema(root: Path, review: dict[str, object], schema: object = SCHEMA)
     put(root / "review.schema.json", json.dumps(schema))
     put(root / "articles/tides/article.json", {"phase": "draft"})
     put(root / "articles/tides/review.json", review)
-    offered = [mends(ground(root, finding)) for finding in found(root, "artifact-invalid")]
-    return [[mend.title for mend in each] for each in offered]
+    offered = [fixes_for(context_of(root, finding)) for finding in found(root, "artifact-invalid")]
+    return [[fix.title for fix in each] for each in offered]
 
 
 def test_what_a_schema_asks_for_is_offered_as_far_as_it_says_what_that_may_be(root: Path) -> None:
@@ -328,7 +330,7 @@ def test_a_value_that_a_schema_asks_for_clears_its_finding(root: Path) -> None:
     _with_schema(root, {"verdict": "acept", "notes": [{}]})
     for left in (2, 1, 0):
         before = found(root, "artifact-invalid")
-        made(root, mends(ground(root, before[0]))[0])
+        apply_fix(root, fixes_for(context_of(root, before[0]))[0])
         assert len(found(root, "artifact-invalid")) == left
 
 
@@ -341,20 +343,25 @@ def test_a_report_without_a_verdict_gets_the_field_and_no_verdict(root: Path) ->
     folder = plan(root)
     put(folder / "reports/01-4b.md", "## Phase Quality Gate\n\n**Phase**: 1\n")
     [finding] = found(root, "report-unclear")
-    [mend] = mends(ground(root, finding))
-    assert mend.title == "Add the field PHASE GATE STATUS, to be filled in"
-    made(root, mend)
+    [fix] = fixes_for(context_of(root, finding))
+    assert fix.title == "Add the field PHASE GATE STATUS, to be filled in"
+    apply_fix(root, fix)
     [left] = found(root, "report-unclear")
     assert left.message == "`PASS | FAIL` is no verdict; expected one of: pass, fail"
-    assert [mend.title for mend in mends(ground(root, left))] == ["Say pass", "Say fail"]
-    assert [gate.status for gate in looked(root)[1][0].gates if gate.id == "2"] == ["not-reached"]
+    assert [fix.title for fix in fixes_for(context_of(root, left))] == ["Say pass", "Say fail"]
+    assert [gate.status for gate in judge(root)[1][0].gates if gate.id == "2"] == ["not-reached"]
 
 
 # ---- status words -------------------------------------------------------------------------------
 
 
 def titles(root: Path, code: str) -> list[str]:
-    return [mend.title for mend in mends(ground(root, found(root, code)[0]))]
+    """The titles of what is offered for the first finding of a code."""
+    return fix_titles(root, found(root, code)[0])
+
+
+def fix_titles(root: Path, finding: Finding) -> list[str]:
+    return [fix.title for fix in fixes_for(context_of(root, finding))]
 
 
 def test_a_status_that_is_no_word_is_set_to_one_that_it_may_be(root: Path) -> None:
@@ -372,12 +379,12 @@ def test_a_status_that_says_complete_too_early_is_set_back(root: Path) -> None:
     assert titles(root, "inconsistent-state") == ["Set the status to running"]
 
 
-def test_a_status_of_a_loop_that_is_no_word_is_mended_too(root: Path) -> None:
+def test_a_status_of_a_loop_that_is_no_word_is_fixed_too(root: Path) -> None:
     loop(root, status="complet", workQueue=[])
     assert titles(root, "inconsistent-state")[0] == "Set the status to complete"
 
 
-def test_what_no_status_mends_is_left_alone(root: Path) -> None:
+def test_what_no_status_fixes_is_left_alone(root: Path) -> None:
     child = {"id": "code", "type": "ComponentCodingSessions", "status": "active"}
     put(
         root / ".phasekeeper/sessions/S/session.json",
@@ -386,17 +393,45 @@ def test_what_no_status_mends_is_left_alone(root: Path) -> None:
     assert titles(root, "session-inconsistent") == []
 
 
-def test_an_artifact_that_a_gate_asks_for_is_never_made(root: Path) -> None:
-    put(root / TASKS / "T1/state.json", {"phase": "codegen"})
-    missing = [f for f in looked(root)[0] if f.code in ("artifact-missing", "inconsistent-state")]
-    assert missing
-    edits = [edit for f in missing for mend in mends(ground(root, f)) for edit in mend.edits]
-    assert all(edit.digest is not None for edit in edits)
+def test_a_fix_is_a_function_and_a_line_of_the_table(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def empty(ctx: FixContext) -> Iterator[QuickFix]:
+        yield QuickFix("Leave it as it is", (ctx.edit(ctx.text),))
+        yield QuickFix(f"Empty {ctx.finding.path}", (ctx.edit(""),), preferred=True)
+
+    monkeypatch.setitem(FIXERS, "plan-is-long", empty)
+    finding = Finding("plan-is-long", "plan.md", "said in whatever words")
+    [fix] = fixes_for(FixContext(finding, "# Plan\n", lambda _: None))
+    assert fix.title == "Empty plan.md"
+    assert fix.edits[0].text == ""
+
+
+def test_a_misspelt_key_of_the_configuration_gets_the_name_that_was_meant(root: Path) -> None:
+    loop(root)
+    put(root / ".phasekeeper/config.yaml", "paramters:\n  phase-loop:\n    max_iterations: 9\n")
+    assert titles(root, "parameter-invalid")[0] == "Write parameters"
 
 
 @pytest.mark.parametrize(
-    ("word", "known"), [("reviw", ["review", "draft"]), ("re'iw", ["re'view", "re'viw"]), ("zzz", ["a"])]
+    ("right", "wrong", "word"),
+    [
+        ("phase: state.phase", "phaze: state.phase", "phase"),
+        ("kind: markdown", "kind: markdwn", "markdown"),
+        ("terminal: complete", "terminal: complet", "complete"),
+        ("produces: [text]", "produces: [txt]", "text"),
+        ("to: published", "to: publishd", "published"),
+    ],
 )
-def test_the_words_that_were_meant_are_read_back_from_the_message(word: str, known: list[str]) -> None:
-    said = f"unknown phase {word!r}{did_you_mean(word, known)}"
-    assert sorted(meant(said)) == sorted(n for n in known if f"mean {n!r}" in said or f"or {n!r}" in said)
+def test_a_misspelt_word_of_a_definition_gets_the_word_that_was_meant(
+    root: Path, right: str, wrong: str, word: str
+) -> None:
+    put(root / ".phasekeeper/workflows/article.yaml", ARTICLE.replace(right, wrong))
+    offered = [title for each in found(root, "workflow-invalid") for title in fix_titles(root, each)]
+    assert f"Write {word}" in offered
+
+
+def test_an_artifact_that_a_gate_asks_for_is_never_made(root: Path) -> None:
+    put(root / TASKS / "T1/state.json", {"phase": "codegen"})
+    missing = [f for f in judge(root)[0] if f.code in ("artifact-missing", "inconsistent-state")]
+    assert missing
+    edits = [edit for f in missing for fix in fixes_for(context_of(root, f)) for edit in fix.edits]
+    assert all(edit.digest is not None for edit in edits)
