@@ -13,9 +13,9 @@ def _serve(options: Namespace) -> int:
 
 
 def _connect(options: Namespace) -> int:
-    from ..connector.connector import connector
+    from ..connector.connector import run_connector
 
-    return connector(options.command, options.standalone)
+    return run_connector(options.command, options.standalone)
 
 
 def _doctor(options: Namespace) -> int:

@@ -10,7 +10,7 @@ import io
 import os
 import sys
 
-from ..connector.connector import BACKGROUND, STANDALONE, connector, understood
+from ..connector.connector import BACKGROUND, STANDALONE, is_connector_call, run_connector
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code. Prints one sentence, never a traceback, for what was called wrongly."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        if understood(words):
-            return connector(words[0], STANDALONE in words)
+        if is_connector_call(words):
+            return run_connector(words[0], STANDALONE in words)
         _forgive(sys.stdout)
         code = _run(words)
         sys.stdout.flush()
@@ -48,9 +48,9 @@ def _forgive(stream: object) -> None:
 
 def _run(words: Sequence[str]) -> int:
     if words == BACKGROUND:
-        from ..hub.daemon import background
+        from ..hub.entry_points import run_daemon
 
-        return background()
+        return run_daemon()
     from .parser import parse
 
     options = parse(words)

@@ -1,23 +1,23 @@
 """`phasekeeper lsp` and `phasekeeper mcp`: bytes between the standard streams and the server of this user.
 
 The server is started when there is none. Editors and assistants start many of these, so nothing but light
-modules of the standard library is imported, unless the connection has to run by itself.
+modules of the standard library is imported, unless the connection has to run standalone.
 """
 
 from __future__ import annotations
 
-import _socket
-import _thread
 import os
 import sys
 import time
 
 from ..version import VERSION
-from . import address as places
-from .address import Address, Greeting, Refused, Unusable
+from .address import ServerAddress, UnusableFolder, find_address, reason, try_lock
+from .handshake import RESTART, Greeting, GreetingRefused, open_connection
+from .pump import StdinPump, drain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import _socket
     from collections.abc import Callable, Sequence
     from subprocess import Popen
 
@@ -35,47 +35,54 @@ _ANSWER_S = 10.0
 _HANDOVER_S = 15.0
 """An older server that makes way finishes what it writes first."""
 _POLL_S = 0.02
-_GRACE_S = 5.0
-"""After the end of stdin the answers that are under way are waited for so long."""
-_CHUNK = 1 << 16
-RESTART = "restart"
 
 
-class NoServer(Exception):  # noqa: N818 - a reason, said to people
+class NoServer(Exception):  # noqa: N818 - a reason, shown to people
     """No server can be reached or started; the text says why."""
 
 
-class Gone(Exception):  # noqa: N818
+class ClientGone(Exception):  # noqa: N818
     """The client ended before there was a server."""
 
 
-def understood(words: Sequence[str]) -> bool:
+def is_connector_call(words: Sequence[str]) -> bool:
     """Whether a command line is a connector's and in no need of being parsed further."""
     return bool(words) and words[0] in KINDS and set(words[1:]) <= {STANDALONE, *_IGNORED}
 
 
-def connector(kind: str, standalone: bool) -> int:
-    """Serve one client on the standard streams until it or the server ends; the exit code."""
-    stdin, stdout = _claimed()
-    feed = Feed(stdin)
+def run_connector(kind: str, standalone: bool) -> int:
+    """Serve one client on the standard streams until it or the server ends; the exit code.
+
+    That is what the server's front end ended with; 1 when the server is gone, 0 when the client went first.
+    """
+    stdin, stdout = _take_over_stdio()
+    pump = StdinPump(stdin)
     if not standalone:
         try:
-            return _joined(kind, feed, stdout)
-        except Gone:
+            sock = join(find_address(), _greeting(kind), lambda: pump.has_ended)
+        except ClientGone:
             return 0
-        except NoServer as error:
-            _say(f"{error}; this connection runs by itself")
-    from ..hub.standalone import alone
+        except (NoServer, UnusableFolder) as error:
+            _warn(f"{error}; this connection runs by itself")
+        else:
+            pump.connect(sock)
+            code = drain(sock, stdout)
+            if code is None and not pump.has_ended:
+                _warn("the server ended; start this again")
+                return 1
+            return code or 0
+    # By name: the server imports this package, and a connector seldom needs the server.
+    from importlib import import_module
 
-    return alone(kind, feed, stdout)
+    return import_module("..hub.entry_points", __package__).run_standalone(kind, pump, stdout)
 
 
-def _claimed() -> tuple[int, int]:
+def _take_over_stdio() -> tuple[int, int]:
     """The streams for the protocol alone: what else reads gets nothing, what prints goes to stderr."""
     stdin, stdout = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
     os.dup2(2, 1)
     if sys.platform == "win32":
         import msvcrt
@@ -85,91 +92,11 @@ def _claimed() -> tuple[int, int]:
     return stdin, stdout
 
 
-def _say(text: str) -> None:
+def _warn(text: str) -> None:
     try:
         os.write(2, f"phasekeeper: {text}\n".encode(errors="replace"))
     except OSError:
         pass
-
-
-class Feed:
-    """What the client says, passed on to a socket as soon as there is one.
-
-    Reading begins at once, so that a client that ends while a server is waited for is noticed; what does
-    not fit into one chunk waits in the pipe.
-    """
-
-    def __init__(self, stdin: int) -> None:
-        self.ended = False
-        self._stdin = stdin
-        self._socket: _socket.socket | None = None
-        # Held until there is a socket.
-        self._unconnected = _thread.allocate_lock()
-        self._unconnected.acquire()
-        _thread.start_new_thread(self._run, ())
-
-    def to(self, sock: _socket.socket) -> None:
-        self._socket = sock
-        self._unconnected.release()
-
-    def _run(self) -> None:
-        chunk = self._read()
-        self._unconnected.acquire()
-        sock = self._socket
-        if sock is None:
-            return
-        try:
-            while chunk:
-                sock.sendall(chunk)
-                chunk = self._read()
-            sock.shutdown(_socket.SHUT_WR)
-            time.sleep(_GRACE_S)
-            sock.shutdown(_socket.SHUT_RDWR)
-        except OSError:
-            # The server's end is closed; who reads from it notices, too.
-            pass
-
-    def _read(self) -> bytes:
-        try:
-            chunk = os.read(self._stdin, _CHUNK)
-        except OSError:
-            chunk = b""
-        self.ended = not chunk
-        return chunk
-
-
-def drain(sock: _socket.socket, stdout: int) -> None:
-    """Write what comes from a socket until it, or who reads, ends."""
-    try:
-        while chunk := sock.recv(_CHUNK):
-            rest = memoryview(chunk)
-            while rest:
-                rest = rest[os.write(stdout, rest) :]
-    except OSError:
-        pass
-
-
-def _joined(kind: str, feed: Feed, stdout: int) -> int:
-    try:
-        address = places.find()
-        sock, number = join(address, _greeting(kind), lambda: feed.ended)
-    except Unusable as error:
-        raise NoServer(str(error)) from None
-    feed.to(sock)
-    drain(sock, stdout)
-    sock.close()
-    return _how_it_ended(address, number, feed.ended)
-
-
-def _how_it_ended(address: Address, number: str, by_client: bool) -> int:
-    """The exit code of a connection, asked of the server; 1 if that is gone, 0 if the client went first."""
-    try:
-        return int(ask(address, Greeting("ended", number, VERSION)))
-    except (OSError, Refused, ValueError):
-        if by_client:
-            return 0
-        _say("the server ended; start this again")
-        return 1
 
 
 def _greeting(kind: str) -> Greeting:
@@ -180,110 +107,66 @@ def _greeting(kind: str) -> Greeting:
     return Greeting(kind, folder, VERSION)
 
 
-def ask(address: Address, greeting: Greeting, timeout_s: float = _ANSWER_S) -> str:
-    """One question to the server that runs, and its answer. Raises OSError without one, Refused for `no`."""
-    connected = places.connect(address, timeout_s)
-    try:
-        return places.greet(connected, greeting, timeout_s)
-    finally:
-        connected.socket.close()
-
-
 # ---- joining or starting -----------------------------------------------------------------------
 
 
-def join(address: Address, greeting: Greeting, gone: Callable[[], bool]) -> tuple[_socket.socket, str]:
-    """A greeted connection to the server, started if there is none, and the connection's number.
+def join(address: ServerAddress, greeting: Greeting, is_client_gone: Callable[[], bool]) -> _socket.socket:
+    """A greeted connection to the server, started if there is none.
 
     One of several connectors at a time starts it, under a lock that its death would free. Raises NoServer
-    after the time there is, Gone when `gone()`.
+    after the time there is, ClientGone when `is_client_gone()`.
     """
-    attempt = _Attempt(address)
+    limit_s = wait_s()
+    until = time.monotonic() + limit_s
+    lock: int | None = None
+    process: Popen[bytes] | None = None
     try:
         while True:
-            answered = attempt.greeted(greeting)
-            if answered:
-                return answered
-            if gone():
-                raise Gone
-            attempt.go_on()
+            try:
+                return open_connection(address, greeting, max(_ANSWER_S, limit_s))[0]
+            except OSError as error:
+                failure = error
+            except GreetingRefused as error:
+                if str(error) != RESTART:
+                    raise NoServer(f"the server refused: {error}") from None
+                failure = error
+                until = time.monotonic() + max(_HANDOVER_S, limit_s)
+            if is_client_gone():
+                raise ClientGone
+            if process is not None:
+                if code := process.poll():
+                    raise NoServer(f"the server ended at once with {code}; `phasekeeper doctor` says why")
+                # 0: another server was there first, or left again at once.
+                process = process if code is None else None
+            elif lock is not None:
+                # Nothing listens although nobody else can be starting one.
+                process = start_server()
+            else:
+                lock = _try_start_lock(address)
+            if time.monotonic() > until:
+                raise NoServer(f"no server answered within {limit_s:g} s ({failure})")
             time.sleep(_POLL_S)
     finally:
-        attempt.end()
+        if lock is not None:
+            os.close(lock)
 
 
-class _Attempt:
-    """One connector's way to a server."""
-
-    def __init__(self, address: Address) -> None:
-        self._address = address
-        self._wait_s = wait_s()
-        self._until = time.monotonic() + self._wait_s
-        self._lock: int | None = None
-        self._started: Popen[bytes] | None = None
-
-    def greeted(self, greeting: Greeting) -> tuple[_socket.socket, str] | None:
-        """The connection; None while nothing listens, or while what listened makes way."""
-        try:
-            connected = places.connect(self._address, self._wait_s)
-        except OSError:
-            return None
-        try:
-            return connected.socket, places.greet(connected, greeting, max(_ANSWER_S, self._wait_s))
-        except Refused as error:
-            connected.socket.close()
-            if str(error) != RESTART:
-                raise NoServer(f"the server refused: {error}") from None
-            self._until = time.monotonic() + max(_HANDOVER_S, self._wait_s)
-            return None
-        except OSError as error:
-            connected.socket.close()
-            if time.monotonic() > self._until:
-                raise NoServer(f"the server does not answer ({error})") from None
-            return None
-
-    def go_on(self) -> None:
-        """Start a server if that falls to this connector. Raises NoServer when the time is over."""
-        if self._started is not None:
-            self._look_after(self._started)
-        elif self._lock is not None:
-            # Nothing listened although nobody else can be starting one.
-            self._started = start()
-        else:
-            self._lock = self._try_lock()
-        if time.monotonic() > self._until:
-            raise NoServer(f"no server answered within {self._wait_s:g} s")
-
-    def _try_lock(self) -> int | None:
-        try:
-            return places.try_lock(self._address.start_lock)
-        except OSError as error:
-            why = (error.strerror or "unknown error").lower()
-            raise NoServer(f"{self._address.start_lock} cannot be written: {why}") from None
-
-    def _look_after(self, started: Popen[bytes]) -> None:
-        code = started.poll()
-        if code == 0:
-            # Another server was there first, or left again at once.
-            self._started = None
-        elif code is not None:
-            raise NoServer(f"the server ended at once with {code}; `phasekeeper doctor` says why")
-
-    def end(self) -> None:
-        if self._lock is not None:
-            places.unlock(self._lock)
-            self._lock = None
+def _try_start_lock(address: ServerAddress) -> int | None:
+    try:
+        return try_lock(address.start_lock)
+    except OSError as error:
+        raise NoServer(f"{address.start_lock} cannot be written: {reason(error)}") from None
 
 
 def wait_s() -> float:
-    """Seconds to wait for a server."""
+    """Seconds to wait for a server, from the environment; between 0 and 600."""
     try:
         return min(max(float(os.environ.get(WAIT, "")), 0.0), 600.0)
     except ValueError:
         return _WAIT_S
 
 
-def start() -> Popen[bytes]:
+def start_server() -> Popen[bytes]:
     """Start a server that outlives this process, from its own interpreter and the home folder.
 
     Raises NoServer when that is not possible.
@@ -303,8 +186,7 @@ def start() -> Popen[bytes]:
             creationflags=0x208 if sys.platform == "win32" else 0,
         )
     except OSError as error:
-        why = (error.strerror or "unknown error").lower()
-        raise NoServer(f"no server can be started: {why}") from None
+        raise NoServer(f"no server can be started: {reason(error)}") from None
 
 
 def interpreter() -> list[str]:
@@ -315,5 +197,5 @@ def interpreter() -> list[str]:
     import site
 
     own = site.getusersitepackages() if site.ENABLE_USER_SITE else ""
-    inside = bool(own) and os.path.abspath(__file__).startswith(own + os.sep)
-    return [sys.executable, *(("-E", "-P") if inside else ("-I",))]
+    is_in_own = bool(own) and os.path.abspath(__file__).startswith(own + os.sep)
+    return [sys.executable, *(("-E", "-P") if is_in_own else ("-I",))]

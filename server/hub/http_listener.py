@@ -29,23 +29,23 @@ _log = logging.getLogger(__name__)
 
 _POLL_S = 0.01
 _STOP_S = 2
-_LEAST = 16
+_MIN_TOKEN = 16
 
 
-class OverHttp:
+class HttpListener:
     """The HTTP port of a server, from `start` to `stop`; a server has at most one."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._server: uvicorn.Server | None = None
-        self._work: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
 
     async def start(self, port: int) -> str:
         """Listen on a port, 0 for any; a sentence that says where. Raises UsageError when that cannot be."""
         if "http" in self._hub.about:
             raise UsageError(f"assistants are served at {self._hub.about['http']} already")
-        token, path = kept_token()
-        sock = _bound(port)
+        token, path = load_token()
+        sock = _bind(port)
         port = sock.getsockname()[1]
         self._hub.about["http"] = url = f"http://127.0.0.1:{port}/mcp"
         try:
@@ -65,16 +65,16 @@ class OverHttp:
     async def _serve(self, sock: socket.socket, port: int, token: str) -> None:
         """Begin to serve on a socket that listens; it is served when this returns."""
         app = (await self._hub.assistants()).http_app(port, token)
-        self._server = await asyncio.to_thread(_server, app)
-        self._work = asyncio.ensure_future(self._server.serve(sockets=[sock]))
-        self._work.add_done_callback(self._ended)
-        while not (self._server.started or self._work.done()):
+        self._server = await asyncio.to_thread(_make_server, app)
+        self._task = asyncio.ensure_future(self._server.serve(sockets=[sock]))
+        self._task.add_done_callback(self._on_end)
+        while not (self._server.started or self._task.done()):
             await asyncio.sleep(_POLL_S)
-        if self._work.done():
-            await self._work
+        if self._task.done():
+            await self._task
             raise RuntimeError("it ended at once")
 
-    def _ended(self, work: asyncio.Task[None]) -> None:
+    def _on_end(self, work: asyncio.Task[None]) -> None:
         """Nobody is served any more, whatever the reason is."""
         self._hub.about.pop("http", None)
         if not work.cancelled() and (error := work.exception()) is not None:
@@ -82,18 +82,18 @@ class OverHttp:
 
     async def stop(self) -> None:
         """Listen no more; requests that are under way are given a moment."""
-        if self._server is None or self._work is None:
+        if self._server is None or self._task is None:
             return
         self._server.should_exit = True
         # How it ended was told when it did.
-        await asyncio.wait([self._work])
+        await asyncio.wait([self._task])
 
 
-def _server(app: object) -> uvicorn.Server:
+def _make_server(app: object) -> uvicorn.Server:
     """uvicorn, which leaves the process' signals and logs alone."""
     import uvicorn
 
-    class Quiet(uvicorn.Server):
+    class QuietServer(uvicorn.Server):
         @contextmanager
         def capture_signals(self) -> Iterator[None]:
             yield
@@ -107,10 +107,10 @@ def _server(app: object) -> uvicorn.Server:
         timeout_graceful_shutdown=_STOP_S,
     )
     settings.load()
-    return Quiet(settings)
+    return QuietServer(settings)
 
 
-def _bound(port: int) -> socket.socket:
+def _bind(port: int) -> socket.socket:
     sock = socket.socket(socket.AF_INET)
     if os.name == "posix":
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -130,31 +130,31 @@ def token_path() -> Path:
     return platformdirs.user_state_path("phasekeeper", appauthor=False) / "http.token"
 
 
-def kept_token() -> tuple[str, Path]:
+def load_token() -> tuple[str, Path]:
     """The token and its file, made where there is none. Raises UsageError for one that others could know."""
     path = token_path()
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileExistsError):
-            _make(path)
-        return _read(path), path
+            _create_token(path)
+        return _read_token(path), path
     except OSError as error:
         why = (error.strerror or "unknown error").lower()
         raise UsageError(f"{path} cannot be used: {why}") from None
 
 
-def _make(path: Path) -> None:
+def _create_token(path: Path) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(secrets.token_urlsafe(32) + "\n")
 
 
-def _read(path: Path) -> str:
+def _read_token(path: Path) -> str:
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     with os.fdopen(descriptor, encoding="ascii", errors="replace") as file:
         found = os.fstat(file.fileno())
         others = os.name == "posix" and (found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077)
         token = file.read(1024).strip()
-    if others or len(token) < _LEAST:
+    if others or len(token) < _MIN_TOKEN:
         raise UsageError(f"{path} is open to others or too short; remove it, and a new one is made")
     return token

@@ -1,7 +1,7 @@
 """The long-running server of a user: one engine, and a front end for each connection that greets it.
 
 All of it runs on one asyncio loop; what reads files or imports much does so on threads. A connection is
-known by its first line (`address.Greeting`); then its bytes are LSP, MCP or the live view's. Trust is a
+known by its first line (`handshake.Greeting`); then its bytes are LSP, MCP or the live view's. Trust is a
 connection's own: the front ends ask it of their clients, nothing is remembered here.
 """
 
@@ -12,38 +12,47 @@ import importlib
 import json
 import logging
 import os
-import secrets
 import socket
 import sys
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..connector import address as places
-from ..connector.address import Address, Greeting, Listening
-from ..connector.connector import RESTART
+from ..connector.address import PROTOCOL, ServerAddress
+from ..connector.connector import KINDS
+from ..connector.handshake import (
+    INFO,
+    MAX_LINE,
+    RESTART,
+    STOP,
+    Greeting,
+    is_valid_proof,
+    make_proof,
+    parse_greeting,
+    remove_endpoint,
+)
+from ..connector.pump import exit_trailer
 from ..live.engine import Engine
-from ..version import VERSION
+from ..version import VERSION, release
 from ..workspace.roots import UsageError
-from .malloc import give_back_large
-from .peer_credentials import peer
-from .socket_streams import opened
+from .process import resident_bytes, return_large_blocks
+from .sockets import open_streams, peer_pid
 
-IDLE_S = 600.0
+FRONT_ENDS = (*KINDS, "view")
+"""Kinds of greeting that begin a connection. A connector's ends with a trailer (`pump.exit_trailer`)."""
+MAX_CLIENTS = 512
+"""Served at one time, and as many again that have not greeted yet. INFO and STOP are answered beside them."""
+_IDLE_S = 600.0
 """A server that a connector started ends after so long without a client."""
-MOST_CLIENTS = 512
-"""Served at one time, and as many again that have not greeted yet. Questions are answered beside them."""
 _GREETING_S = 5.0
-_WARM_S = 1.0
+_WARM_UP_S = 1.0
 """The editor's front end is imported once the first client has what it needs, or after so long."""
 _DRAIN_S = 5.0
 """So long a client's front end may take to end when the server does."""
-_LOOK_S = 10.0
-_REMEMBERED = 256
+_CHECK_S = 10.0
 
 _log = logging.getLogger(__name__)
 
@@ -59,12 +68,12 @@ class Client:
     pid: int | None
     since: float = field(default_factory=time.time)
     task: asyncio.Task[Any] | None = None
-    ends: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+    streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     def hang_up(self) -> None:
         """Let the front end see the end of its input; what it still says is delivered."""
-        if self.ends is not None:
-            reader, writer = self.ends
+        if self.streams is not None:
+            reader, writer = self.streams
             writer.transport.pause_reading()  # pyright: ignore[reportAttributeAccessIssue]
             reader.feed_eof()
 
@@ -72,352 +81,264 @@ class Client:
 class Hub:
     """The server, listening or not. Its methods belong to the loop."""
 
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, *, background: bool = False, idle_s: float = IDLE_S
-    ) -> None:
-        give_back_large()
+    def __init__(self, loop: asyncio.AbstractEventLoop, *, is_daemon: bool = False) -> None:
+        return_large_blocks()
         self.engine = Engine(loop)
         self.clients: dict[int, Client] = {}
-        self.started = time.time()
         self.stopping = asyncio.Event()
         self.about: dict[str, Any] = {}
-        self.named: Counter[Path] = Counter()
+        """More about this server for `information`: "http" is the URL for assistants."""
+        self.served_roots: Counter[Path] = Counter()
         """The roots that people have it serve (`phasekeeper serve ROOTS`), and by how many views."""
+        self.idle_s = _IDLE_S
         self._loop = loop
-        self._background = background
-        self.idle_s = idle_s
-        self._leaving = False
+        self._is_daemon = is_daemon
+        self._started = time.time()
         self._served = 0
-        # A connection's number is asked for when its server may be gone, and another has taken its place.
-        self._mark = secrets.token_hex(8)
-        self._quiet_since = loop.time()
-        self._ended: dict[int, int] = {}
-        self._arriving: set[asyncio.Task[Any]] = set()
+        self._idle_since = loop.time()
+        self._is_leaving = False
+        """To end after the last client."""
+        self._greeting: set[asyncio.Task[Any]] = set()
+        """Connections whose greeting is being read or answered."""
         self._assistants: Any = None
-        self._warm = asyncio.Event()
+        self._has_front_end = asyncio.Event()
 
     # ---- one connection
 
-    async def serve(
-        self, kind: str, folder: Path, sock: socket.socket, version: str = VERSION, pid: int | None = None
-    ) -> int:
-        """Serve one greeted connection until it ends; its exit code. Closes the socket."""
-        client = self._known(kind, folder, version, pid)
-        return await self._serve(client, sock)
-
-    def _known(self, kind: str, folder: Path, version: str, pid: int | None) -> Client:
+    def add_client(self, kind: str, folder: Path, version: str = VERSION, pid: int | None = None) -> Client:
+        """Count a connection as served from now on, until `serve` of it ends."""
         self._served += 1
         client = Client(self._served, kind, folder, version, pid)
         self.clients[client.number] = client
         return client
 
-    async def _serve(self, client: Client, sock: socket.socket) -> int:
+    async def serve(self, client: Client, sock: socket.socket) -> int:
+        """Serve a greeted connection until it ends; its exit code. Closes the socket."""
         client.task = asyncio.current_task()
         code = 1
         writer = None
         try:
-            reader, writer = client.ends = await opened(sock)
-            code = await _FRONTS[client.kind](self, client, reader, writer)
+            reader, writer = client.streams = await open_streams(sock)
+            code = await self._run_front_end(client, reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError) as error:
             _log.info("client %d went away: %s", client.number, error)
         except Exception:
             _log.exception("client %d (%s) was ended", client.number, client.kind)
         finally:
-            # Before the connection closes, so that whoever sees it closed can ask how it ended.
-            self._forget(client, code)
+            self._remove_client(client)
             if writer is not None:
+                if client.kind in KINDS:
+                    writer.write(exit_trailer(code))
                 writer.close()
                 with suppress(OSError):
                     await asyncio.wait_for(writer.wait_closed(), _DRAIN_S)
         return code
 
-    def _forget(self, client: Client, code: int) -> None:
-        self.clients.pop(client.number, None)
-        self._ended[client.number] = code
-        while len(self._ended) > _REMEMBERED:
-            del self._ended[next(iter(self._ended))]
-        self._quiet_since = self._loop.time()
-        if self._leaving and not self.clients:
-            self.stopping.set()
+    async def _run_front_end(
+        self, client: Client, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> int:
+        """Speak the client's protocol until it ends; the exit code. The streams are closed by the caller."""
+        if client.kind == "mcp":
+            assistants = await self.assistants()
+            self._has_front_end.set()
+            await assistants.serve(reader, writer, client.folder)
+            return 0
+        package = await self._import("hub.view_feed" if client.kind == "view" else client.kind)
+        if client.kind == "view":
+            await package.serve_view(self, reader, writer)
+            return 0
+        self._has_front_end.set()
+        return await package.serve_lsp(reader, writer, self.engine)
 
-    async def front(self, name: str) -> Any:
-        """A front end's package, imported on a thread when the first client needs it."""
+    async def _import(self, name: str) -> Any:
+        """A package of the server, imported on a thread when the first client needs it."""
         return await asyncio.to_thread(importlib.import_module, f"..{name}", __package__)
 
     async def assistants(self) -> Any:
-        """The one object that serves assistants, made for the first of them."""
-        package = await self.front("mcp")
+        """The one object that serves assistants, created for the first of them."""
+        package = await self._import("mcp")
         if self._assistants is None:
-            self._assistants = package.Assistants(self.engine, lambda: list(+self.named))
+            self._assistants = package.Assistants(self.engine, lambda: list(+self.served_roots))
         return self._assistants
 
-    def warmed(self) -> None:
-        """The first client has its front end; what others may need can be imported."""
-        self._warm.set()
+    def _remove_client(self, client: Client) -> None:
+        self.clients.pop(client.number, None)
+        self._idle_since = self._loop.time()
+        if self._is_leaving and not self.clients:
+            self.stopping.set()
 
     # ---- all connections
 
-    async def listen(self, address: Address, lock: int, listening: Listening) -> None:
-        """Serve whoever connects until `stopping` is set; then end all clients and take the socket away."""
-        tasks = [
-            self._loop.create_task(work)
-            for work in (self._accept(listening), self._prepare(), self._look_after(address, lock))
-        ]
-        stop = self._loop.create_task(self.stopping.wait())
-        done, _ = await asyncio.wait([stop, *tasks[::2]], return_when=asyncio.FIRST_COMPLETED)
-        for task in (*tasks, stop):
+    async def listen(self, address: ServerAddress, lock: int, listener: socket.socket, secret: bytes) -> None:
+        """Serve whoever connects until `stopping` is set; then end all clients and take the socket away.
+
+        `lock` is the held descriptor of the address' lock, `secret` that of the loopback form.
+        """
+        stopping = self._loop.create_task(self.stopping.wait())
+        accepting = self._loop.create_task(self._accept(listener, secret))
+        watching = self._loop.create_task(self._end_when_unneeded(address, lock))
+        warming_up = self._loop.create_task(self._warm_up())
+        done, _ = await asyncio.wait([stopping, accepting, watching], return_when=asyncio.FIRST_COMPLETED)
+        for task in (stopping, accepting, watching, warming_up):
             task.cancel()
-        listening.socket.close()
-        self._remove(address, lock)
+        listener.close()
+        # Unless the folder was cleared and another server has put its own socket there.
+        if _is_same_file(address.lock, lock):
+            with suppress(OSError):
+                remove_endpoint(address)
         await self.stop()
-        for task in done - {stop}:
+        for task in done - {stopping}:
             task.result()
 
     async def stop(self) -> None:
         """End all clients: their input first, then, after a while, what they still do; then the engine."""
         self.stopping.set()
-        for task in self._arriving:
+        for task in self._greeting:
             task.cancel()
         for client in self.clients.values():
             client.hang_up()
-        tasks = {client.task for client in self.clients.values() if client.task is not asyncio.current_task()}
-        running = [task for task in tasks if task is not None]
-        if running:
+        tasks = {client.task for client in self.clients.values()} - {asyncio.current_task(), None}
+        if running := [task for task in tasks if task is not None]:
             _, late = await asyncio.wait(running, timeout=_DRAIN_S)
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
         await self.engine.stop()
 
-    async def _accept(self, listening: Listening) -> None:
-        listening.socket.setblocking(False)
+    async def _accept(self, listener: socket.socket, secret: bytes) -> None:
+        listener.setblocking(False)
         while True:
             try:
-                sock, _ = await self._loop.sock_accept(listening.socket)
+                sock, _ = await self._loop.sock_accept(listener)
             except OSError as error:
                 # Out of descriptors, mostly: some client will end.
                 _log.warning("a connection could not be accepted: %s", error)
                 await asyncio.sleep(0.1)
                 continue
-            if len(self._arriving) >= MOST_CLIENTS:
+            if len(self._greeting) >= MAX_CLIENTS:
                 sock.close()
                 continue
-            task = self._loop.create_task(self._arrived(sock, listening.secret))
-            self._arriving.add(task)
-            task.add_done_callback(self._arriving.discard)
+            task = self._loop.create_task(self._welcome(sock, secret))
+            self._greeting.add(task)
+            task.add_done_callback(self._greeting.discard)
 
-    async def _arrived(self, sock: socket.socket, secret: bytes) -> None:
+    async def _welcome(self, sock: socket.socket, secret: bytes) -> None:
         """Read the greeting, answer it, and serve the connection on a task of its own."""
         sock.setblocking(False)
         client = None
         try:
             async with asyncio.timeout(_GREETING_S):
-                pid = peer(sock)
-                greeting = await self._greeting(sock)
+                pid = peer_pid(sock)
+                greeting = await self._read_greeting(sock)
                 answer, client = await self._answer(greeting, secret, pid)
                 await self._loop.sock_sendall(sock, answer.encode() + b"\n")
+            if client is not None:
+                client.task = self._loop.create_task(self.serve(client, sock))
         except (OSError, ValueError, TimeoutError) as error:
             _log.info("a connection was refused: %s", error)
-            self._unreached(sock, client)
-            return
-        except asyncio.CancelledError:
-            self._unreached(sock, client)
-            raise
-        if client is None:
-            sock.close()
-        else:
-            client.task = self._loop.create_task(self._serve(client, sock))
+        finally:
+            if client is None or client.task is None:
+                sock.close()
+            if client is not None and client.task is None:
+                # Nobody is there to be served, so nobody keeps this server from ending.
+                self._remove_client(client)
 
-    def _unreached(self, sock: socket.socket, client: Client | None) -> None:
-        """Nobody is there to be served; what would keep this server from ending is forgotten."""
-        sock.close()
-        if client is not None:
-            self._forget(client, 1)
-
-    async def _greeting(self, sock: socket.socket) -> Greeting:
+    async def _read_greeting(self, sock: socket.socket) -> Greeting:
         line = b""
         while b"\n" not in line:
-            part = await self._loop.sock_recv(sock, places.MAX_LINE)
+            part = await self._loop.sock_recv(sock, MAX_LINE)
             line += part
-            if not part or len(line) > places.MAX_LINE:
+            if not part or len(line) > MAX_LINE:
                 raise ValueError("no greeting")
         first, _, more = line.partition(b"\n")
-        greeting = places.read_greeting(first)
+        greeting = parse_greeting(first)
         if greeting is None or more:
             await self._loop.sock_sendall(sock, b"no this is not a greeting of Phasekeeper's\n")
             raise ValueError("no greeting")
         return greeting
 
     async def _answer(self, greeting: Greeting, secret: bytes, pid: int | None) -> tuple[str, Client | None]:
-        """The answer's line, and the client to be served."""
-        before = ""
+        """(the answer's line, the client to be served, if any)."""
+        ok = "ok"
         if secret:
-            nonce, _, said = greeting.proof.partition(".")
-            if not places.proves(said, secret, "connector", nonce):
+            nonce, _, proof = greeting.proof.partition(".")
+            if not is_valid_proof(proof, secret, "connector", nonce):
                 return "no the secret is wrong", None
-            before = places.proof(secret, "server", nonce) + " "
-        if greeting.kind in _QUESTIONS:
-            return f"{before}ok {await _QUESTIONS[greeting.kind](self, greeting)}", None
-        if greeting.kind not in _FRONTS:
+            ok = f"{make_proof(secret, 'server', nonce)} ok"
+        if greeting.kind == INFO:
+            return f"{ok} {json.dumps(await self.information())}", None
+        if greeting.kind == STOP:
+            self.stopping.set()
+            return f"{ok} {json.dumps({'pid': os.getpid()})}", None
+        if greeting.kind not in FRONT_ENDS:
             return f"no there is no {greeting.kind[:40]!r} here", None
         if self.stopping.is_set() or self._makes_way(greeting.version):
             return f"no {RESTART}", None
-        if len(self.clients) >= MOST_CLIENTS:
-            return f"no it serves {MOST_CLIENTS} connections, which is the most", None
-        client = self._known(greeting.kind, Path(greeting.folder), greeting.version, pid)
-        return f"{before}ok {client.number}-{self._mark}", client
+        if len(self.clients) >= MAX_CLIENTS:
+            return f"no it serves {MAX_CLIENTS} connections, which is the most", None
+        return ok, self.add_client(greeting.kind, Path(greeting.folder), greeting.version, pid)
 
     def _makes_way(self, version: str) -> bool:
         """Whether a client's newer version ends this server now. Busy, it ends after its last client; a
         server that a person started in a terminal is theirs to end."""
-        if not self._background or release(version) <= release(VERSION):
+        if not self._is_daemon or release(version) <= release(VERSION):
             return False
         if self.clients:
-            self._leaving = True
+            self._is_leaving = True
             return False
         self.stopping.set()
         return True
 
-    def _remove(self, address: Address, lock: int) -> None:
-        """Take the socket away, unless the folder was cleared and another server has put its own there."""
-        if _same(address.lock, lock):
-            with suppress(OSError):
-                places.remove(address)
-
-    # ---- with time
-
-    async def _prepare(self) -> None:
-        """Import the editor's front end before an editor asks, but not before the first client's own."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._warm.wait(), _WARM_S)
-        with suppress(ImportError):
-            await self.front("lsp")
-
-    async def _look_after(self, address: Address, lock: int) -> None:
-        """End when nobody comes any more, or when nobody can: somebody cleared the folder."""
-        while True:
-            await asyncio.sleep(min(_LOOK_S, self.idle_s))
-            if not (Path(address.place).exists() and _same(address.lock, lock)):
-                _log.warning("%s is gone: this server ends with its last client", address.place)
-                self._leaving = True
-            quiet = self._loop.time() - self._quiet_since
-            idle = self._background and quiet >= self.idle_s
-            if not self.clients and (idle or self._leaving):
-                return
-
-    # ---- questions
-
     async def information(self) -> dict[str, Any]:
-        """What runs, for `doctor`: process, clients, roots."""
+        """What runs, for `phasekeeper doctor`: process, clients, roots."""
         clients = [
-            {"kind": c.kind, "folder": str(c.folder), "pid": c.pid, "version": c.version, "since": c.since}
-            for c in self.clients.values()
+            {"kind": each.kind, "folder": str(each.folder), "pid": each.pid}
+            | {"version": each.version, "since": each.since}
+            for each in self.clients.values()
         ]
         roots = []
         for board in self.engine.boards():
             # A root may be dropped meanwhile.
             with suppress(UsageError):
                 folders = await self.engine.watched(board.root)
-                about = {"runs": len(board.runs), "version": board.version, "folders": folders}
-                roots.append({"root": str(board.root), **about, "conditions": board.conditions})
+                counts = {"runs": len(board.runs), "version": board.version, "folders": folders}
+                roots.append({"root": str(board.root), **counts, "conditions": board.conditions})
         return {
             "pid": os.getpid(),
             "version": VERSION,
-            "protocol": places.PROTOCOL,
-            "background": self._background,
-            "started": self.started,
+            "protocol": PROTOCOL,
+            "background": self._is_daemon,
+            "started": self._started,
             "python": sys.executable,
-            "memory": memory(),
+            "memory": resident_bytes(),
             "clients": clients,
             "served": self._served,
             "roots": roots,
             **self.about,
         }
 
-    async def ended(self, name: str) -> int:
-        """The exit code of a connection that is over or about to be; 1 for one that nobody remembers.
+    # ---- with time
 
-        Raises ValueError for one that was not of this server.
-        """
-        said, _, mark = name.partition("-")
-        if mark != self._mark:
-            raise ValueError("a connection of another server was asked for")
-        number = int(said)
-        client = self.clients.get(number)
-        if client is not None and client.task is not None:
-            await asyncio.wait([client.task], timeout=_GREETING_S / 2)
-        return self._ended.get(number, 1)
+    async def _warm_up(self) -> None:
+        """Import the editor's front end before an editor asks, but not before the first client's own."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._has_front_end.wait(), _WARM_UP_S)
+        with suppress(ImportError):
+            await self._import("lsp")
 
-
-async def _info(hub: Hub, _: Greeting) -> str:
-    return json.dumps(await hub.information())
-
-
-async def _ended(hub: Hub, greeting: Greeting) -> str:
-    return str(await hub.ended(greeting.folder))
+    async def _end_when_unneeded(self, address: ServerAddress, lock: int) -> None:
+        """Return when nobody comes any more, or when nobody can: somebody cleared the folder."""
+        while True:
+            await asyncio.sleep(min(_CHECK_S, self.idle_s))
+            if not (Path(address.endpoint).exists() and _is_same_file(address.lock, lock)):
+                _log.warning("%s is gone: this server ends with its last client", address.endpoint)
+                self._is_leaving = True
+            is_idle = self._is_daemon and self._loop.time() - self._idle_since >= self.idle_s
+            if not self.clients and (is_idle or self._is_leaving):
+                return
 
 
-async def _stop(hub: Hub, _: Greeting) -> str:
-    hub.stopping.set()
-    return str(os.getpid())
-
-
-_QUESTIONS: Mapping[str, Callable[[Hub, Greeting], Awaitable[str]]] = {
-    "info": _info,
-    "ended": _ended,
-    "stop": _stop,
-}
-
-
-# ---- front ends --------------------------------------------------------------------------------
-
-
-async def _lsp(hub: Hub, client: Client, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
-    package = await hub.front("lsp")
-    hub.warmed()
-    return await package.serve_lsp(reader, writer, hub.engine) or 0
-
-
-async def _mcp(hub: Hub, client: Client, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
-    assistants = await hub.assistants()
-    hub.warmed()
-    await assistants.serve(reader, writer, client.folder)
-    return 0
-
-
-async def _view(hub: Hub, client: Client, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
-    package = await hub.front("hub.view_feed")
-    await package.serve_view(hub, reader, writer)
-    return 0
-
-
-Front = Callable[[Hub, Client, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[int]]
-_FRONTS: Mapping[str, Front] = {"lsp": _lsp, "mcp": _mcp, "view": _view}
-
-
-# ---- small questions to the system -------------------------------------------------------------
-
-
-def release(version: str) -> tuple[int, ...]:
-    """The numbers a version begins with: what decides which of two is newer."""
-    numbers = []
-    for part in version.split("."):
-        if not part.isdecimal():
-            break
-        numbers.append(int(part[:9]))
-    return tuple(numbers)
-
-
-def memory() -> int | None:
-    """Bytes of this process in memory, where the system says."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, IndexError, ValueError):
-        return None
-
-
-def _same(path: str, descriptor: int) -> bool:
+def _is_same_file(path: str, descriptor: int) -> bool:
     try:
         return os.path.samestat(os.stat(path), os.fstat(descriptor))  # noqa: PTH116
     except OSError:

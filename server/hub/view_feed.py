@@ -1,35 +1,43 @@
 """The server's side of the live view: rows of the roots that somebody looks at, sent as they change.
 
-One line of JSON asks (`Wanted`), lines of JSON answer. What changes while a viewer is slow is gathered, so
-that a viewer costs the server one row a run at most.
+One line of JSON asks (`ViewRequest`), lines of JSON answer, each with one of these members:
+
+    scanning, done, total                a first look at a folder is under way
+    roots                                the roots that are shown, whenever they differ
+    root, version, wrong, rows, removed  changed runs of a root as `RunRow`s, names of those gone
+    said                                 a sentence to be shown
+    error                                why the request cannot be met; the last line
+
+What changes while a viewer is slow is gathered, so that it costs the server one row a run at most.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...orchestration.findings import Severity
 from ...orchestration.result.values import Evaluation
-from ..live.live_root import Change
+from ..live.boards import Board, RootChange
 from ..workspace.roots import CONFIGURATION, UsageError
 
 if TYPE_CHECKING:
-    from ..live.auto_journal import Journalling
-    from ..live.engine import Board, Engine
+    from ..live.auto_journal import AutoJournal
     from .hub import Hub
 
-_THROWN_AWAY = 2**16
+_DISCARD = 2**16
 ROWS = 200
 """Rows in one line: a big root is shown in parts."""
+_PROGRESS_STEP = 500
+"""A first look is quick unless there are thousands of runs; progress is told after so many."""
 _OWN = (CONFIGURATION.as_posix(), f"{CONFIGURATION.parent.as_posix()}/workflows/")
 
 
-class Wanted(NamedTuple):
+class ViewRequest(NamedTuple):
     """What a viewer asks for: folders in roots, and what the server is to do while it looks."""
 
     roots: tuple[str, ...]
@@ -37,7 +45,7 @@ class Wanted(NamedTuple):
     http: int | None = None
 
 
-class Row(NamedTuple):
+class RunRow(NamedTuple):
     """One run as it is shown; `asked` has (id, text) of questions, `shut` the gates that failed."""
 
     root: str
@@ -56,12 +64,12 @@ class Row(NamedTuple):
     revision: str
 
 
-def row(root: Path, e: Evaluation) -> Row:
+def run_row(root: Path, e: Evaluation) -> RunRow:
     """The row of an evaluation. Texts are as the files have them; who prints them escapes them."""
     from ..terminal.run_views import next_words
 
     progress = e.progress
-    return Row(
+    return RunRow(
         str(root),
         e.run,
         e.title,
@@ -82,154 +90,148 @@ def row(root: Path, e: Evaluation) -> Row:
 async def serve_view(hub: Hub, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Serve one viewer until it goes."""
     try:
-        asked = json.loads(await reader.readline())
-        wanted = Wanted(tuple(asked["roots"]), bool(asked.get("journal")), asked.get("http"))
+        data = json.loads(await reader.readline())
+        request = ViewRequest(tuple(data["roots"]), bool(data.get("journal")), data.get("http"))
     except (ValueError, KeyError, TypeError):
         return
-    viewing = _Viewing(hub, writer)
-    work = asyncio.ensure_future(viewing.run(wanted))
-    gone = asyncio.ensure_future(_gone(reader))
+    feed = asyncio.ensure_future(_ViewFeed(hub, writer).run(request))
+    disconnect = asyncio.ensure_future(_disconnect(reader))
     try:
-        await asyncio.wait([work, gone], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([feed, disconnect], return_when=asyncio.FIRST_COMPLETED)
     finally:
-        gone.cancel()
-        work.cancel()
+        disconnect.cancel()
+        feed.cancel()
     with suppress(asyncio.CancelledError):
-        await work
+        await feed
 
 
-async def _gone(reader: asyncio.StreamReader) -> None:
-    """Until the viewer goes. What it says meanwhile is thrown away and not gathered."""
-    while await reader.read(_THROWN_AWAY):
+async def _disconnect(reader: asyncio.StreamReader) -> None:
+    """Return when the viewer goes. What it says meanwhile is discarded."""
+    while await reader.read(_DISCARD):
         pass
 
 
-class _Viewing:
+class _ViewFeed:
     """What one viewer has not been told yet, and the roots that are open for the folders it asked for."""
 
     def __init__(self, hub: Hub, writer: asyncio.StreamWriter) -> None:
         self._hub = hub
-        self._engine: Engine = hub.engine
+        self._engine = hub.engine
         self._writer = writer
-        self._news = asyncio.Event()
-        self._dirty: dict[Path, dict[str, None]] = {}
-        self._held: dict[str, tuple[Path, ...]] = {}
-        self._ends: dict[Path, Callable[[], None]] = {}
-        self._journalling: Journalling | None = None
+        self._wake = asyncio.Event()
+        self._pending: dict[Path, dict[str, None]] = {}
+        """Shown root -> its runs whose rows have to be sent, in order."""
+        self._opened: dict[str, tuple[Path, ...]] = {}
+        """Folder asked for -> the root it lies in, and that root's projects."""
+        self._unsubscribe: dict[Path, Callable[[], None]] = {}
+        self._auto_journal: AutoJournal | None = None
 
-    async def run(self, wanted: Wanted) -> None:
+    async def run(self, request: ViewRequest) -> None:
+        """Send what the viewer asked for, and then each change, until cancelled or an error is sent."""
         async with AsyncExitStack() as stack:
-            stack.callback(self._let_go)
+            stack.callback(self._close_all)
             try:
-                for path in wanted.roots:
+                for path in request.roots:
                     await self._open(path)
-                await self._say_roots()
-                await self._send()
-                await self._extras(stack, wanted)
+                await self._send(roots=self._roots())
+                await self._send_rows()
+                if request.journal:
+                    from ..live.auto_journal import AutoJournal
+
+                    self._auto_journal = AutoJournal(self._engine, self._pending, self._write_sentence)
+                    stack.push_async_callback(self._auto_journal.stop)
+                if request.http is not None:
+                    from .http_listener import HttpListener
+
+                    listener = HttpListener(self._hub)
+                    stack.push_async_callback(listener.stop)
+                    self._write_sentence(await listener.start(request.http))
             except UsageError as error:
-                await self._say(error=str(error))
+                await self._send(error=str(error))
                 return
-            while await self._news.wait():
-                self._news.clear()
-                await self._look_for_projects()
-                await self._send()
+            while await self._wake.wait():
+                self._wake.clear()
+                await self._reopen_changed_projects()
+                await self._send_rows()
 
     # ---- roots
+
+    def _roots(self) -> list[str]:
+        return [str(root) for root in self._pending]
 
     async def _open(self, path: str) -> None:
         """Open what a folder belongs to; what it was opened to before is closed."""
         roots = await self._engine.open(Path(path), lambda done, total: self._progress(path, done, total))
-        before, self._held[path] = self._held.get(path, ()), roots
+        before, self._opened[path] = self._opened.get(path, ()), roots
         for root in roots:
-            self._hub.named[root] += 1
-            if root not in self._ends:
-                self._ends[root] = self._engine.subscribe(root, self._told)
-                self._dirty[root] = dict.fromkeys(self._engine.board(root).runs)
+            self._hub.served_roots[root] += 1
+            if root not in self._unsubscribe:
+                self._unsubscribe[root] = self._engine.subscribe(root, self._on_change)
+                self._pending[root] = dict.fromkeys(self._engine.board(root).runs)
         self._close(before)
-        if self._journalling:
-            self._journalling.follow(self._dirty)
+        if self._auto_journal:
+            self._auto_journal.follow(self._pending)
 
     def _close(self, roots: Iterable[Path]) -> None:
-        held = {root for each in self._held.values() for root in each}
+        still_open = {root for each in self._opened.values() for root in each}
         for root in roots:
-            self._hub.named.subtract([root])
-            if root not in held and root in self._ends:
-                self._ends.pop(root)()
-                del self._dirty[root]
+            self._hub.served_roots.subtract([root])
+            if root not in still_open and root in self._unsubscribe:
+                self._unsubscribe.pop(root)()
+                del self._pending[root]
             self._engine.close(root)
 
-    def _let_go(self) -> None:
-        held, self._held = self._held, {}
-        for roots in held.values():
+    def _close_all(self) -> None:
+        opened, self._opened = self._opened, {}
+        for roots in opened.values():
             self._close(roots)
 
-    async def _look_for_projects(self) -> None:
+    async def _reopen_changed_projects(self) -> None:
         """Open the folders anew whose roots have other projects than when they were opened."""
-        before = tuple(self._dirty)
-        for path, (root, *projects) in list(self._held.items()):
+        before = self._roots()
+        for path, (root, *projects) in list(self._opened.items()):
             if self._engine.board(root).projects != tuple(projects):
                 with suppress(UsageError):
                     await self._open(path)
-        if tuple(self._dirty) != before:
-            await self._say_roots()
+        if self._roots() != before:
+            await self._send(roots=self._roots())
+
+    # ---- messages
+
+    def _on_change(self, change: RootChange) -> None:
+        self._pending[change.root].update(dict.fromkeys((*change.changed, *change.removed)))
+        self._wake.set()
 
     def _progress(self, path: str, done: int, total: int) -> None:
-        # A first look is quick unless there are thousands of runs.
-        if done % 500 == 0:
-            self._writer.write(_line({"scanning": path, "done": done, "total": total}))
+        if done % _PROGRESS_STEP == 0:
+            self._write(scanning=path, done=done, total=total)
 
-    async def _extras(self, stack: AsyncExitStack, wanted: Wanted) -> None:
-        if wanted.journal:
-            from ..live.auto_journal import Journalling
+    def _write_sentence(self, text: str) -> None:
+        self._write(said=text)
 
-            self._journalling = Journalling(self._engine, self._dirty, self._said)
-            stack.push_async_callback(self._journalling.stop)
-        if wanted.http is not None:
-            from .http_listener import OverHttp
+    def _write(self, **message: Any) -> None:
+        self._writer.write(json.dumps(message).encode() + b"\n")
 
-            over_http = OverHttp(self._hub)
-            stack.push_async_callback(over_http.stop)
-            self._said(await over_http.start(wanted.http))
-
-    def _told(self, change: Change) -> None:
-        dirty = self._dirty[change.root]
-        dirty.update(dict.fromkeys((*change.changed, *change.removed)))
-        self._news.set()
-
-    def _said(self, text: str) -> None:
-        self._writer.write(_line({"said": text}))
-
-    async def _say_roots(self) -> None:
-        await self._say(roots=[str(root) for root in self._dirty])
-
-    async def _say(self, **message: Any) -> None:
-        self._writer.write(_line(message))
+    async def _send(self, **message: Any) -> None:
+        self._write(**message)
         await self._writer.drain()
 
-    async def _send(self) -> None:
-        for root, dirty in list(self._dirty.items()):
-            runs = list(dirty)
-            dirty.clear()
+    async def _send_rows(self) -> None:
+        for root, pending in list(self._pending.items()):
+            runs = list(pending)
+            pending.clear()
             board = self._engine.board(root)
-            wrong = [*board.conditions, *_own(board)]
-            parts = [runs[at : at + ROWS] for at in range(0, len(runs), ROWS)] or [[]]
-            for part in parts:
-                await self._say(
-                    root=str(root), version=board.version, wrong=wrong, **_rows(root, board.runs, part)
-                )
+            about = {"root": str(root), "version": board.version}
+            wrong = [*board.conditions, *_own_errors(board)]
+            for at in range(0, max(1, len(runs)), ROWS):
+                part = runs[at : at + ROWS]
+                rows = [run_row(root, board.runs[run])._asdict() for run in part if run in board.runs]
+                removed = [run for run in part if run not in board.runs]
+                await self._send(**about, wrong=wrong, rows=rows, removed=removed)
 
 
-def _own(board: Board) -> Iterator[str]:
+def _own_errors(board: Board) -> Iterator[str]:
     """What is wrong with the root itself: its configuration and its own definitions."""
-    for path, each in board.findings.items():
+    for path, findings in board.findings.items():
         if path.startswith(_OWN):
-            yield from (f"{path}: {found.message}" for found in each if found.severity is Severity.ERROR)
-
-
-def _rows(root: Path, runs: Mapping[str, Evaluation], names: Iterable[str]) -> dict[str, Any]:
-    rows = [row(root, runs[name])._asdict() for name in names if name in runs]
-    return {"rows": rows, "removed": [name for name in names if name not in runs]}
-
-
-def _line(message: Mapping[str, Any]) -> bytes:
-    return json.dumps(message).encode() + b"\n"
+            yield from (f"{path}: {found.message}" for found in findings if found.severity is Severity.ERROR)

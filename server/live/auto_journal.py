@@ -16,14 +16,14 @@ from ..store.folder import StoreError
 from ..workspace import apply
 from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace
+from .boards import RootChange
 from .engine import Engine
-from .live_root import Change
 from .writer_threads import writing
 
 _log = logging.getLogger(__name__)
 
 
-class Journalling:
+class AutoJournal:
     """Keeps the journals of some roots current until it is stopped. `said` hears what was recorded."""
 
     def __init__(self, engine: Engine, roots: Iterable[Path], said: Callable[[str], None]) -> None:
@@ -53,7 +53,7 @@ class Journalling:
         with suppress(asyncio.CancelledError):
             await self._work
 
-    def _told(self, change: Change) -> None:
+    def _told(self, change: RootChange) -> None:
         self._due.update(dict.fromkeys((change.root, run) for run in change.changed))
         self._news.set()
 

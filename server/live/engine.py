@@ -25,12 +25,10 @@ from ..workspace.apply import Done, Token
 from ..workspace.roots import UsageError
 from ..workspace.run_reader import CLAIMS, Parsed
 from ..workspace.workspace import Workspace
-from .live_root import Change
+from .boards import Board, Progress, RootChange
 from .parse_cache import Carried
-from .worker import Board, Later, Progress, Worker
+from .worker import Later, Worker
 from .writer_threads import writing
-
-__all__ = ["Board", "Engine", "Progress"]
 
 _PROGRESS_S = 0.1
 _ACTED = 8
@@ -39,7 +37,7 @@ _BEHIND = "somebody who looks at this root may not have been told of all changes
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Told = Callable[[Change], None]
+Told = Callable[[RootChange], None]
 
 
 class Engine:
@@ -220,7 +218,7 @@ class Engine:
 
         return report
 
-    def _show(self, board: Board, change: Change | None) -> None:
+    def _show(self, board: Board, change: RootChange | None) -> None:
         self._boards[board.root] = self._with_condition(board)
         if change is None:
             return

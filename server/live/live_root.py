@@ -17,7 +17,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import time_ns
-from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from ...orchestration.definition.root_config import PATH as CONFIG_PATH
@@ -34,12 +33,12 @@ from ..workspace.definitions import Library
 from ..workspace.roots import UsageError, project_folders
 from ..workspace.run_reader import Around, Parsed, look_at, read_match
 from ..workspace.workspace import root_findings
+from .boards import Progress, RootChange, merge_in_order
 from .dependencies import Readers, Told
 from .external_inputs import Outside
-from .parse_cache import Carried, replaced
+from .parse_cache import Carried
 from .watch_plan import Watches
 
-Progress = Callable[[int, int], None]
 Clock = Callable[[], datetime]
 T = TypeVar("T")
 
@@ -51,23 +50,6 @@ _BROKEN = ("artifact-unreadable", "artifact-invalid")
 _ROUNDS = 8
 # Readers that are no runs, and keys that are no files; no path has such a name.
 _LIBRARY, _CONFIG, _PLACES = "\0library", "\0configuration", "\0places"
-
-
-class Change(NamedTuple):
-    """What is different at one version of a root.
-
-    `version` counts the changes of the root up by one. `changed` has runs that are new or stand otherwise
-    now, `removed` those that are gone; `findings` the paths whose list differs now, () where none is left.
-    All three are empty when only the root's projects are others. `texts` are what those of the files say that
-    were read anew, as far as they are still at hand.
-    """
-
-    root: Path
-    version: int
-    changed: Mapping[str, Evaluation]
-    removed: tuple[str, ...]
-    findings: Mapping[str, tuple[Finding, ...]]
-    texts: Mapping[str, str] = MappingProxyType({})
 
 
 class _Place(NamedTuple):
@@ -112,11 +94,11 @@ class Live:
 
     # ---- looking
 
-    def scan(self, progress: Progress | None = None) -> Change:
+    def scan(self, progress: Progress | None = None) -> RootChange:
         """The first look at everything; `progress` hears of (runs judged, runs in all)."""
-        return _whole(self.scanning(progress)) or Change(self.root, self.version, {}, (), {})
+        return _whole(self.scanning(progress)) or RootChange(self.root, self.version, {}, (), {})
 
-    def scanning(self, progress: Progress | None = None) -> Generator[None, None, Change | None]:
+    def scanning(self, progress: Progress | None = None) -> Generator[None, None, RootChange | None]:
         """`scan` in small parts, between which other roots can be looked at."""
         self._is_scanned = False
         try:
@@ -140,7 +122,7 @@ class Live:
             self._read_library()
             self._read_config()
 
-    def touch(self, paths: Iterable[Path] = (), *, grace: bool = False) -> Change | None:
+    def touch(self, paths: Iterable[Path] = (), *, grace: bool = False) -> RootChange | None:
         """Look again where `paths` (absolute) may have changed. None when nothing differs.
 
         With `grace` a file that was saved this moment, and is empty or broken now, counts as half saved: its
@@ -150,17 +132,17 @@ class Live:
         self._look_outside()
         return self._settle(grace)
 
-    def glance(self, folders: Iterable[Path]) -> Change | None:
+    def glance(self, folders: Iterable[Path]) -> RootChange | None:
         """Look again at the names and files right in folders (absolute), but at nothing below them."""
         self._kept.refresh_right_in({place for path in folders for place in self._places_of(path)})
         self._look_outside()
         return self._settle()
 
-    def rescan(self) -> Change | None:
+    def rescan(self) -> RootChange | None:
         """Look again without knowing what changed. None when nothing differs."""
         return _whole(self.rescanning())
 
-    def rescanning(self) -> Generator[None, None, Change | None]:
+    def rescanning(self) -> Generator[None, None, RootChange | None]:
         """`rescan` in small parts, between which other roots can be looked at and this one be touched."""
         yield from self._kept.rescanning()
         self._look_outside()
@@ -387,7 +369,7 @@ class Live:
 
     # ---- what differs
 
-    def _settle(self, grace: bool = False) -> Change | None:
+    def _settle(self, grace: bool = False) -> RootChange | None:
         """Judge anew what depends on what changed, until nothing more does, and say what differs."""
         if not self._is_scanned:
             return None
@@ -418,7 +400,7 @@ class Live:
             self._tell_of_places()
         self._due.update(dict.fromkeys(run for run in readers if run in self._claims))
 
-    def _change(self, read: Iterable[str]) -> Change | None:
+    def _change(self, read: Iterable[str]) -> RootChange | None:
         changed: dict[str, Evaluation] = {}
         removed: list[str] = []
         for run in sorted(self._differing, key=natural):
@@ -435,14 +417,14 @@ class Live:
             return None
         self.version += 1
         self.projects = self._projects
-        self.runs = replaced(self.runs, changed, removed, natural)
+        self.runs = merge_in_order(self.runs, changed, removed, natural)
         told = {path: said for path, said in findings.items() if said}
-        self.findings = replaced(self.findings, told, findings.keys() - told.keys(), str)
+        self.findings = merge_in_order(self.findings, told, findings.keys() - told.keys(), str)
         texts = {path: text for path in read if (text := self._kept.text(path)) is not None}
-        return Change(self.root, self.version, changed, tuple(removed), findings, texts)
+        return RootChange(self.root, self.version, changed, tuple(removed), findings, texts)
 
 
-def _whole(parts: Generator[None, None, Change | None]) -> Change | None:
+def _whole(parts: Generator[None, None, RootChange | None]) -> RootChange | None:
     """What a look in parts comes to, all of it done."""
     while True:
         try:

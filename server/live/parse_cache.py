@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import insort
-from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..workspace.run_reader import Parsed
@@ -20,24 +18,3 @@ class Carried(dict[tuple[str, str], Any]):
         if not super().__contains__(key) and key in self._before:
             self[key] = self._before[key]  # type: ignore[index]
         return super().__contains__(key)
-
-
-def replaced(
-    before: Mapping[str, Any],
-    changed: Mapping[str, Any],
-    removed: Iterable[str],
-    order: Callable[[str], Any],
-) -> dict[str, Any]:
-    """The mapping with some values replaced, added or removed, in order."""
-    now = {**before, **changed}
-    for key in removed:
-        now.pop(key, None)
-    new = [key for key in changed if key not in before]
-    if not new:
-        return now
-    keys = [key for key in before if key in now]
-    if len(new) > len(keys) // 16:
-        return {key: now[key] for key in sorted(now, key=order)}
-    for key in new:
-        insort(keys, key, key=order)
-    return {key: now[key] for key in keys}

@@ -18,11 +18,10 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from ...orchestration.findings import Finding
-from ...orchestration.result.values import Evaluation
 from ..workspace.roots import UsageError
 from ..workspace.workspace import open_path
-from .live_root import Change, Live
+from .boards import Board, Progress, RootChange
+from .live_root import Live
 
 if TYPE_CHECKING:
     from .watcher import Watcher
@@ -41,24 +40,7 @@ _DEAF = "changes may not be heard, so folders are looked at every few seconds; t
 
 _log = logging.getLogger(__name__)
 
-Progress = Callable[[int, int], None]
-Look = Generator[None, None, Change | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Board:
-    """How one root stands at one version: its runs in order of their paths, and all findings by path.
-
-    `conditions` are sentences about the server itself: why the board may be behind the files. `projects` are
-    the roots in it that its configuration names; who has it open opens it anew when they are others.
-    """
-
-    root: Path
-    version: int
-    runs: Mapping[str, Evaluation]
-    findings: Mapping[str, tuple[Finding, ...]]
-    conditions: tuple[str, ...] = ()
-    projects: tuple[Path, ...] = ()
+Look = Generator[None, None, RootChange | None]
 
 
 @dataclass
@@ -104,7 +86,7 @@ class Worker(threading.Thread):
 
     def __init__(self, post: Callable[..., None], watch: bool) -> None:
         super().__init__(name="phasekeeper-engine", daemon=True)
-        self.show: Callable[[Board, Change | None], None]
+        self.show: Callable[[Board, RootChange | None], None]
         self.hide: Callable[[Path], None]
         self._post, self._watch = post, watch
         self._jobs: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
@@ -194,7 +176,7 @@ class Worker(threading.Thread):
             assert rooted.look
             next(rooted.look)
         except StopIteration as end:
-            change: Change | None = end.value
+            change: RootChange | None = end.value
         except Exception:
             has_failed = True
             self._note_failure(rooted)
@@ -207,7 +189,7 @@ class Worker(threading.Thread):
             rooted.failure = self._failed = ""
         self._seen_whole(rooted, change)
 
-    def _seen_whole(self, rooted: Rooted, change: Change | None) -> None:
+    def _seen_whole(self, rooted: Rooted, change: RootChange | None) -> None:
         took = monotonic() - rooted.began
         if not rooted.is_scanned:
             rooted.is_scanned = True
@@ -231,11 +213,11 @@ class Worker(threading.Thread):
         rooted = self.rooted(root)
         self._look(rooted, lambda: rooted.live.touch(paths))
 
-    def _look(self, rooted: Rooted, look: Callable[[], Change | None]) -> None:
+    def _look(self, rooted: Rooted, look: Callable[[], RootChange | None]) -> None:
         self._publish(rooted, self._tried(rooted, look))
         self._follow(rooted)
 
-    def _tried(self, rooted: Rooted, look: Callable[[], Change | None]) -> Change | None:
+    def _tried(self, rooted: Rooted, look: Callable[[], RootChange | None]) -> RootChange | None:
         """What a look comes to. A run that cannot be judged is left out, and all others are judged."""
         for _ in range(_MOST_FAILURES):
             try:
@@ -300,7 +282,7 @@ class Worker(threading.Thread):
             self._publish(rooted, self._tried(rooted, lambda live=live: live.glance(single)))
             self._publish(rooted, self._tried(rooted, lambda live=live: live.touch(whole)))
 
-    def _publish(self, rooted: Rooted, change: Change | None, always: bool = False) -> None:
+    def _publish(self, rooted: Rooted, change: RootChange | None, always: bool = False) -> None:
         live = rooted.live
         conditions = tuple(filter(None, (self._condition(), self._failed, rooted.failure)))
         if rooted.is_scanned and (change or always or conditions != rooted.conditions):

@@ -17,7 +17,7 @@ from pathlib import Path
 from mcp.server.session import ServerSession
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourcesListChanged, ResourceUpdated
 
-from ..live.live_root import Change
+from ..live.boards import RootChange
 from .uris import PARTS, address
 
 _log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class Changes:
         self.bus = InMemorySubscriptionBus()
         self._sessions: OrderedDict[str, tuple[ServerSession, set[str]]] = OrderedDict()
         self._known: dict[Path, frozenset[str]] = {}
-        self._queue: asyncio.Queue[Change] = asyncio.Queue()
+        self._queue: asyncio.Queue[RootChange] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
 
     # ---- sessions of the handshake era
@@ -53,7 +53,7 @@ class Changes:
 
     # ---- telling
 
-    def told(self, change: Change) -> None:
+    def told(self, change: RootChange) -> None:
         """The engine's word, on the loop."""
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._publish_all())
@@ -67,7 +67,7 @@ class Changes:
             except Exception:
                 _log.exception("a change of %s could not be told", change.root)
 
-    async def _publish(self, change: Change) -> None:
+    async def _publish(self, change: RootChange) -> None:
         if self.is_new(change):
             await self.bus.publish(ResourcesListChanged())
             for key, (session, _) in list(self._sessions.items()):
@@ -93,7 +93,7 @@ class Changes:
             _log.info("a client could not be told of a change: %r", error)
             self.forget(key)
 
-    def is_new(self, change: Change) -> bool:
+    def is_new(self, change: RootChange) -> bool:
         """Whether runs appeared or went away."""
         before = self._known.get(change.root)
         known = (before or frozenset()) | frozenset(change.changed)

@@ -82,7 +82,8 @@ class Assistants:
         self.server = self._made()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, folder: Path) -> None:
-        """One assistant's connection, one message a line, until it ends. `folder` is where it works."""
+        """One assistant's connection, one message a line, until it ends; the caller closes the
+        streams. `folder` is where it works."""
         caller = Caller(await asyncio.to_thread(folder.resolve), secrets.token_hex(3))
         keeping = Keeping(self.shared, caller)
         lines, sink = cast("AsyncFile[str]", Lines(reader)), cast("AsyncFile[str]", Sink(writer))
@@ -98,7 +99,6 @@ class Assistants:
         finally:
             self.changes.forget(caller.label)
             keeping.let_go()
-            writer.close()
 
     def http_app(self, port: int, token: str) -> App:
         """The ASGI application for `http://127.0.0.1:PORT/mcp`; every request brings the bearer token."""

@@ -19,7 +19,8 @@ from ...tools.assistant.run_status import revision_of
 from ...tools.assistant.tools import Place, Refusal, tasks_held
 from ...tools.run_names import joined
 from ..disk.disk_files import DiskFiles
-from ..live.engine import Board, Engine
+from ..live.boards import Board
+from ..live.engine import Engine
 from ..live.writer_threads import writing
 from ..store.claims import claim as claim_task
 from ..store.claims import release as release_task

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from ...orchestration.sanitize import plain
-from ..hub.view_feed import Row
+from ..hub.view_feed import RunRow
 from ..version import VERSION
 from .lines import Line, Part, bare, console, is_terminal, styled, wrapped
 from .run_views import STATUS_STYLE, name, status_word
@@ -40,7 +40,7 @@ class Screen:
 
     def __init__(self, stream: IO[str], asked: Sequence[str]) -> None:
         self._stream = stream
-        self._rows: dict[Key, Row] = {}
+        self._rows: dict[Key, RunRow] = {}
         self._roots: tuple[str, ...] = tuple(asked)
         self._wrong: dict[str, tuple[str, ...]] = {}
         self._seen: set[str] = set()
@@ -100,7 +100,7 @@ class Screen:
             self._say(f"no run was found in {root}; `phasekeeper demo` makes some to see")
         self._seen.add(root)
 
-    def _changed(self, old: Row | None, new: Row | None) -> None:
+    def _changed(self, old: RunRow | None, new: RunRow | None) -> None:
         raise NotImplementedError
 
     def _say(self, text: str, *, passing: bool = False) -> None:
@@ -109,15 +109,15 @@ class Screen:
     def _draw(self) -> None:
         return
 
-    def _named(self, row: Row) -> str:
+    def _named(self, row: RunRow) -> str:
         """The run's path, from its root where there are several."""
         path = plain(row.run or ".", 120)
         return path if len(self._roots) < 2 else f"{plain(row.root.rsplit('/', 1)[-1], 40)}: {path}"
 
 
-def _row(data: Mapping[str, Any]) -> Row:
+def _row(data: Mapping[str, Any]) -> RunRow:
     asked = tuple((str(one), str(text)) for one, text in data["asked"])
-    return Row(**{**data, "asked": asked, "shut": tuple(data["shut"])})
+    return RunRow(**{**data, "asked": asked, "shut": tuple(data["shut"])})
 
 
 def screen_for(stream: IO[str], roots: Sequence[str]) -> Screen:
@@ -129,7 +129,7 @@ def screen_for(stream: IO[str], roots: Sequence[str]) -> Screen:
 class Lines(Screen):
     """One plain line for each run at first, then for each change."""
 
-    def _changed(self, old: Row | None, new: Row | None) -> None:
+    def _changed(self, old: RunRow | None, new: RunRow | None) -> None:
         for line in told(self._named, old, new):
             self._print(line)
 
@@ -142,7 +142,7 @@ class Lines(Screen):
         self._stream.flush()
 
 
-def told(name_of: Callable[[Row], str], old: Row | None, new: Row | None) -> Iterator[Line]:
+def told(name_of: Callable[[RunRow], str], old: RunRow | None, new: RunRow | None) -> Iterator[Line]:
     """What a change of one run is in a line: where it stands, what came of it, what is next."""
     if new is None:
         yield from [[Part(name_of(old), "run"), Part(" is gone")]] if old else []
@@ -172,11 +172,11 @@ def _colon(text: str) -> Part:
     return Part(f": {plain(text, 300)}")
 
 
-def _progress(row: Row) -> str:
+def _progress(row: RunRow) -> str:
     return f" {row.done}/{row.total}" if row.total else ""
 
 
-def _trouble(row: Row) -> Iterator[Part]:
+def _trouble(row: RunRow) -> Iterator[Part]:
     if row.shut:
         yield Part(f", gate {', '.join(name(each) for each in row.shut[:3])} failed", "bad")
     if row.errors:
@@ -213,7 +213,7 @@ class Drawn(Screen):
         for at, line in list(self._newest)[-1:] if not self._rows else ():
             self._console.print(styled([Part(f"{at} "), *line]), soft_wrap=True)
 
-    def _changed(self, old: Row | None, new: Row | None) -> None:
+    def _changed(self, old: RunRow | None, new: RunRow | None) -> None:
         row = new or old
         if row is not None and row.root in self._seen:
             self._add(*told(self._named, old, new))
@@ -286,7 +286,7 @@ class Drawn(Screen):
             left -= len(lines)
             yield from lines
 
-    def _paragraph(self, row: Row) -> Iterator[Line]:
+    def _paragraph(self, row: RunRow) -> Iterator[Line]:
         yield [
             Part(self._named(row), "run"),
             Part("  "),

@@ -18,9 +18,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from phasekeeper.server.connector import address as places
-from phasekeeper.server.connector import connector as connect
-from phasekeeper.server.connector.address import Address, Connected, Greeting
+from phasekeeper.server.connector import handshake
+from phasekeeper.server.connector.address import FORM, ServerAddress, lock_owner, try_lock
+from phasekeeper.server.connector.handshake import INFO, Greeting
 from phasekeeper.server.version import VERSION
 
 BOUND_S = 60.0
@@ -44,8 +44,8 @@ class Home:
         self._bounds: list[threading.Timer] = []
 
     @property
-    def address(self) -> Address:
-        return Address(str(self.path / "run/phasekeeper"), self.env.get(places.FORM) == "tcp")
+    def address(self) -> ServerAddress:
+        return ServerAddress(str(self.path / "run/phasekeeper"), self.env.get(FORM) == "tcp")
 
     def start(self, *words: str, cwd: Any = None, **env: str) -> Any:
         """A command of ours with pipes."""
@@ -77,10 +77,10 @@ class Home:
         return True
 
     def ask(self, kind: str, folder: str = "/", version: str = VERSION) -> str:
-        return connect.ask(self.address, Greeting(kind, folder, version), BOUND_S)
+        return handshake.ask(self.address, Greeting(kind, folder, version), BOUND_S)
 
     def information(self) -> Mapping[str, Any]:
-        return json.loads(self.ask("info"))
+        return json.loads(self.ask(INFO))
 
     def joined(self, kind: str = "view", version: str = VERSION) -> socket.socket:
         """A greeted connection."""
@@ -88,10 +88,10 @@ class Home:
 
     def end(self) -> None:
         """End every process that was started here, servers that connectors started among them."""
-        pid = places.holder(self.address)
+        pid = lock_owner(self.address)
         lock = None
         with suppress(OSError):
-            lock = places.try_lock(self.address.lock)
+            lock = try_lock(self.address.lock)
         if lock is None and pid is not None:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -106,20 +106,20 @@ class Home:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-def joined(address: Address, greeting: Greeting) -> socket.socket:
+def joined(address: ServerAddress, greeting: Greeting) -> socket.socket:
     """A greeted connection that waits for nothing longer than bounded."""
     sock, secret = reached(address)
-    places.greet(Connected(sock, secret), greeting, BOUND_S)
+    handshake.greet(sock, secret, greeting, BOUND_S)
     sock.settimeout(BOUND_S)
     return sock
 
 
-def reached(address: Address) -> tuple[socket.socket, bytes]:
+def reached(address: ServerAddress) -> tuple[socket.socket, bytes]:
     """A connection that has not been greeted, and the secret."""
-    connected = places.connect(address, BOUND_S)
-    sock = socket.socket(fileno=connected.socket.detach())
+    raw, secret = handshake.connect(address, BOUND_S)
+    sock = socket.socket(fileno=raw.detach())
     sock.settimeout(BOUND_S)
-    return sock, connected.secret
+    return sock, secret
 
 
 @contextmanager

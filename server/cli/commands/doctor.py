@@ -26,14 +26,19 @@ from ....orchestration.definition.reader import InvalidWorkflow
 from ....orchestration.findings import Severity
 from ....orchestration.sanitize import plain
 from ....tools.run_names import awaits_person
-from ...connector import address as places
-from ...connector.address import Greeting, Refused, Unusable
-from ...connector.connector import ask
-from ...hub import log_file
-from ...hub.hub import release
+from ...connector.address import (
+    ServerAddress,
+    UnusableFolder,
+    find_address,
+    lock_owner,
+    runtime_folder,
+    try_lock,
+)
+from ...connector.handshake import INFO, Greeting, GreetingRefused, ask
+from ...hub.process import log_path
 from ...terminal.lines import Line, Part, emit
 from ...terminal.run_views import STATUS_STYLE, status_word
-from ...version import VERSION
+from ...version import VERSION, release
 from ...workspace import decision_proof as decide
 from ...workspace import git
 from ...workspace.roots import UsageError
@@ -89,23 +94,23 @@ def examined(folder: Path) -> Examined:
 def _server() -> Examined:
     """The server that runs: what it says of itself."""
     try:
-        address = places.find()
-    except Unusable as error:
+        address = find_address()
+    except UnusableFolder as error:
         return {"runs": False}, [Trouble("there is no folder for sockets", str(error))]
     try:
-        said = json.loads(ask(address, Greeting("info", "/", VERSION), _ASK_S))
-    except (OSError, Refused, ValueError) as error:
+        said = json.loads(ask(address, Greeting(INFO, "/", VERSION), _ASK_S))
+    except (OSError, GreetingRefused, ValueError) as error:
         return _silent(address, error)
     return {"runs": True, **said}, [*_older(said), *_unwatched(said)]
 
 
-def _silent(address: places.Address, error: Exception) -> Examined:
+def _silent(address: ServerAddress, error: Exception) -> Examined:
     """No answer: nothing runs, or something runs that hangs."""
-    lock = places.try_lock(address.lock)
+    lock = try_lock(address.lock)
     if lock is not None:
-        places.unlock(lock)
+        os.close(lock)
         return {"runs": False}, []
-    pid = places.holder(address)
+    pid = lock_owner(address)
     trouble = Trouble(
         f"a server (process {pid or 'unknown'}) runs and does not answer: {error}",
         f"kill {pid}" if pid else f"end the process that holds {address.lock}",
@@ -126,9 +131,9 @@ def _older(said: Mapping[str, Any]) -> Iterator[Trouble]:
 
 def _folders() -> Examined:
     """Where sockets, state, key and log are, and whether they are this user's alone."""
-    state, log = decide.key_path().parent, log_file.path()
+    state, log = decide.key_path().parent, log_path()
     found = {
-        "sockets": _place(Path(places.runtime_folder())),
+        "sockets": _place(Path(runtime_folder())),
         "state": _place(state),
         "key": {**_place(decide.key_path()), "made": "with the first decision"},
         "log": {**_place(log), "errors": _errors(log)},

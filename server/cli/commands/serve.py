@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 import sys
 import time
@@ -17,14 +18,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ...connector import address as places
-from ...connector.address import Address, Connected, Greeting, Refused
-from ...connector.connector import RESTART
-from ...hub.daemon import HANDOVER_S, listens, stuck
+from ...connector.address import ServerAddress, find_address, try_lock, write_lock_owner
+from ...connector.handshake import RESTART, STOP, Greeting, GreetingRefused, ask, listen, open_connection
+from ...hub.entry_points import HANDOVER_S, hung_server, is_listening
 from ...hub.hub import Hub
-from ...hub.log_file import to_file
-from ...hub.signals import on_end
-from ...hub.socket_streams import LONGEST
+from ...hub.process import log_to_file, on_termination
+from ...hub.sockets import MAX_LINE
 from ...terminal.live_screen import Screen, screen_for
 from ...version import VERSION
 from ...workspace.roots import UsageError
@@ -38,7 +37,7 @@ def serve(options: Namespace) -> int:
     if options.stop:
         return stop()
     roots = [_folder(path) for path in options.roots or [Path()]]
-    to_file(streams=False)
+    log_to_file(redirect_output=False)
     request = {"roots": [str(root) for root in roots], "journal": options.journal, "http": options.http}
     try:
         return asyncio.run(_Serve(request, standalone=options.standalone).run())
@@ -57,19 +56,17 @@ def _folder(path: Path) -> Path:
 
 def stop() -> int:
     """End the server that runs, if one does; 0."""
-    from ...connector.connector import ask
-
     try:
-        address = places.find()
+        address = find_address()
     except OSError as error:
         raise UsageError(str(error)) from None
     try:
-        pid = ask(address, Greeting("stop", "/", VERSION), _STOP_S)
+        pid = json.loads(ask(address, Greeting(STOP, "/", VERSION), _STOP_S))["pid"]
     except OSError:
         if not _has_ended(address):
-            raise UsageError(stuck(address)) from None
+            raise UsageError(hung_server(address)) from None
         sys.stdout.write("no server runs\n")
-    except Refused as error:
+    except GreetingRefused as error:
         raise UsageError(f"the server does not end: {error}") from None
     else:
         if not _has_ended(address):
@@ -78,13 +75,13 @@ def stop() -> int:
     return 0
 
 
-def _has_ended(address: Address) -> bool:
+def _has_ended(address: ServerAddress) -> bool:
     """Whether no server is left; one that is ending is waited for."""
     until = time.monotonic() + _STOP_S
-    while (lock := places.try_lock(address.lock)) is None and time.monotonic() < until:
+    while (lock := try_lock(address.lock)) is None and time.monotonic() < until:
         time.sleep(_POLL_S)
     if lock is not None:
-        places.unlock(lock)
+        os.close(lock)
     return lock is not None
 
 
@@ -98,7 +95,7 @@ class _Serve:
         self._screen: Screen = screen_for(sys.stdout, request["roots"])
 
     async def run(self) -> int:
-        on_end(asyncio.get_running_loop(), self._end.set)
+        on_termination(asyncio.get_running_loop(), self._end.set)
         ending = asyncio.ensure_future(self._end.wait())
         code: int | None = None
         with self._screen:
@@ -117,14 +114,14 @@ class _Serve:
             hub = Hub(asyncio.get_running_loop())
             mine, theirs = socket.socketpair()
             return await self._look_at_own(hub, _alone(hub, theirs), mine)
-        address = places.find()
+        address = find_address()
         lock = await _lock(address)
         if lock is None:
             try:
                 return await self._look(await asyncio.to_thread(_reached, address), own=False)
             except TimeoutError:
-                raise TimeoutError(stuck(address)) from None
-            except Refused as error:
+                raise TimeoutError(hung_server(address)) from None
+            except GreetingRefused as error:
                 if str(error) != RESTART:
                     raise UsageError(f"the server refused: {error}") from None
             except OSError:
@@ -134,17 +131,17 @@ class _Serve:
             return None
         try:
             hub = Hub(asyncio.get_running_loop())
-            return await self._look_at_own(hub, hub.listen(address, lock, places.listen(address)), address)
+            return await self._look_at_own(hub, hub.listen(address, lock, *listen(address)), address)
         finally:
-            places.unlock(lock)
+            os.close(lock)
 
     async def _look_at_own(
-        self, hub: Hub, work: Coroutine[Any, Any, None], to: Address | socket.socket
+        self, hub: Hub, work: Coroutine[Any, Any, None], to: ServerAddress | socket.socket
     ) -> int:
         """Look at the server of this process until it ends or the view does; then both have ended."""
         working = asyncio.ensure_future(work)
         try:
-            sock = await asyncio.to_thread(_reached, to) if isinstance(to, Address) else to
+            sock = await asyncio.to_thread(_reached, to) if isinstance(to, ServerAddress) else to
             return await self._look(sock, own=True) or 0
         finally:
             hub.stopping.set()
@@ -154,7 +151,7 @@ class _Serve:
         """Show what the server says until it ends: None, or the code to end with."""
         self._screen.server(own)
         with sock:
-            reader, writer = await asyncio.open_connection(sock=sock, limit=2 * LONGEST)
+            reader, writer = await asyncio.open_connection(sock=sock, limit=2 * MAX_LINE)
             writer.write(json.dumps(self._request).encode() + b"\n")
             while line := await _line(reader):
                 if (code := self._screen.hear(json.loads(line))) is not None:
@@ -171,34 +168,28 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
         return b""
 
 
-async def _lock(address: Address) -> int | None:
-    """As `daemon.only_one`, without keeping the loop from hearing Ctrl-C."""
+async def _lock(address: ServerAddress) -> int | None:
+    """As `entry_points.take_server_lock`, without keeping the loop from hearing Ctrl-C."""
     until = time.monotonic() + HANDOVER_S
-    while (lock := places.try_lock(address.lock)) is None:
-        if await asyncio.to_thread(listens, address):
+    while (lock := try_lock(address.lock)) is None:
+        if await asyncio.to_thread(is_listening, address):
             return None
         if time.monotonic() > until:
-            raise TimeoutError(stuck(address))
+            raise TimeoutError(hung_server(address))
         await asyncio.sleep(_POLL_S)
-    places.sign(lock)
+    write_lock_owner(lock)
     return lock
 
 
 async def _alone(hub: Hub, sock: socket.socket) -> None:
     """The server without a socket, for the view alone."""
-    view = asyncio.ensure_future(hub.serve("view", Path("/"), sock))
+    view = asyncio.ensure_future(hub.serve(hub.add_client("view", Path("/")), sock))
     stopping = asyncio.ensure_future(hub.stopping.wait())
     await asyncio.wait([view, stopping], return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
     await hub.stop()
 
 
-def _reached(address: Address) -> socket.socket:
-    connected = places.connect(address, 5.0)
-    sock = socket.socket(fileno=connected.socket.detach())
-    try:
-        places.greet(Connected(sock, connected.secret), Greeting("view", str(Path.cwd()), VERSION), 10.0)
-    except BaseException:
-        sock.close()
-        raise
-    return sock
+def _reached(address: ServerAddress) -> socket.socket:
+    sock, _ = open_connection(address, Greeting("view", str(Path.cwd()), VERSION), 10.0)
+    return socket.socket(fileno=sock.detach())

@@ -11,8 +11,7 @@ from ....orchestration.definition.model import Workflow
 from ....orchestration.findings import Severity
 from ....orchestration.rendering.mermaid import arrows, graph
 from ....orchestration.result.values import Evaluation, GateState, as_json
-from ...live.engine import Board
-from ...live.live_root import Change
+from ...live.boards import Board, RootChange
 
 VERSION = 1
 _WHOLE = (
@@ -49,7 +48,7 @@ def _root(board: Board) -> dict[str, Any]:
     return {"root": str(board.root), "version": board.version, "runs": runs}
 
 
-def changed_json(change: Change) -> dict[str, Any]:
+def changed_json(change: RootChange) -> dict[str, Any]:
     """What is different at one version of a root."""
     return {
         "root": str(change.root),
@@ -59,7 +58,7 @@ def changed_json(change: Change) -> dict[str, Any]:
     }
 
 
-def both(before: Change, after: Change) -> Change:
+def both(before: RootChange, after: RootChange) -> RootChange:
     """Two changes of a root in one, of the version that the later one has."""
     changed = {run: e for run, e in before.changed.items() if run not in after.removed}
     removed = (run for run in before.removed if run not in after.changed)

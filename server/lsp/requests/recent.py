@@ -14,7 +14,7 @@ from ....orchestration.journal.journal import read_journal
 from ....orchestration.snapshot.snapshot import JOURNAL
 from ....orchestration.vfs.files import below
 from ...disk.disk_files import DiskFiles
-from ...live.engine import Board
+from ...live.boards import Board
 from ...workspace import decision_proof as decide
 from ...workspace.history import record_json
 

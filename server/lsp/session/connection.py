@@ -14,8 +14,8 @@ from ....orchestration.definition.model import Workflow
 from ....orchestration.result.values import Evaluation
 from ....orchestration.sanitize import plain
 from ....orchestration.vfs.files import digest_of
+from ...live.boards import RootChange
 from ...live.engine import Engine
-from ...live.live_root import Change
 from ...version import VERSION
 from ...workspace.roots import UsageError
 from .. import server as features
@@ -42,7 +42,7 @@ async def serve_lsp(
     """Serve one editor until it says `exit` or goes; 0 when it said `shutdown` before, else 1.
 
     Never ends the process, whatever the editor sends. With `trusted_allowed` False nothing is written for
-    it, whatever it says of itself.
+    it, whatever it says of itself. The caller closes the streams.
     """
     outlet = Outlet(writer)
     connection = Connection(engine, outlet, trusted_allowed)
@@ -52,7 +52,6 @@ async def serve_lsp(
     finally:
         await connection.end()
         await outlet.drain()
-        outlet.close()
 
 
 class Connection:
@@ -69,7 +68,7 @@ class Connection:
         self.channel = "editor"
         self.trusted = self.decides = False
         # What is not told yet, one change a root: an editor that stopped reading makes them no more.
-        self._untold: dict[Path, Change] = {}
+        self._untold: dict[Path, RootChange] = {}
         self._news = asyncio.Event()
         self._trusted_allowed = trusted_allowed
         self._outlet = outlet
@@ -288,7 +287,7 @@ class Connection:
                 self.documents.unchanged(document.uri)
         self._publisher.publish(view, view.paths)
         # A board that was asked for while the root was still being scanned did not hold it.
-        self._tell(Change(root, view.board.version, view.board.runs, (), {}))
+        self._tell(RootChange(root, view.board.version, view.board.runs, (), {}))
         self.judge(view)
 
     def _close(self, roots: Iterable[Path]) -> None:
@@ -299,7 +298,7 @@ class Connection:
                 board = self.views.pop(root).board
                 self._publisher.forget(root)
                 self._publish_around(root)
-                self._tell(Change(root, board.version + 1, {}, tuple(board.runs), {}))
+                self._tell(RootChange(root, board.version + 1, {}, tuple(board.runs), {}))
 
     def _publish_around(self, root: Path) -> None:
         """Tell anew of the roots that another lies in: which of them speaks of a file is different now."""
@@ -307,7 +306,7 @@ class Connection:
             if root != view.root and root.is_relative_to(view.root):
                 self._publisher.publish(view, view.paths)
 
-    def _changed(self, change: Change) -> None:
+    def _changed(self, change: RootChange) -> None:
         view = self.views.get(change.root)
         if view is None:
             return
@@ -319,7 +318,7 @@ class Connection:
         self.refresh_lenses()
         self.judge(view)
 
-    def _tell(self, change: Change) -> None:
+    def _tell(self, change: RootChange) -> None:
         """Have a client that shows boards told of a change; other editors would only throw it away."""
         if self.follows:
             before = self._untold.get(change.root)

@@ -9,7 +9,8 @@ from itertools import chain
 from pathlib import Path
 from urllib.parse import quote
 
-from ...live.engine import Engine, Progress
+from ...live.boards import Progress
+from ...live.engine import Engine
 from ..view.documents import path_of
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ....orchestration.findings import Finding, Span
 from ....orchestration.result.values import Evaluation
-from ...live.engine import Board
+from ...live.boards import Board
 from .annotations import Mark, main_file, marks_of
 
 Findings = Mapping[str, tuple[Finding, ...]]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.server.cli.commands import doctor
-from phasekeeper.server.connector import address as places
+from phasekeeper.server.connector.address import try_lock
 from phasekeeper.server.workspace import decision_proof as decide
 from phasekeeper.server.workspace import git
 
@@ -159,9 +159,9 @@ def test_errors_that_a_server_wrote_down_are_shown(mine, run, told):
 
 def test_it_needs_no_server_and_makes_none(mine, run):
     run("doctor")
-    lock = places.try_lock(mine.address.lock)
+    lock = try_lock(mine.address.lock)
     assert lock is not None
-    places.unlock(lock)
+    os.close(lock)
 
 
 def test_an_environment_without_home_or_path_is_examined_too(mine):

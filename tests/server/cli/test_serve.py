@@ -17,9 +17,8 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.server.cli.commands import serve
-from phasekeeper.server.connector import address as places
-from phasekeeper.server.connector import connector as connect
-from phasekeeper.server.connector.address import Refused
+from phasekeeper.server.connector.address import find_address, try_lock
+from phasekeeper.server.connector.handshake import GreetingRefused
 from phasekeeper.server.hub import http_listener
 from phasekeeper.server.hub.hub import Hub
 from phasekeeper.server.workspace.roots import UsageError
@@ -75,9 +74,9 @@ def test_in_a_pipe_each_run_and_then_each_change_is_a_line(home, work, more):
 def test_it_ends_cleanly_and_takes_its_socket_away(home, work, number):
     process = home.start("serve", "work")
     heard(process, RUN)
-    assert home.address.place and os.path.exists(home.address.place)  # noqa: PTH110
+    assert home.address.endpoint and os.path.exists(home.address.endpoint)  # noqa: PTH110
     assert ended(process, number) == 0
-    assert not os.path.exists(home.address.place)  # noqa: PTH110
+    assert not os.path.exists(home.address.endpoint)  # noqa: PTH110
 
 
 def test_alone_it_makes_no_socket(home, work):
@@ -132,12 +131,12 @@ def test_a_server_that_does_not_answer_is_not_said_to_be_none(home, monkeypatch)
 def test_a_server_that_still_finishes_something_is_not_said_to_have_ended(home, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", home.env["XDG_RUNTIME_DIR"])
     monkeypatch.setattr(serve, "_STOP_S", 0.1)
-    monkeypatch.setattr(connect, "ask", lambda *_: "7")
-    held = places.try_lock(places.find().lock)
+    monkeypatch.setattr(serve, "ask", lambda *_: '{"pid": 7}')
+    held = try_lock(find_address().lock)
     assert held is not None
     with pytest.raises(UsageError, match=r"process 7.* still finishes something"):
         serve.stop()
-    places.unlock(held)
+    os.close(held)
 
 
 def test_what_cannot_be_looked_at_is_not_taken_for_no_server(home, monkeypatch):
@@ -164,7 +163,7 @@ def test_a_view_of_a_server_that_does_not_answer_says_so(home, monkeypatch):
 
 def test_a_server_that_has_no_room_for_a_view_says_so(home, run, monkeypatch):
     def full(_: object) -> None:
-        raise Refused("it serves 0 connections, which is the most")
+        raise GreetingRefused("it serves 0 connections, which is the most")
 
     home.server()
     monkeypatch.setenv("XDG_RUNTIME_DIR", home.env["XDG_RUNTIME_DIR"])
@@ -395,15 +394,15 @@ def test_a_port_in_use_is_told_and_ends_it(home, work):
 
 def test_a_token_that_others_could_read_is_refused(home, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(home.path / "state"))
-    token, path = http_listener.kept_token()
-    assert http_listener.kept_token() == (token, path)
+    token, path = http_listener.load_token()
+    assert http_listener.load_token() == (token, path)
     path.chmod(0o644)
     with pytest.raises(UsageError, match="is open to others"):
-        http_listener.kept_token()
+        http_listener.load_token()
     path.chmod(0o600)
     path.write_text("short")
     with pytest.raises(UsageError, match="too short"):
-        http_listener.kept_token()
+        http_listener.load_token()
 
 
 @pytest.mark.parametrize("port", ["x", "-1", "65536", "9" * 5_000, "٣"])
@@ -416,7 +415,7 @@ def test_what_is_no_port_is_wrong_use(run, port):
 @pytest.mark.parametrize("port", [-1, 65_536, "80", 1.5])
 def test_a_port_that_is_none_is_told_by_the_server_too(port):
     with pytest.raises(UsageError, match="cannot be used"):
-        http_listener._bound(port)
+        http_listener._bind(port)
 
 
 @pytest.mark.parametrize("broken", ["the application", "its import", "its start"])
@@ -431,13 +430,13 @@ def test_serving_over_http_that_fails_is_told_and_is_not_said_to_be(home, monkey
 
     async def test() -> None:
         hub = Hub(asyncio.get_running_loop())
-        served = http_listener.OverHttp(hub)
+        served = http_listener.HttpListener(hub)
         try:
             with monkeypatch.context() as patch:
                 if broken == "the application":
-                    patch.setattr((await hub.front("mcp")).Assistants, "http_app", fail)
+                    patch.setattr((await hub._import("mcp")).Assistants, "http_app", fail)
                 elif broken == "its import":
-                    patch.setattr(http_listener, "_server", fail)
+                    patch.setattr(http_listener, "_make_server", fail)
                 else:
                     patch.setattr("uvicorn.Server.serve", end)
                 with pytest.raises(UsageError, match="cannot be served at http"):
@@ -456,12 +455,12 @@ def test_a_port_that_is_served_no_more_is_not_said_to_be(home, monkeypatch):
 
     async def test() -> None:
         hub = Hub(asyncio.get_running_loop())
-        served = http_listener.OverHttp(hub)
+        served = http_listener.HttpListener(hub)
         try:
             await served.start(0)
-            assert served._server is not None and served._work is not None
+            assert served._server is not None and served._task is not None
             served._server.should_exit = True
-            await asyncio.wait([served._work])
+            await asyncio.wait([served._task])
             await asyncio.sleep(0)
             assert "http" not in (await hub.information())
         finally:

@@ -14,7 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from phasekeeper.server.connector import address as places
-from phasekeeper.server.connector.address import Address, Connected, Greeting, Unusable, read_greeting
+from phasekeeper.server.connector import handshake
+from phasekeeper.server.connector.address import PROTOCOL, ServerAddress, UnusableFolder, make_private_folder
+from phasekeeper.server.connector.handshake import Greeting, parse_greeting
 from phasekeeper.server.version import VERSION
 
 from tests.server.servers import BOUND_S, reached
@@ -31,18 +33,17 @@ def test_every_folder_can_be_told(name):
     greeting = Greeting("lsp", os.fsdecode(b"/" + name), VERSION, "a.b")
     line = greeting.line()
     assert line.isascii() and line.count(b"\n") == 1
-    read = read_greeting(line[:-1])
+    read = parse_greeting(line[:-1])
     assert read is not None and vars(read) == vars(greeting)
 
 
 @given(st.binary(max_size=200))
 def test_no_line_breaks_the_reading_of_greetings(line):
-    assert read_greeting(line) is None or line.startswith(b"phasekeeper/1 ")
+    assert parse_greeting(line) is None or line.startswith(b"phasekeeper/%d " % PROTOCOL)
 
 
-def test_percent_signs_that_begin_no_code_stay():
-    greeting = read_greeting(b"phasekeeper/1 lsp /a%zz%2 1")
-    assert greeting is not None and greeting.folder == "/a%zz\x02"
+def test_a_folder_that_is_no_hexadecimal_is_no_greeting():
+    assert parse_greeting(b"phasekeeper/%d lsp 2f6 1" % PROTOCOL) is None
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the folders of POSIX systems")
@@ -64,38 +65,38 @@ class TestFolders:
 
     def test_it_is_made_for_this_user_alone_and_kept_so(self, tmp_path):
         folder = tmp_path / "new/phasekeeper"
-        assert places.private(str(folder)) == str(folder)
+        assert make_private_folder(str(folder)) == str(folder)
         assert folder.stat().st_mode & 0o777 == 0o700
         folder.chmod(0o777)
-        places.private(str(folder))
+        make_private_folder(str(folder))
         assert folder.stat().st_mode & 0o777 == 0o700
 
     def test_a_link_or_a_file_in_its_place_is_refused(self, tmp_path):
         (tmp_path / "real").mkdir()
         (tmp_path / "link").symlink_to(tmp_path / "real")
         (tmp_path / "file").touch()
-        with pytest.raises(Unusable, match="is no folder; remove it"):
-            places.private(str(tmp_path / "link"))
-        with pytest.raises(Unusable, match="cannot be used"):
-            places.private(str(tmp_path / "file"))
+        with pytest.raises(UnusableFolder, match="is no folder; remove it"):
+            make_private_folder(str(tmp_path / "link"))
+        with pytest.raises(UnusableFolder, match="cannot be used"):
+            make_private_folder(str(tmp_path / "file"))
 
     def test_somebody_elses_folder_is_refused(self, tmp_path, monkeypatch):
         monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-        with pytest.raises(Unusable, match="belongs to somebody else"):
-            places.private(str(tmp_path))
+        with pytest.raises(UnusableFolder, match="belongs to somebody else"):
+            make_private_folder(str(tmp_path))
 
     def test_the_socket_is_this_users_alone(self, home):
-        address = Address(places.private(str(home.path / "p")), tcp=False)
-        listening = places.listen(address)
-        assert Path(address.place).stat().st_mode & 0o777 == 0o600
-        listening.socket.close()
+        address = ServerAddress(make_private_folder(str(home.path / "p")), tcp=False)
+        listener, _ = handshake.listen(address)
+        assert Path(address.endpoint).stat().st_mode & 0o777 == 0o600
+        listener.close()
 
 
 def test_a_lock_is_held_by_one_and_freed_by_its_holders_death(tmp_path):
-    path = str(tmp_path / "1.lock")
+    path = str(tmp_path / f"{PROTOCOL}.lock")
     hold = (
         "import sys; from phasekeeper.server.connector import address as a; "
-        "d = a.try_lock(sys.argv[1]); a.sign(d); print(flush=True); sys.stdin.read()"
+        "d = a.try_lock(sys.argv[1]); a.write_lock_owner(d); print(flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", hold, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -103,26 +104,26 @@ def test_a_lock_is_held_by_one_and_freed_by_its_holders_death(tmp_path):
         assert other.stdout is not None
         other.stdout.readline()
         assert places.try_lock(path) is None
-        assert places.holder(Address(str(tmp_path), tcp=False)) == other.pid
+        assert places.lock_owner(ServerAddress(str(tmp_path), tcp=False)) == other.pid
         other.kill()
         other.wait(BOUND_S)
     lock = places.try_lock(path)
     assert lock is not None
-    places.unlock(lock)
+    os.close(lock)
 
 
 def test_nobody_who_left_no_number_holds_a_lock(tmp_path):
-    assert places.holder(Address(str(tmp_path), tcp=False)) is None
-    (tmp_path / "1.lock").write_text("x")
-    assert places.holder(Address(str(tmp_path), tcp=False)) is None
+    assert places.lock_owner(ServerAddress(str(tmp_path), tcp=False)) is None
+    (tmp_path / f"{PROTOCOL}.lock").write_text("x")
+    assert places.lock_owner(ServerAddress(str(tmp_path), tcp=False)) is None
 
 
 @pytest.mark.parametrize("text", ["", "x y", "99999999 ab", "12 zz"])
 def test_a_damaged_file_with_a_port_is_no_server(home, text):
-    address = Address(places.private(str(home.path / "p")), tcp=True)
-    Path(address.place).write_text(text)
+    address = ServerAddress(make_private_folder(str(home.path / "p")), tcp=True)
+    Path(address.endpoint).write_text(text)
     with pytest.raises(OSError):
-        places.connect(address, 1.0)
+        handshake.connect(address, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -130,13 +131,13 @@ def test_a_damaged_file_with_a_port_is_no_server(home, text):
     [(b"", "closed"), (b"maybe 1\n", "understood"), (b"ok 1", "closed")],
 )
 def test_an_answer_that_is_none_is_an_error(home, answer, what):
-    address = Address(places.private(str(home.path / "p")), tcp=False)
-    with places.listen(address).socket as server:
+    address = ServerAddress(make_private_folder(str(home.path / "p")), tcp=False)
+    with handshake.listen(address)[0] as server:
         sock, secret = reached(address)
         other, _ = server.accept()
         other.sendall(answer)
         if what == "closed":
             other.shutdown(socket.SHUT_WR)
         with sock, pytest.raises(OSError, match=what):
-            places.greet(Connected(sock, secret), Greeting("lsp", "/", VERSION), BOUND_S)
+            handshake.greet(sock, secret, Greeting("lsp", "/", VERSION), BOUND_S)
         other.close()

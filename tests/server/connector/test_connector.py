@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.server.cli.main import main
-from phasekeeper.server.connector import connector as connect
+from phasekeeper.server.connector import connector
+from phasekeeper.server.connector.address import try_lock
 
 from tests.roots import task
 from tests.server.servers import BOUND_S, answer, frame, initialize, until
 
+MODULES = sorted(path.stem for path in Path(connector.__file__).parent.glob("[a-z]*.py"))
 FORMS = pytest.mark.parametrize("form", ["unix", "tcp"])
 
 
@@ -86,7 +88,7 @@ def test_what_a_killed_server_left_is_replaced(home, work):
     server = home.server()
     server.kill()
     server.wait(BOUND_S)
-    assert os.path.exists(home.address.place)  # noqa: PTH110
+    assert os.path.exists(home.address.endpoint)  # noqa: PTH110
     assert ended(opened(home, work)) == 0
     assert home.information()["pid"] != server.pid
 
@@ -130,12 +132,12 @@ def test_a_connector_ends_when_nobody_reads_what_it_says(home, work):
 def test_a_client_that_ends_before_there_is_a_server_ends_its_connector(home, work):
     home.env["PHASEKEEPER_WAIT_S"] = "600"
     os.makedirs(home.address.folder, mode=0o700)  # noqa: PTH103
-    held = connect.places.try_lock(home.address.start_lock)
+    held = try_lock(home.address.start_lock)
     assert held is not None
     process = home.start("lsp", cwd=work)
     process.stdin.close()
     assert process.wait(BOUND_S) == 0
-    connect.places.unlock(held)
+    os.close(held)
 
 
 def test_without_a_folder_for_sockets_a_connection_runs_by_itself_and_says_so(home, work):
@@ -148,7 +150,7 @@ def test_without_a_folder_for_sockets_a_connection_runs_by_itself_and_says_so(ho
 
 
 def test_a_server_that_cannot_listen_leaves_its_connection_to_itself(home, work):
-    os.makedirs(home.address.place, mode=0o700)  # noqa: PTH103
+    os.makedirs(home.address.endpoint, mode=0o700)  # noqa: PTH103
     process = opened(home, work)
     assert ended(process) == 0
     assert b"the server ended at once with 1" in process.stderr.read()
@@ -156,8 +158,8 @@ def test_a_server_that_cannot_listen_leaves_its_connection_to_itself(home, work)
 
 def test_a_connection_that_a_server_has_no_room_for_runs_by_itself(home, work):
     """It is told at once, and starts no other server."""
-    full = "import sys; from phasekeeper.server.hub import daemon as background, hub; hub.MOST_CLIENTS = 1; "
-    home.popen([sys.executable, "-c", full + "sys.exit(background.background())"], work, home.env)
+    full = "import sys; from phasekeeper.server.hub import entry_points, hub; hub.MAX_CLIENTS = 1; "
+    home.popen([sys.executable, "-c", full + "sys.exit(entry_points.run_daemon())"], work, home.env)
     until(home.answers)
     with home.joined():
         process = opened(home, work)
@@ -167,10 +169,10 @@ def test_a_connection_that_a_server_has_no_room_for_runs_by_itself(home, work):
 
 def test_a_server_that_is_not_there_in_time_is_not_waited_for(home, work):
     os.makedirs(home.address.folder, mode=0o700)  # noqa: PTH103
-    held = connect.places.try_lock(home.address.start_lock)
+    held = try_lock(home.address.start_lock)
     assert held is not None
     process = opened(home, work, PHASEKEEPER_WAIT_S="0.1")
-    connect.places.unlock(held)
+    os.close(held)
     assert ended(process) == 0
     assert b"no server answered within 0.1 s" in process.stderr.read()
 
@@ -186,10 +188,10 @@ def test_a_stopped_server_is_not_waited_for_without_end(home, work):
 
 def test_alone_nothing_but_the_protocol_reaches_stdout(home, work):
     """A print of whatever is imported or called goes to stderr."""
-    chatty = "import os, sys; from phasekeeper.server.connector import connector as connect; "
+    chatty = "import os, sys; from phasekeeper.server.connector import connector; "
     chatty += "from phasekeeper.server.hub import hub; "
-    chatty += "front = hub.Hub.front; hub.Hub.front = lambda *a: (print('stray'), front(*a))[1]; "
-    chatty += "sys.exit(connect.connector('lsp', True))"
+    chatty += "load = hub.Hub._import; hub.Hub._import = lambda *a: (print('stray'), load(*a))[1]; "
+    chatty += "sys.exit(connector.run_connector('lsp', True))"
     process = home.popen([sys.executable, "-c", chatty], work, home.env)
     process.stdin.write(initialize(work))
     process.stdin.flush()
@@ -200,25 +202,26 @@ def test_alone_nothing_but_the_protocol_reaches_stdout(home, work):
 
 
 def test_a_connector_imports_next_to_nothing():
-    """Dozens of them run side by side, and an editor waits for each."""
-    code = "import sys; before = set(sys.modules); import phasekeeper.server.cli.main; "
+    """Dozens run side by side, and an editor waits for each: no typing, pathlib, contextlib, socket, re."""
+    imports = ", ".join(f"phasekeeper.server.connector.{name}" for name in MODULES)
+    code = f"import sys; before = set(sys.modules); import phasekeeper.server.cli.main, {imports}; "
     code += "print(*sorted(set(sys.modules) - before))"
     said = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
-    modules = ("cli", "cli.main", "connector", "connector.connector", "connector.address", "version")
+    modules = ["cli", "cli.main", "connector", "version", *(f"connector.{name}" for name in MODULES)]
     own = {f"phasekeeper.server.{name}" for name in modules}
     assert set(said.stdout.split()) <= {"phasekeeper", "phasekeeper.server", "_socket", *own}
 
 
 def test_a_server_is_started_isolated(monkeypatch):
-    assert connect.interpreter() == [sys.executable, "-I"]
+    assert connector.interpreter() == [sys.executable, "-I"]
 
 
 def test_a_package_in_the_users_site_folder_is_still_found(monkeypatch):
     import site
 
     monkeypatch.setattr(site, "ENABLE_USER_SITE", True)
-    monkeypatch.setattr(site, "getusersitepackages", lambda: os.path.dirname(connect.__file__))  # noqa: PTH120
-    assert connect.interpreter() == [sys.executable, "-E", "-P"]
+    monkeypatch.setattr(site, "getusersitepackages", lambda: os.path.dirname(connector.__file__))  # noqa: PTH120
+    assert connector.interpreter() == [sys.executable, "-E", "-P"]
 
 
 @pytest.mark.parametrize(
@@ -233,7 +236,7 @@ def test_a_package_in_the_users_site_folder_is_still_found(monkeypatch):
     ],
 )
 def test_what_is_a_connectors_command_line(words, is_one):
-    assert connect.understood(words) is is_one
+    assert connector.is_connector_call(words) is is_one
 
 
 def test_the_help_of_a_connector_tells_what_it_does(capsys):
@@ -244,8 +247,8 @@ def test_the_help_of_a_connector_tells_what_it_does(capsys):
 
 @pytest.mark.parametrize(("said", "seconds"), [("3", 3.0), ("x", 2.0), ("-1", 0.0), ("1e9", 600.0)])
 def test_how_long_a_server_is_waited_for(monkeypatch, said, seconds):
-    monkeypatch.setenv(connect.WAIT, said)
-    assert connect.wait_s() == seconds
+    monkeypatch.setenv(connector.WAIT, said)
+    assert connector.wait_s() == seconds
 
 
 def test_until_is_bounded(monkeypatch):

@@ -13,15 +13,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from phasekeeper.server.connector import address as places
-from phasekeeper.server.connector import connector as connect
-from phasekeeper.server.connector.address import Greeting, Refused
+from phasekeeper.server import lsp
+from phasekeeper.server.connector import handshake
+from phasekeeper.server.connector.address import FORM, PROTOCOL, find_address
+from phasekeeper.server.connector.handshake import INFO, STOP, Greeting, GreetingRefused
+from phasekeeper.server.connector.pump import exit_trailer
 from phasekeeper.server.hub import hub as hubs
-from phasekeeper.server.hub import socket_streams as streams
-from phasekeeper.server.hub import view_feed
-from phasekeeper.server.hub.daemon import only_one
+from phasekeeper.server.hub import sockets, view_feed
+from phasekeeper.server.hub.entry_points import take_server_lock
 from phasekeeper.server.hub.hub import Hub
-from phasekeeper.server.version import VERSION
+from phasekeeper.server.version import VERSION, release
 
 from tests.roots import task
 from tests.server.servers import BOUND_S, joined, reached, until
@@ -38,27 +39,28 @@ def mine(home, monkeypatch):
 
 
 @asynccontextmanager
-async def serving(**options):
+async def serving(*, is_daemon=False, idle_s=600.0):
     """A server in this process that listens; ended and waited for at the end."""
-    address = places.find()
-    lock = only_one(address)
+    address = find_address()
+    lock = take_server_lock(address)
     assert lock is not None
-    hub = Hub(asyncio.get_running_loop(), **options)
-    work = asyncio.ensure_future(hub.listen(address, lock, places.listen(address)))
+    hub = Hub(asyncio.get_running_loop(), is_daemon=is_daemon)
+    hub.idle_s = idle_s
+    work = asyncio.ensure_future(hub.listen(address, lock, *handshake.listen(address)))
     try:
         yield hub, work
     finally:
         hub.stopping.set()
         await asyncio.wait_for(work, BOUND_S)
-        places.unlock(lock)
+        os.close(lock)
 
 
 def ask(kind: str, folder: str = "/", version: str = VERSION):
-    return connect.ask(places.find(), Greeting(kind, folder, version), BOUND_S)
+    return handshake.ask(find_address(), Greeting(kind, folder, version), BOUND_S)
 
 
 def join(kind: str = "view", version: str = VERSION) -> socket.socket:
-    return joined(places.find(), Greeting(kind, "/", version))
+    return joined(find_address(), Greeting(kind, "/", version))
 
 
 def off(work, *words):
@@ -68,7 +70,7 @@ def off(work, *words):
 
 def raw(data: bytes, *, close: bool = False) -> bytes:
     """What the server says to bytes that are no greeting, until it closes."""
-    sock, _ = reached(places.find())
+    sock, _ = reached(find_address())
     with sock:
         sock.sendall(data)
         if close:
@@ -84,15 +86,15 @@ def raw(data: bytes, *, close: bool = False) -> bytes:
 
 @pytest.mark.parametrize("form", ["unix", "tcp"])
 def test_a_server_tells_what_it_is(mine, monkeypatch, form):
-    monkeypatch.setenv(places.FORM, form)
+    monkeypatch.setenv(FORM, form)
 
     async def run():
         async with serving() as (hub, _):
-            told, known = json.loads(await off(ask, "info")), await hub.information()
+            told, known = json.loads(await off(ask, INFO)), await hub.information()
             assert {**told, "memory": 0} == {**known, "memory": 0}
 
     asyncio.run(run())
-    assert not Path(places.find().place).exists()
+    assert not Path(find_address().endpoint).exists()
 
 
 @pytest.mark.parametrize(
@@ -101,9 +103,10 @@ def test_a_server_tells_what_it_is(mine, monkeypatch, form):
         b"GET / HTTP/1.1\r\n\r\n",
         b"\x00\xff\xfe\n",
         b"phasekeeper/2 lsp / 1\n",
-        b"phasekeeper/1 lsp\n",
-        b"phasekeeper/1 lsp / 1 \n",
-        b"phasekeeper/1 lsp / 1\nContent-Length: 2\r\n\r\n{}",
+        b"phasekeeper/%d lsp\n" % PROTOCOL,
+        b"phasekeeper/%d lsp 2f 1 \n" % PROTOCOL,
+        b"phasekeeper/%d lsp 2f 1\nContent-Length: 2\r\n\r\n{}" % PROTOCOL,
+        b"phasekeeper/1 lsp / 1\n",
         b"Content-Length: 2\r\n\r\n{}",
     ],
 )
@@ -113,7 +116,7 @@ def test_what_is_no_greeting_is_refused_and_disturbs_nobody(mine, line):
             with await off(join):
                 assert (await off(raw, line)).startswith(b"no ")
                 assert len(hub.clients) == 1
-                assert json.loads(await off(ask, "info"))["served"] == 1
+                assert json.loads(await off(ask, INFO))["served"] == 1
 
     asyncio.run(run())
 
@@ -122,7 +125,7 @@ def test_a_greeting_without_end_is_cut_off(mine):
     async def run():
         async with serving():
             assert await off(raw, b"x" * 100_000) == b""
-            await off(ask, "info")
+            await off(ask, INFO)
 
     asyncio.run(run())
 
@@ -130,9 +133,9 @@ def test_a_greeting_without_end_is_cut_off(mine):
 def test_a_client_that_goes_in_the_middle_of_its_greeting_is_forgotten(mine):
     async def run():
         async with serving() as (hub, _):
-            for data in (b"", b"phasekeeper/1 ls"):
+            for data in (b"", b"phasekeeper/%d ls" % PROTOCOL):
                 await off(lambda data=data: raw(data, close=True))
-            await off(ask, "info")
+            await off(ask, INFO)
             assert not hub.clients
 
     asyncio.run(run())
@@ -144,7 +147,7 @@ def test_a_client_that_goes_before_it_is_answered_is_forgotten(mine):
             sock, gone = socket.socketpair()
             gone.sendall(Greeting("view", "/", VERSION).line())
             gone.close()
-            await asyncio.wait_for(hub._arrived(sock, b""), BOUND_S)
+            await asyncio.wait_for(hub._welcome(sock, b""), BOUND_S)
             assert hub.clients == {}
 
     asyncio.run(run())
@@ -155,7 +158,7 @@ def test_one_who_never_greets_is_not_waited_for(mine, monkeypatch):
 
     async def run():
         async with serving():
-            assert await off(raw, b"phasekeeper/1 ") == b""
+            assert await off(raw, b"phasekeeper/%d " % PROTOCOL) == b""
 
     asyncio.run(run())
 
@@ -163,7 +166,7 @@ def test_one_who_never_greets_is_not_waited_for(mine, monkeypatch):
 def test_an_unknown_kind_is_refused_by_name(mine):
     async def run():
         async with serving():
-            with pytest.raises(Refused, match="there is no 'telnet' here"):
+            with pytest.raises(GreetingRefused, match="there is no 'telnet' here"):
                 await off(ask, "telnet")
 
     asyncio.run(run())
@@ -172,20 +175,20 @@ def test_an_unknown_kind_is_refused_by_name(mine):
 def test_another_users_connection_is_refused(mine, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 54321)
     with pytest.raises(ValueError, match="somebody else"):
-        hubs.peer(socket.socketpair()[0])
+        sockets.peer_pid(socket.socketpair()[0])
 
 
 def test_more_clients_than_there_may_be_are_turned_away(mine, monkeypatch):
-    monkeypatch.setattr(hubs, "MOST_CLIENTS", 1)
+    monkeypatch.setattr(hubs, "MAX_CLIENTS", 1)
 
     async def run():
         async with serving() as (hub, _):
             with await off(join):
                 for kind in (b"lsp", b"mcp", b"view"):
-                    said = await off(raw, b"phasekeeper/1 " + kind + b" / 1\n")
+                    said = await off(raw, b"phasekeeper/%d %b 2f 1\n" % (PROTOCOL, kind))
                     assert said == b"no it serves 1 connections, which is the most\n"
                 assert len(hub.clients) == 1
-                assert json.loads(await off(ask, "info"))["served"] == 1
+                assert json.loads(await off(ask, INFO))["served"] == 1
 
     asyncio.run(run())
 
@@ -194,21 +197,21 @@ def test_more_clients_than_there_may_be_are_turned_away(mine, monkeypatch):
 
 
 def test_the_port_and_its_secret_are_only_this_users_to_read(mine, monkeypatch):
-    monkeypatch.setenv(places.FORM, "tcp")
+    monkeypatch.setenv(FORM, "tcp")
 
     async def run():
         async with serving():
-            return Path(places.find().place).stat().st_mode & 0o777
+            return Path(find_address().endpoint).stat().st_mode & 0o777
 
     assert asyncio.run(run()) == 0o600
 
 
 def test_a_proof_that_is_no_text_of_ours_is_refused_like_any_other(mine, monkeypatch):
-    monkeypatch.setenv(places.FORM, "tcp")
+    monkeypatch.setenv(FORM, "tcp")
 
     async def run():
         async with serving():
-            line = f"phasekeeper/1 view / {VERSION} 00.".encode() + b"\xff\n"
+            line = f"phasekeeper/{PROTOCOL} view 2f {VERSION} 00.".encode() + b"\xff\n"
             assert await off(raw, line) == b"no the secret is wrong\n"
 
     asyncio.run(run())
@@ -216,7 +219,7 @@ def test_a_proof_that_is_no_text_of_ours_is_refused_like_any_other(mine, monkeyp
 
 @pytest.mark.parametrize("proof", ["", "00.11", "."])
 def test_one_who_does_not_know_the_secret_is_refused(mine, monkeypatch, proof):
-    monkeypatch.setenv(places.FORM, "tcp")
+    monkeypatch.setenv(FORM, "tcp")
 
     async def run():
         async with serving() as (hub, _):
@@ -228,15 +231,15 @@ def test_one_who_does_not_know_the_secret_is_refused(mine, monkeypatch, proof):
 
 
 def test_something_else_at_the_servers_port_is_not_taken_for_it(mine, monkeypatch):
-    monkeypatch.setenv(places.FORM, "tcp")
-    listening = places.listen(places.find())
-    connected = places.connect(places.find(), BOUND_S)
-    other, _ = listening.socket.accept()
+    monkeypatch.setenv(FORM, "tcp")
+    listener, _ = handshake.listen(find_address())
+    sock, secret = handshake.connect(find_address(), BOUND_S)
+    other, _ = listener.accept()
     other.sendall(b"00 ok 1\n")
     with pytest.raises(OSError, match="something else"):
-        places.greet(connected, Greeting("lsp", "/", VERSION), BOUND_S)
-    for sock in (other, connected.socket, listening.socket):
-        sock.close()
+        handshake.greet(sock, secret, Greeting("lsp", "/", VERSION), BOUND_S)
+    for each in (other, sock, listener):
+        each.close()
 
 
 # ---- versions ----------------------------------------------------------------------------------
@@ -244,8 +247,8 @@ def test_something_else_at_the_servers_port_is_not_taken_for_it(mine, monkeypatc
 
 def test_a_newer_connector_makes_a_quiet_server_leave(mine):
     async def run():
-        async with serving(background=True) as (_, work):
-            with pytest.raises(Refused, match=r"\Arestart\Z"):
+        async with serving(is_daemon=True) as (_, work):
+            with pytest.raises(GreetingRefused, match=r"\Arestart\Z"):
                 await off(lambda: ask("lsp", version=NEWER))
             await asyncio.wait_for(work, BOUND_S)
 
@@ -254,7 +257,7 @@ def test_a_newer_connector_makes_a_quiet_server_leave(mine):
 
 def test_a_newer_connector_joins_a_busy_server_which_leaves_after_its_last_client(mine):
     async def run():
-        async with serving(background=True) as (hub, work):
+        async with serving(is_daemon=True) as (hub, work):
             first = await off(join)
             second = await off(lambda: join(version=NEWER))
             first.close()
@@ -269,7 +272,7 @@ def test_a_newer_connector_joins_a_busy_server_which_leaves_after_its_last_clien
 @pytest.mark.parametrize("version", [OLDER, VERSION, f"{VERSION}.dev9", "nonsense"])
 def test_no_other_connector_ends_a_server(mine, version):
     async def run():
-        async with serving(background=True) as (hub, work):
+        async with serving(is_daemon=True) as (hub, work):
             (await off(lambda: join(version=version))).close()
             await off(until, lambda: not hub.clients)
             assert not work.done() and not hub.stopping.is_set()
@@ -300,7 +303,7 @@ def test_two_versions_side_by_side_come_to_rest_at_the_newer_one(home):
 
     old = started(OLDER, "serve", "--background")
     until(home.answers)
-    with pytest.raises(Refused):
+    with pytest.raises(GreetingRefused):
         home.joined(version=VERSION)
     assert old.wait(BOUND_S) == 0
     new = started(VERSION, "serve", "--background")
@@ -315,7 +318,7 @@ def test_two_versions_side_by_side_come_to_rest_at_the_newer_one(home):
     ("text", "numbers"), [("1.2.3", (1, 2, 3)), ("1.2rc1", (1,)), ("1.2.dev3", (1, 2)), ("x", ()), ("", ())]
 )
 def test_the_numbers_of_a_version(text, numbers):
-    assert hubs.release(text) == numbers
+    assert release(text) == numbers
 
 
 # ---- ends --------------------------------------------------------------------------------------
@@ -323,41 +326,41 @@ def test_the_numbers_of_a_version(text, numbers):
 
 def test_a_server_without_clients_ends(mine):
     async def run():
-        async with serving(background=True, idle_s=0.05) as (_, work):
+        async with serving(is_daemon=True, idle_s=0.05) as (_, work):
             await asyncio.wait_for(work, BOUND_S)
 
     asyncio.run(run())
 
 
 def test_a_server_with_a_client_or_of_a_person_does_not_end_idle(mine, monkeypatch):
-    monkeypatch.setattr(hubs, "_LOOK_S", 0.001)
+    monkeypatch.setattr(hubs, "_CHECK_S", 0.001)
 
     async def run():
-        async with serving(background=True) as (hub, work):
+        async with serving(is_daemon=True) as (hub, work):
             with await off(join):
                 hub.idle_s = 0.0
-                await off(ask, "info")
+                await off(ask, INFO)
                 assert not work.done()
             await asyncio.wait_for(work, BOUND_S)
         async with serving(idle_s=0.0) as (_, work):
             for _ in range(3):
-                await off(ask, "info")
+                await off(ask, INFO)
             assert not work.done()
 
     asyncio.run(run())
 
 
 def test_a_server_whose_folder_was_cleared_leaves_and_touches_nothing_of_its_successor(mine, monkeypatch):
-    monkeypatch.setattr(hubs, "_LOOK_S", 0.01)
+    monkeypatch.setattr(hubs, "_CHECK_S", 0.01)
 
     async def run():
         async with serving() as (_, work):
-            address = places.find()
-            Path(address.place).unlink()
+            address = find_address()
+            Path(address.endpoint).unlink()
             Path(address.lock).unlink()
             async with serving() as (_, successor):
                 await asyncio.wait_for(work, BOUND_S)
-                await off(ask, "info")
+                await off(ask, INFO)
                 assert not successor.done()
 
     asyncio.run(run())
@@ -370,7 +373,7 @@ def test_told_to_end_a_server_closes_its_clients_and_takes_its_socket_away(home)
     assert sock.recv(1) == b""
     sock.close()
     assert server.wait(BOUND_S) == 0
-    assert not Path(home.address.place).exists()
+    assert not Path(home.address.endpoint).exists()
     assert (server.stdout.read(), server.stderr.read()) == (b"", b"")
 
 
@@ -389,7 +392,7 @@ def test_what_is_being_written_when_a_server_ends_is_finished(mine, monkeypatch)
 
     async def run():
         async with serving() as (hub, work):
-            monkeypatch.setitem(hubs._FRONTS, "lsp", front)
+            monkeypatch.setattr(lsp, "serve_lsp", front)
             with await off(lambda: join("lsp")):
                 await off(begun.wait)
                 hub.stopping.set()
@@ -406,25 +409,35 @@ def test_a_second_server_leaves_the_first_one_alone(home):
     assert home.information()["pid"] == first.pid
 
 
-def test_how_a_connection_ended_can_be_asked(mine):
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_connection_ends_with_the_exit_code_of_its_front_end(mine, monkeypatch, code):
+    async def front(*_):
+        return code
+
     async def run():
-        async with serving() as (hub, _):
-            (await off(join)).close()
-            await off(until, lambda: not hub.clients)
-            assert await off(ask, "ended", f"1-{hub._mark}") == "0"
-            assert await off(ask, "ended", f"2-{hub._mark}") == "1"
+        monkeypatch.setattr(lsp, "serve_lsp", front)
+        async with serving():
+            with await off(lambda: join("lsp")) as sock:
+                assert await off(lambda: sock.makefile("rb").read()) == exit_trailer(code)
 
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("name", ["1", "1-0", f"1-{'0' * 16}", "x" * 100])
-def test_how_a_connection_of_another_server_ended_is_not_told(mine, name):
+def test_a_viewer_hears_lines_of_json_and_no_exit_code(mine):
     async def run():
-        async with serving() as (hub, _):
-            (await off(join)).close()
-            await off(until, lambda: not hub.clients)
-            with pytest.raises(OSError, match="closed"):
-                await off(ask, "ended", name)
+        async with serving():
+            with await off(join) as sock:
+                sock.sendall(b"[]\n")
+                assert await off(sock.recv, 1) == b""
+
+    asyncio.run(run())
+
+
+def test_a_server_that_is_asked_to_stop_says_who_it_is_and_ends(mine):
+    async def run():
+        async with serving() as (_, work):
+            assert json.loads(await off(ask, STOP)) == {"pid": os.getpid()}
+            await asyncio.wait_for(work, BOUND_S)
 
     asyncio.run(run())
 
@@ -434,12 +447,11 @@ def test_a_front_end_that_fails_ends_its_connection_alone(mine, monkeypatch, cap
         raise RuntimeError("a fault")
 
     async def run():
-        async with serving() as (hub, _):
+        monkeypatch.setattr(lsp, "serve_lsp", broken)
+        async with serving():
             with await off(join) as other:
-                monkeypatch.setitem(hubs._FRONTS, "lsp", broken)
                 with await off(lambda: join("lsp")) as sock:
-                    assert await off(sock.recv, 1) == b""
-                assert await off(ask, "ended", f"2-{hub._mark}") == "1"
+                    assert await off(lambda: sock.makefile("rb").read()) == exit_trailer(1)
                 other.setblocking(False)
                 with pytest.raises(BlockingIOError):
                     other.recv(1)
@@ -449,11 +461,11 @@ def test_a_front_end_that_fails_ends_its_connection_alone(mine, monkeypatch, cap
 
 
 def test_a_client_that_reads_nothing_is_ended_and_does_not_fill_the_memory(monkeypatch):
-    monkeypatch.setattr(streams, "MOST_UNREAD", 10_000)
+    monkeypatch.setattr(sockets, "MAX_UNREAD", 10_000)
 
     async def run():
         mine, theirs = socket.socketpair()
-        _, writer = await streams.opened(mine)
+        _, writer = await sockets.open_streams(mine)
         with theirs:
             while not writer.transport.is_closing():
                 writer.write(b"x" * 1000)
@@ -464,11 +476,11 @@ def test_a_client_that_reads_nothing_is_ended_and_does_not_fill_the_memory(monke
 
 
 def test_a_line_without_end_is_not_gathered(monkeypatch):
-    monkeypatch.setattr(streams, "LONGEST", 1000)
+    monkeypatch.setattr(sockets, "MAX_LINE", 1000)
 
     async def run():
         mine, theirs = socket.socketpair()
-        reader, writer = await streams.opened(mine)
+        reader, writer = await sockets.open_streams(mine)
         with theirs:
             theirs.sendall(b"x" * 5000)
             with pytest.raises(ValueError):
@@ -525,7 +537,7 @@ def test_what_a_viewer_says_after_its_wish_is_not_gathered():
 
     async def run():
         reader = Counting()
-        gone = asyncio.ensure_future(view_feed._gone(reader))
+        gone = asyncio.ensure_future(view_feed._disconnect(reader))
         reader.feed_data(b"x" * 1_000_000)
         reader.feed_eof()
         await asyncio.wait_for(gone, BOUND_S)

@@ -14,9 +14,9 @@ import pytest
 from phasekeeper.orchestration.updates.propose import Act
 from phasekeeper.server.live import engine as engine_module
 from phasekeeper.server.live import worker as worker_module
-from phasekeeper.server.live.auto_journal import Journalling
-from phasekeeper.server.live.engine import Board, Engine
-from phasekeeper.server.live.live_root import Change
+from phasekeeper.server.live.auto_journal import AutoJournal
+from phasekeeper.server.live.boards import Board, RootChange
+from phasekeeper.server.live.engine import Engine
 from phasekeeper.server.store.lock import run_lock
 from phasekeeper.server.workspace import apply
 from phasekeeper.server.workspace.roots import UsageError
@@ -89,7 +89,7 @@ async def test_a_saved_file_changes_the_board_and_is_told(root: Path) -> None:
     folder = task(root, "T1")
     async with engine(watch=True) as e:
         await e.open(root)
-        heard: list[Change] = []
+        heard: list[RootChange] = []
         e.subscribe(root, heard.append)
         put(folder / "review/plan-review.json", {"ok": False})
         await until(e, root, lambda board: board.runs[T1].suggestion.kind == "regress")
@@ -148,7 +148,7 @@ def test_a_mistake_about_one_run_does_not_end_the_journalling_of_all(root: Path,
         said: asyncio.Queue[str] = asyncio.Queue()
         async with engine() as e:
             await e.open(root)
-            keeping = Journalling(e, [root], said.put_nowait)
+            keeping = AutoJournal(e, [root], said.put_nowait)
             assert (await said.get()).startswith(f"the reports of {T1} could not be recorded;")
             assert await said.get() == f"1 report of {TASKS}/T2 recorded"
             await keeping.stop()
@@ -250,9 +250,9 @@ async def test_somebody_who_fails_when_told_keeps_nobody_else_from_it(root: Path
     folder = task(root, "T1")
     async with engine() as e:
         await e.open(root)
-        heard: list[Change] = []
+        heard: list[RootChange] = []
 
-        def failing(change: Change) -> None:
+        def failing(change: RootChange) -> None:
             raise RuntimeError("a mistake of a front end")
 
         e.subscribe(root, failing)
@@ -285,7 +285,7 @@ def test_what_fails_on_the_thread_is_logged_once_and_told_until_all_was_looked_a
             well = asyncio.Event()
             show = e._worker.show
 
-            def shown(board: Board, change: Change | None) -> None:
+            def shown(board: Board, change: RootChange | None) -> None:
                 show(board, change)
                 told.append(board)
                 if len(told) > 1 and not board.conditions:

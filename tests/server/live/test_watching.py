@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from phasekeeper.server.live import watcher
 from phasekeeper.server.live import worker as worker_module
-from phasekeeper.server.live.engine import Board, Engine
+from phasekeeper.server.live.boards import Board
+from phasekeeper.server.live.engine import Engine
 from phasekeeper.server.workspace.workspace import Workspace
 
 from tests.roots import TASKS, put, task

@@ -173,7 +173,14 @@ async def connected(engine: Engine, **options: Any) -> AsyncIterator[Client]:
     limit = 64 * 2**20
     server_side = await asyncio.open_connection(sock=theirs, limit=limit)
     client_side = await asyncio.open_connection(sock=ours, limit=limit)
-    serving = asyncio.ensure_future(serve_lsp(*server_side, engine, **options))
+
+    async def serve() -> int:
+        try:
+            return await serve_lsp(*server_side, engine, **options)
+        finally:
+            server_side[1].close()
+
+    serving = asyncio.ensure_future(serve())
     client = Client(*client_side)
     client.serving = serving
     try:

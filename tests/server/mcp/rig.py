@@ -50,7 +50,14 @@ class Rig:
         mine, theirs = socket.socketpair()
         reader, writer = await asyncio.open_connection(sock=mine, limit=STREAM_LIMIT)
         ends = await asyncio.open_connection(sock=theirs, limit=STREAM_LIMIT)
-        serving = asyncio.create_task(self.assistants.serve(*ends, folder))
+
+        async def serve() -> None:
+            try:
+                await self.assistants.serve(*ends, folder)
+            finally:
+                ends[1].close()
+
+        serving = asyncio.create_task(serve())
         try:
             yield reader, writer
         finally:

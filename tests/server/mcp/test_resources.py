@@ -14,7 +14,7 @@ import pytest
 from jsonschema_rs import validator_for
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from phasekeeper.server.live.live_root import Change
+from phasekeeper.server.live.boards import RootChange
 from phasekeeper.server.mcp import notifications as changes
 from phasekeeper.server.mcp import resources
 from phasekeeper.server.mcp.uris import SCHEMA, address, read_address
@@ -233,9 +233,9 @@ async def test_a_client_that_stopped_reading_keeps_nobody_waiting(
     uri = address(str(root), T1)
     for key, session in (("a", Stuck()), ("b", Reading())):
         made.meet(key, cast(Any, session)).add(uri)
-    made.told(Change(root, 1, {T1: cast(Any, None)}, (), {}))
+    made.told(RootChange(root, 1, {T1: cast(Any, None)}, (), {}))
     assert await asyncio.wait_for(told.get(), LIMIT_S) == uri
-    made.told(Change(root, 2, {T1: cast(Any, None)}, (), {}))
+    made.told(RootChange(root, 2, {T1: cast(Any, None)}, (), {}))
     assert await asyncio.wait_for(told.get(), LIMIT_S) == uri
     assert made.meet("a", cast(Any, Stuck())) == set()
     await made.stop()
@@ -361,6 +361,6 @@ async def test_a_client_that_cannot_be_told_keeps_no_other_from_it(root: Path) -
     made = changes.Changes()
     for name, fails in (("one", True), ("two", False)):
         made.meet(name, cast(Any, Session(name, fails))).add(address(str(root)))
-    await made._publish(Change(root, 1, {}, ("own/T1",), {}))
+    await made._publish(RootChange(root, 1, {}, ("own/T1",), {}))
     assert told == ["two", address(str(root))]
     assert list(made._sessions) == ["two"]

@@ -16,7 +16,7 @@ import mcp_types as types
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
-from phasekeeper.server.hub.http_listener import OverHttp, kept_token
+from phasekeeper.server.hub.http_listener import HttpListener, load_token
 from phasekeeper.server.hub.hub import Hub
 from phasekeeper.server.mcp import open_roots as keeping
 
@@ -124,11 +124,11 @@ async def test_a_message_without_an_end_ends_its_connection_alone(root: Path) ->
 async def over_http(*named: Path) -> AsyncIterator[tuple[Hub, str, str]]:
     """A server of named roots with its HTTP port: (it, the address, the token)."""
     hub = Hub(asyncio.get_running_loop())
-    hub.named.update(named)
-    served = OverHttp(hub)
+    hub.served_roots.update(named)
+    served = HttpListener(hub)
     try:
         await served.start(0)
-        yield hub, hub.about["http"], kept_token()[0]
+        yield hub, hub.about["http"], load_token()[0]
     finally:
         await served.stop()
         await hub.stop()
@@ -137,7 +137,7 @@ async def over_http(*named: Path) -> AsyncIterator[tuple[Hub, str, str]]:
 @going
 async def test_over_http_whoever_is_told_the_address_is_served(root: Path) -> None:
     hub = Hub(asyncio.get_running_loop())
-    served = OverHttp(hub)
+    served = HttpListener(hub)
     starting = asyncio.create_task(served.start(0))
     while "http" not in hub.about:
         await asyncio.sleep(0)
@@ -187,10 +187,10 @@ async def test_over_http_a_client_without_roots_works_in_what_a_person_has_serve
     async with over_http() as (hub, url, token), http_client(url, token, era) as client:
         assert "works in no folder; a person can open a folder" in await refusal(client, "status")
         assert "`phasekeeper serve FOLDER`" in await refusal(client, "next_step", root=str(root))
-        hub.named[root] += 1
+        hub.served_roots[root] += 1
         assert (await call(client, "next_step", root=str(root)))["run"] == f"{TASKS}/T1"
         assert (await call(client, "next_step"))["run"] == f"{TASKS}/T1"
-        hub.named.subtract([root])
+        hub.served_roots.subtract([root])
         assert "works in no folder" in await refusal(client, "next_step", root=str(root))
 
 

@@ -10,7 +10,8 @@ from typing import cast
 
 from lsprotocol import types as lsp
 from phasekeeper.orchestration.findings import Evidence, Finding, Severity, Span
-from phasekeeper.server.live.engine import Board, Engine
+from phasekeeper.server.live.boards import Board
+from phasekeeper.server.live.engine import Engine
 from phasekeeper.server.live.live_root import Live
 from phasekeeper.server.lsp.session import connection as connections
 from phasekeeper.server.lsp.session.connection import Connection

@@ -11,7 +11,7 @@ from typing import Any
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
-from phasekeeper.server.hub.http_listener import OverHttp
+from phasekeeper.server.hub.http_listener import HttpListener
 from phasekeeper.server.hub.hub import Hub
 from phasekeeper.server.mcp import Assistants
 from phasekeeper.server.mcp.client import Caller, Context
@@ -121,10 +121,10 @@ class _Hub(Hub):
 async def served(kind: type[Assistants]) -> AsyncIterator[str]:
     """The address of a server on a free port, with assistants of a kind."""
     hub = _Hub(asyncio.get_running_loop(), kind)
-    over_http = OverHttp(hub)
+    listener = HttpListener(hub)
     try:
-        await over_http.start(0)
+        await listener.start(0)
         yield hub.about["http"]
     finally:
-        await over_http.stop()
+        await listener.stop()
         await hub.stop()
