@@ -21,7 +21,7 @@ from phasekeeper.orchestration.findings import CODES
 from phasekeeper.orchestration.journal.journal import FIELDS
 from phasekeeper.orchestration.journal.journal import KINDS as RECORD_KINDS
 from phasekeeper.orchestration.lint import checks as lint
-from phasekeeper.orchestration.plans.model import dialects
+from phasekeeper.orchestration.plans.dialects import DIALECTS
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.snapshot.artifacts import KINDS
 from phasekeeper.orchestration.snapshot.discovery import Definition, Known, discover
@@ -117,9 +117,7 @@ def test_every_kind_of_record_and_of_artifact_is_told() -> None:
     (kinds,) = (row[1] for row in rows("field of a record") if row[0] == "`kind`")
     assert re.findall(r"\w+", kinds.replace(" or ", " ")) == list(RECORD_KINDS)
     paragraph = TEXT.split("Kinds: ", 1)[1].split("\n\n", 1)[0]
-    assert (
-        {*KINDS, *dialects(), "files"} == {*STRUCTS["artifact"]["kind"].shape.words} <= set(names(paragraph))
-    )
+    assert {*KINDS, *DIALECTS, "files"} == {*STRUCTS["artifact"]["kind"].shape.words} <= set(names(paragraph))
 
 
 def test_every_name_of_expressions_is_told_and_no_other(article: workflow.Workflow) -> None:

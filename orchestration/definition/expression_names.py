@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..plans.model import dialects
+from ..plans.dialects import DIALECTS
 
 _PLAN = {"stages": "list", "files": "strings", "done": "int", "total": "int", "status": "string"}
 
@@ -10,9 +10,8 @@ _PLAN = {"stages": "list", "files": "strings", "done": "int", "total": "int", "s
 def variables(raw: dict) -> dict[str, str]:
     """Names that are bound to data before an evaluation: the state, artifacts, and what a plan adds up to."""
     names = {"state": "map"}
-    plans = dialects()
     for name, entry in raw.get("artifacts", {}).items():
-        if entry["kind"] in plans:
+        if entry["kind"] in DIALECTS:
             names |= {f"{name}.{part}": kind for part, kind in _PLAN.items()}
         elif "listed" not in entry:
             names[str(name)] = "map"

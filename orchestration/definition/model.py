@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from ..expressions.context import Expression, Language, Template
 from ..journal.report_files import ReportForm
-from ..plans.model import dialects
+from ..plans.dialects import DIALECTS
+from ..plans.model import Dialect
 from .reader import Place, Source, Text
 
 DEFAULT_OUTCOMES = ("ok", "error")
@@ -239,8 +240,12 @@ class Workflow:
     @cached_property
     def plan(self) -> Artifact | None:
         """The artifact that is the run's plan, if the workflow has one."""
-        kinds = dialects()
-        return next((artifact for artifact in self.artifacts.values() if artifact.kind in kinds), None)
+        return next((artifact for artifact in self.artifacts.values() if artifact.kind in DIALECTS), None)
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """How the run's plan is written, if the workflow has one."""
+        return DIALECTS.get(self.plan.kind) if self.plan else None
 
     def rules_of(self, phase: str) -> tuple[Rule, ...]:
         """The rules tried in a phase, in order."""

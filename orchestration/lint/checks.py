@@ -15,7 +15,7 @@ from ..definition.reader import InvalidWorkflow, Place, Source
 from ..expressions.cel_tree import walk
 from ..expressions.context import Expression
 from ..findings import CODES, Finding, Problem, Severity, Span, finding
-from ..plans.model import dialects
+from ..plans.dialects import DIALECTS
 from ..suggestions import did_you_mean, misspelling
 from . import field_checks as patterns
 from . import phase_graph as ways
@@ -215,7 +215,7 @@ def _is_answer(workflow: Workflow, event: str) -> bool:
 
 
 def _plans(workflow: Workflow) -> Iterator[Fault]:
-    plans = [artifact.id for artifact in workflow.artifacts.values() if artifact.kind in dialects()]
+    plans = [artifact.id for artifact in workflow.artifacts.values() if artifact.kind in DIALECTS]
     if len(plans) > 1:
         said = f"a workflow has one plan at most, this has {', '.join(plans)}"
         yield Fault(workflow.keys[f"artifacts.{plans[1]}"], said)

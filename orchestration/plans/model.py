@@ -1,4 +1,4 @@
-"""Plans: a parsed list of work in an artifact. One dialect a module, each `read(text) -> Plan`.
+"""The value of a plan (a parsed list of work in an artifact), and what a dialect of plans has to offer.
 
 Line numbers are zero-based. A plan keeps what it did not understand: an unknown mark is a task that
 is not done, never a task that vanished.
@@ -6,30 +6,46 @@ is not done, never a task that vanished.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..findings import Problem, Span
 
-# Status marks of seed 004's plans (reference: workflows, seed 004, "Status marks").
-MARKS: Mapping[str, str] = MappingProxyType(
-    {" ": "todo", "x": "done", "X": "done", "~": "in_progress", "-": "blocked", "!": "attention"}
-)
+
+class MarkStatus(StrEnum):
+    """What a task's mark says of it."""
+
+    TODO = "todo"
+    IN_PROGRESS = "in_progress"
+    DONE = "done"
+    BLOCKED = "blocked"
+    ATTENTION = "attention"
+    UNKNOWN = "unknown"
+
+
+STATUS_MEANING: Mapping[MarkStatus, str] = MappingProxyType({
+    MarkStatus.TODO: "not done", MarkStatus.DONE: "done", MarkStatus.IN_PROGRESS: "in progress",
+    MarkStatus.BLOCKED: "blocked", MarkStatus.ATTENTION: "needs attention",
+    MarkStatus.UNKNOWN: "no known mark; it counts as not done",
+})  # fmt: skip
+"""Each status in a person's words."""
 
 
 class Mark(NamedTuple):
     """One place that records progress: what it says and the range of the mark's text, `[x]` and all."""
 
-    status: str
+    status: MarkStatus
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A row of the plan. `status` is todo, in_progress, done, blocked, attention or unknown.
+    """One task of a plan.
 
     `number` is the short name reports use ("03" of "auth-03"). `reference` is the task's mark in the
     plan's Quick Reference list, if it stands there.
@@ -39,7 +55,7 @@ class Task:
     number: str
     title: str
     stage: str
-    status: str
+    status: MarkStatus
     file: str
     type: str
     span: Span
@@ -49,7 +65,7 @@ class Task:
 
     @property
     def done(self) -> bool:
-        return self.status == "done"
+        return self.status is MarkStatus.DONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +88,10 @@ class Stage:
     @property
     def done(self) -> int:
         return sum(task.done for task in self.tasks)
+
+    @property
+    def is_complete(self) -> bool:
+        return 0 < self.done == self.total
 
 
 class Count(NamedTuple):
@@ -136,15 +156,64 @@ class TaskFile:
     problems: tuple[Problem, ...] = ()
 
 
-class Dialect(NamedTuple):
-    """A way to write plans. `read` gives None when the text holds no plan of this dialect."""
+class PlanEdit(StrEnum):
+    """The changes of a plan that effects may ask for; expressions have a function of each name."""
 
+    CHECK_TASKS = "check_tasks"
+    SET_STATUS = "set_status"
+    APPEND_STAGE = "append_stage"
+
+
+def _no_task_file(text: str) -> TaskFile:
+    return TaskFile()
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One way to write plans: everything the product asks of it. A new one is a value of this class and a
+    line in `dialects.DIALECTS`.
+
+    - `about` names it in completion; `lacks` completes "holds no ..." for a text that is no such plan.
+    - `read` gives None when the text holds no plan of this dialect; `read_task` reads a task's own file.
+    - `marks` has what the characters of a box say, the one that is written before its variants; `mark_place`
+      matches the text before a cursor where a mark is to be completed.
+    - `columns`: a text has a table with these columns exactly if `read` finds a plan in it.
+    - `edits` are text to text, each with the arguments of its function in expressions, and `new_files` tells
+      file -> text of the task files that an edit of the old text names anew. Both raise ValueError.
+
+    What is None is not offered: `sync_summaries` repairs the places that repeat the tasks' progress;
+    `new_tasks` gives `{id, number, file, title, ...}` of tasks that `append_stage` would create for
+    `{title, type}`; `draft_task` is the shortest task file that `read_task` finds nothing wrong with.
+    """
+
+    about: str
+    lacks: str
     read: Callable[[str], Plan | None]
-    read_task: Callable[[str], TaskFile]
+    marks: Mapping[str, MarkStatus]
+    mark_place: re.Pattern[str]
+    read_task: Callable[[str], TaskFile] = _no_task_file
+    columns: frozenset[str] = frozenset()
+    edits: Mapping[PlanEdit, Callable[..., str]] = field(default_factory=dict)
+    new_files: Mapping[PlanEdit, Callable[..., dict[str, str]]] = field(default_factory=dict)
+    sync_summaries: Callable[[str], str] | None = None
+    new_tasks: Callable[[str, Sequence[Mapping[str, object]]], list[dict[str, str]]] | None = None
+    draft_task: Callable[[Task, str], str] | None = None
 
+    @property
+    def mark_of(self) -> Mapping[MarkStatus, str]:
+        """The character that is written for each status."""
+        marks: dict[MarkStatus, str] = {}
+        for mark, status in self.marks.items():
+            marks.setdefault(status, mark)
+        return marks
 
-def dialects() -> Mapping[str, Dialect]:
-    """All plan dialects by the word that `kind:` of an artifact uses."""
-    from .master_plan import reader
+    def edit(self, name: str, text: str, arguments: Sequence[Any]) -> str:
+        """The text after an edit. Raises ValueError when there is no such edit, or it cannot be made."""
+        if name not in self.edits:
+            raise ValueError(f"plans of this kind have no edit {name!r}")
+        return self.edits[PlanEdit(name)](text, *arguments)
 
-    return {"master-plan": Dialect(reader.read, reader.read_task)}
+    def files_of_edit(self, name: str, text: str, arguments: Sequence[Any]) -> dict[str, str]:
+        """file -> text of the task files that an edit of the text names anew; most edits name none."""
+        draft = self.new_files.get(PlanEdit(name))
+        return draft(text, *arguments) if draft else {}

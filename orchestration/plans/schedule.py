@@ -17,7 +17,7 @@ from ..findings import Problem
 from ..graphs import circles
 from ..journal.journal import Claim
 from ..states import TaskStatus
-from .model import Plan, Task, TaskFile
+from .model import MarkStatus, Plan, Task, TaskFile
 
 Details = Callable[[Task], TaskFile]
 
@@ -95,7 +95,7 @@ def arrange(
 def needs(plan: Plan, task: Task, detail: TaskFile, finished: Collection[str]) -> tuple[str, ...]:
     """What the task still waits for: its own mark (seed 004: `[-]` is blocked), ids of unfinished tasks,
     and references that no task answers to."""
-    waits = ["mark [-]"] if task.status == "blocked" else []
+    waits = ["mark [-]"] if task.status is MarkStatus.BLOCKED else []
     for reference in detail.depends_on:
         found = resolve(plan, reference)
         if found is None or (found not in finished and not plan.by_id[found].done):

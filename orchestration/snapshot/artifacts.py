@@ -14,7 +14,8 @@ from ..formats.json_text import Document, clean, lay_under, read_json
 from ..formats.patch import read_patch
 from ..formats.yaml_text import read_yaml_data
 from ..markdown import document as markdown
-from ..plans.model import Plan, dialects
+from ..plans.dialects import DIALECTS
+from ..plans.model import Plan
 from ..states import ArtifactStatus
 from ..vfs.files import Entry, File, join
 from ..vfs.glob import is_glob
@@ -106,7 +107,7 @@ def read_file(artifact: Artifact, file: File, looked: Looked) -> Held:
         return held
     if not file.text.strip():
         return _blank(artifact, held, looked)
-    if artifact.kind in dialects():
+    if artifact.kind in DIALECTS:
         return _plan(artifact, file, held, looked)
     document = looked.once(artifact.kind, file, KINDS[artifact.kind])
     looked.tell_all(file.path, document.problems)
@@ -142,10 +143,10 @@ def _blank(artifact: Artifact, held: Held, looked: Looked) -> Held:
 
 
 def _plan(artifact: Artifact, file: File, held: Held, looked: Looked) -> Held:
-    plan: Plan | None = looked.once(artifact.kind, file, dialects()[artifact.kind].read)
+    dialect = DIALECTS[artifact.kind]
+    plan: Plan | None = looked.once(artifact.kind, file, dialect.read)
     if plan is None:
-        said = "holds no table with Task ID, File and Status"
-        looked.tell(file.path, "artifact-invalid", said, Span(0, 0, 0, 1))
+        looked.tell(file.path, "artifact-invalid", f"holds no {dialect.lacks}", Span(0, 0, 0, 1))
         return held._replace(state=ArtifactStatus.INVALID)
     looked.tell_all(file.path, plan.problems)
     return held._replace(state=ArtifactStatus.VALID, data=plan)

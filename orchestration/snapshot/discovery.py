@@ -15,7 +15,6 @@ from ..journal.journal import read_journal
 from ..markdown import document as markdown
 from ..markdown.inline_text import name_of
 from ..markdown.tables import tables
-from ..plans.model import dialects
 from ..states import RecordKind
 from ..vfs.files import File, Files, join, natural
 from ..vfs.glob import fits, glob, glob_at, leads_to
@@ -226,16 +225,12 @@ def _file_unmet(test: MarkerTest, workflow: Workflow, run: str, looked: Looked) 
     return _state_unmet(test, workflow, file, looked) if test.has or test.where else ""
 
 
-# The columns that the reader of a MASTER_PLAN.md looks for itself.
-_PLAN_COLUMNS = frozenset({"task id", "file", "status"})
-
-
 def _has_table(test: MarkerTest, workflow: Workflow, file: File, looked: Looked) -> bool:
     wanted = {name_of(name) for name in test.table}
-    plan = workflow.plan
-    if plan and plan.paths == (test.file,) and wanted == _PLAN_COLUMNS:
-        # The parse is kept: reading the run needs it again.
-        return looked.once(plan.kind, file, dialects()[plan.kind].read) is not None
+    plan, dialect = workflow.plan, workflow.dialect
+    if plan and dialect and plan.paths == (test.file,) and wanted == dialect.columns:
+        # The plan's reader looks for the same columns, and its parse is kept: reading the run needs it again.
+        return looked.once(plan.kind, file, dialect.read) is not None
     headers = looked.once("headers of tables", file, _headers)
     return any(wanted <= header for header in headers)
 

@@ -17,7 +17,8 @@ from ..expressions.context import Index, Tasks
 from ..findings import Finding, Problem, Span
 from ..journal.journal import Claim, Journal, Record, Verify, read_journal
 from ..journal.report_files import ReportFile, read_report
-from ..plans.model import Plan, Task, TaskFile, dialects
+from ..plans.dialects import DIALECTS
+from ..plans.model import Plan, Task, TaskFile
 from ..plans.schedule import resolve
 from ..states import RecordKind
 from ..vfs.files import File, Files, digest_of, join
@@ -157,7 +158,7 @@ class _Details:
         artifact = snapshot.workflow.plan
         assert artifact
         self.run, self.looked, self.kind = snapshot.run, snapshot.looked, artifact.kind
-        self.read = dialects()[artifact.kind].read_task
+        self.read = DIALECTS[artifact.kind].read_task
         self.seen: dict[str, TaskFile] = {}
 
     def __call__(self, task: Task) -> TaskFile:
@@ -192,7 +193,7 @@ def _parts(plan: Plan) -> Parts:
             "title": task.title,
             "stage": task.stage,
             "done": task.done,
-            "status": task.status,
+            "status": task.status.value,
             "file": task.file,
             "type": task.type,
         }

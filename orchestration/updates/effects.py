@@ -14,7 +14,7 @@ from ..expressions.context import Context, Expression, Template
 from ..findings import Edit
 from ..formats.json_edits import create
 from ..formats.json_text import read_json
-from ..plans.master_plan import edits as master_plan_edits
+from ..plans.dialects import DIALECTS
 from ..plans.model import Plan
 from ..snapshot.snapshot import Snapshot
 from ..states import RunStatus, SuggestionKind
@@ -129,9 +129,10 @@ class Changes:
         held = self.snapshot.artifacts[name]
         if not isinstance(held.data, Plan):
             raise Refused(f"{held.path} is {held.state}; it cannot be changed")
-        name, before = value["edit"], self.texts.get(held.path, held.text)
-        self._change(held.path, lambda: getattr(master_plan_edits, name)(before, *value["with"]))
-        for file, text in master_plan_edits.files_of(name, before, *value["with"]).items():
+        dialect = DIALECTS[held.kind]
+        edit, arguments, before = value["edit"], value["with"], self.texts.get(held.path, held.text)
+        self._change(held.path, lambda: dialect.edit(edit, before, arguments))
+        for file, text in dialect.files_of_edit(edit, before, arguments).items():
             path = join(self.snapshot.run, file) or ""
             if not self._before(path).exists:
                 self._file("create", file, text)

@@ -3,21 +3,43 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ...orchestration.findings import Edit, Span
 from ...orchestration.markdown import document as markdown
 from ...orchestration.markdown.line_edits import Insertion, Replacement, edited
-from ...orchestration.plans.master_plan.edits import in_step, new_tasks, set_status
-from ...orchestration.plans.master_plan.reader import read, read_task
-from ...orchestration.plans.model import Plan, Task
+from ...orchestration.plans.model import STATUS_MEANING, Dialect, Plan, PlanEdit, Task
 from ...orchestration.plans.schedule import resolve
 from ...orchestration.suggestions import nearest
-from ...orchestration.vfs.files import join
+from ...orchestration.vfs.files import join, name_in, parent
 from .fix import FixContext, QuickFix
 
-_MEANING = {" ": "not done", "x": "done", "~": "in progress", "-": "blocked", "!": "needs attention"}
 _PHASE_NUMBER = re.compile(r"(?i)\bphase[ \t]+(\w+)")
+
+
+def _dialect(ctx: FixContext) -> Dialect | None:
+    return ctx.workflow.dialect if ctx.workflow else None
+
+
+def _read(ctx: FixContext) -> tuple[Plan, Dialect] | None:
+    """The plan in the finding's file and how it is written; None for a file that holds none."""
+    dialect = _dialect(ctx)
+    plan = dialect.read(ctx.text) if dialect else None
+    return (plan, dialect) if plan and dialect else None
+
+
+def _sync(ctx: FixContext, dialect: Dialect, title: str) -> Iterator[QuickFix]:
+    if dialect.sync_summaries:
+        yield QuickFix(title, (ctx.edit(dialect.sync_summaries(ctx.text)),), preferred=True)
+
+
+def _with_status(dialect: Dialect, text: str, task: str, mark: str) -> str:
+    return dialect.edit(PlanEdit.SET_STATUS, text, (task, mark))
+
+
+def _next_task(dialect: Dialect, text: str, title: str) -> Mapping[str, str] | None:
+    """The next free id, number and file, where the dialect can tell them."""
+    return dialect.new_tasks(text, [{"title": title, "type": "test"}])[0] if dialect.new_tasks else None
 
 
 # ---- progress that is recorded twice ----------------------------------------------------------
@@ -25,11 +47,11 @@ _PHASE_NUMBER = re.compile(r"(?i)\bphase[ \t]+(\w+)")
 
 def sync_plan(ctx: FixContext) -> Iterator[QuickFix]:
     """Two places of a plan that disagree: its task rows count."""
-    plan = read(ctx.text)
-    if plan is None:
+    found = _read(ctx)
+    if found is None:
         return
-    edit = ctx.edit(in_step(ctx.text))
-    yield QuickFix("Bring the plan's summaries in step with its task rows", (edit,), preferred=True)
+    plan, dialect = found
+    yield from _sync(ctx, dialect, "Bring the plan's summaries in step with its task rows")
     if any(problem.span == ctx.finding.span for problem in plan.problems):
         if ctx.finding.data.get("missing") == "row":
             yield QuickFix("Remove this line of the Quick Reference", (ctx.delete_line(),))
@@ -37,26 +59,27 @@ def sync_plan(ctx: FixContext) -> Iterator[QuickFix]:
     stage = ctx.evaluation.plan.stage if ctx.evaluation and ctx.evaluation.plan else ""
     text = ctx.text
     for task in (task for task in plan.tasks if task.stage == stage):
-        text = set_status(text, task.id, " ")
+        text = _with_status(dialect, text, task.id, " ")
     yield QuickFix(f"Mark the tasks of phase {stage} as not done until its gate passed", (ctx.edit(text),))
 
 
 def set_mark(ctx: FixContext) -> Iterator[QuickFix]:
     """A status mark that is not known: each of the known ones; a summary's follows from the task rows."""
-    plan = read(ctx.text)
-    if plan is None:
+    found = _read(ctx)
+    if found is None:
         return
+    plan, dialect = found
     task = next((task for task in plan.tasks if task.mark and task.mark.span == ctx.finding.span), None)
     if task is None:
-        edit = ctx.edit(in_step(ctx.text))
-        yield QuickFix("Set the mark that the task rows say", (edit,), preferred=True)
+        yield from _sync(ctx, dialect, "Set the mark that the task rows say")
         return
-    for mark, meaning in _MEANING.items():
+    for status, mark in dialect.mark_of.items():
         text = edited(ctx.text, [Replacement(ctx.span, f"[{mark}]")])
         # What repeats the mark is kept in step with it, where the row can be read then.
-        marked = read(text)
-        text = set_status(text, task.id, mark) if marked and task.id in marked.by_id else text
-        yield QuickFix(f"Mark {task.id} as {meaning}: [{mark}]", (ctx.edit(text),), preferred=mark == " ")
+        marked = dialect.read(text)
+        text = _with_status(dialect, text, task.id, mark) if marked and task.id in marked.by_id else text
+        title = f"Mark {task.id} as {STATUS_MEANING[status]}: [{mark}]"
+        yield QuickFix(title, (ctx.edit(text),), preferred=mark == " ")
 
 
 # ---- tasks ------------------------------------------------------------------------------------
@@ -64,69 +87,60 @@ def set_mark(ctx: FixContext) -> Iterator[QuickFix]:
 
 def rename_duplicate(ctx: FixContext) -> Iterator[QuickFix]:
     """Two tasks or two phases with one id: the second gets a free one, or its row goes."""
-    plan = read(ctx.text)
+    found = _read(ctx)
+    if found is None:
+        return
+    plan, dialect = found
     task = _task_at(plan, ctx.span.line)
-    if plan is None or task is None:
+    if task is None:
         match = _PHASE_NUMBER.search(ctx.lines[ctx.span.line])
-        numbers = [int(stage.id) for stage in plan.stages if stage.id.isdecimal()] if plan else []
+        numbers = [int(stage.id) for stage in plan.stages if stage.id.isdecimal()]
         if match and numbers:
             free = str(max(numbers) + 1)
             span = Span(ctx.span.line, match.start(1), ctx.span.line, match.end(1))
             yield QuickFix(f"Make this phase {free}", (ctx.replace(free, span),), preferred=True)
         return
-    new = new_tasks(ctx.text, [{"title": task.title or task.id, "type": "test"}])[0]
-    if ctx.marked == task.id:
+    new = _next_task(dialect, ctx.text, task.title or task.id)
+    if new and ctx.marked == task.id:
         title = f"Give this task the next free id, {new['id']}"
         yield QuickFix(title, (ctx.replace(new["id"]),), preferred=True)
-    else:
+    elif new:
         edits = (ctx.replace(new["file"]), *_task_file(ctx, new["file"], task, plan))
         yield QuickFix(f"Give this task a file of its own, {new['file']}", edits, preferred=True)
     yield QuickFix("Remove this row", (ctx.delete_line(),))
 
 
-def _task_at(plan: Plan | None, line: int) -> Task | None:
-    return next((task for task in plan.tasks if task.span.line == line), None) if plan else None
+def _task_at(plan: Plan, line: int) -> Task | None:
+    return next((task for task in plan.tasks if task.span.line == line), None)
 
 
 def _task_file(ctx: FixContext, file: str, task: Task, plan: Plan) -> tuple[Edit, ...]:
-    """A new task file with the Meta list that its reader looks for, unless there is one."""
-    path = join(ctx.finding.path.rpartition("/")[0], file)
-    if path is None or ctx.read(path):
+    """A new task file that its reader finds nothing wrong with, unless there is one."""
+    folder, dialect = parent(ctx.finding.path), _dialect(ctx)
+    path = join(folder, file)
+    if path is None or ctx.read(path) or not (dialect and dialect.draft_task):
         return ()
-    feature = ctx.finding.path.split("/")[-2] if "/" in ctx.finding.path else plan.title
-    number = f"{task.number}. " if task.number else ""
-    lines = [f"# {number}{task.title or task.id}", *_meta_list(task, feature), ""]
-    return (Edit(path, None, "\n".join(lines)),)
-
-
-def _meta_list(task: Task, feature: str) -> list[str]:
-    return [
-        "",
-        "## Meta",
-        "",
-        f"- **ID**: {task.id}",
-        f"- **Feature**: {feature}",
-        f"- **Phase**: {task.stage}",
-        "- **Depends On**: []",
-    ]
+    return (Edit(path, None, dialect.draft_task(task, name_in(folder) or plan.title)),)
 
 
 def draft_task_file(ctx: FixContext) -> Iterator[QuickFix]:
     """A plan's row names a file that is not there: a draft of it. Other artifacts are work to be done."""
-    plan = read(ctx.text)
-    tasks = plan.tasks if plan else ()
-    task = next((task for task in tasks if (task.file_span or task.span) == ctx.finding.span), None)
-    if plan and task and task.file:
+    found = _read(ctx)
+    if found is None:
+        return
+    plan, _ = found
+    task = next((task for task in plan.tasks if (task.file_span or task.span) == ctx.finding.span), None)
+    if task and task.file:
         drafted = _task_file(ctx, task.file, task, plan)
         yield QuickFix(f"Draft the task file {task.file}", drafted, preferred=True)
 
 
 def complete_task(ctx: FixContext) -> Iterator[QuickFix]:
     """A row or a task file that lacks something: what it lacks, or `true` and `false` for a review."""
-    plan, missing = read(ctx.text), ctx.finding.data.get("missing")
-    if plan is not None:
-        yield from _complete_row(ctx, plan)
-    elif missing == "meta":
+    found = _read(ctx)
+    if found is not None:
+        yield from _complete_row(ctx, *found)
+    elif ctx.finding.data.get("missing") == "meta":
         yield from _add_meta_list(ctx)
     else:
         for word in ("true", "false"):
@@ -138,26 +152,29 @@ def _add_meta_list(ctx: FixContext) -> Iterator[QuickFix]:
     folder = f"{board.folder}/" if board and board.folder else ""
     tasks = board.plan.tasks if board else ()
     task = next((task for task in tasks if folder + task.file == ctx.finding.path), None)
-    if task is None:
+    dialect = _dialect(ctx)
+    if task is None or not (dialect and dialect.draft_task):
         return
     headings = markdown.read(ctx.text, rescue=True).headings
     line = next((heading.span.line + 1 for heading in headings if heading.level == 1), 0)
-    edit = ctx.insert(line, *_meta_list(task, folder.rstrip("/").rpartition("/")[2]))
+    # The draft without its title and without the line end behind it.
+    draft = dialect.draft_task(task, name_in(folder.rstrip("/"))).split("\n")[1:-1]
+    edit = ctx.insert(line, *draft)
     yield QuickFix(f"Add the Meta list of {task.id}", (edit,), preferred=True)
 
 
-def _complete_row(ctx: FixContext, plan: Plan) -> Iterator[QuickFix]:
+def _complete_row(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[QuickFix]:
     task, missing = _task_at(plan, ctx.span.line), ctx.finding.data.get("missing")
-    if task is None:
+    new = _next_task(dialect, ctx.text, task.title or "task") if task else None
+    if task is None or new is None:
         return
-    new = new_tasks(ctx.text, [{"title": task.title or "task", "type": "test"}])[0]
     if missing == "id":
         yield QuickFix(f"Give this task the id {new['id']}", (_fill_cell(ctx, new["id"]),), preferred=True)
     elif missing == "file":
         edits = (_fill_cell(ctx, f"`{new['file']}`"), *_task_file(ctx, new["file"], task, plan))
         yield QuickFix(f"Give this task the file {new['file']}", edits, preferred=True)
     elif task.mark is None:
-        edit = ctx.edit(set_status(ctx.text, task.id, " "))
+        edit = ctx.edit(_with_status(dialect, ctx.text, task.id, " "))
         yield QuickFix("Complete this row as not done", (edit,), preferred=True)
 
 
@@ -171,27 +188,35 @@ def _fill_cell(ctx: FixContext, text: str) -> Edit:
 
 def add_test_task(ctx: FixContext) -> Iterator[QuickFix]:
     """A stage without a test task: one more row, shaped like the stage's last."""
-    plan = read(ctx.text)
-    stages = plan.stages if plan else ()
-    stage = next((stage for stage in stages if stage.span == ctx.finding.span and stage.tasks), None)
-    if plan is None or stage is None:
+    found = _read(ctx)
+    if found is None:
+        return
+    plan, dialect = found
+    stage = next((stage for stage in plan.stages if stage.span == ctx.finding.span and stage.tasks), None)
+    new = _next_task(dialect, ctx.text, f"Phase {stage.id} tests") if stage else None
+    if stage is None or new is None:
         return
     last = stage.tasks[-1]
-    new = new_tasks(ctx.text, [{"title": f"Phase {stage.id} tests", "type": "test"}])[0]
     row = ctx.lines[last.span.line]
     new_cells = ((last.id, new["id"]), (last.file, new["file"]), (last.title, new["title"]))
     for old, text in (*new_cells, (last.type, "test")):
         row = row.replace(old, text, 1) if old else row
     row = re.sub(r"\[.\](?=[`*_ \t|]*$)", "[ ]", row)
     with_row = edited(ctx.text, [], [Insertion(last.span.line + 1, [row])])
-    after = read(with_row)
+    after = dialect.read(with_row)
     task = after.by_id.get(new["id"]) if after else None
     if after is not None and task is not None and len(after.tasks) == len(plan.tasks) + 1:
-        edits = (ctx.edit(in_step(with_row)), *_task_file(ctx, new["file"], task, after))
+        text = dialect.sync_summaries(with_row) if dialect.sync_summaries else with_row
+        edits = (ctx.edit(text), *_task_file(ctx, new["file"], task, after))
         yield QuickFix(f"Add a test task to phase {stage.id}", edits, preferred=True)
 
 
 # ---- dependencies -----------------------------------------------------------------------------
+
+
+def _depends_on(ctx: FixContext) -> tuple[str, ...]:
+    dialect = _dialect(ctx)
+    return dialect.read_task(ctx.text).depends_on if dialect else ()
 
 
 def change_dependency(ctx: FixContext) -> Iterator[QuickFix]:
@@ -199,7 +224,7 @@ def change_dependency(ctx: FixContext) -> Iterator[QuickFix]:
     board = ctx.evaluation.plan if ctx.evaluation else None
     if board is None or ctx.finding.span is None:
         return
-    for name in read_task(ctx.text).depends_on:
+    for name in _depends_on(ctx):
         if resolve(board.plan, name) is None:
             for close in nearest(name, list(board.plan.by_id)):
                 # Whole ids only: `shop-1` is no part of `shop-10`.
@@ -213,13 +238,13 @@ def break_cycle(ctx: FixContext) -> Iterator[QuickFix]:
     board = ctx.evaluation.plan if ctx.evaluation else None
     if board is None or ctx.finding.span is None:
         return
-    for name in read_task(ctx.text).depends_on:
+    for name in _depends_on(ctx):
         if resolve(board.plan, name) in ctx.finding.data["tasks"]:
             yield _without_dependency(ctx, name)._replace(preferred=True)
 
 
 def _without_dependency(ctx: FixContext, name: str) -> QuickFix:
-    others = ", ".join(each for each in read_task(ctx.text).depends_on if each != name)
+    others = ", ".join(each for each in _depends_on(ctx) if each != name)
     return QuickFix(f"Do not depend on {name}", (ctx.replace(f"[{others}]"),))
 
 

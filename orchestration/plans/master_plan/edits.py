@@ -3,7 +3,7 @@
 A plan says the same thing in several places (reference: workflows, seed 004, "What real plans show"); an
 edit changes all of them at once, so that reading the plan afterwards finds no disagreement that was not
 there before. Every other byte stays. What a row or entry that is added looks like is taken from the last
-one there.
+one there. Each edit raises ValueError when the text is no plan.
 """
 
 from __future__ import annotations
@@ -11,39 +11,36 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
-from typing import Any
 
 from ...findings import Span
 from ...markdown import document as markdown
 from ...markdown.document import Document, Field
 from ...markdown.line_edits import Replacement, edited, within_value
 from ...markdown.tables import Row, tables
-from ..model import MARKS, Plan, Stage, Task
-from .columns import MARK_OF, columns_of
-from .new_stage import NewTask, entries_added, one_line, planned, stage_added, summary_added
+from ..model import MarkStatus, Plan, Stage, Task
+from .new_stage import added_entries, added_stage, added_summary_row, one_line, plan_tasks
+from .progress import RADIO, header_fields
 from .reader import read
-from .task_file_drafts import task_texts
+from .rows import MARK_OF, MARKS, columns_of
+from .task_file import draft_task_files
 
 _COUNT = re.compile(r"\d+([ \t]*/[ \t]*)\d+")
 _PERCENT = re.compile(r"(?<![\d.])\d{1,9}(?:\.(\d{1,9}))?(?=[ \t]*%)")
 _FIGURE = re.compile(r"\d+")
-_RADIO = re.compile(r"\[(.?)\]([^|\[\]]*)")
-_TODO, _DONE = "[ ]", "[x]"
 
 
 def check_tasks(text: str, stage_id: str) -> str:
     """The plan with every task of a stage ticked: rows, Quick Reference, Progress Summary, Progress line.
 
     Nothing but the marks changes, so the plan's `substance` stays what it was; what is ticked already stays
-    as it is. Only a row too short for a mark gets the cells it lacks.
-    Raises ValueError when the text is no plan or has no such stage.
+    as it is. Only a row too short for a mark gets the cells it lacks. Raises ValueError when there is no
+    such stage.
     """
     plan = _plan(text)
     stage = next((stage for stage in plan.stages if stage.id == stage_id), None)
     if stage is None:
         raise ValueError(f"the plan has no phase {stage_id}; it has {', '.join(s.id for s in plan.stages)}")
-    return _with_marks(text, plan, stage.tasks, _DONE)
+    return _with_status(text, plan, stage.tasks, MarkStatus.DONE, MARK_OF[MarkStatus.DONE])
 
 
 def set_status(text: str, task_id: str, mark: str) -> str:
@@ -51,7 +48,7 @@ def set_status(text: str, task_id: str, mark: str) -> str:
 
     It is set in the task's row, or all of them when rows share the id, and in the Quick Reference; the
     places that add tasks up follow. `task_id` may be any name the plan knows the task by. Raises ValueError
-    for a text that is no plan, a task that is not in it, and an unknown mark.
+    for a task that is not in the plan, and an unknown mark.
     """
     plan = _plan(text)
     name = task_id if task_id in plan.by_id else plan.names.get(task_id.lower())
@@ -61,27 +58,26 @@ def set_status(text: str, task_id: str, mark: str) -> str:
     character = mark[1:-1] if len(mark) == 3 and (mark[0], mark[-1]) == ("[", "]") else mark
     if character not in MARKS:
         raise ValueError(f"`{mark}` is none of {', '.join(f'[{known}]' for known in MARKS)}")
-    return _with_marks(text, plan, chosen, f"[{character}]")
+    return _with_status(text, plan, chosen, MARKS[character], f"[{character}]")
 
 
-def in_step(text: str) -> str:
+def sync_summaries(text: str) -> str:
     """The plan with every place that repeats its task rows saying what they say.
 
     Those are the Quick Reference, the Progress Summary, the Progress line, and a header that says complete
     while tasks are open. The rows stay as they are; a mark that repeats a row nobody understands stays too.
-    Raises ValueError when the text is no plan.
     """
     plan, document = _plan(text), markdown.read(text, rescue=True)
     done = sum(stage.done for stage in plan.stages)
-    unknown = [stage for stage in plan.stages if stage.summary and stage.summary.status == "unknown"]
+    unknown = [stage for stage in plan.stages if stage.summary and stage.summary.status == MarkStatus.UNKNOWN]
     known = [stage for stage in plan.stages if stage not in unknown]
     replacements = [
         *(
             Replacement(t.reference.span, MARK_OF[t.status])
             for t in plan.tasks
-            if t.reference and t.status not in ("unknown", t.reference.status)
+            if t.reference and t.status not in (MarkStatus.UNKNOWN, t.reference.status)
         ),
-        *_summary_marks(document, known),
+        *_summary_marks(known),
         *(Replacement(stage.summary.span, _mark_of_stage(stage)) for stage in unknown if stage.summary),
         *_summary_totals(document, plan),
         *_totals(document, plan, done, len(plan.tasks)),
@@ -90,39 +86,29 @@ def in_step(text: str) -> str:
     return edited(text, [*replacements, *(_reopened(document) if reopens else ())])
 
 
-def _mark_of_stage(stage: Stage) -> str:
-    begun = any(task.status != "todo" for task in stage.tasks)
-    return _DONE if 0 < stage.done == stage.total else "[~]" if begun else _TODO
-
-
-def _summary_totals(document: Document, plan: Plan) -> Iterator[Replacement]:
-    """The figures of tasks in the Progress Summary that are not those of the stages' tables."""
-    by_line = {stage.summary.span.line: stage for stage in plan.stages if stage.summary}
-    for problem in plan.problems:
-        span = problem.span
-        stage = by_line.get(span.line) if span and problem.code == "status-drift" else None
-        if stage and span and document.lines[span.line][span.column : span.end_column].isdecimal():
-            yield Replacement(span, str(stage.total))
-
-
 def append_stage(text: str, title: str, tasks: Sequence[Mapping[str, object]]) -> str:
     """The plan with another phase behind its last one, holding `new_tasks(text, tasks)`, none of them done.
 
     Its heading is `Phase N: title`; in a plan that has phases without a number, whose own ids such a heading
     would shift, it is the title. A header that says complete says in progress then. Raises ValueError when
-    the text is no plan, a title is empty, or the new phase would not be read as one.
+    a title is empty, or the new phase would not be read as one.
     """
     plan, document = _plan(text), markdown.read(text, rescue=True)
-    title, new = one_line(title, "the phase"), planned(plan, tasks)
+    title, new = one_line(title, "the phase"), plan_tasks(plan, tasks)
     stages = [*(stage.id for stage in plan.stages), new[0].stage]
     rows = [(task.id, task.stage) for task in (*plan.tasks, *new)]
+    total = len(plan.tasks) + len(new)
+    replacements = [
+        *_totals(document, plan, sum(stage.done for stage in plan.stages), total),
+        *_total_tasks(document, total),
+    ]
+    repeated = [*added_summary_row(document, plan, title, new), *added_entries(document, plan, new)]
     for heading in (f"Phase {new[0].stage}: {title}", title, f"Tasks: {title}"):
-        made = _with_stage(text, document, plan, heading, title, new)
-        after = read(made) or plan
-        if [stage.id for stage in after.stages] == stages and [
-            (task.id, task.stage) for task in after.tasks
-        ] == rows:
-            return made
+        longer = edited(text, replacements, [added_stage(document, plan, heading, new), *repeated])
+        after = read(longer) or plan
+        named = [(task.id, task.stage) for task in after.tasks]
+        if [stage.id for stage in after.stages] == stages and named == rows:
+            return longer
     raise ValueError("a further phase behind the last one would not be read as one; add it by hand")
 
 
@@ -131,20 +117,15 @@ def new_tasks(text: str, tasks: Sequence[Mapping[str, object]]) -> list[dict[str
 
     A task is given as `{title, type?, description?}`, type "impl" unless said. The last one is a test task,
     which is added when the last given is none (every phase ends with one, seed 004). `file` is in the
-    folder of the plan's last task. Raises ValueError when the text is no plan or a title is empty.
+    folder of the plan's last task. Raises ValueError when a title is empty.
     """
-    return [task._asdict() for task in planned(_plan(text), tasks)]
+    return [task._asdict() for task in plan_tasks(_plan(text), tasks)]
 
 
-def files_of(edit: str, text: str, *arguments: Any) -> dict[str, str]:
-    """file -> text of the task files that an edit of the plan's text names anew; most edits name none.
-
-    Raises ValueError as `append_stage` does.
-    """
-    if edit != append_stage.__name__:
-        return {}
-    plan, (_, tasks) = _plan(text), arguments
-    return task_texts(plan.title, planned(plan, tasks), tasks)
+def new_task_files(text: str, title: str, tasks: Sequence[Mapping[str, object]]) -> dict[str, str]:
+    """file -> text of the task files that `append_stage` names anew, with its arguments and its errors."""
+    plan = _plan(text)
+    return draft_task_files(plan.title, plan_tasks(plan, tasks), tasks)
 
 
 def _plan(text: str) -> Plan:
@@ -157,31 +138,27 @@ def _plan(text: str) -> Plan:
 # --- marks
 
 
-def _with_marks(text: str, plan: Plan, chosen: Sequence[Task], mark: str) -> str:
+def _with_status(text: str, plan: Plan, chosen: Sequence[Task], status: MarkStatus, mark: str) -> str:
+    """The text with a status, written as `mark`, for some tasks, and all that adds them up."""
     document = markdown.read(text, rescue=True)
-    status = MARKS[mark[1]]
     spans = {task.span for task in chosen}
     stages = [
         replace(stage, tasks=tuple(replace(t, status=status) if t.span in spans else t for t in stage.tasks))
         for stage in plan.stages
     ]
     touched = {task.stage for task in chosen}
+    places = [place for task in chosen for place in (task.mark, task.reference) if place]
     replacements = [
-        *_row_marks(document, chosen, mark),
-        *(
-            Replacement(t.reference.span, mark)
-            for t in chosen
-            if t.reference and t.reference.status != status
-        ),
-        *_summary_marks(document, [stage for stage in stages if stage.id in touched]),
+        *(Replacement(place.span, mark) for place in places if place.status != status),
+        *_missing_marks(document, chosen, mark),
+        *_summary_marks([stage for stage in stages if stage.id in touched]),
         *_totals(document, plan, sum(stage.done for stage in stages), len(plan.tasks)),
     ]
     return edited(text, replacements)
 
 
-def _row_marks(document: Document, chosen: Sequence[Task], mark: str) -> Iterator[Replacement]:
-    status = MARKS[mark[1]]
-    yield from (Replacement(t.mark.span, mark) for t in chosen if t.mark and t.status != status)
+def _missing_marks(document: Document, chosen: Sequence[Task], mark: str) -> Iterator[Replacement]:
+    """The mark in rows too short to have one, with the cells that they lack before it."""
     short = {task.span.line for task in chosen if task.mark is None}
     for table in tables(document) if short else ():
         column = columns_of(table).get("status", -1)
@@ -190,28 +167,43 @@ def _row_marks(document: Document, chosen: Sequence[Task], mark: str) -> Iterato
 
 
 def _completed(row: Row, column: int, mark: str) -> Replacement:
-    """The cells that a short row lacks up to the one of its mark."""
     bare = row.text.rstrip()
     bar = "" if bare.endswith("|") and not bare.endswith("\\|") else " |"
     empty = "  |" * (column - len(row.parts().texts))
     return Replacement(Span(row.line, len(bare), row.line, len(bare)), f"{bar}{empty} {mark} |")
 
 
-def _summary_marks(document: Document, stages: Sequence[Stage]) -> Iterator[Replacement]:
+def _summary_marks(stages: Sequence[Stage]) -> Iterator[Replacement]:
     """The marks of the Progress Summary that contradict the rows as they are after the edit."""
     for stage in stages:
-        complete = 0 < stage.done == stage.total
-        if stage.summary and complete != (stage.summary.status == "done"):
+        if stage.summary and stage.is_complete != (stage.summary.status == MarkStatus.DONE):
             yield Replacement(stage.summary.span, _mark_of_stage(stage))
+
+
+def _mark_of_stage(stage: Stage) -> str:
+    begun = any(task.status != MarkStatus.TODO for task in stage.tasks)
+    status = MarkStatus.IN_PROGRESS if begun else MarkStatus.TODO
+    return MARK_OF[MarkStatus.DONE if stage.is_complete else status]
+
+
+def _summary_totals(document: Document, plan: Plan) -> Iterator[Replacement]:
+    """The figures of tasks in the Progress Summary that are not those of the stages' tables."""
+    by_line = {stage.summary.span.line: stage for stage in plan.stages if stage.summary}
+    for problem in plan.problems:
+        span = problem.span
+        stage = by_line.get(span.line) if span and problem.code == "status-drift" else None
+        if stage and span and document.lines[span.line][span.column : span.end_column].isdecimal():
+            yield Replacement(span, str(stage.total))
+
+
+# --- totals
 
 
 def _totals(document: Document, plan: Plan, done: int, total: int) -> Iterator[Replacement]:
     """The Progress line, and the header's Status when it says that all is done and that is true no more."""
     if plan.count is not None:
         field = next(field for field in markdown.fields(document) if field.line == plan.count.span.line)
-        yield from _progress(
-            document, field, plan.count.span, (plan.count.done, plan.count.total), (done, total)
-        )
+        yield from _progress(document, field, plan.count.span, plan.count[:2], (done, total))
     was_complete = all(task.done for task in plan.tasks) and plan.status.lower().startswith("complete")
     if was_complete and done < total:
         yield from _reopened(document)
@@ -232,63 +224,38 @@ def _progress(
 
 def _share(done: int, total: int, places: int) -> str:
     """A share in percent, which is 100 only when all is done."""
-    shown = f"{100 * done / max(total, 1):.{places}f}"
-    return f"{100 - 10**-places:.{places}f}" if done < total and float(shown) >= 100 else shown
-
-
-def _reopened(document: Document) -> Iterator[Replacement]:
-    header_end = next((h.span.line for h in document.headings if h.level > 1), len(document.lines))
-    found = (
-        field
-        for field in markdown.fields(document)
-        if field.line < header_end and field.key.lower() == "status" and "complete" in field.value.lower()
-    )
-    for field in islice(found, 1):
-        yield from _in_progress(field)
-
-
-def _in_progress(field: Field) -> Iterator[Replacement]:
-    """The tick moves to the box of "In Progress"; where there is none, the words change."""
-    boxes = list(_RADIO.finditer(field.value))
-    if not boxes:
-        yield Replacement(within_value(field, 0, len(field.value)), "In Progress")
-        return
-    ticked = [box for box in boxes if box[1].strip()]
-    speaks = ticked[0] if len(ticked) == 1 else boxes[0]
-    other = next((box for box in boxes if "progress" in box[2].lower()), None)
-    if other is None or not ticked:
-        words = len(speaks[2].rstrip())
-        yield Replacement(within_value(field, speaks.start(), speaks.start(2) + words), "[~] In Progress")
-        return
-    for box in ticked:
-        if box is not other:
-            yield Replacement(within_value(field, *box.span(1)), " ")
-    yield Replacement(within_value(field, *other.span(1)), "x")
-
-
-# --- a further stage
-
-
-def _with_stage(
-    text: str, document: Document, plan: Plan, heading: str, title: str, new: Sequence[NewTask]
-) -> str:
-    insertions = [
-        stage_added(document, plan, heading, new),
-        *summary_added(document, plan, title, new),
-        *entries_added(document, plan, new),
-    ]
-    total = len(plan.tasks) + len(new)
-    replacements = [
-        *_totals(document, plan, sum(stage.done for stage in plan.stages), total),
-        *_total_tasks(document, total),
-    ]
-    return edited(text, replacements, insertions)
+    share = f"{100 * done / max(total, 1):.{places}f}"
+    return f"{100 - 10**-places:.{places}f}" if done < total and float(share) >= 100 else share
 
 
 def _total_tasks(document: Document, total: int) -> Iterator[Replacement]:
     """The figure of the first `**Total Tasks**` line."""
-    fields = (field for field in markdown.fields(document) if field.key.lower() == "total tasks")
-    field = next(fields, None)
+    field = next((field for field in markdown.fields(document) if field.key.lower() == "total tasks"), None)
     figure = _FIGURE.search(field.value) if field else None
     if field and figure:
         yield Replacement(within_value(field, *figure.span()), str(total))
+
+
+def _reopened(document: Document) -> Iterator[Replacement]:
+    """The header's Status in progress instead of complete.
+
+    The tick moves to the box of "In Progress"; where there is none, the words change.
+    """
+    fields = header_fields(document, list(markdown.fields(document)))
+    complete = (f for f in fields if f.key.lower() == "status" and "complete" in f.value.lower())
+    field = next(complete, None)
+    if field is None:
+        return
+    boxes = list(RADIO.finditer(field.value))
+    if not boxes:
+        yield Replacement(within_value(field, 0, len(field.value)), "In Progress")
+        return
+    ticked = [box for box in boxes if box[1].strip()]
+    other = next((box for box in boxes if "progress" in box[2].lower()), None)
+    if other is None or not ticked:
+        box = ticked[0] if len(ticked) == 1 else boxes[0]
+        end = box.start(2) + len(box[2].rstrip())
+        yield Replacement(within_value(field, box.start(), end), "[~] In Progress")
+        return
+    yield from (Replacement(within_value(field, *box.span(1)), " ") for box in ticked if box is not other)
+    yield Replacement(within_value(field, *other.span(1)), "x")

@@ -14,7 +14,7 @@ from ...markdown.inline_text import name_of, plain
 from ...markdown.line_edits import Insertion
 from ...markdown.tables import Row, Table, tables
 from ..model import Plan
-from .columns import PHASE, columns_of, file_in
+from .rows import PHASE, TASK_COLUMNS, columns_of, file_in
 
 _LEADING = re.compile(r"\d{1,9}(?!\d)")
 _TRAILING = re.compile(r"(?<!\d)\d{1,9}$")
@@ -53,7 +53,7 @@ def one_line(title: object, whose: str) -> str:
     return words
 
 
-def planned(plan: Plan, tasks: Sequence[Mapping[str, object]]) -> list[NewTask]:
+def plan_tasks(plan: Plan, tasks: Sequence[Mapping[str, object]]) -> list[NewTask]:
     """The tasks with the ids, numbers and files that go on from the plan's; the last one is a test task."""
     stage = _next_stage(plan)
     given = [
@@ -186,11 +186,11 @@ def _test_type(table: Table, column: int) -> str:
 # --- places
 
 
-def stage_added(document: Document, plan: Plan, title: str, new: Sequence[NewTask]) -> Insertion:
+def added_stage(document: Document, plan: Plan, title: str, new: Sequence[NewTask]) -> Insertion:
     """The new stage's heading and table, behind the body of the last stage."""
     last = next((heading for heading in document.headings if heading.span == plan.stages[-1].span), None)
     position = _behind(document, plan, last)
-    owned = [table for table in tables(document) if {"task id", "file", "status"} <= columns_of(table).keys()]
+    owned = [table for table in tables(document) if columns_of(table).keys() >= TASK_COLUMNS]
     table = next((table for table in reversed(owned) if table.rows), owned[-1])
     line = table.header[0].line
     body = [
@@ -225,7 +225,9 @@ def _rule_above(document: Document, line: int) -> bool:
     return _RULE.fullmatch(above) is not None
 
 
-def summary_added(document: Document, plan: Plan, title: str, new: Sequence[NewTask]) -> Iterator[Insertion]:
+def added_summary_row(
+    document: Document, plan: Plan, title: str, new: Sequence[NewTask]
+) -> Iterator[Insertion]:
     """The new stage's row behind the last stage's in the Progress Summary, where there is one."""
     last = max((stage.summary.span.line for stage in plan.stages if stage.summary), default=-1)
     for table in tables(document):
@@ -247,7 +249,7 @@ def _phase_like(old: str, stage: str, title: str) -> str:
     return f"Phase {stage}: {title}" if PHASE.match(old) else title
 
 
-def entries_added(document: Document, plan: Plan, new: Sequence[NewTask]) -> Iterator[Insertion]:
+def added_entries(document: Document, plan: Plan, new: Sequence[NewTask]) -> Iterator[Insertion]:
     """The new tasks' lines behind the last one of the Quick Reference, where there is one."""
     listed = [(task.reference.span, task) for task in plan.tasks if task.reference]
     if not listed:

@@ -6,78 +6,65 @@ They are the Progress Summary table, the Quick Reference list, the `**Progress**
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from ...findings import Span
 from ...markdown.document import Document, Field
 from ...markdown.inline_text import plain
+from ...markdown.line_edits import within_value
 from ...markdown.tables import Cell
-from ..model import Count, Mark, Stage, Task
-from .columns import MARK_OF, PHASE, Notes, Titled, mark_in, section_of, text_of
+from ..model import Count, Mark, MarkStatus, Stage, Task
+from .rows import MARK_OF, PHASE, Notes, TitledTable, read_mark, section_of, text_of
 
 _REFERENCE = re.compile(r"[ \t]*+(?:(?:\d+[.)]|[-*+])[ \t]++)?+(\S++)[ \t].*(\[[^\[\]]{0,3}\])")
 _PROGRESS = re.compile(r"(?<!\d)(\d{1,9})[ \t]*+/[ \t]*+(\d{1,9})(?!\d)")
 _PERCENT = re.compile(r"(?<![\d.])(\d{1,9}(?:\.\d{1,9})?)[ \t]*+%")
-_RADIO = re.compile(r"\[(.?)\]([^|\[\]]*)")
+RADIO = re.compile(r"\[(.?)\]([^|\[\]]*)")
+"""One of the boxes of the header's Status line, and its words."""
 
 
 def with_summaries(
-    document: Document, every: Sequence[Titled], stages: list[Stage], notes: Notes
+    document: Document, every: Sequence[TitledTable], stages: list[Stage], notes: Notes
 ) -> list[Stage]:
     """The stages with their marks in the Progress Summary; a mark or count that is not so is drift."""
     section = section_of(document, "progress summary")
     if section is None:
         return stages
-    by_name = _stage_names(stages)
-    found: dict[str, Mark] = {}
-    for table, names in every:
-        inside = section.start <= table.span.line < section.end
-        if inside and {"phase", "status"} <= names.keys() and "task id" not in names:
-            for row in table.rows:
-                parts = row.parts()
-                stage = _stage_meant(by_name, text_of(parts.cell(names["phase"])))
-                if stage is not None and stage.id not in found:
-                    mark = _summary(stage, parts.cell(names["status"]), notes)
-                    found.update({stage.id: mark} if mark else {})
-                    _check_total(stage, parts.cell(names.get("tasks", -1)), notes)
-    return [replace(stage, summary=found.get(stage.id)) for stage in stages]
-
-
-def _stage_names(stages: Sequence[Stage]) -> Mapping[str, Stage]:
-    """The stages by title and number, in small letters; of two alike the first, a number before a title."""
+    # Of two stages alike the first counts, a number before a title.
     by_name = {stage.title.lower(): stage for stage in reversed(stages)}
     by_name.update((stage.id.lower(), stage) for stage in stages)
-    return by_name
-
-
-def _stage_meant(by_name: Mapping[str, Stage], text: str) -> Stage | None:
-    match = PHASE.match(text)
-    return by_name.get(match[1].lower() if match else text.lower())
-
-
-def _summary(stage: Stage, cell: Cell | None, notes: Notes) -> Mark | None:
-    if cell is None:
-        return None
-    mark = mark_in(cell, "the task rows count", notes)
-    _check_summary(stage, mark, notes)
-    return mark
+    marks: dict[str, Mark] = {}
+    for table, names in every:
+        inside = section.start <= table.span.line < section.end
+        if not inside or not {"phase", "status"} <= names.keys() or "task id" in names:
+            continue
+        for row in table.rows:
+            parts = row.parts()
+            title = text_of(parts.cell(names["phase"]))
+            match = PHASE.match(title)
+            stage = by_name.get((match[1] if match else title).lower())
+            if stage is None or stage.id in marks:
+                continue
+            cell = parts.cell(names["status"])
+            if cell:
+                marks[stage.id] = read_mark(cell, "the task rows count", notes)
+                _check_summary(stage, marks[stage.id], notes)
+            total = parts.cell(names.get("tasks", -1))
+            digits = text_of(total)
+            if total and digits.isdecimal() and int(digits[-9:]) != stage.total:
+                message = f"{digits} tasks for phase {stage.id}, but its table has {stage.total}"
+                notes.add("status-drift", message, total.span)
+    return [replace(stage, summary=marks.get(stage.id)) for stage in stages]
 
 
 def _check_summary(stage: Stage, mark: Mark, notes: Notes) -> None:
-    if mark.status != "unknown" and (mark.status == "done") != (0 < stage.done == stage.total):
+    if mark.status != MarkStatus.UNKNOWN and (mark.status == MarkStatus.DONE) != stage.is_complete:
         rows = f"{stage.done} of its {stage.total} tasks are done"
         message = f"{MARK_OF[mark.status]} for phase {stage.id}, but {rows}"
         notes.add("status-drift", message, mark.span)
-
-
-def _check_total(stage: Stage, cell: Cell | None, notes: Notes) -> None:
-    digits = text_of(cell)
-    if cell and digits.isdecimal() and int(digits[-9:]) != stage.total:
-        message = f"{digits} tasks for phase {stage.id}, but its table has {stage.total}"
-        notes.add("status-drift", message, cell.span)
 
 
 def with_references(document: Document, stages: list[Stage], notes: Notes) -> list[Stage]:
@@ -92,7 +79,7 @@ def with_references(document: Document, stages: list[Stage], notes: Notes) -> li
     for name, name_span, cell in lines:
         task = by_name.get(name.lower())
         if task is not None and task.span not in marks:
-            marks[task.span] = mark_in(cell, "the task rows count", notes)
+            marks[task.span] = read_mark(cell, "the task rows count", notes)
             _check_reference(task, marks[task.span], notes)
         elif task is None and not name.isalpha():
             notes.progress.append(cell.span)
@@ -108,7 +95,7 @@ def _reference_lines(document: Document) -> Iterator[tuple[str, Span, Cell]]:
     """(name, its place, mark) of every line ` 1. auth-01  Name  [ ]`."""
     section = section_of(document, "quick reference")
     inside = (f for f in document.fences if section and section.start <= f.start < section.end)
-    for fence in itertools.islice(inside, 1):
+    for fence in islice(inside, 1):
         for line in range(fence.start, fence.end):
             match = _REFERENCE.match(document.lines[line])
             if match is not None:
@@ -117,7 +104,7 @@ def _reference_lines(document: Document) -> Iterator[tuple[str, Span, Cell]]:
 
 
 def _check_reference(task: Task, mark: Mark, notes: Notes) -> None:
-    if "unknown" not in (task.status, mark.status) and mark.status != task.status:
+    if MarkStatus.UNKNOWN not in (task.status, mark.status) and mark.status != task.status:
         message = f"{MARK_OF[mark.status]} for {task.id}, but its row says {MARK_OF[task.status]}"
         notes.add("status-drift", message, mark.span)
 
@@ -132,19 +119,21 @@ def progress_count(fields: Sequence[Field], stages: Sequence[Stage], notes: Note
     done, total = sum(stage.done for stage in stages), sum(stage.total for stage in stages)
     for group, rows, what in ((1, done, "tasks are done"), (2, total, "tasks stand in the tables")):
         if int(match[group]) != rows:
-            notes.add("status-drift", f"{match[group]}, but {rows} {what}", _part(field, match, group))
+            span = within_value(field, *match.span(group))
+            notes.add("status-drift", f"{match[group]}, but {rows} {what}", span)
     percent = _PERCENT.search(field.value)
     share = 100 * done / total if total else 0
     # Rounded up, down or to the nearest: all three are in use.
     if percent is not None and abs(float(percent[1]) - share) >= 1:
         message = f"{percent[1]}%, but {done} of {total} tasks are done ({share:.0f}%)"
-        notes.add("status-drift", message, _part(field, percent, 1))
-    return Count(int(match[1]), int(match[2]), _part(field, match, 0))
+        notes.add("status-drift", message, within_value(field, *percent.span(1)))
+    return Count(int(match[1]), int(match[2]), within_value(field, *match.span()))
 
 
-def _part(field: Field, match: re.Match[str], group: int) -> Span:
-    start, end = match.span(group)
-    return Span(field.line, field.value_start + start, field.line, field.value_start + end)
+def header_fields(document: Document, fields: Sequence[Field]) -> Iterator[Field]:
+    """The fields above the first heading below the title."""
+    end = next((h.span.line for h in document.headings if h.level > 1), len(document.lines))
+    return (field for field in fields if field.line < end)
 
 
 def header_status(document: Document, fields: Sequence[Field], stages: Sequence[Stage], notes: Notes) -> str:
@@ -153,15 +142,14 @@ def header_status(document: Document, fields: Sequence[Field], stages: Sequence[
     Real plans forget this line, so only a "Complete" over open tasks is drift. The unfilled template has
     a different mark in each of its boxes and says nothing.
     """
-    header_end = next((h.span.line for h in document.headings if h.level > 1), len(document.lines))
     status = ""
-    for field in fields:
+    for field in header_fields(document, fields):
         key = field.key.lower()
-        if field.line >= header_end or key not in ("status", "last updated"):
+        if key not in ("status", "last updated"):
             continue
         notes.progress.append(field.value_span)
         if key == "status" and not status:
-            status = _ticked(field.value)
+            status = _ticked_word(field.value)
             complete = status.lower().startswith("complete")
             still = sum(stage.total - stage.done for stage in stages) if complete else 0
             if still:
@@ -169,8 +157,8 @@ def header_status(document: Document, fields: Sequence[Field], stages: Sequence[
     return status
 
 
-def _ticked(value: str) -> str:
-    boxes = [(match[1].strip(), plain(match[2])) for match in _RADIO.finditer(value)]
+def _ticked_word(value: str) -> str:
+    boxes = [(match[1].strip(), plain(match[2])) for match in RADIO.finditer(value)]
     ticked = [word for mark, word in boxes if mark]
     if len(ticked) == 1:
         return ticked[0]

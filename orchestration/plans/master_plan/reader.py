@@ -1,8 +1,8 @@
-"""MASTER_PLAN.md of seed 004 (reference: workflows, seed 004, "Facts"); its task files: master_plan_task.py.
+"""Reads a MASTER_PLAN.md (reference: workflows, seed 004, "Facts"); its task files: `task_file.py`.
 
-The task rows are the record of progress. Other places repeat it (master_plan_progress.py); where one
-disagrees, that is a finding at its mark. Acceptance checkboxes of task files and the plan's Exit Criteria
-are never progress: real plans leave the former unticked for ever.
+The task rows are the record of progress. Other places repeat it (`progress.py`); where one disagrees, that is
+a finding at its mark. Acceptance checkboxes of task files and the plan's Exit Criteria are never progress:
+real plans leave the former unticked for ever.
 """
 
 from __future__ import annotations
@@ -18,12 +18,8 @@ from ...markdown.inline_text import plain
 from ...markdown.tables import tables
 from ...vfs.files import digest_of
 from ..model import Plan, Stage, Task
-from .columns import PHASE, Notes, Titled, columns_of
 from .progress import header_status, progress_count, with_references, with_summaries
-from .task_file import read_task
-from .task_rows import TaskTable, ordinary_rows, task_table, tasks_in
-
-__all__ = ["read", "read_task"]
+from .rows import PHASE, Notes, TaskRows, TitledTable, columns_of
 
 _NOWHERE = Span(0, 0, 0, 0)
 _EFFORT = re.compile(r"(?i)\([ \t]*(?:~?\d|[sml]\b|xl\b)[^()]*\)$")
@@ -36,22 +32,22 @@ _TITLE_TAIL = re.compile(r"(?i)(?<![ \t])[ \t]++[-–—:]++[ \t]++master plan\b
 def read(text: str) -> Plan | None:
     """The plan in a MASTER_PLAN.md, or None without a task table; never raises.
 
-    A task table is one whose header has Task ID, File and Status, in any order. A task's span is its
-    id's, or its row's when it has none; a stage's is its heading's, or that
-    of its table's first title. Problems are in the order of the text.
+    A task table is one whose header has Task ID, File and Status, in any order. A task's span is its id's,
+    or its row's when it has none; a stage's is its heading's, or that of its table's first title. Problems
+    are in the order of the text.
     """
     document = markdown.read(text, rescue=True)
-    every = [Titled(table, columns_of(table)) for table in tables(document)]
-    owned = [found for table in every if (found := task_table(table))]
-    if not owned:
+    every = [TitledTable(table, columns_of(table)) for table in tables(document)]
+    task_tables = [titled for titled in every if titled.has_tasks]
+    if not task_tables:
         return None
     notes = Notes([], [])
     _note_damage(document, notes)
     fields = list(markdown.fields(document))
-    ordinary = ordinary_rows(owned)
+    rows = TaskRows(task_tables, notes)
     stages = [
-        Stage(group.id, group.title, group.span, tuple(tasks_in(group.tables, group.id, ordinary, notes)))
-        for group in _groups(document, owned, notes)
+        Stage(group.id, group.title, group.span, tuple(rows.tasks(group.tables, group.id)))
+        for group in _groups(document, task_tables, notes)
     ]
     stages = with_summaries(document, every, stages, notes)
     stages = with_references(document, stages, notes)
@@ -84,10 +80,10 @@ class _Group(NamedTuple):
     id: str
     title: str
     span: Span
-    tables: list[TaskTable]
+    tables: list[TitledTable]
 
 
-def _groups(document: Document, every: Sequence[TaskTable], notes: Notes) -> list[_Group]:
+def _groups(document: Document, every: Sequence[TitledTable], notes: Notes) -> list[_Group]:
     """The stages in order: `## Phase N` headings, and any other heading that holds task tables.
 
     Tables under one heading, or under headings of one phase number, are one stage, so that a stage is
@@ -113,14 +109,14 @@ def _groups(document: Document, every: Sequence[TaskTable], notes: Notes) -> lis
 
 
 def _owners(
-    document: Document, every: Sequence[TaskTable], phases: Mapping[Heading, _Name]
-) -> Iterator[tuple[Heading | None, list[TaskTable]]]:
+    document: Document, every: Sequence[TitledTable], phases: Mapping[Heading, _Name]
+) -> Iterator[tuple[Heading | None, list[TitledTable]]]:
     """(heading, its task tables) of every heading that is a stage or holds such tables, in order.
 
     The `## Phase N` heading above a table owns it, else the outermost one of another level, else the
     nearest heading; a table above all headings has none.
     """
-    owned: dict[Heading | None, list[TaskTable]] = {None: []}
+    owned: dict[Heading | None, list[TitledTable]] = {None: []}
     owned.update((heading, []) for heading in document.headings)
     path: list[Heading] = []
     number = 0

@@ -1,17 +1,22 @@
-"""The task files of seed 004, `NN-name.md` with a Meta list (reference: workflows, seed 004)."""
+"""The task files of seed 004, `NN-name.md` with a Meta list: read, and drafted for new tasks.
+
+The headings of drafts are those of the seed's template (reference: workflows, seed 004), so that whoever
+writes the task finds a place for everything; what nobody said stays as a line to be written.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ...findings import Problem
 from ...markdown import document as markdown
 from ...markdown.document import Document, Field
 from ...markdown.inline_text import name_of, plain, split_remark, word_of
 from ...markdown.tables import tables
-from ..model import TaskFile
-from .columns import columns_of, file_in, section_of
+from ..model import Task, TaskFile
+from .new_stage import NewTask
+from .rows import columns_of, file_in, section_of
 
 _REMARK = re.compile(r"\([^()]*\)")
 _BETWEEN = re.compile(r"[\[\],;]")
@@ -118,3 +123,66 @@ def _changed_files(document: Document) -> tuple[str, ...]:
                     cell = row.parts().cell(column)
                     files[file_in(cell, row)[0] if cell else ""] = None
     return tuple(name for name in files if name)
+
+
+# --- new task files
+
+_OPEN = "To be written."
+
+
+def draft_task(task: Task, feature: str) -> str:
+    """The shortest task file of a task that a plan names: its title and a Meta list."""
+    number = f"{task.number}. " if task.number else ""
+    head = _head(f"{number}{task.title or task.id}", task.id, feature, task.stage)
+    return "\n".join([*head, "- **Depends On**: []", ""])
+
+
+def draft_task_files(
+    feature: str, tasks: Sequence[NewTask], reported: Sequence[Mapping[str, object]]
+) -> dict[str, str]:
+    """file -> text of each new task, with what is known filled in.
+
+    `reported` are what a report says of the first of them, in that order. Read are `depends_on`, `files`,
+    `acceptance` (lists of text), `requires_ux_dx_review`, `priority` and `effort`. A test task that nobody
+    described depends on all the others.
+    """
+    others = [task.id for task in tasks if not task.is_test]
+    known = [*reported, *[{"depends_on": others}] * (len(tasks) - len(reported))]
+    return {
+        task.file: "\n".join([*_task_lines(feature, task, each), ""])
+        for task, each in zip(tasks, known, strict=True)
+    }
+
+
+def _head(title: str, name: str, feature: str, stage: str) -> list[str]:
+    meta = [f"- **ID**: {name}", f"- **Feature**: {feature}", f"- **Phase**: {stage}"]
+    return [f"# {title}", "", "## Meta", "", *meta]
+
+
+def _task_lines(feature: str, task: NewTask, known: Mapping[str, object]) -> Iterator[str]:
+    yield from _head(f"{task.number}. {task.title}", task.id, feature, task.stage)
+    yield f"- **Priority**: {_text(known.get('priority')) or 'P1'}"
+    yield f"- **Depends On**: [{', '.join(_texts(known.get('depends_on')))}]"
+    yield f"- **Effort**: {_text(known.get('effort')) or 'S'}"
+    yield f"- **Requires UX/DX Review**: {'true' if known.get('requires_ux_dx_review') else 'false'}"
+    yield from ("", "## Objective", "", task.description)
+    yield from ("", "## Implementation Steps", "", _OPEN)
+    yield from ("", "## Files to Change", "")
+    files = _texts(known.get("files"))
+    if files:
+        yield from ("| File | Action | Changes |", "|---|---|---|")
+        yield from (f"| `{file.replace('|', '')}` | Modify | {_OPEN} |" for file in files)
+    else:
+        yield _OPEN
+    yield from ("", "## Tests", "", _OPEN)
+    yield from ("", "## Acceptance Criteria", "")
+    acceptance = _texts(known.get("acceptance")) or [f"{task.title}: done and tested"]
+    yield from (f"- [ ] {text}" for text in acceptance)
+
+
+def _text(value: object) -> str:
+    return " ".join(str(value if value is not None else "").split())
+
+
+def _texts(value: object) -> list[str]:
+    return [text for text in map(_text, value) if text] if isinstance(value, list) else []

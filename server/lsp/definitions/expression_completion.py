@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ....orchestration.definition.names import UNANSWERED
 from ....orchestration.lint.field_checks import OF_RECORDS, OF_TASKS
-from ....orchestration.plans.model import dialects
+from ....orchestration.plans.dialects import DIALECTS
 from . import reference_docs as words
 from .declared_names import Given, Items
 from .items import KIND, item
@@ -158,7 +158,7 @@ def _parts_of(given: Given, name: str) -> Mapping[str, str]:
         return words.RECORD
     named = given.named(name, "artifacts", "values")
     said = "\n".join(given.entry(named)) if named else ""
-    plans = "|".join(map(re.escape, dialects()))
+    plans = "|".join(map(re.escape, DIALECTS))
     if named and named.group == "artifacts":
         return words.PLAN if re.search(rf"(?<!\w)kind *: *({plans})\b", said) else {}
     for call, parts in (("open_stage(", words.STAGE), ("newest({", words.RECORD)):

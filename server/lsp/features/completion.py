@@ -9,7 +9,7 @@ from lsprotocol import types as lsp
 
 from ....orchestration.definition.model import Workflow
 from ....orchestration.findings import Span
-from ....orchestration.plans.model import MARKS
+from ....orchestration.plans.model import STATUS_MEANING
 from ....orchestration.snapshot.artifacts import Artifact
 from ....orchestration.vfs.files import join
 from ....orchestration.vfs.glob import fits
@@ -29,8 +29,6 @@ _JSON_VALUE = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*+:\s*+"?+[^",{}\[\]]*+$')
 _JSON_BEFORE = 1_000
 """So much of a line before the place is looked at for the key of a value."""
 _LIST_FIELD = re.compile(r"(?i)(?:depends on|parallel with|tasks?|task ids?|only tasks)\b[*: ]*.*$")
-_BOX = re.compile(r"\[.?$")
-_MEANING = {" ": "not done", "x": "done", "~": "in progress", "-": "blocked", "!": "needs attention"}
 
 
 def complete(scene: Scene, position: lsp.Position) -> lsp.CompletionList:
@@ -103,12 +101,12 @@ def _required(artifact: Artifact, key: str) -> Iterator[str]:
 
 def _in_markdown(scene: Scene, text: str) -> Iterator[lsp.CompletionItem]:
     """Plans, task files, reports: marks in a box, verdicts behind their field, ids where tasks are named."""
-    if scene.is_plan and _BOX.search(text) and "|" in text:
-        yield from (
-            item(f"[{mark}]", KIND.EnumMember, _MEANING[mark], f"{mark}]") for mark in MARKS if mark != "X"
-        )
-        return
     workflow = scene.workflow
+    dialect = workflow.dialect if workflow and scene.is_plan else None
+    if dialect and dialect.mark_place.match(text):
+        for status, mark in dialect.mark_of.items():
+            yield item(f"[{mark}]", KIND.EnumMember, STATUS_MEANING[status], f"{mark}]")
+        return
     verdicts = list(_verdicts(workflow, text)) if workflow else []
     if verdicts:
         yield from (item(word, KIND.EnumMember) for word in verdicts)

@@ -12,7 +12,7 @@ from lsprotocol import types as lsp
 
 from ....orchestration.findings import Span
 from ....orchestration.markdown.block_outline import split_lines
-from ....orchestration.plans.model import MARKS, Mark, Plan, Task
+from ....orchestration.plans.model import STATUS_MEANING, Dialect, Mark, Plan, Task
 from ....orchestration.plans.schedule import StageState, TaskState, resolve
 from ....orchestration.result.values import Evaluation, GateState, PhaseState
 from ....orchestration.sanitize import markdown, plain
@@ -22,10 +22,6 @@ from ..view.document_context import Scene
 from ..view.open_definitions import is_definition
 
 WORD = re.compile(r"[\w][\w./-]*")
-_MEANING = {
-    "todo": "not done", "done": "done", "in_progress": "in progress", "blocked": "blocked",
-    "attention": "needs attention", "unknown": "no known mark; it counts as not done",
-}  # fmt: skip
 
 
 def hover(scene: Scene, position: lsp.Position, as_markdown: bool) -> lsp.Hover | None:
@@ -65,7 +61,7 @@ def _hovered(scene: Scene, line: int, column: int) -> tuple[Span, Lines] | None:
     if evaluation is None:
         return None
     plan = scene.plan()
-    of_plan = _in_plan(evaluation, plan, line, column) if plan else None
+    of_plan = _in_plan(scene, evaluation, plan, line, column) if plan else None
     if of_plan:
         return of_plan
     match = next((m for m in WORD.finditer(text) if m.start() <= column <= m.end()), None)
@@ -81,7 +77,7 @@ def _in_definition(scene: Scene, line: int, column: int) -> tuple[Span, Lines] |
     return Span(line, start, line, end), [("", about)]
 
 
-def _in_plan(e: Evaluation, plan: Plan, line: int, column: int) -> tuple[Span, Lines] | None:
+def _in_plan(scene: Scene, e: Evaluation, plan: Plan, line: int, column: int) -> tuple[Span, Lines] | None:
     for stage in plan.stages:
         if stage.span.line == line:
             state = next((s for s in _stages(e) if s.id == stage.id), None)
@@ -90,7 +86,7 @@ def _in_plan(e: Evaluation, plan: Plan, line: int, column: int) -> tuple[Span, L
             ]
         for mark in (stage.summary, *(m for t in stage.tasks for m in (t.mark, t.reference))):
             if mark and _holds(mark.span, line, column):
-                return mark.span, list(_mark(mark))
+                return mark.span, list(_mark(mark, scene.workflow.dialect if scene.workflow else None))
         task = next((task for task in stage.tasks if task.span.line == line), None)
         if task:
             return task.span, list(_task(e, task))
@@ -105,9 +101,11 @@ def _stages(e: Evaluation) -> tuple[StageState, ...]:
     return e.plan.stages if e.plan else ()
 
 
-def _mark(mark: Mark) -> Iterator[tuple[str, str]]:
-    yield "", _MEANING.get(mark.status, mark.status)
-    yield "marks", ", ".join(f"[{m}] {_MEANING[s]}" for m, s in MARKS.items() if m != "X")
+def _mark(mark: Mark, dialect: Dialect | None) -> Iterator[tuple[str, str]]:
+    yield "", STATUS_MEANING[mark.status]
+    if dialect:
+        known = (f"[{box}] {STATUS_MEANING[status]}" for status, box in dialect.mark_of.items())
+        yield "marks", ", ".join(known)
 
 
 def _stage(e: Evaluation, stage: StageState) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ....orchestration.definition.model import Workflow
-from ....orchestration.plans.model import Plan, dialects
+from ....orchestration.plans.model import Plan
 from ....orchestration.result.values import Evaluation
 from ....orchestration.vfs.files import join
 from .documents import Document
@@ -40,10 +40,8 @@ class Scene(NamedTuple):
 
     def plan(self) -> Plan | None:
         """The plan as this text has it, where the document is its run's plan."""
-        artifact = self.workflow.plan if self.workflow else None
-        if artifact is None or not self.is_plan:
-            return None
-        return dialects()[artifact.kind].read(self.text)
+        dialect = self.workflow.dialect if self.workflow else None
+        return dialect.read(self.text) if dialect and self.is_plan else None
 
     def board(self) -> Plan | None:
         """The run's plan as it was last judged, from whichever document of the run it is asked."""

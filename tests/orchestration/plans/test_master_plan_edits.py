@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from phasekeeper.orchestration.plans.master_plan.edits import (
     append_stage,
     check_tasks,
-    in_step,
     new_tasks,
     set_status,
+    sync_summaries,
 )
 from phasekeeper.orchestration.plans.master_plan.reader import read
-from phasekeeper.orchestration.plans.model import MARKS, Plan
+from phasekeeper.orchestration.plans.master_plan.rows import MARKS
+from phasekeeper.orchestration.plans.model import Plan
 
 PLAN = """\
 # Shop - Master Plan
@@ -100,7 +101,7 @@ def test_every_place_that_repeats_the_rows_is_brought_in_step_with_them() -> Non
         (" 3. shop-03  More tests   [ ]", " 3. shop-03  More tests   [x]"),
         ("1/3 tasks complete (33%)", "2/4 tasks complete (90%)"),
     )
-    made = in_step(drifted)
+    made = sync_summaries(drifted)
     assert not codes(made)["status-drift"] and not codes(made)["marker-unknown"]
     assert "**Status**: [~] In Progress" in made
     assert "| `[~]`  |     2 |" in made
@@ -111,11 +112,11 @@ def test_every_place_that_repeats_the_rows_is_brought_in_step_with_them() -> Non
 
 def test_a_place_whose_row_nobody_understands_stays() -> None:
     odd = PLAN.replace("| `[ ]` |\n| 2 |", "| `[?]` |\n| 2 |")
-    assert " 1. shop-01  Cart         [ ]" in in_step(odd)
+    assert " 1. shop-01  Cart         [ ]" in sync_summaries(odd)
 
 
 def test_a_stage_that_is_done_gets_the_mark_of_it() -> None:
-    made = in_step(
+    made = sync_summaries(
         PLAN.replace("[ ]    |     1", "soon   |     1").replace("**test** | [ ]", "**test** | [x]")
     )
     assert "| Phase 2: Shell   | [x]   |     1 |" in made
@@ -592,11 +593,11 @@ def test_setting_any_mark_sets_it_alone_and_adds_no_problem(
 
 @given(plans())
 def test_any_plan_is_brought_in_step_with_its_rows(text: str) -> None:
-    made = in_step(text)
+    made = sync_summaries(text)
     assert not codes(made)["status-drift"]
     assert [task.status for task in plan_of(made).tasks] == [task.status for task in plan_of(text).tasks]
     assert no_worse(text, made)
-    assert in_step(made) == made
+    assert sync_summaries(made) == made
     assert plan_of(made).substance == plan_of(text).substance
 
 

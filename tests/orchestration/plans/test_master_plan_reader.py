@@ -11,11 +11,13 @@ from phasekeeper.orchestration.findings import CODES, Span
 from phasekeeper.orchestration.markdown import document
 from phasekeeper.orchestration.markdown.document import split_lines
 from phasekeeper.orchestration.markdown.tables import tables
-from phasekeeper.orchestration.plans.master_plan import reader, task_rows
-from phasekeeper.orchestration.plans.master_plan.columns import Titled, columns_of
-from phasekeeper.orchestration.plans.master_plan.reader import read, read_task
-from phasekeeper.orchestration.plans.master_plan.task_rows import ordinary_rows, task_table
-from phasekeeper.orchestration.plans.model import MARKS, Plan, dialects
+from phasekeeper.orchestration.plans.dialects import DIALECTS
+from phasekeeper.orchestration.plans.master_plan import reader
+from phasekeeper.orchestration.plans.master_plan import rows as task_rows
+from phasekeeper.orchestration.plans.master_plan.reader import read
+from phasekeeper.orchestration.plans.master_plan.rows import MARKS, Notes, TaskRows, TitledTable, columns_of
+from phasekeeper.orchestration.plans.master_plan.task_file import read_task
+from phasekeeper.orchestration.plans.model import Plan
 
 PLAN = """\
 # Shop - Master Plan
@@ -124,7 +126,8 @@ def test_every_place_of_a_plan_holds_what_it_says() -> None:
 
 
 def test_the_dialect_is_registered() -> None:
-    assert dialects()["master-plan"] == (read, read_task)
+    dialect = DIALECTS["master-plan"]
+    assert (dialect.read, dialect.read_task) == (read, read_task)
 
 
 @pytest.mark.parametrize(
@@ -693,9 +696,9 @@ def test_an_ordinary_row_is_read_as_it_is_cell_by_cell(
 )
 def test_the_rows_of_real_plans_are_ordinary(row: str) -> None:
     (found,) = tables(document.read(HEADER + f"| {row} |\n"))
-    owned = task_table(Titled(found, columns_of(found)))
-    assert owned is not None
-    pattern = ordinary_rows([owned]).pattern
+    titled = TitledTable(found, columns_of(found))
+    assert titled.has_tasks
+    pattern = TaskRows([titled], Notes([], [])).pattern
     assert pattern is not None
     assert pattern.fullmatch(found.rows[0].text)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from phasekeeper.orchestration.findings import Span
 from phasekeeper.orchestration.journal.journal import Claim
-from phasekeeper.orchestration.plans.model import Plan, Stage, Task, TaskFile
+from phasekeeper.orchestration.plans.model import MarkStatus, Plan, Stage, Task, TaskFile
 from phasekeeper.orchestration.plans.schedule import (
     Board,
     Schedule,
@@ -22,13 +22,13 @@ from phasekeeper.orchestration.plans.schedule import (
 SPAN = Span(0, 0, 0, 1)
 
 
-def task(number: int, status: str = "todo", stage: str = "1") -> Task:
+def task(number: int, status: str = MarkStatus.TODO, stage: str = "1") -> Task:
     return Task(
         f"t-{number:02}",
         f"{number:02}",
         f"Task {number}",
         stage,
-        status,
+        MarkStatus(status),
         f"{number:02}-step.md",
         "impl",
         SPAN,
@@ -127,7 +127,7 @@ def test_a_task_that_is_marked_blocked_is_not_handed_out_nor_what_needs_it() -> 
 
 
 def test_a_name_that_two_tasks_share_is_neither() -> None:
-    other = Task("u-03", "03", "Other", "2", "todo", "other.md", "impl", SPAN)
+    other = Task("u-03", "03", "Other", "2", MarkStatus.TODO, "other.md", "impl", SPAN)
     whole = plan(task(3), other)
     assert resolve(whole, "03") is None
     assert resolve(whole, "u-03") == "u-03"

@@ -1,0 +1,222 @@
+"""Tables of master plans: columns by title, status marks, names of files, the task that a row describes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from ...findings import Problem, Severity, Span
+from ...markdown.document import Document, Heading
+from ...markdown.inline_text import name_of, plain
+from ...markdown.tables import Cell, Parts, Row, Table
+from ..model import Mark, MarkStatus, Task
+
+MARKS: Mapping[str, MarkStatus] = MappingProxyType({
+    " ": MarkStatus.TODO, "x": MarkStatus.DONE, "X": MarkStatus.DONE, "~": MarkStatus.IN_PROGRESS,
+    "-": MarkStatus.BLOCKED, "!": MarkStatus.ATTENTION,
+})  # fmt: skip
+"""Status by the character of a box (reference: workflows, seed 004, "Status marks")."""
+MARK_OF = {status: f"[{mark}]" for mark, status in reversed(list(MARKS.items()))}
+TASK_COLUMNS = frozenset({"task id", "file", "status"})
+"""A table with these columns, in any order, is one of tasks."""
+PHASE = re.compile(r"(?i)phase[ \t]+(\d+(?:\.\d+)*[a-z]?|[a-z]|[ivx]+)(?![\w.]*\w)[ \t]*(.*)")
+
+_STATUSES = {f"[{mark}]": status for mark, status in MARKS.items()}
+_KNOWN_MARKS = ", ".join(_STATUSES)
+_MARK = re.compile(r"\[(.)\]")
+_LINK_TARGET = re.compile(r"\[([^\[\]]*)\]\(<?([^()<>\s]*)>?[^()]*\)")
+_NO_NAME = frozenset({"", "-", "–", "—", "n/a", "none", "tbd"})
+_DIGITS = re.compile(r"\d+")
+_TRAILING_DIGITS = re.compile(r"(?<!\d)\d+$")
+
+
+class TitledTable(NamedTuple):
+    """A table with its `columns_of`."""
+
+    table: Table
+    names: Mapping[str, int]
+
+    @property
+    def has_tasks(self) -> bool:
+        return self.names.keys() >= TASK_COLUMNS
+
+
+class Notes(NamedTuple):
+    """What reading a plan collects: problems, and the places that record progress."""
+
+    problems: list[Problem]
+    progress: list[Span]
+
+    def add(self, code: str, message: str, span: Span, severity: Severity | None = None, **data: Any) -> None:
+        """Note a problem; `data` is that of its finding."""
+        self.problems.append(Problem(code, message, span, severity, data))
+
+
+def columns_of(table: Table) -> dict[str, int]:
+    """The columns of a table by their titles in lower case; the first of two alike."""
+    names: dict[str, int] = {}
+    for index, cell in enumerate(table.header):
+        names.setdefault(name_of(cell.text), index)
+    return names
+
+
+def text_of(cell: Cell | None) -> str:
+    return plain(cell.text) if cell else ""
+
+
+def file_in(cell: Cell, row: Row) -> tuple[str, Span | None]:
+    """The file a cell names, out of its backticks or link, and where the name stands."""
+    name = plain(cell.text)
+    link = _LINK_TARGET.search(cell.text) if "](" in cell.text else None
+    if link and link[2].endswith(".md") and not name.endswith(".md"):
+        name = link[2]
+    name = name.removeprefix("./")
+    if name.lower() in _NO_NAME:
+        return "", None
+    at = row.text.find(name, cell.start, cell.end)
+    return name, Span(row.line, at, row.line, at + len(name)) if at >= 0 else cell.span
+
+
+def read_mark(cell: Cell, consequence: str, notes: Notes) -> Mark:
+    """The status a cell gives and the place of its brackets; of the whole cell when no mark is known.
+
+    The cell is noted as a place of progress, and an unknown mark as a problem with its consequence.
+    """
+    span = cell.span
+    notes.progress.append(span)
+    status = _STATUSES.get(cell.text)
+    if status is not None:
+        return Mark(status, span)
+    match = _MARK.fullmatch(plain(cell.text))
+    status = MARKS.get(match[1]) if match else None
+    if status is None:
+        written = f"`{cell.text}`" if cell.text else "an empty cell"
+        notes.add("marker-unknown", f"{written} is none of {_KNOWN_MARKS}; {consequence}", span)
+        return Mark(MarkStatus.UNKNOWN, span)
+    start, end = cell.text.index("["), cell.text.rindex("]") + 1
+    return Mark(status, Span(cell.line, cell.start + start, cell.line, cell.start + end))
+
+
+def section_of(document: Document, title: str) -> Heading | None:
+    """The first section whose heading begins with a title, case ignored."""
+    return next((heading for heading in document.headings if name_of(heading.text).startswith(title)), None)
+
+
+# --- the tasks of tables
+
+
+class _Columns(NamedTuple):
+    """Where the cells of a task stand among the `width` of a row; -1 where a table has no such column."""
+
+    width: int
+    id: int
+    file: int
+    status: int
+    title: int
+    type: int
+
+
+# An ordinary row has all cells of its header, an id of one word that ends in digits and has no markup, a
+# `.md` file in backticks and a known mark. Most rows of real plans are so, and one match reads all there
+# is to know of them; any other row is read cell by cell, with the same result where both can read it.
+_ANY = r"[^|\\]*+"
+_ID = r"[ \t]*+(?P<id>(?:[^\s\d|*_~\\`\[<]++|\d++(?=[^\s|]))*+(?P<number>\d++))[ \t]*+"
+_FILE = r"[ \t]*+`(?P<file>(?!\./)[^\s|\\`\[<]+\.md)`[ \t]*+"
+_STATUS = rf"[ \t]*+(?P<status>\[[{re.escape(''.join(MARKS))}]\])[ \t]*+"
+_GROUPS = ("id", "number", "title", "status", "file")
+_TITLE, _TYPE = rf"(?P<title>{_ANY})", rf"(?P<type>{_ANY})"
+# So that a hostile header makes no huge pattern.
+_WIDEST = 20
+
+
+class TaskRows:
+    """Reads the rows of task tables; `notes` collects what is wrong with them.
+
+    The pattern of ordinary rows is made once, for the columns of the largest table: a plan's tables nearly
+    always have the same.
+    """
+
+    def __init__(self, tables: Sequence[TitledTable], notes: Notes) -> None:
+        self.notes = notes
+        self.columns = _columns(max(tables, key=lambda each: len(each.table.rows)))
+        self.pattern = _ordinary_row(self.columns) if self.columns.width <= _WIDEST else None
+
+    def tasks(self, tables: Sequence[TitledTable], stage: str) -> Iterator[Task]:
+        """The tasks of a stage in order; a row that lacks something is a task too, and a problem."""
+        number = 1
+        # Types are a few words, repeated in row after row.
+        types: dict[str, str] = {}
+        for each in tables:
+            columns = _columns(each)
+            pattern = self.pattern if columns == self.columns else None
+            for row in each.table.rows:
+                match = pattern.fullmatch(row.text) if pattern else None
+                if match:
+                    word = match["type"]
+                    if word not in types:
+                        types[word] = plain(word.strip())
+                    yield self._ordinary_task(row.line, match, stage, types[word])
+                else:
+                    parts = row.parts()
+                    # A row of nothing but empty cells is a gap, not work.
+                    if not any(map(str.strip, parts.texts)):
+                        continue
+                    yield self._task(row, parts, columns, f"{stage}-row-{number}", stage)
+                number += 1
+
+    def _ordinary_task(self, line: int, match: re.Match[str], stage: str, type_: str) -> Task:
+        name, number, title, status, file = match.group(*_GROUPS)
+        at, file_at, status_at = match.start("id"), match.start("file"), match.start("status")
+        span = Span(line, at, line, at + len(name))
+        file_span = Span(line, file_at, line, file_at + len(file))
+        mark = Mark(_STATUSES[status], Span(line, status_at, line, status_at + len(status)))
+        self.notes.progress.append(mark.span)
+        return Task(
+            name, number, plain(title.strip()), stage, mark.status, file, type_, span, mark, file_span
+        )
+
+    def _task(self, row: Row, parts: Parts, columns: _Columns, fallback: str, stage: str) -> Task:
+        notes = self.notes
+        id_cell, file_cell = parts.cell(columns.id), parts.cell(columns.file)
+        status_cell = parts.cell(columns.status)
+        file, file_span = file_in(file_cell, row) if file_cell else ("", None)
+        name = text_of(id_cell)
+        count = len(parts.texts)
+        if not (id_cell and file_cell and status_cell) or count > row.columns:
+            notes.add("task-unreadable", f"this row has {count} cells, its header {row.columns}", row.span)
+        elif not name:
+            notes.add("task-unreadable", "this row has no task id", id_cell.span, missing="id")
+        elif not file:
+            notes.add("task-unreadable", "this row names no file", file_cell.span, missing="file")
+        mark = read_mark(status_cell, "the task counts as not done", notes) if status_cell else None
+        base = file.rpartition("/")[2]
+        # Reports use the digits that end the id, else those that the file begins with, else the id.
+        digits = _TRAILING_DIGITS.search(name) or _DIGITS.match(base)
+        return Task(
+            id=name or base.removesuffix(".md") or fallback,
+            number=(digits[0] if digits else name) or fallback,
+            title=text_of(parts.cell(columns.title)),
+            stage=stage,
+            status=mark.status if mark else MarkStatus.UNKNOWN,
+            file=file,
+            type=text_of(parts.cell(columns.type)),
+            span=id_cell.span if id_cell and name else row.span,
+            mark=mark,
+            file_span=file_span,
+        )
+
+
+def _columns(titled: TitledTable) -> _Columns:
+    table, names = titled
+    optional = names.get("description", -1), names.get("type", -1)
+    return _Columns(len(table.header), names["task id"], names["file"], names["status"], *optional)
+
+
+def _ordinary_row(columns: _Columns) -> re.Pattern[str]:
+    known = {columns.title: _TITLE, columns.type: _TYPE}
+    known |= {columns.id: _ID, columns.file: _FILE, columns.status: _STATUS}
+    cells = r"\|".join(known.get(index, _ANY) for index in range(columns.width))
+    absent = ("(?P<title>)" if columns.title < 0 else "") + ("(?P<type>)" if columns.type < 0 else "")
+    return re.compile(rf"[ \t]*+\|{cells}\|[ \t]*+{absent}")
