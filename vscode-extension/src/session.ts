@@ -1,7 +1,7 @@
 /** What commands and views work with: what is known, and the ways to ask the server. */
 
 import type * as vscode from "vscode";
-import type { Client } from "./client";
+import type { Client } from "./server/client";
 import { keyOf, type Evaluation, type RunName } from "./protocol";
 import { type Server, type Store } from "./store";
 

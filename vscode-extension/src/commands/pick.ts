@@ -4,8 +4,8 @@ import * as vscode from "vscode";
 import { keyOf, type RunName, type Summary } from "../protocol";
 import type { Session } from "../session";
 import { isOver, runOf, runsOf } from "../store";
-import { literal } from "../text";
-import type { Subject } from "../views/node";
+import { literal } from "../sanitize";
+import type { Subject } from "../views/row";
 import { inFocus } from "../views/status";
 import { STATUS, titleOf } from "../views/runs";
 

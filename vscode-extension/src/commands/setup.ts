@@ -4,12 +4,12 @@ import { existsSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { InstallError, install, usable, type Place } from "../install";
-import { mcpConfigurations } from "../mcp";
-import { run } from "../run";
-import { ARGUMENTS } from "../server";
+import { InstallError, install, usable, type Place } from "../server/installation";
+import { mcpConfigurations } from "../mcp/config";
+import { run } from "../server/exec";
+import { ARGUMENTS } from "../server/discovery";
 import type { Session } from "../session";
-import { literal } from "../text";
+import { literal } from "../sanitize";
 import { ask, choose, messageOf } from "./pick";
 
 const OFFERED = "phasekeeper.installOffered";

@@ -3,10 +3,10 @@
 import * as vscode from "vscode";
 import type { Evaluation, Gate } from "../protocol";
 import type { Session } from "../session";
-import { literal, plain, utf16 } from "../text";
+import { literal, plain, utf16 } from "../sanitize";
 import { where, placeOf } from "../views/evidence";
-import type { Place, Subject } from "../views/node";
-import { shown } from "../text";
+import type { Place, Subject } from "../views/row";
+import { shown } from "../sanitize";
 import { GATE } from "../views/runs";
 import type { Tree } from "../views/tree";
 import { choose, chooseRun, sameRun } from "./pick";

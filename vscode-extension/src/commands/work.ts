@@ -3,13 +3,13 @@
 import { userInfo } from "node:os";
 import * as vscode from "vscode";
 import type { Summary, Task } from "../protocol";
-import { prompt } from "../prompt";
-import { run as runProgram } from "../run";
-import { ARGUMENTS } from "../server";
+import { prompt } from "../views/prompt";
+import { run as runProgram } from "../server/exec";
+import { ARGUMENTS } from "../server/discovery";
 import type { Session } from "../session";
-import { literal } from "../text";
+import { literal } from "../sanitize";
 import { stepOf } from "../views/next";
-import type { Subject } from "../views/node";
+import type { Subject } from "../views/row";
 import { taskSaid } from "../views/runs";
 import { ask, choose, chooseRoot, chooseRun, messageOf, recorded } from "./pick";
 

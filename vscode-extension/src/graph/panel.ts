@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { keyOf, type RunName } from "../protocol";
 import type { Session } from "../session";
 import { runOf } from "../store";
-import { literal, tail } from "../text";
+import { literal, tail } from "../sanitize";
 import type { FromView } from "./messages";
 import { pictureOf } from "./picture";
 

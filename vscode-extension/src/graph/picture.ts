@@ -1,7 +1,7 @@
 /** The graph of one run as its webview shows it. */
 
 import type { Evaluation, Graph, Recorded } from "../protocol";
-import { plain } from "../text";
+import { plain } from "../sanitize";
 import { stepSaid } from "../views/next";
 import { recordSaid } from "../views/recent";
 import { titleOf } from "../views/runs";

@@ -1,7 +1,7 @@
 /** What a person reads before deciding; all of it from the evaluation. */
 
 import type { Evaluation, GraphEdge, Option, Question } from "../protocol";
-import { plain } from "../text";
+import { plain } from "../sanitize";
 import { historySaid } from "./waiting";
 import { GATE, titleOf } from "./runs";
 

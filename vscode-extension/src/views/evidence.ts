@@ -1,8 +1,8 @@
 /** Rows for evidence: an expression, its value, and the line it was read from. */
 
 import type { Evidence, RunName } from "../protocol";
-import { plain, shown, tail } from "../text";
-import { icon, type Node, type Place } from "./node";
+import { plain, shown, tail } from "../sanitize";
+import { icon, type Node, type Place } from "./row";
 
 export function placeOf(root: string, evidence: Evidence): Place | undefined {
   const { path, line, column } = evidence;

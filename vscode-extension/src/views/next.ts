@@ -2,9 +2,9 @@
 
 import { keyOf, type Summary, type Suggestion } from "../protocol";
 import { isOver, runsOf, type Known } from "../store";
-import { plain } from "../text";
+import { plain } from "../sanitize";
 import { evidenceNodes, firstPlace } from "./evidence";
-import { ASKED, BAD, FAINT, NOW, icon, type Icon, type Node } from "./node";
+import { ASKED, BAD, FAINT, NOW, icon, type Icon, type Node } from "./row";
 import { namedIn } from "./runs";
 
 const STEP: Record<Suggestion["kind"], Icon> = {

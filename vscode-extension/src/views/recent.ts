@@ -2,8 +2,8 @@
 
 import { keyOf, type Recorded, type Remembered } from "../protocol";
 import { runOf, type Known } from "../store";
-import { plain } from "../text";
-import { ASKED, BAD, GOOD, icon, type Icon, type Node } from "./node";
+import { plain } from "../sanitize";
+import { ASKED, BAD, GOOD, icon, type Icon, type Node } from "./row";
 import { namedIn, titleOf } from "./runs";
 
 /** So many records are shown. */

@@ -3,9 +3,9 @@
 import { keyOf, type Criterion, type Evaluation, type Gate, type Limit, type Phase } from "../protocol";
 import { type RunName, type Stage, type Summary, type Task } from "../protocol";
 import { isOver, type Known } from "../store";
-import { plain, plural, tail } from "../text";
+import { plain, plural, tail } from "../sanitize";
 import { evidenceNodes, firstPlace } from "./evidence";
-import { ASKED, BAD, FAINT, GOOD, NOW, icon, type Icon, type Node } from "./node";
+import { ASKED, BAD, FAINT, GOOD, NOW, icon, type Icon, type Node } from "./row";
 
 type Whole = (name: RunName) => Promise<Evaluation | null>;
 

@@ -1,9 +1,9 @@
 /** What the status bar says: of the run that is being worked on, and how many things wait for a person. */
 
 import { asked, isOver, runAt, runsOf, type Known } from "../store";
-import { stage, type Stage } from "./stage";
+import { stage, type Stage } from "./readiness";
 import type { Summary } from "../protocol";
-import { literal, plain, plural } from "../text";
+import { literal, plain, plural } from "../sanitize";
 import { stepSaid } from "./next";
 import { titleOf } from "./runs";
 

@@ -1,8 +1,8 @@
 /** A native tree over nodes. */
 
 import * as vscode from "vscode";
-import { plain } from "../text";
-import { BAD, icon, type Node } from "./node";
+import { plain } from "../sanitize";
+import { BAD, icon, type Node } from "./row";
 
 export class Tree implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();

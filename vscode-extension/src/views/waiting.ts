@@ -2,9 +2,9 @@
 
 import { keyOf, type Question, type Summary } from "../protocol";
 import { asked, type Known } from "../store";
-import { plain, shown } from "../text";
+import { plain, shown } from "../sanitize";
 import { optionSaid } from "./dialog";
-import { ASKED, BAD, icon, type Icon, type Node } from "./node";
+import { ASKED, BAD, icon, type Icon, type Node } from "./row";
 import { FAILED } from "./recent";
 import { namedIn } from "./runs";
 

@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { beforeEach, afterEach, expect, test, vi } from "vitest";
 import { EventEmitter } from "node:events";
 import type { Changed } from "../../src/protocol";
-import { ROOT, summary } from "./made";
+import { ROOT, summary } from "./fixtures";
 
 /** The programs that were started; `killed` ends the start that waits for one. */
 class Process extends EventEmitter {
@@ -76,7 +76,7 @@ vi.mock("vscode-languageclient/node", () => ({
   RevealOutputChannelOn: { Never: 4 },
 }));
 
-const { Client } = await import("../../src/client");
+const { Client } = await import("../../src/server/client");
 const { Store } = await import("../../src/store");
 const found = { python: "/opt/py", from: "setting", version: "0.1.0" } as const;
 const output = { info: vi.fn(), error: vi.fn(), warn: vi.fn(), debug: vi.fn(), show: vi.fn() };

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import manifest from "../../package.json";
-import { KINDS } from "../../src/views/marks";
-import * as rows from "../../src/views/node";
+import { KINDS } from "../../src/views/plan";
+import * as rows from "../../src/views/row";
 
 const text = (name: string): string => readFileSync(new URL(`../../${name}`, import.meta.url), "utf8");
 

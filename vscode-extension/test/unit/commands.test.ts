@@ -1,5 +1,5 @@
 import { beforeEach, expect, test, vi } from "vitest";
-import { ROOT, evaluation, known, question, summary } from "./made";
+import { ROOT, evaluation, known, question, summary } from "./fixtures";
 
 type Act = (argument?: unknown) => Promise<void>;
 const editor = vi.hoisted(() => ({

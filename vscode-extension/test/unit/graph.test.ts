@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { BOX, lanes, layout } from "../../src/graph/layout";
 import { pictureOf } from "../../src/graph/picture";
-import { evaluation, gate, graph, suggestion } from "./made";
+import { evaluation, gate, graph, suggestion } from "./fixtures";
 
 const edge = (from: string, to: string, because = "") => ({ from, to, because });
 

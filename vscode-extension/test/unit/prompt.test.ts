@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { mcpConfigurations, quoted } from "../../src/mcp";
-import { prompt } from "../../src/prompt";
-import { suggestion, summary } from "./made";
+import { mcpConfigurations, quoted } from "../../src/mcp/config";
+import { prompt } from "../../src/views/prompt";
+import { suggestion, summary } from "./fixtures";
 
 test("a prompt is enough to go on with: step, reason, evidence, what to write, what not to do, how to report", () => {
   const text = prompt(

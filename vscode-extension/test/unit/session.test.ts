@@ -4,7 +4,7 @@ vi.mock("vscode", () => ({}));
 
 const { Evaluations } = await import("../../src/session");
 const { Store } = await import("../../src/store");
-import { evaluation, ROOT, summary } from "./made";
+import { evaluation, ROOT, summary } from "./fixtures";
 
 const name = { root: ROOT, run: summary().run };
 

@@ -28,7 +28,7 @@ vi.mock("vscode", () => ({
   },
   workspace: { getConfiguration: () => ({ get: () => editor.setting }) },
 }));
-vi.mock("../../src/run", () => ({ run: () => Promise.resolve({ code: 0, stdout: "3 12\n", stderr: "" }) }));
+vi.mock("../../src/server/exec", () => ({ run: () => Promise.resolve({ code: 0, stdout: "3 12\n", stderr: "" }) }));
 
 const { installServer, offerInstall } = await import("../../src/commands/setup");
 const place = { own: "/store/venv", wheels: "/ext/server", platform: "linux" } as const;

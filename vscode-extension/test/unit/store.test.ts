@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { missed, NOTHING, reduce, runAt, runsOf, Store } from "../../src/store";
-import { known, ROOT, summary } from "./made";
+import { known, ROOT, summary } from "./fixtures";
 
 const change = (version: number, over: Partial<Parameters<typeof missed>[1]> = {}) => ({
   root: ROOT,

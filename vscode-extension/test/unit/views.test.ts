@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
 import { overrideDialog, questionDialog, reachable, rollBackTo } from "../../src/views/dialog";
-import { marksOf } from "../../src/views/marks";
+import { marksOf } from "../../src/views/plan";
 import { nextNodes, stepOf, stepSaid } from "../../src/views/next";
 import { recentNodes, recordSaid } from "../../src/views/recent";
 import { insideRun, runNodes } from "../../src/views/runs";
-import { restricted, stage } from "../../src/views/stage";
-import type { Node } from "../../src/views/node";
+import { restricted, stage } from "../../src/views/readiness";
+import type { Node } from "../../src/views/row";
 import { status as statusOf } from "../../src/views/status";
 import { waitingNodes } from "../../src/views/waiting";
 import { reduce, NOTHING, type Known, type Server } from "../../src/store";
-import { evaluation, gate, known, question, ROOT, suggestion, summary, task } from "./made";
-import { dialogLines, outline } from "./shape";
+import { evaluation, gate, known, question, ROOT, suggestion, summary, task } from "./fixtures";
+import { dialogLines, outline } from "./outline";
 
 const whole = () => Promise.resolve(null);
 

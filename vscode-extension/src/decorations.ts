@@ -4,8 +4,8 @@ import * as vscode from "vscode";
 import type { RunName } from "./protocol";
 import type { Session } from "./session";
 import { runsOf } from "./store";
-import { held } from "./views/stage";
-import { KINDS, marksOf, type Mark, type MarkKind } from "./views/marks";
+import { held } from "./views/readiness";
+import { KINDS, marksOf, type Mark, type MarkKind } from "./views/plan";
 
 export class Marks implements vscode.Disposable {
   private readonly types: ReadonlyMap<MarkKind, vscode.TextEditorDecorationType>;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { backOff, candidates, find, foundSaid, interpreterOf, pathFolders, pythonIn, unusable, type Machine, type Wanted } from "../../src/server";
+import { backOff, candidates, find, foundSaid, interpreterOf, pathFolders, pythonIn, unusable, type Machine, type Wanted } from "../../src/server/discovery";
 
 const machine = (files: Record<string, string>, over: Partial<Machine> = {}): Machine => ({
   platform: "linux",

@@ -1,7 +1,7 @@
 /** Trees and dialogs as lines, for comparing. */
 
 import type { Dialog } from "../../src/views/dialog";
-import type { Node } from "../../src/views/node";
+import type { Node } from "../../src/views/row";
 
 /** Each row as "label | description", indented by its depth. */
 export async function outline(nodes: readonly Node[], depth = 0): Promise<string[]> {

@@ -1,8 +1,8 @@
 /** Phasekeeper's tools for the editor's own assistants (MCP), without any configuration. */
 
 import * as vscode from "vscode";
-import { MCP_ARGUMENTS } from "./mcp";
-import type { Session } from "./session";
+import { MCP_ARGUMENTS } from "./config";
+import type { Session } from "../session";
 
 type Provider = vscode.McpServerDefinitionProvider<vscode.McpStdioServerDefinition>;
 

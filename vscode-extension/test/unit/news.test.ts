@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { notices as told } from "../../src/notices";
+import { notices as told } from "../../src/notifications/news";
 import type { Known } from "../../src/store";
-import { gate, known, question, summary } from "./made";
+import { gate, known, question, summary } from "./fixtures";
 
 const notices = (now: Known, seen: ReadonlySet<string> | undefined, before = known([summary()])) => told(now, before, seen);
 const asks = summary({ questions: [question()] });

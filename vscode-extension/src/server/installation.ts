@@ -3,8 +3,8 @@
 import { createHash } from "node:crypto";
 import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import * as path from "node:path";
-import type { Ended, How } from "./run";
-import { pythonIn } from "./server";
+import type { Ended, How } from "./exec";
+import { pythonIn } from "./discovery";
 
 export type Run = (program: string, args: readonly string[], how?: How) => Promise<Ended>;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { literal, plain, plural, shown, tail, utf16 } from "../../src/text";
+import { literal, plain, plural, shown, tail, utf16 } from "../../src/sanitize";
 
 test("control, bidirectional and invisible characters become visible", () => {
   expect(plain("a\u001b[31m\u202eb\u200bc\u{e0041}")).toBe("a\\u{1b}[31m\\u{202e}b\\u{200b}c\\u{e0041}");

@@ -1,19 +1,19 @@
 /** The commands of the palette, the trees and the notifications. */
 
 import * as vscode from "vscode";
-import { answer, override, rollBack } from "./commands/decide";
-import { activeFile, chooseRun, messageOf, subjectOf } from "./commands/pick";
-import { choosePython, copyMcp, installServer, openExample } from "./commands/setup";
-import { explainGate, openPlace, showNext } from "./commands/show";
-import { claim, copyPrompt, release, report, startRun } from "./commands/work";
-import type { Graphs } from "./graph/panel";
-import type { Place } from "./install";
-import type { Session } from "./session";
-import { literal } from "./text";
-import type { Subject } from "./views/node";
-import { inFocus } from "./views/status";
-import { titleOf } from "./views/runs";
-import type { Tree } from "./views/tree";
+import { answer, override, rollBack } from "./decide";
+import { activeFile, chooseRun, messageOf, subjectOf } from "./pick";
+import { choosePython, copyMcp, installServer, openExample } from "./setup";
+import { explainGate, openPlace, showNext } from "./show";
+import { claim, copyPrompt, release, report, startRun } from "./work";
+import type { Graphs } from "../graph/panel";
+import type { Place } from "../server/installation";
+import type { Session } from "../session";
+import { literal } from "../sanitize";
+import type { Subject } from "../views/row";
+import { inFocus } from "../views/status";
+import { titleOf } from "../views/runs";
+import type { Tree } from "../views/tree";
 
 /** The commands that write; not in a workspace that is not trusted. */
 const WRITING: ReadonlySet<string> = new Set([

@@ -12,10 +12,10 @@ import {
   State,
   type LanguageClientOptions,
 } from "vscode-languageclient/node";
-import type { Changed, Requests } from "./protocol";
-import { ARGUMENTS, SLOW_MS, STEADY_MS, backOff, foundSaid, type Found } from "./server";
-import { emptied, missed, type Server, type Store } from "./store";
-import { literal } from "./text";
+import type { Changed, Requests } from "../protocol";
+import { ARGUMENTS, SLOW_MS, STEADY_MS, backOff, foundSaid, type Found } from "./discovery";
+import { emptied, missed, type Server, type Store } from "../store";
+import { literal } from "../sanitize";
 
 const LANGUAGES = ["markdown", "json", "jsonc", "jsonl", "yaml"];
 const STOP_MS = 3000;

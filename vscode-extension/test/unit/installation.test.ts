@@ -2,7 +2,7 @@ import { mkdtemp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { install, InstallError, isOutdated, renew, usable, wheelIn, type Place, type Run } from "../../src/install";
+import { install, InstallError, isOutdated, renew, usable, wheelIn, type Place, type Run } from "../../src/server/installation";
 
 let place: Place;
 let calls: string[][];

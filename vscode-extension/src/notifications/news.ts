@@ -1,9 +1,9 @@
 /** What a person is told of: each new question and each gate that is violated, once. */
 
-import { keyOf, type RunName, type Summary } from "./protocol";
-import { runOf, runsOf, type Known } from "./store";
-import { literal } from "./text";
-import { titleOf } from "./views/runs";
+import { keyOf, type RunName, type Summary } from "../protocol";
+import { runOf, runsOf, type Known } from "../store";
+import { literal } from "../sanitize";
+import { titleOf } from "../views/runs";
 
 export interface Notice extends RunName {
   /** The same event has the same key, in this window and after a restart of it. */

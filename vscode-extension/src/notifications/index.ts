@@ -1,10 +1,10 @@
 /** Shows notices as notifications, with buttons that act, and remembers what was told. */
 
 import * as vscode from "vscode";
-import { AT_ONCE, notices, type Notice } from "./notices";
-import type { Session } from "./session";
-import { plural } from "./text";
-import { GATE } from "./views/runs";
+import { AT_ONCE, notices, type Notice } from "./news";
+import type { Session } from "../session";
+import { plural } from "../sanitize";
+import { GATE } from "../views/runs";
 
 const SEEN = "phasekeeper.told";
 

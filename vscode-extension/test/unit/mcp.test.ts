@@ -28,7 +28,7 @@ vi.mock("vscode", () => ({
   },
 }));
 
-const { mcpServer } = await import("../../src/assistants");
+const { mcpServer } = await import("../../src/mcp/provider");
 const { Store } = await import("../../src/store");
 const manifest = (await import("../../package.json")).default;
 

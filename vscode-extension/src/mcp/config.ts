@@ -1,6 +1,6 @@
 /** Phasekeeper as an MCP server: what is put into the configuration of assistants. */
 
-import { ARGUMENTS } from "./server";
+import { ARGUMENTS } from "../server/discovery";
 
 export interface McpConfiguration {
   readonly client: string;

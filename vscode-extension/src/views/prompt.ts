@@ -1,8 +1,8 @@
 /** A run's next step as a prompt for a coding assistant. */
 
-import type { Evidence, Summary } from "./protocol";
-import { plain, shown } from "./text";
-import { stepOf, stepSaid } from "./views/next";
+import type { Evidence, Summary } from "../protocol";
+import { plain, shown } from "../sanitize";
+import { stepOf, stepSaid } from "./next";
 
 type Told = Pick<Summary, "run" | "title" | "workflow" | "currentPhase" | "suggestion" | "limits">;
 
