@@ -100,7 +100,9 @@ function wanted(own: string): Wanted {
 }
 
 const foldersOnDisk = (): string[] =>
-  (vscode.workspace.workspaceFolders ?? []).filter((folder) => folder.uri.scheme === "file").map((folder) => folder.uri.fsPath);
+  (vscode.workspace.workspaceFolders ?? [])
+    .filter((folder) => folder.uri.scheme === "file")
+    .map((folder) => folder.uri.fsPath);
 
 async function findServer(output: vscode.LogOutputChannel, installation: Place): Promise<Found | { why?: string }> {
   const here = wanted(installation.own);
@@ -130,7 +132,9 @@ async function renewed(output: vscode.LogOutputChannel, installation: Place): Pr
 /** Interpreters on PATH, by name, newest first. */
 function pythonsOnPath(): string[] {
   const windows = process.platform === "win32";
-  const names = ["python3.14", "python3.13", "python3.12", "python3.11", "python3", "python"].map((name) => (windows ? `${name}.exe` : name));
+  const names = ["python3.14", "python3.13", "python3.12", "python3.11", "python3", "python"].map((name) =>
+    windows ? `${name}.exe` : name,
+  );
   const folders = pathFolders(wanted(""), machine());
   return names.flatMap((name) => folders.map((folder) => path.join(folder, name))).filter(isFile);
 }
@@ -174,7 +178,9 @@ function refreshing({ store }: Session, trees: Readonly<Record<string, Tree>>): 
     const count = asked(now).length;
     const view = trees["waiting"]!.view;
     view.message = restricted(now, vscode.workspace.isTrusted);
-    view.badge = count ? { value: count, tooltip: `${plural(count, "thing")} ${count === 1 ? "waits" : "wait"} for you` } : undefined;
+    view.badge = count
+      ? { value: count, tooltip: `${plural(count, "thing")} ${count === 1 ? "waits" : "wait"} for you` }
+      : undefined;
   });
 }
 
@@ -199,9 +205,15 @@ function statusBar({ store }: Session): vscode.Disposable[] {
     item.tooltip = said.tooltip.join("\n");
     item.accessibilityInformation = { label: ["Phasekeeper", ...said.tooltip].join(". "), role: "button" };
     item.command = `phasekeeper.${said.click}`;
-    item.backgroundColor = said.colour === "plain" ? undefined : new vscode.ThemeColor(`statusBarItem.${said.colour}Background`);
+    item.backgroundColor =
+      said.colour === "plain" ? undefined : new vscode.ThemeColor(`statusBarItem.${said.colour}Background`);
   };
   draw();
   item.show();
-  return [item, store.onChange(draw), vscode.window.onDidChangeActiveTextEditor(draw), vscode.workspace.onDidChangeWorkspaceFolders(draw)];
+  return [
+    item,
+    store.onChange(draw),
+    vscode.window.onDidChangeActiveTextEditor(draw),
+    vscode.workspace.onDidChangeWorkspaceFolders(draw),
+  ];
 }

@@ -36,7 +36,11 @@ export interface Suggestion {
   readonly evidence: readonly Evidence[];
   readonly allowed: readonly string[];
   readonly forbidden: readonly { readonly action: string; readonly because: string }[];
-  readonly produce: readonly { readonly path: string; readonly schema: string | null; readonly example: string | null }[];
+  readonly produce: readonly {
+    readonly path: string;
+    readonly schema: string | null;
+    readonly example: string | null;
+  }[];
   readonly tasks: readonly string[];
   readonly parallel: readonly (readonly string[])[];
   readonly waitingFor: string | null;
@@ -72,14 +76,7 @@ export interface Limit {
 }
 
 export type RunStatus =
-  | "active"
-  | "waiting"
-  | "waiting_human"
-  | "blocked"
-  | "complete"
-  | "failed"
-  | "exited"
-  | "invalid";
+  "active" | "waiting" | "waiting_human" | "blocked" | "complete" | "failed" | "exited" | "invalid";
 
 /** What the board holds of each run. */
 export interface Summary {

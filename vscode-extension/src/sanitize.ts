@@ -9,7 +9,12 @@ const UNSEEN =
 
 /** `text` on one line of at most `limit` characters, with everything unseen made visible. */
 export function plain(text: string, limit = LIMIT): string {
-  const line = [...text.slice(0, 2 * limit + 2).replace(BREAKS, " ").replace(UNSEEN, visible)];
+  const line = [
+    ...text
+      .slice(0, 2 * limit + 2)
+      .replace(BREAKS, " ")
+      .replace(UNSEEN, visible),
+  ];
   return line.length <= limit ? line.join("") : `${line.slice(0, limit - 1).join("")}…`;
 }
 

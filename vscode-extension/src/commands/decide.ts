@@ -66,7 +66,11 @@ async function chooseOption(run: Evaluation, question: Question, wanted?: string
     return at === undefined ? undefined : offered[at]!.id;
   }
   if ((await modal(dialog, ["Choose…"])) === undefined) return undefined;
-  const items = offered.map((option, at) => ({ label: literal(titles[at]!), description: literal(optionSaid(option).brings || option.id), value: option.id }));
+  const items = offered.map((option, at) => ({
+    label: literal(titles[at]!),
+    description: literal(optionSaid(option).brings || option.id),
+    value: option.id,
+  }));
   return choose(items, plain(question.question), "");
 }
 
@@ -82,7 +86,8 @@ async function modal(dialog: Dialog, buttons: readonly string[]): Promise<number
  * was saved just now is waited for.
  */
 async function saved(session: Session, name: RunName): Promise<Evaluation | null | "not saved"> {
-  const dirty = (): boolean => vscode.workspace.textDocuments.some((document) => document.isDirty && document.uri.scheme === "file");
+  const dirty = (): boolean =>
+    vscode.workspace.textDocuments.some((document) => document.isDirty && document.uri.scheme === "file");
   for (let tries = 0; tries < TRIES; tries++) {
     const run = await session.client.request("phasekeeper/run", { root: name.root, run: name.run });
     if (!run?.revision.endsWith(UNSAVED)) return run;
@@ -107,7 +112,10 @@ async function decide(
   const reason = await ask(said[0]!.toUpperCase() + said.slice(1), WHY);
   if (!reason) return;
   const { root, run: path, revision } = run;
-  await recorded(said, session.client.request("phasekeeper/decide", { root, run: path, ...decision, reason, revision }));
+  await recorded(
+    said,
+    session.client.request("phasekeeper/decide", { root, run: path, ...decision, reason, revision }),
+  );
 }
 
 /** Go against a suggestion or a shut gate. */
@@ -133,12 +141,19 @@ export async function override(session: Session, subject: Partial<Subject>): Pro
 
 /** Have the last consistent phase done again. */
 export async function rollBack(session: Session, subject: Partial<Subject>): Promise<void> {
-  const named = await chooseRun(session, subject, "Roll which run back?", (run) => !isOver(run) || run.findingCounts.error > 0);
+  const named = await chooseRun(
+    session,
+    subject,
+    "Roll which run back?",
+    (run) => !isOver(run) || run.findingCounts.error > 0,
+  );
   if (!named) return;
   const run = await session.client.request("phasekeeper/run", { root: named.root, run: named.run });
   const back = run && rollBackTo(run);
   if (!run || !back) {
-    void vscode.window.showInformationMessage(`${literal(titleOf(named))} is consistent: there is nothing to roll back.`);
+    void vscode.window.showInformationMessage(
+      `${literal(titleOf(named))} is consistent: there is nothing to roll back.`,
+    );
     return;
   }
   const message = `Roll ${titleOf(run)} back to ${plain(back.phase)}?`;

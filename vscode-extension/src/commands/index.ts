@@ -68,7 +68,8 @@ export function registerCommands(session: Session, parts: Parts): vscode.Disposa
 
 /** Say why nothing is recorded, and where that can be changed. */
 async function notTrusted(): Promise<void> {
-  const said = "This folder is not trusted (Restricted Mode). Phasekeeper shows where its work stands, and records nothing.";
+  const said =
+    "This folder is not trusted (Restricted Mode). Phasekeeper shows where its work stands, and records nothing.";
   if (await vscode.window.showWarningMessage(said, "Manage Workspace Trust"))
     await vscode.commands.executeCommand("workbench.trust.manage");
 }

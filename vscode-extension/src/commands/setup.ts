@@ -43,7 +43,11 @@ export function installServer(session: Session, pythons: () => Promise<string[]>
 
 async function installed(session: Session, pythons: () => Promise<string[]>, place: Place): Promise<void> {
   const setting = pythonSetting();
-  if (setting) return tellUnusable(session, `The setting phasekeeper.python names ${setting}; while it is set, no other Python is used.`);
+  if (setting)
+    return tellUnusable(
+      session,
+      `The setting phasekeeper.python names ${setting}; while it is set, no other Python is used.`,
+    );
   const python = await usable(await pythons(), run);
   if (!python) {
     const said = "No Python 3.11 or newer with venv was found on PATH. Install one, or say which to use.";
@@ -63,7 +67,8 @@ async function installed(session: Session, pythons: () => Promise<string[]>, pla
 
 /** While it goes on the sidebar says so, and offers no second one. */
 async function shownInSidebar(act: () => Thenable<void>): Promise<void> {
-  const tell = (now: boolean): Thenable<unknown> => vscode.commands.executeCommand("setContext", "phasekeeper.installing", now);
+  const tell = (now: boolean): Thenable<unknown> =>
+    vscode.commands.executeCommand("setContext", "phasekeeper.installing", now);
   await tell(true);
   try {
     await act();
@@ -91,7 +96,12 @@ function withProgress(session: Session, place: Place, python: string): Thenable<
   });
 }
 
-async function installFailed(session: Session, pythons: () => Promise<string[]>, place: Place, error: unknown): Promise<void> {
+async function installFailed(
+  session: Session,
+  pythons: () => Promise<string[]>,
+  place: Place,
+  error: unknown,
+): Promise<void> {
   const why = error instanceof InstallError ? error.message : messageOf(error);
   session.output.error(why);
   const choice = await vscode.window.showErrorMessage(

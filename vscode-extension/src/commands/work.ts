@@ -36,7 +36,9 @@ export async function startRun(session: Session): Promise<void> {
 async function chooseWorkflow(session: Session, root: string): Promise<string | undefined> {
   const server = session.client.server;
   if (!server) return undefined;
-  const ended = await runProgram(server.python, [...ARGUMENTS, "workflow", "list", "--json", "--root", root], { timeoutMs: 30_000 });
+  const ended = await runProgram(server.python, [...ARGUMENTS, "workflow", "list", "--json", "--root", root], {
+    timeoutMs: 30_000,
+  });
   try {
     const known = JSON.parse(ended.stdout) as { name: string; title: string; at: string[] }[];
     const items = known.map((entry) => ({
@@ -69,7 +71,10 @@ export async function report(session: Session, subject: Partial<Subject>): Promi
   const summary = await ask(`${step}: ${picked.value}`, "What was done, in a sentence.", "", false);
   if (summary === undefined) return;
   const said = { step, outcome: picked.value, ...(tasks.length && { tasks }), ...(summary && { summary }) };
-  await recorded(`recorded: ${step} ${picked.value}`, session.client.request("phasekeeper/report", { ...name, ...said }));
+  await recorded(
+    `recorded: ${step} ${picked.value}`,
+    session.client.request("phasekeeper/report", { ...name, ...said }),
+  );
 }
 
 /** The tasks that a report is about, of those that are handed out; none where there are none. */
@@ -87,15 +92,26 @@ export async function claim(session: Session, subject: Partial<Subject>): Promis
   const who = await ask(`Claim ${found.task}`, "Who takes it: a person or an assistant.", userInfo().username);
   if (!who) return;
   const { root, run } = found.run;
-  await recorded(`${found.task} claimed by ${who}`, session.client.request("phasekeeper/claim", { root, run, task: found.task, who }));
+  await recorded(
+    `${found.task} claimed by ${who}`,
+    session.client.request("phasekeeper/claim", { root, run, task: found.task, who }),
+  );
 }
 
 export async function release(session: Session, subject: Partial<Subject>): Promise<void> {
-  const found = await chooseTask(session, subject, "Give back a task of which run?", (task) => task.state === "claimed");
+  const found = await chooseTask(
+    session,
+    subject,
+    "Give back a task of which run?",
+    (task) => task.state === "claimed",
+  );
   if (!found) return;
   const { root, run } = found.run;
   const who = subject.who ?? found.who ?? "";
-  await recorded(`${found.task} given back`, session.client.request("phasekeeper/release", { root, run, task: found.task, who }));
+  await recorded(
+    `${found.task} given back`,
+    session.client.request("phasekeeper/release", { root, run, task: found.task, who }),
+  );
 }
 
 async function chooseTask(

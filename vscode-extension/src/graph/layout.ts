@@ -55,7 +55,9 @@ export function lanes(spans: readonly Span[]): number[] {
   const taken: Span[][] = [];
   const given = new Array<number>(spans.length).fill(0);
   const length = (span: Span): number => Math.abs(span.to - span.from);
-  const order = spans.map((_, at) => at).sort((one, other) => length(spans[one]!) - length(spans[other]!) || one - other);
+  const order = spans
+    .map((_, at) => at)
+    .sort((one, other) => length(spans[one]!) - length(spans[other]!) || one - other);
   for (const at of order) {
     const span = spans[at]!;
     let lane = taken.findIndex((others) => others.every((other) => apart(span, other)));
@@ -140,6 +142,12 @@ function gateMarks(graph: Graph, row: ReadonlyMap<string, number>, left: number)
       const same = all.filter((other) => other.after === gate.after);
       const offset = same.indexOf(gate) - (same.length - 1) / 2;
       const x = left + BOX.width / 2 + offset * 30;
-      return { id: gate.id, title: gate.title, status: gate.status, x, y: topOf(row.get(gate.after)!) + BOX.height + BOX.gap / 2 };
+      return {
+        id: gate.id,
+        title: gate.title,
+        status: gate.status,
+        x,
+        y: topOf(row.get(gate.after)!) + BOX.height + BOX.gap / 2,
+      };
     });
 }

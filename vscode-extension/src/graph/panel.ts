@@ -27,7 +27,8 @@ export class Graphs implements vscode.Disposable {
       }),
       vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, {
         deserializeWebviewPanel: async (panel, state: Partial<RunName> | undefined) => {
-          if (typeof state?.root === "string" && typeof state.run === "string") this.fill(panel, { root: state.root, run: state.run });
+          if (typeof state?.root === "string" && typeof state.run === "string")
+            this.fill(panel, { root: state.root, run: state.run });
           else panel.dispose();
         },
       }),
@@ -62,12 +63,18 @@ export class Graphs implements vscode.Disposable {
     panel.onDidDispose(() => this.panels.delete(keyOf(name)));
     panel.webview.options = this.options();
     panel.webview.onDidReceiveMessage((message: FromView) => this.received(panel, name, message));
-    panel.webview.html = page(panel.webview.cspSource, file("dist", "graph.js"), file("media", "graph.css"), tail(name.run));
+    panel.webview.html = page(
+      panel.webview.cspSource,
+      file("dist", "graph.js"),
+      file("media", "graph.css"),
+      tail(name.run),
+    );
   }
 
   private received(panel: vscode.WebviewPanel, name: RunName, message: FromView): void {
     if (message.kind === "ready") this.send(panel, name);
-    if (message.kind === "gate") void vscode.commands.executeCommand("phasekeeper.explainGate", { ...name, gate: String(message.gate) });
+    if (message.kind === "gate")
+      void vscode.commands.executeCommand("phasekeeper.explainGate", { ...name, gate: String(message.gate) });
   }
 
   private send(panel: vscode.WebviewPanel, name: RunName): void {
@@ -109,4 +116,5 @@ export function page(source: string, script: string, style: string, title: strin
 </html>`;
 }
 
-const escaped = (text: string): string => literal(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+const escaped = (text: string): string =>
+  literal(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

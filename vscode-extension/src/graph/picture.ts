@@ -49,7 +49,9 @@ function detailsOf(run: Evaluation, graph: Graph, id: string): Details {
     said: `${phase?.state ?? "unknown"}${agents}`,
     gates: gatesAfter(graph, id).flatMap((gate) => [
       `${plain(gate.title || gate.id)}: ${GATE_SAID[gate.status]}`,
-      ...gate.criteria.map((criterion) => `${criterion.met === null ? "?" : criterion.met ? "✓" : "✗"} ${plain(criterion.text)}`),
+      ...gate.criteria.map(
+        (criterion) => `${criterion.met === null ? "?" : criterion.met ? "✓" : "✗"} ${plain(criterion.text)}`,
+      ),
     ]),
     leads: graph.edges
       .filter((edge) => edge.from === id)

@@ -44,7 +44,16 @@ function make(name: string, attributes: Record<string, string | number>): SVGEle
 function arrowHeads(): SVGElement {
   const defs = make("defs", {});
   for (const kind of ["way", "taken", "suggested"]) {
-    const marker = make("marker", { id: kind, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, orient: "auto", markerUnits: "userSpaceOnUse" });
+    const marker = make("marker", {
+      id: kind,
+      viewBox: "0 0 8 8",
+      refX: 7,
+      refY: 4,
+      markerWidth: 8,
+      markerHeight: 8,
+      orient: "auto",
+      markerUnits: "userSpaceOnUse",
+    });
     marker.append(make("path", { d: "M 0 0 L 8 4 L 0 8 z", class: `head ${kind}` }));
     defs.append(marker);
   }
@@ -55,7 +64,11 @@ function wayOf(way: Way, now: Picture): SVGElement {
   const step = `${way.from}\n${way.to}`;
   const kind = step === now.suggested ? "suggested" : now.taken.includes(step) ? "taken" : "way";
   const touches = chosen === way.from || chosen === way.to;
-  const path = make("path", { d: way.path, class: `edge ${kind} ${touches ? "near" : ""}`, "marker-end": `url(#${kind})` });
+  const path = make("path", {
+    d: way.path,
+    class: `edge ${kind} ${touches ? "near" : ""}`,
+    "marker-end": `url(#${kind})`,
+  });
   path.append(titled(`${way.from} → ${way.to}${way.because ? `: ${way.because}` : ""}`));
   return path;
 }
@@ -111,8 +124,15 @@ function gateOf(gate: GateMark): SVGElement {
     "aria-label": `gate ${gate.title || gate.id}, ${GATE_SAID[gate.status]}`,
   });
   group.dataset["id"] = `gate:${gate.id}`;
-  const shackle = gate.status === "passed" || gate.status === "waived" ? "M -4 -1 v -4 a 4 4 0 0 1 7 -2" : "M -4 -1 v -3 a 4 4 0 0 1 8 0 v 3";
-  group.append(make("circle", { r: 13 }), make("path", { class: "shackle", d: shackle }), make("rect", { x: -6, y: -1, width: 12, height: 8, rx: 1.5 }));
+  const shackle =
+    gate.status === "passed" || gate.status === "waived"
+      ? "M -4 -1 v -4 a 4 4 0 0 1 7 -2"
+      : "M -4 -1 v -3 a 4 4 0 0 1 8 0 v 3";
+  group.append(
+    make("circle", { r: 13 }),
+    make("path", { class: "shackle", d: shackle }),
+    make("rect", { x: -6, y: -1, width: 12, height: 8, rx: 1.5 }),
+  );
   group.append(titled(`${gate.title || gate.id}: ${GATE_SAID[gate.status]}`));
   group.addEventListener("click", () => api.postMessage({ kind: "gate", gate: gate.id }));
   group.addEventListener("keydown", (event) => onKey(event, `gate:${gate.id}`));
@@ -140,7 +160,14 @@ function onKey(event: KeyboardEvent, id: string): void {
   }
   const order = picture.order;
   const at = order.indexOf(id);
-  const to = { ArrowDown: at + 1, ArrowRight: at + 1, ArrowUp: at - 1, ArrowLeft: at - 1, Home: 0, End: order.length - 1 }[event.key];
+  const to = {
+    ArrowDown: at + 1,
+    ArrowRight: at + 1,
+    ArrowUp: at - 1,
+    ArrowLeft: at - 1,
+    Home: 0,
+    End: order.length - 1,
+  }[event.key];
   if (to === undefined || !order[to]) return;
   event.preventDefault();
   focus(order[to]);

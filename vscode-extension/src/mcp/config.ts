@@ -18,7 +18,11 @@ export function mcpConfigurations(python: string, platform: NodeJS.Platform): Mc
   return [
     { client: "Claude Code", where: "a terminal", text: `claude mcp add phasekeeper -- ${words}\n` },
     { client: "Cursor", where: ".cursor/mcp.json", text: json({ mcpServers: { phasekeeper: server } }) },
-    { client: "VS Code", where: ".vscode/mcp.json", text: json({ servers: { phasekeeper: { type: "stdio", ...server } } }) },
+    {
+      client: "VS Code",
+      where: ".vscode/mcp.json",
+      text: json({ servers: { phasekeeper: { type: "stdio", ...server } } }),
+    },
     {
       client: "Codex",
       where: "~/.codex/config.toml",

@@ -14,7 +14,13 @@ export function mcpServer({ client, store }: Session): { provider: Provider; dis
     provideMcpServerDefinitions: () => {
       const server = client.server;
       if (!server || !vscode.workspace.isTrusted) return [];
-      const definition = new vscode.McpStdioServerDefinition("Phasekeeper", server.python, [...MCP_ARGUMENTS], {}, server.version);
+      const definition = new vscode.McpStdioServerDefinition(
+        "Phasekeeper",
+        server.python,
+        [...MCP_ARGUMENTS],
+        {},
+        server.version,
+      );
       // The first folder is what the tools look at where an assistant names no root; -I keeps its files from being imported.
       definition.cwd = vscode.workspace.workspaceFolders?.[0]?.uri;
       return [definition];

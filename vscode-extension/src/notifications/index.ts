@@ -41,5 +41,6 @@ async function tellGate(notice: Notice): Promise<void> {
 
 async function tellMany(count: number): Promise<void> {
   const said = `${plural(count, "thing")} came up at once: questions that wait for you, or gates that have ${GATE.failed.said}.`;
-  if (await vscode.window.showWarningMessage(said, "Show")) await vscode.commands.executeCommand("phasekeeper.waiting.focus");
+  if (await vscode.window.showWarningMessage(said, "Show"))
+    await vscode.commands.executeCommand("phasekeeper.waiting.focus");
 }

@@ -58,6 +58,8 @@ export function notices(
   const news = seen === undefined ? [] : open.filter((notice) => !seen.has(notice.key));
   const asking = new Set(news.filter((notice) => notice.kind !== "gate").map(keyOf));
   // A question that comes with a gate's failure is about it: one thing is told once.
-  const fresh = news.filter((notice) => notice.kind !== "gate" || (!asking.has(keyOf(notice)) && runOf(before, notice)));
+  const fresh = news.filter(
+    (notice) => notice.kind !== "gate" || (!asking.has(keyOf(notice)) && runOf(before, notice)),
+  );
   return { fresh, seen: new Set([...elsewhere, ...open.map((notice) => notice.key)]) };
 }

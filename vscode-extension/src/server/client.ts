@@ -113,7 +113,9 @@ export class Client implements vscode.Disposable {
 
   private slow(): void {
     if (this.store.now.server.state !== "starting") return;
-    this.output.warn(`The server has not answered for ${SLOW_MS / 1000} s. It is waited for; “Restart Server” begins anew.`);
+    this.output.warn(
+      `The server has not answered for ${SLOW_MS / 1000} s. It is waited for; “Restart Server” begins anew.`,
+    );
     this.tell({ state: "slow" });
   }
 
@@ -139,7 +141,10 @@ export class Client implements vscode.Disposable {
     const child = spawn(found.python, [...ARGUMENTS, "lsp"], { cwd: homedir(), windowsHide: true });
     this.process = child;
     this.lastWords = "";
-    child.stderr?.on("data", (text: Buffer) => (this.lastWords = text.toString().trim().split(/\r?\n/).at(-1) || this.lastWords));
+    child.stderr?.on(
+      "data",
+      (text: Buffer) => (this.lastWords = text.toString().trim().split(/\r?\n/).at(-1) || this.lastWords),
+    );
     child.on("error", (error) => this.output.debug(String(error)));
     await once(child, "spawn");
     return child;
@@ -174,7 +179,8 @@ export class Client implements vscode.Disposable {
 
   private changed(client: LanguageClient, change: Changed): void {
     if (client !== this.client) return;
-    if (missed(this.store.now, change) || emptied(this.store.now, change)) void this.board().catch((error: unknown) => this.output.warn(String(error)));
+    if (missed(this.store.now, change) || emptied(this.store.now, change))
+      void this.board().catch((error: unknown) => this.output.warn(String(error)));
     else this.store.tell({ kind: "changed", change });
   }
 

@@ -127,7 +127,8 @@ const FROM: Record<Candidate["from"], string> = {
 };
 
 /** The one sentence that says what is used. */
-export const foundSaid = (found: Found): string => `Using Phasekeeper ${found.version} of ${found.python}, ${FROM[found.from]}.`;
+export const foundSaid = (found: Found): string =>
+  `Using Phasekeeper ${found.version} of ${found.python}, ${FROM[found.from]}.`;
 
 /** How long to wait before the next start, after `crashes` in a row; undefined when it is no use any more. */
 export function backOff(crashes: number): number | undefined {

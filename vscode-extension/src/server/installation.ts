@@ -25,7 +25,10 @@ export interface Place {
 /** The wheel that the extension carries; undefined in one that was built without. */
 export async function wheelIn(folder: string): Promise<string | undefined> {
   const names = await readdir(folder).catch(() => []);
-  const wheel = names.filter((name) => name.endsWith("-py3-none-any.whl")).sort().at(-1);
+  const wheel = names
+    .filter((name) => name.endsWith("-py3-none-any.whl"))
+    .sort()
+    .at(-1);
   return wheel && path.join(folder, wheel);
 }
 
@@ -45,7 +48,13 @@ export class InstallError extends Error {}
  * Make the environment anew and install the wheel; what it depends on comes from the user's package index.
  * `step` is told what goes on. Raises InstallError with a sentence when a step fails.
  */
-export async function install(place: Place, python: string, run: Run, step: (said: string) => void, how: How): Promise<void> {
+export async function install(
+  place: Place,
+  python: string,
+  run: Run,
+  step: (said: string) => void,
+  how: How,
+): Promise<void> {
   const wheel = await carried(place);
   await mkdir(path.dirname(place.own), { recursive: true });
   step("making a virtual environment");
@@ -79,13 +88,19 @@ async function stamp(place: Place, wheel: string): Promise<void> {
 async function carried(place: Place): Promise<string> {
   const wheel = await wheelIn(place.wheels);
   if (wheel) return wheel;
-  throw new InstallError("this build of the extension carries no server; install it with pip and set phasekeeper.python");
+  throw new InstallError(
+    "this build of the extension carries no server; install it with pip and set phasekeeper.python",
+  );
 }
 
 async function must(ended: Promise<Ended>, otherwise: string): Promise<void> {
   const { code, stderr, stdout } = await ended;
   if (code === 0) return;
-  const last = (stderr || stdout).trim().split(/\r?\n/).filter((line) => !/^\[notice\]|^WARNING/.test(line)).at(-1);
+  const last = (stderr || stdout)
+    .trim()
+    .split(/\r?\n/)
+    .filter((line) => !/^\[notice\]|^WARNING/.test(line))
+    .at(-1);
   throw new InstallError(last ? `${otherwise}: ${last}` : otherwise);
 }
 
@@ -98,5 +113,7 @@ export async function isOutdated(place: Place): Promise<boolean> {
 }
 
 async function digest(file: string): Promise<string> {
-  return createHash("sha256").update(await readFile(file)).digest("hex");
+  return createHash("sha256")
+    .update(await readFile(file))
+    .digest("hex");
 }

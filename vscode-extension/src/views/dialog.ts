@@ -36,10 +36,14 @@ export function overrideDialog(run: Evaluation, to: string): Dialog {
   const undone = leftUndone(run, to);
   const shut = run.gates.filter((gate) => {
     const passed = gate.status === "passed" || gate.status === "waived";
-    return !passed && (undone.some((phase) => phase.id === gate.after) || (gate.inForce && gate.status !== "not-reached"));
+    return (
+      !passed && (undone.some((phase) => phase.id === gate.after) || (gate.inForce && gate.status !== "not-reached"))
+    );
   });
   const gates = shut.map((gate) => `• ${plain(gate.title || gate.id)}: ${GATE[gate.status].said}`);
-  const findings = run.findings.filter((found) => found.severity === "error").map((found) => `• ${plain(found.message, 300)}`);
+  const findings = run.findings
+    .filter((found) => found.severity === "error")
+    .map((found) => `• ${plain(found.message, 300)}`);
   return {
     message: `Move ${titleOf(run)} from ${plain(run.currentPhase ?? "an unknown phase")} to ${plain(to)}, against what the files say?`,
     detail: [
@@ -87,6 +91,7 @@ export function reachable(edges: readonly GraphEdge[], from: string): string[] {
 export function rollBackTo(run: Evaluation): { phase: string; because: string } | undefined {
   for (const finding of run.findings.filter((entry) => !entry.overridden))
     for (const fix of finding.fixes)
-      if (fix.command[0] === "redo" && fix.title.startsWith("roll back")) return { phase: fix.command[2]!, because: finding.message };
+      if (fix.command[0] === "redo" && fix.title.startsWith("roll back"))
+        return { phase: fix.command[2]!, because: finding.message };
   return undefined;
 }

@@ -18,11 +18,28 @@ export function prompt(run: Told): string {
     `Next: ${stepSaid(suggestion)}`,
     `Why: ${quoted(suggestion.reason)}`,
     ...list("Evidence", suggestion.evidence.map(evidenceSaid)),
-    ...list("Role", suggestion.agents.map((agent) => plain(agent))),
-    ...list("Tasks that may run side by side", suggestion.parallel.map((batch) => plain(batch.join(", "), 400))),
-    ...list("Write", suggestion.produce.map((file) => plain(file.path, 400))),
-    ...list("Not now", suggestion.forbidden.map((entry) => `${plain(entry.action)} (${plain(entry.because)})`)),
-    ...list("Limits", run.limits.filter((limit) => limit.count).map((limit) => `${plain(limit.id)}: ${limit.count} of ${limit.max ?? "no maximum"}`)),
+    ...list(
+      "Role",
+      suggestion.agents.map((agent) => plain(agent)),
+    ),
+    ...list(
+      "Tasks that may run side by side",
+      suggestion.parallel.map((batch) => plain(batch.join(", "), 400)),
+    ),
+    ...list(
+      "Write",
+      suggestion.produce.map((file) => plain(file.path, 400)),
+    ),
+    ...list(
+      "Not now",
+      suggestion.forbidden.map((entry) => `${plain(entry.action)} (${plain(entry.because)})`),
+    ),
+    ...list(
+      "Limits",
+      run.limits
+        .filter((limit) => limit.count)
+        .map((limit) => `${plain(limit.id)}: ${limit.count} of ${limit.max ?? "no maximum"}`),
+    ),
     "",
     `Before you start, ask the tool next_step of Phasekeeper for this run (or: phasekeeper next --run ${quoted(run.run)}).`,
     `When ${quoted(step)} is done, report its outcome with the tool report (or: phasekeeper report ${quoted(run.run)} ${step} OUTCOME), then go on with the step that the answer names. Stop where a person is needed.`,
@@ -33,7 +50,8 @@ export function prompt(run: Told): string {
 const quoted = (text: string): string => JSON.stringify(plain(text, 400));
 
 function evidenceSaid(entry: Evidence): string {
-  const place = entry.path === null ? "" : ` in ${plain(entry.path, 400)}${entry.line === null ? "" : `:${entry.line}`}`;
+  const place =
+    entry.path === null ? "" : ` in ${plain(entry.path, 400)}${entry.line === null ? "" : `:${entry.line}`}`;
   return `${plain(entry.expression)} = ${shown(entry.value)}${place}`;
 }
 

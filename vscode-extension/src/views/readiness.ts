@@ -24,4 +24,6 @@ export const held = (known: Known, folders: number): string | undefined => HELD[
 
 /** What stands above the questions where none can be answered. */
 export const restricted = (known: Known, trusted: boolean): string | undefined =>
-  trusted || asked(known).length === 0 ? undefined : "Restricted Mode: answers are recorded once you trust this folder.";
+  trusted || asked(known).length === 0
+    ? undefined
+    : "Restricted Mode: answers are recorded once you trust this folder.";

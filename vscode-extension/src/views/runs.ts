@@ -135,7 +135,10 @@ function phaseNode(run: Evaluation, phase: Phase, id: string): Node {
     description: [phase.title === phase.id ? "" : plain(phase.title), phase.state === "current" ? "now" : ""]
       .filter(Boolean)
       .join(" · "),
-    tooltip: [`${plain(phase.title)}: ${PHASE[phase.state].said}`, ...(phase.agents.length ? [`by ${plain(phase.agents.join(", "))}`] : [])],
+    tooltip: [
+      `${plain(phase.title)}: ${PHASE[phase.state].said}`,
+      ...(phase.agents.length ? [`by ${plain(phase.agents.join(", "))}`] : []),
+    ],
     icon: PHASE[phase.state].icon,
     spoken: phase.state === "current" ? undefined : PHASE[phase.state].said,
     context: "phase",
@@ -161,7 +164,9 @@ function gateNode(run: Evaluation, gate: Gate, id: string): Node {
     description: GATE[gate.status].said,
     tooltip: [
       `${plain(gate.id)}: ${GATE[gate.status].said}`,
-      ...(gate.inForce ? gate.forbidden.map((entry) => `not now: ${plain(entry.action)} (${plain(entry.because)})`) : []),
+      ...(gate.inForce
+        ? gate.forbidden.map((entry) => `not now: ${plain(entry.action)} (${plain(entry.because)})`)
+        : []),
     ],
     icon: GATE[gate.status].icon,
     context: "gate",
@@ -230,7 +235,9 @@ function stageNode(run: Evaluation, stage: Stage, id: string, worked: boolean): 
     id: own,
     label: plain(/^\d/.test(stage.id) ? `${stage.id}. ${stage.title}` : stage.title || stage.id, 80),
     description: `${stage.done}/${stage.total}`,
-    icon: done ? icon("pass", GOOD) : icon(stage.done ? "circle-large-filled" : "circle-large-outline", stage.done ? NOW : FAINT),
+    icon: done
+      ? icon("pass", GOOD)
+      : icon(stage.done ? "circle-large-filled" : "circle-large-outline", stage.done ? NOW : FAINT),
     context: "place",
     subject: { ...nameOf(run), place: { root: run.root, path: run.plan!.path, line: stage.line, column: null } },
     open: worked || (!done && stage.tasks.some((task) => task.state !== "blocked")),

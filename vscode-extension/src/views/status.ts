@@ -11,7 +11,8 @@ export interface Status {
   readonly text: string;
   readonly tooltip: readonly string[];
   readonly colour: "plain" | "warning" | "error";
-  readonly click: "showNextStep" | "answerQuestion" | "restartServer" | "installServer" | "choosePython" | "showOutput" | "startRun";
+  readonly click:
+    "showNextStep" | "answerQuestion" | "restartServer" | "installServer" | "choosePython" | "showOutput" | "startRun";
 }
 
 /** `file` is the path of the active editor's file, with slashes; `folders` is how many folders are open. */
@@ -31,11 +32,21 @@ function notYet({ server }: Known, said: Exclude<Stage, "ready">): Status {
     case "starting":
       return of("loading~spin", "plain", "showOutput", "Phasekeeper's server is starting; click for its output");
     case "looking":
-      return of("loading~spin", "plain", "showOutput", "Phasekeeper looks at the files of this workspace; click for its output");
+      return of(
+        "loading~spin",
+        "plain",
+        "showOutput",
+        "Phasekeeper looks at the files of this workspace; click for its output",
+      );
     case "slow":
       return of("watch", "warning", "restartServer", "Phasekeeper's server has not answered yet; click to restart it");
     case "missing":
-      return of("cloud-download", "warning", "installServer", "Phasekeeper's server is not installed; click to install it");
+      return of(
+        "cloud-download",
+        "warning",
+        "installServer",
+        "Phasekeeper's server is not installed; click to install it",
+      );
     case "unusable":
       return of("error", "error", "choosePython", "Phasekeeper has no server; click to choose its Python");
     case "failed":
@@ -59,7 +70,11 @@ function ready(known: Known, file: string | undefined, trusted: boolean): Status
     tooltip: [
       `${titleOf(run)}: ${plain(run.currentPhase ?? run.status)}`,
       `${stepSaid(run.suggestion)}${run.suggestion.reason ? `: ${plain(run.suggestion.reason, 300)}` : ""}`,
-      ...(waiting ? [`${plural(waiting, "thing")} ${waiting === 1 ? "waits" : "wait"} for you; ${trusted ? "click to answer" : "not in Restricted Mode"}`] : []),
+      ...(waiting
+        ? [
+            `${plural(waiting, "thing")} ${waiting === 1 ? "waits" : "wait"} for you; ${trusted ? "click to answer" : "not in Restricted Mode"}`,
+          ]
+        : []),
     ],
     colour: waiting ? "warning" : "plain",
     click: waiting ? "answerQuestion" : "showNextStep",

@@ -70,7 +70,13 @@ export class Tree implements vscode.TreeDataProvider<Node>, vscode.Disposable {
 
 function untold(id: string, error: unknown): Node {
   const why = plain(error instanceof Error ? error.message : String(error), 400);
-  return { id: `${id}/untold`, label: "This cannot be shown", description: why, tooltip: [why], icon: icon("warning", BAD) };
+  return {
+    id: `${id}/untold`,
+    label: "This cannot be shown",
+    description: why,
+    tooltip: [why],
+    icon: icon("warning", BAD),
+  };
 }
 
 /** `open` is how a person left the row. */
@@ -88,7 +94,6 @@ export function itemOf(node: Node, open = node.open): vscode.TreeItem {
       node.icon.name,
       node.icon.color ? new vscode.ThemeColor(node.icon.color) : undefined,
     );
-  if (node.click)
-    item.command = { command: `phasekeeper.${node.click}`, title: "Open", arguments: [node.subject] };
+  if (node.click) item.command = { command: `phasekeeper.${node.click}`, title: "Open", arguments: [node.subject] };
   return item;
 }

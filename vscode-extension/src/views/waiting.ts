@@ -33,7 +33,10 @@ function questionNode(run: Summary, named: string, question: Question, trusted: 
       id: `${id}/option/${option.id}`,
       label: plain(what),
       description: brings ? plain(brings) : option.text ? plain(option.id) : undefined,
-      tooltip: [`${plain(option.id)}: ${plain(option.text || option.id, 400)}`, trusted ? "Click to decide; a reason is asked for" : "Not in Restricted Mode"],
+      tooltip: [
+        `${plain(option.id)}: ${plain(option.text || option.id, 400)}`,
+        trusted ? "Click to decide; a reason is asked for" : "Not in Restricted Mode",
+      ],
       icon: icon("circle-outline"),
       context: "option",
       click: "answerQuestion",
@@ -68,7 +71,15 @@ function about(question: Question, id: string): Node[] {
     icon: FAILED.has(String(entry["outcome"])) ? icon("close", BAD) : icon("history"),
   }));
   const led = history.length
-    ? [{ id: `${id}/history`, label: "What led to it", description: `${history.length}`, icon: icon("history"), children: history }]
+    ? [
+        {
+          id: `${id}/history`,
+          label: "What led to it",
+          description: `${history.length}`,
+          icon: icon("history"),
+          children: history,
+        },
+      ]
     : [];
   return [...tasks, ...led];
 }

@@ -33,7 +33,11 @@ function until<T>(api: Api, value: () => T | undefined | false): Promise<T> {
 /** What the process that a definition names answers to an assistant's first requests: its name, and its tools. */
 async function answers(definition: vscode.McpStdioServerDefinition): Promise<{ name: string; tools: string[] }> {
   const env = { ...process.env, ...(definition.env as Record<string, string>) };
-  const child = spawn(definition.command, definition.args, { cwd: definition.cwd?.fsPath, env, stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(definition.command, definition.args, {
+    cwd: definition.cwd?.fsPath,
+    env,
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   const ask = async (id: number, method: string, params: object): Promise<unknown> => {
     child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
@@ -44,7 +48,11 @@ async function answers(definition: vscode.McpStdioServerDefinition): Promise<{ n
       if (message.id === id) return message.result;
     }
   };
-  const begun = await ask(1, "initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } });
+  const begun = await ask(1, "initialize", {
+    protocolVersion: "2025-06-18",
+    capabilities: {},
+    clientInfo: { name: "test", version: "1" },
+  });
   child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })}\n`);
   const { tools } = (await ask(2, "tools/list", {})) as { tools: { name: string }[] };
   child.stdin.end();
@@ -54,7 +62,8 @@ async function answers(definition: vscode.McpStdioServerDefinition): Promise<{ n
 
 suite("in the extension host", () => {
   let api: Api;
-  const uri = (...segments: string[]): vscode.Uri => vscode.Uri.joinPath(vscode.workspace.workspaceFolders![0]!.uri, ...segments);
+  const uri = (...segments: string[]): vscode.Uri =>
+    vscode.Uri.joinPath(vscode.workspace.workspaceFolders![0]!.uri, ...segments);
 
   suiteSetup(async () => {
     api = await vscode.extensions.getExtension<Api>("phasekeeper.phasekeeper")!.activate();
@@ -78,12 +87,19 @@ suite("in the extension host", () => {
   });
 
   test("a file that nobody has open has its findings", async () => {
-    const found = await until(api, () => vscode.languages.getDiagnostics().find(([, list]) => list.some((entry) => entry.source === "phasekeeper")));
+    const found = await until(api, () =>
+      vscode.languages.getDiagnostics().find(([, list]) => list.some((entry) => entry.source === "phasekeeper")),
+    );
     assert.ok(!vscode.workspace.textDocuments.some((document) => document.uri.toString() === found[0].toString()));
   });
 
   test("a click goes to the line and column that was read from", async () => {
-    const place = { root: uri().fsPath, path: ".ai-tools-chain/tasks/late-fees/review/code-review.json", line: 2, column: 9 };
+    const place = {
+      root: uri().fsPath,
+      path: ".ai-tools-chain/tasks/late-fees/review/code-review.json",
+      line: 2,
+      column: 9,
+    };
     await vscode.commands.executeCommand("phasekeeper.openPlace", { place });
     const { selection, document } = vscode.window.activeTextEditor!;
     assert.deepEqual([selection.active.line, selection.active.character], [1, 8]);
@@ -92,7 +108,9 @@ suite("in the extension host", () => {
 
   test("a path that leads out of its root is not opened", async () => {
     await vscode.commands.executeCommand("workbench.action.closeAllEditors");
-    await vscode.commands.executeCommand("phasekeeper.openPlace", { place: { root: uri().fsPath, path: "../../etc/passwd", line: 1, column: 1 } });
+    await vscode.commands.executeCommand("phasekeeper.openPlace", {
+      place: { root: uri().fsPath, path: "../../etc/passwd", line: 1, column: 1 },
+    });
     assert.equal(vscode.window.activeTextEditor, undefined);
   });
 
@@ -105,9 +123,13 @@ suite("in the extension host", () => {
   test("a change on disk reaches the trees without anything being opened", async () => {
     const review = uri(".ai-tools-chain/tasks/late-fees/review/code-review.json");
     const before = await vscode.workspace.fs.readFile(review);
-    const phase = (): string | undefined => runsOf(api.session.store.now).find((run) => run.run.endsWith("late-fees"))?.revision;
+    const phase = (): string | undefined =>
+      runsOf(api.session.store.now).find((run) => run.run.endsWith("late-fees"))?.revision;
     const revision = phase();
-    await vscode.workspace.fs.writeFile(review, new TextEncoder().encode('{"ok": true, "decision": "approve", "issues": []}'));
+    await vscode.workspace.fs.writeFile(
+      review,
+      new TextEncoder().encode('{"ok": true, "decision": "approve", "issues": []}'),
+    );
     await until(api, () => phase() !== revision);
     await vscode.workspace.fs.writeFile(review, before);
     await until(api, () => phase() === revision);

@@ -67,7 +67,9 @@ vi.mock("vscode", () => ({
   window: { showErrorMessage: shown },
   commands: {},
 }));
-vi.mock("node:child_process", () => ({ spawn: (program: string, args: string[], how: object) => new Process(program, args, how) }));
+vi.mock("node:child_process", () => ({
+  spawn: (program: string, args: string[], how: object) => new Process(program, args, how),
+}));
 vi.mock("vscode-languageclient/node", () => ({
   LanguageClient: Fake,
   State: { Running: 2 },
@@ -101,8 +103,12 @@ afterEach(() => vi.useRealTimers());
 test("a start runs the server isolated, says what it used, and asks for the board", async () => {
   const { client, store, states } = made();
   await client.restart();
-  expect(Process.started).toMatchObject([{ program: "/opt/py", args: ["-I", "-m", "phasekeeper", "lsp"], how: { cwd: homedir() } }]);
-  expect(output.info).toHaveBeenCalledWith("Using Phasekeeper 0.1.0 of /opt/py, as the setting phasekeeper.python says.");
+  expect(Process.started).toMatchObject([
+    { program: "/opt/py", args: ["-I", "-m", "phasekeeper", "lsp"], how: { cwd: homedir() } },
+  ]);
+  expect(output.info).toHaveBeenCalledWith(
+    "Using Phasekeeper 0.1.0 of /opt/py, as the setting phasekeeper.python says.",
+  );
   // It is starting from the beginning.
   expect(states).toEqual(["ready"]);
   expect([...store.now.roots.keys()]).toEqual([ROOT]);
@@ -110,7 +116,10 @@ test("a start runs the server isolated, says what it used, and asks for the boar
 
 test("a workspace that is not trusted is told to the server as such", async () => {
   await made().client.restart();
-  expect(Fake.made[0]!.options.initializationOptions).toEqual({ trusted: false, phasekeeper: { client: "vscode", decides: true } });
+  expect(Fake.made[0]!.options.initializationOptions).toEqual({
+    trusted: false,
+    phasekeeper: { client: "vscode", decides: true },
+  });
 });
 
 test("without a server nothing is started", async () => {
@@ -189,7 +198,9 @@ test("a crash is followed by a start, later each time, and by giving up in the e
   expect(Fake.made.length).toBe(7);
   expect(states.at(-1)).toBe("failed");
   expect(shown).toHaveBeenCalledOnce();
-  expect(shown.mock.calls[0]).toEqual(expect.arrayContaining([expect.stringContaining("again and again: OSError: no space left")]));
+  expect(shown.mock.calls[0]).toEqual(
+    expect.arrayContaining([expect.stringContaining("again and again: OSError: no space left")]),
+  );
 });
 
 test("a server that was up for long begins with a short wait again", async () => {

@@ -25,7 +25,10 @@ test("black on white has the most contrast that there is", () => {
 });
 
 test.each(KINDS)("the mark of a task that is %s can be read in light, dark and both high contrasts", (kind) => {
-  for (const [theme, behind] of [["light", ["#ffffff"]], ["dark", ["#1f1f1f", "#000000"]]] as const) {
+  for (const [theme, behind] of [
+    ["light", ["#ffffff"]],
+    ["dark", ["#1f1f1f", "#000000"]],
+  ] as const) {
     const [, stroke] = /stroke="(#[0-9a-f]{6})"/.exec(text(`media/task-${kind}-${theme}.svg`))!;
     for (const background of behind) expect(contrast(stroke!, background)).toBeGreaterThan(4.5);
   }

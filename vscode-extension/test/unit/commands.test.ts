@@ -42,7 +42,16 @@ const session = {
 };
 registerCommands(session as never, {} as never);
 
-const WRITING = ["startRun", "approveQuestion", "answerQuestion", "overrideGate", "rollBack", "reportOutcome", "claimTask", "releaseTask"];
+const WRITING = [
+  "startRun",
+  "approveQuestion",
+  "answerQuestion",
+  "overrideGate",
+  "rollBack",
+  "reportOutcome",
+  "claimTask",
+  "releaseTask",
+];
 
 beforeEach(() => {
   Object.assign(editor, { trusted: false, executed: [], warned: [], told: [], pressed: undefined, dirty: false });
@@ -50,7 +59,9 @@ beforeEach(() => {
 });
 
 test("every command of the manifest is there", () => {
-  expect([...editor.commands.keys()].sort()).toEqual(manifest.contributes.commands.map(({ command }) => command).sort());
+  expect([...editor.commands.keys()].sort()).toEqual(
+    manifest.contributes.commands.map(({ command }) => command).sort(),
+  );
 });
 
 test.each(WRITING)("%s asks the server for nothing without trust, and says why", async (name) => {
@@ -70,7 +81,11 @@ test("nothing is decided on what only an editor holds: it is saved first, and th
   editor.trusted = true;
   editor.dirty = true;
   editor.pressed = "Save All";
-  const answers = [evaluation({ revision: "r1+unsaved" }), evaluation({ revision: "r1+unsaved" }), evaluation({ revision: "r2", questions: [] })];
+  const answers = [
+    evaluation({ revision: "r1+unsaved" }),
+    evaluation({ revision: "r1+unsaved" }),
+    evaluation({ revision: "r2", questions: [] }),
+  ];
   request.mockImplementation(() => Promise.resolve(answers.shift()) as never);
   await editor.commands.get("phasekeeper.answerQuestion")!();
   request.mockImplementation(() => Promise.reject(new Error("the server is away")));

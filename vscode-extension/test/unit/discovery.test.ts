@@ -1,5 +1,16 @@
 import { expect, test } from "vitest";
-import { backOff, candidates, find, foundSaid, interpreterOf, pathFolders, pythonIn, unusable, type Machine, type Wanted } from "../../src/server/discovery";
+import {
+  backOff,
+  candidates,
+  find,
+  foundSaid,
+  interpreterOf,
+  pathFolders,
+  pythonIn,
+  unusable,
+  type Machine,
+  type Wanted,
+} from "../../src/server/discovery";
 
 const machine = (files: Record<string, string>, over: Partial<Machine> = {}): Machine => ({
   platform: "linux",
@@ -8,7 +19,13 @@ const machine = (files: Record<string, string>, over: Partial<Machine> = {}): Ma
   read: (file) => files[file] ?? "",
   ...over,
 });
-const wanted = (over: Partial<Wanted> = {}): Wanted => ({ setting: "", own: "/store/venv", trusted: true, folders: ["/repo"], ...over });
+const wanted = (over: Partial<Wanted> = {}): Wanted => ({
+  setting: "",
+  own: "/store/venv",
+  trusted: true,
+  folders: ["/repo"],
+  ...over,
+});
 const everything = {
   "/usr/bin/python3": "",
   "/usr/bin/python": "",
@@ -19,13 +36,19 @@ const everything = {
 };
 
 test("the setting alone counts where there is one", () => {
-  expect(candidates(wanted({ setting: "/opt/py" }), machine({ ...everything, "/opt/py": "" }))).toEqual([{ python: "/opt/py", from: "setting" }]);
+  expect(candidates(wanted({ setting: "/opt/py" }), machine({ ...everything, "/opt/py": "" }))).toEqual([
+    { python: "/opt/py", from: "setting" },
+  ]);
 });
 
 test.each([
   ["python3", "", "names python3, which is no absolute path."],
   ["/opt/gone", "", "names /opt/gone, which is no program that can be run."],
-  ["/usr/bin/python3", "Traceback\n/usr/bin/python3: No module named phasekeeper\n", "does not run Phasekeeper: /usr/bin/python3: No module named phasekeeper"],
+  [
+    "/usr/bin/python3",
+    "Traceback\n/usr/bin/python3: No module named phasekeeper\n",
+    "does not run Phasekeeper: /usr/bin/python3: No module named phasekeeper",
+  ],
   ["/usr/bin/python3", "", "names /usr/bin/python3, which does not run Phasekeeper."],
 ])("a setting of %j alone counts, and it is said why it is of no use", (setting, said, why) => {
   expect(candidates(wanted({ setting }), machine(everything)).every((entry) => entry.from === "setting")).toBe(true);
@@ -53,7 +76,10 @@ test("nothing of a workspace that is not trusted is a candidate, not even by PAT
     "/repo/bin/python3": "",
     "/home/me/.local/bin/phasekeeper": "#!/repo/.venv/bin/python\n",
   };
-  const found = candidates(wanted({ trusted: false }), machine(files, { path: "/repo/bin:.:/usr/bin:/home/me/.local/bin" }));
+  const found = candidates(
+    wanted({ trusted: false }),
+    machine(files, { path: "/repo/bin:.:/usr/bin:/home/me/.local/bin" }),
+  );
   expect(found.map((entry) => entry.python)).toEqual(["/usr/bin/python3", "/store/venv/bin/python"]);
 });
 
@@ -79,7 +105,9 @@ test("on Windows launchers, backslashes and drives are understood", () => {
 
 test("the interpreter of a script is read from its first line, by whatever way it is run", () => {
   expect(interpreterOf("#!/a/bin/python3.12\n")).toBe("/a/bin/python3.12");
-  expect(interpreterOf("#!/bin/sh\n'''exec' \"/with blank/bin/python\" \"$0\" \"$@\"\n' '''\n")).toBe("/with blank/bin/python");
+  expect(interpreterOf("#!/bin/sh\n'''exec' \"/with blank/bin/python\" \"$0\" \"$@\"\n' '''\n")).toBe(
+    "/with blank/bin/python",
+  );
   expect(interpreterOf("#!/bin/sh\n'''exec' /long/bin/python \"$0\" \"$@\"\n")).toBe("/long/bin/python");
   expect(interpreterOf("#!/usr/bin/env python3\n")).toBeUndefined();
   expect(interpreterOf("#!/bin/sh\necho hello\n")).toBeUndefined();
@@ -93,7 +121,9 @@ test("the first candidate that says its version is used, always isolated and as 
   });
   expect(found).toEqual({ python: "/store/venv/bin/python", from: "own", version: "0.1.0" });
   expect(asked[0]).toBe("/home/me/pipx/phasekeeper/bin/python -I -m phasekeeper --version");
-  expect(foundSaid(found!)).toBe("Using Phasekeeper 0.1.0 of /store/venv/bin/python, this extension's own installation.");
+  expect(foundSaid(found!)).toBe(
+    "Using Phasekeeper 0.1.0 of /store/venv/bin/python, this extension's own installation.",
+  );
 });
 
 test("what says something else than a version is no server", async () => {

@@ -101,7 +101,10 @@ export const graph = (over: Partial<Graph> = {}): Graph => ({
 /** What is known once a board with these runs has come. */
 export function known(runs: readonly Summary[], version = 1): Known {
   const roots = [...new Set(runs.map((run) => run.root))];
-  const board = { version: 1 as const, roots: roots.map((root) => ({ root, version, runs: runs.filter((run) => run.root === root) })) };
+  const board = {
+    version: 1 as const,
+    roots: roots.map((root) => ({ root, version, runs: runs.filter((run) => run.root === root) })),
+  };
   const ready = reduce(NOTHING, { kind: "server", server: { state: "ready", said: "Using Phasekeeper 0.1.0." } });
   return reduce(ready, { kind: "board", board });
 }

@@ -14,13 +14,26 @@ test("phases stand in one column in their order, without touching", () => {
 });
 
 test("ways are straight to the next phase, on the right when forward, on the left when back", () => {
-  const { ways } = layout(graph({ edges: [edge("a", "b"), edge("a", "c"), edge("d", "b"), edge("b", "b"), edge("a", "unknown")] }));
+  const { ways } = layout(
+    graph({ edges: [edge("a", "b"), edge("a", "c"), edge("d", "b"), edge("b", "b"), edge("a", "unknown")] }),
+  );
   expect(ways.map((way) => way.kind)).toEqual(["next", "forward", "back", "self"]);
 });
 
 test("ways that share rows have different lanes, and ways that do not share one", () => {
-  expect(lanes([{ from: 0, to: 2 }, { from: 1, to: 3 }, { from: 3, to: 5 }])).toEqual([0, 1, 0]);
-  expect(lanes([{ from: 5, to: 0 }, { from: 2, to: 1 }])).toEqual([1, 0]);
+  expect(
+    lanes([
+      { from: 0, to: 2 },
+      { from: 1, to: 3 },
+      { from: 3, to: 5 },
+    ]),
+  ).toEqual([0, 1, 0]);
+  expect(
+    lanes([
+      { from: 5, to: 0 },
+      { from: 2, to: 1 },
+    ]),
+  ).toEqual([1, 0]);
 });
 
 test("everything is drawn inside the picture", () => {
@@ -33,16 +46,27 @@ test("everything is drawn inside the picture", () => {
 });
 
 test("gates of one phase stand side by side below it", () => {
-  const { gates, nodes } = layout(graph({ gates: [gate({ id: "1", after: "b" }), gate({ id: "2", after: "b" }), gate({ id: "x", after: "unknown" })] }));
+  const { gates, nodes } = layout(
+    graph({
+      gates: [gate({ id: "1", after: "b" }), gate({ id: "2", after: "b" }), gate({ id: "x", after: "unknown" })],
+    }),
+  );
   expect(gates.map((mark) => mark.id)).toEqual(["1", "2"]);
   expect(gates[0]!.x).toBeLessThan(gates[1]!.x);
   expect(gates[0]!.y).toBeGreaterThan(nodes[1]!.y + BOX.height);
 });
 
 test("the picture marks the suggested way, the ways that were taken, and the order of the keyboard", () => {
-  const drawn = graph({ edges: [edge("a", "b", "it is done"), edge("b", "c"), edge("c", "b")], gates: [gate({ after: "b" })] });
+  const drawn = graph({
+    edges: [edge("a", "b", "it is done"), edge("b", "c"), edge("c", "b")],
+    gates: [gate({ after: "b" })],
+  });
   const run = evaluation({ currentPhase: "b", suggestion: suggestion({ suggestedNext: "c" }) });
-  const events = [{ kind: "report", phase: "a", outcome: "ok" }, { kind: "claim", task: "x", actor: "me" }, { kind: "report", phase: "b", outcome: "fail" }];
+  const events = [
+    { kind: "report", phase: "a", outcome: "ok" },
+    { kind: "claim", task: "x", actor: "me" },
+    { kind: "report", phase: "b", outcome: "fail" },
+  ];
   const picture = pictureOf(run, drawn, events);
   expect(picture.suggested).toBe("b\nc");
   expect(picture.taken).toEqual(["a\nb"]);

@@ -2,7 +2,16 @@ import { mkdtemp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { install, InstallError, isOutdated, renew, usable, wheelIn, type Place, type Run } from "../../src/server/installation";
+import {
+  install,
+  InstallError,
+  isOutdated,
+  renew,
+  usable,
+  wheelIn,
+  type Place,
+  type Run,
+} from "../../src/server/installation";
 
 let place: Place;
 let calls: string[][];
@@ -30,7 +39,17 @@ test("the wheel goes into an environment of its own, with what it depends on", a
   await install(place, "/usr/bin/python3", programs(), (said) => steps.push(said), {});
   expect(calls).toEqual([
     ["/usr/bin/python3", "-I", "-m", "venv", "--clear", place.own],
-    [`${place.own}/bin/python`, "-I", "-m", "pip", "install", "--no-input", "--no-compile", "--disable-pip-version-check", (await wheelIn(place.wheels))!],
+    [
+      `${place.own}/bin/python`,
+      "-I",
+      "-m",
+      "pip",
+      "install",
+      "--no-input",
+      "--no-compile",
+      "--disable-pip-version-check",
+      (await wheelIn(place.wheels))!,
+    ],
   ]);
   expect(steps).toEqual(["making a virtual environment", "installing the server and what it depends on"]);
   expect(await isOutdated(place)).toBe(false);
@@ -52,19 +71,31 @@ test("without an own installation nothing is outdated", async () => {
 });
 
 test("what pip says last is why an installation failed, and no stamp is left", async () => {
-  const failing = programs((args) => (args.includes("pip") ? "ERROR: No matching distribution found for pydantic\n[notice] a new release\n" : undefined));
+  const failing = programs((args) =>
+    args.includes("pip") ? "ERROR: No matching distribution found for pydantic\n[notice] a new release\n" : undefined,
+  );
   const made = install(place, "python3", failing, () => undefined, {});
-  await expect(made).rejects.toThrow(new InstallError("pip cannot install the server: ERROR: No matching distribution found for pydantic"));
+  await expect(made).rejects.toThrow(
+    new InstallError("pip cannot install the server: ERROR: No matching distribution found for pydantic"),
+  );
   await expect(readFile(path.join(place.own, "installed.json"))).rejects.toThrow();
 });
 
 test("a build that carries no wheel says what to do instead", async () => {
-  await expect(install({ ...place, wheels: "/nowhere" }, "python3", programs(), () => undefined, {})).rejects.toThrow("set phasekeeper.python");
+  await expect(install({ ...place, wheels: "/nowhere" }, "python3", programs(), () => undefined, {})).rejects.toThrow(
+    "set phasekeeper.python",
+  );
 });
 
 test("the first interpreter that is new enough and can make environments is used", async () => {
-  const versions: Record<string, [number, string]> = { old: [0, "3 10\n"], bare: [1, ""], good: [0, "3 11\n"], better: [0, "3 14\n"] };
-  const run: Run = (program) => Promise.resolve({ code: versions[program]![0], stdout: versions[program]![1], stderr: "" });
+  const versions: Record<string, [number, string]> = {
+    old: [0, "3 10\n"],
+    bare: [1, ""],
+    good: [0, "3 11\n"],
+    better: [0, "3 14\n"],
+  };
+  const run: Run = (program) =>
+    Promise.resolve({ code: versions[program]![0], stdout: versions[program]![1], stderr: "" });
   expect(await usable(["old", "bare", "good", "better"], run)).toBe("good");
   expect(await usable(["old", "bare"], run)).toBeUndefined();
 });

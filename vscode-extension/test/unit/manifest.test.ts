@@ -9,7 +9,10 @@ test("a setting that names a program is the machine's, and never taken from a wo
   const programs = Object.keys(settings).filter((name) => /python|path|command|program/i.test(name));
   expect(programs).toEqual(["phasekeeper.python"]);
   expect(settings["phasekeeper.python"]!.scope).toBe("machine");
-  expect(manifest.capabilities.untrustedWorkspaces).toMatchObject({ supported: "limited", restrictedConfigurations: programs });
+  expect(manifest.capabilities.untrustedWorkspaces).toMatchObject({
+    supported: "limited",
+    restrictedConfigurations: programs,
+  });
 });
 
 test("every setting stands in the README", () => {
@@ -20,7 +23,9 @@ test("what a menu or a welcome calls is a command of ours or of the editor", () 
   const ours = new Set(manifest.contributes.commands.map(({ command }) => command));
   const called = [
     ...Object.values(manifest.contributes.menus).flatMap((entries) => entries.map((entry) => entry.command)),
-    ...manifest.contributes.viewsWelcome.flatMap(({ contents }) => [...contents.matchAll(/command:([\w.]+)/g)].map((match) => match[1]!)),
+    ...manifest.contributes.viewsWelcome.flatMap(({ contents }) =>
+      [...contents.matchAll(/command:([\w.]+)/g)].map((match) => match[1]!),
+    ),
   ];
   expect(called.filter((name) => !ours.has(name) && !name.startsWith("vscode."))).toEqual([]);
 });

@@ -14,7 +14,13 @@ vi.mock("vscode", () => ({
   },
   McpStdioServerDefinition: class {
     cwd: unknown;
-    constructor(readonly label: string, readonly command: string, readonly args: string[], readonly env: object, readonly version: string) {}
+    constructor(
+      readonly label: string,
+      readonly command: string,
+      readonly args: string[],
+      readonly env: object,
+      readonly version: string,
+    ) {}
   },
   lm: { registerMcpServerDefinitionProvider: (id: string) => editor.registered.push(id) },
   workspace: {
@@ -41,11 +47,23 @@ function made(python: string | undefined) {
   return { store, provided: () => provider.provideMcpServerDefinitions(undefined as never), told: () => told };
 }
 
-beforeEach(() => Object.assign(editor, { trusted: true, folders: [{ uri: "file:///shop" }, { uri: "file:///other" }], registered: [] }));
+beforeEach(() =>
+  Object.assign(editor, {
+    trusted: true,
+    folders: [{ uri: "file:///shop" }, { uri: "file:///other" }],
+    registered: [],
+  }),
+);
 
 test("assistants get the server that the editor uses, isolated, in the first folder", () => {
   expect(made("/store/venv/bin/python").provided()).toEqual([
-    expect.objectContaining({ label: "Phasekeeper", command: "/store/venv/bin/python", args: ["-I", "-m", "phasekeeper", "mcp"], version: "0.1.0", cwd: "file:///shop" }),
+    expect.objectContaining({
+      label: "Phasekeeper",
+      command: "/store/venv/bin/python",
+      args: ["-I", "-m", "phasekeeper", "mcp"],
+      version: "0.1.0",
+      cwd: "file:///shop",
+    }),
   ]);
   expect(editor.registered).toEqual(manifest.contributes.mcpServerDefinitionProviders.map(({ id }) => id));
 });

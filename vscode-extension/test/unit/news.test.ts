@@ -3,7 +3,8 @@ import { notices as told } from "../../src/notifications/news";
 import type { Known } from "../../src/store";
 import { gate, known, question, summary } from "./fixtures";
 
-const notices = (now: Known, seen: ReadonlySet<string> | undefined, before = known([summary()])) => told(now, before, seen);
+const notices = (now: Known, seen: ReadonlySet<string> | undefined, before = known([summary()])) =>
+  told(now, before, seen);
 const asks = summary({ questions: [question()] });
 
 test("what stands open at the first look is no news", () => {

@@ -15,7 +15,16 @@ test("a prompt is enough to go on with: step, reason, evidence, what to write, w
       }),
     }),
   );
-  for (const part of ["Go on to codegen", '"the plan review is ok"', "ok = true in tasks/x/r.json:3", "- tasks/x/diff.patch", "- test (phases are not skipped)", "- fixes: 2 of 3", "- 01, 02", 'phasekeeper report "tasks/late-fees" codegen OUTCOME'])
+  for (const part of [
+    "Go on to codegen",
+    '"the plan review is ok"',
+    "ok = true in tasks/x/r.json:3",
+    "- tasks/x/diff.patch",
+    "- test (phases are not skipped)",
+    "- fixes: 2 of 3",
+    "- 01, 02",
+    'phasekeeper report "tasks/late-fees" codegen OUTCOME',
+  ])
     expect(text).toContain(part);
 });
 
@@ -25,7 +34,8 @@ test("text of files is one quoted line and cannot end the quotation", () => {
 });
 
 test("configurations start the server isolated and as a module", () => {
-  for (const { text } of mcpConfigurations("/opt/py", "linux")) expect(text.replace(/[",\s[\]]+/g, " ")).toMatch(/-I -m phasekeeper mcp/);
+  for (const { text } of mcpConfigurations("/opt/py", "linux"))
+    expect(text.replace(/[",\s[\]]+/g, " ")).toMatch(/-I -m phasekeeper mcp/);
   expect(() => JSON.parse(mcpConfigurations("/opt/py", "linux")[1]!.text) as unknown).not.toThrow();
 });
 

@@ -12,8 +12,10 @@ const name = { root: ROOT, run: summary().run };
 function made() {
   const store = new Store();
   const ask = vi.fn(() => Promise.resolve(evaluation({ title: `asked ${ask.mock.calls.length}` })));
-  const server = (state: "ready" | "starting") => store.tell({ kind: "server", server: state === "ready" ? { state, said: "" } : { state } });
-  const board = (...runs: ReturnType<typeof summary>[]) => store.tell({ kind: "board", board: { version: 1, roots: [{ root: ROOT, version: 1, runs }] } });
+  const server = (state: "ready" | "starting") =>
+    store.tell({ kind: "server", server: state === "ready" ? { state, said: "" } : { state } });
+  const board = (...runs: ReturnType<typeof summary>[]) =>
+    store.tell({ kind: "board", board: { version: 1, roots: [{ root: ROOT, version: 1, runs }] } });
   server("ready");
   board(summary());
   const evaluations = new Evaluations(store, ask);

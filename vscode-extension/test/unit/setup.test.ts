@@ -24,7 +24,10 @@ vi.mock("vscode", () => ({
   window: {
     showInformationMessage: (said: string) => (editor.offered.push(said), Promise.resolve(editor.pressed.shift())),
     showErrorMessage: (said: string) => (editor.refused.push(said), Promise.resolve(editor.pressed.shift())),
-    withProgress: () => ((editor.progress += 1), editor.fails ? Promise.reject(new Error("no index")) : Promise.resolve()),
+    withProgress: () => (
+      (editor.progress += 1),
+      editor.fails ? Promise.reject(new Error("no index")) : Promise.resolve()
+    ),
   },
   workspace: { getConfiguration: () => ({ get: () => editor.setting }) },
 }));
@@ -36,13 +39,33 @@ const restartByHand = vi.fn(() => Promise.resolve());
 
 function session(state: "missing" | "ready" = "missing"): Session {
   const kept = new Map<string, unknown>();
-  const globalState = { get: (key: string) => kept.get(key), update: (key: string, value: unknown) => Promise.resolve(kept.set(key, value)) };
-  return { context: { globalState }, output: { info: vi.fn(), error: vi.fn(), show: vi.fn() }, client: { restartByHand }, store: { now: { server: { state } } } } as never;
+  const globalState = {
+    get: (key: string) => kept.get(key),
+    update: (key: string, value: unknown) => Promise.resolve(kept.set(key, value)),
+  };
+  return {
+    context: { globalState },
+    output: { info: vi.fn(), error: vi.fn(), show: vi.fn() },
+    client: { restartByHand },
+    store: { now: { server: { state } } },
+  } as never;
 }
-const pythons = (...found: string[]) => () => Promise.resolve(found);
+const pythons =
+  (...found: string[]) =>
+  () =>
+    Promise.resolve(found);
 
 beforeEach(() => {
-  Object.assign(editor, { setting: "", pressed: [], offered: [], refused: [], executed: [], progress: 0, fails: false, installing: [] });
+  Object.assign(editor, {
+    setting: "",
+    pressed: [],
+    offered: [],
+    refused: [],
+    executed: [],
+    progress: 0,
+    fails: false,
+    installing: [],
+  });
   restartByHand.mockClear();
 });
 
@@ -68,16 +91,25 @@ test("an offer that still stands when the server is there installs nothing", asy
   expect(editor.progress).toBe(0);
 });
 
-test.each([false, true])("the sidebar knows of an installation while it goes on, also of one that fails: %s", async (fails) => {
-  editor.fails = fails;
-  await installServer(session(), pythons("/usr/bin/python3"), place);
-  expect(editor.installing).toEqual([[true, 0], [false, 1]]);
-  expect(editor.refused.length).toBe(fails ? 1 : 0);
-});
+test.each([false, true])(
+  "the sidebar knows of an installation while it goes on, also of one that fails: %s",
+  async (fails) => {
+    editor.fails = fails;
+    await installServer(session(), pythons("/usr/bin/python3"), place);
+    expect(editor.installing).toEqual([
+      [true, 0],
+      [false, 1],
+    ]);
+    expect(editor.refused.length).toBe(fails ? 1 : 0);
+  },
+);
 
 test("one installation goes on at a time, and another may come after it", async () => {
   const here = session();
-  await Promise.all([installServer(here, pythons("/usr/bin/python3"), place), installServer(here, pythons("/usr/bin/python3"), place)]);
+  await Promise.all([
+    installServer(here, pythons("/usr/bin/python3"), place),
+    installServer(here, pythons("/usr/bin/python3"), place),
+  ]);
   expect(editor.progress).toBe(1);
   await installServer(here, pythons("/usr/bin/python3"), place);
   expect(editor.progress).toBe(2);

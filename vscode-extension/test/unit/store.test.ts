@@ -12,7 +12,10 @@ const change = (version: number, over: Partial<Parameters<typeof missed>[1]> = {
 
 test("a board replaces everything that was known of roots", () => {
   const before = known([summary({ root: "/gone" })]);
-  const after = reduce(before, { kind: "board", board: { version: 1, roots: [{ root: ROOT, version: 3, runs: [summary()] }] } });
+  const after = reduce(before, {
+    kind: "board",
+    board: { version: 1, roots: [{ root: ROOT, version: 3, runs: [summary()] }] },
+  });
   expect([...after.roots.keys()]).toEqual([ROOT]);
   expect(after.roots.get(ROOT)?.version).toBe(3);
 });

@@ -15,14 +15,19 @@ vi.mock("vscode", () => ({
     fire = vi.fn();
   },
   TreeItem: class {
-    constructor(readonly label: string, readonly collapsibleState: number) {}
+    constructor(
+      readonly label: string,
+      readonly collapsibleState: number,
+    ) {}
   },
   ThemeIcon: class {
     constructor(readonly id: string) {}
   },
   ThemeColor: class {},
   TreeItemCollapsibleState: { None: 0, Collapsed: 1, Expanded: 2 },
-  window: { createTreeView: (_: string, { treeDataProvider }: { treeDataProvider: object }) => viewOf(treeDataProvider) },
+  window: {
+    createTreeView: (_: string, { treeDataProvider }: { treeDataProvider: object }) => viewOf(treeDataProvider),
+  },
 }));
 
 const { itemOf, Tree } = await import("../../src/views/tree");
@@ -73,6 +78,8 @@ test("a row that goes and comes again is open or shut as a person left it", asyn
   const row = (id: string, open: boolean) => ({ id, label: id, open, children: [] });
   turns.get(tree)!.open({ element: row("opened", false) });
   turns.get(tree)!.shut({ element: row("shut", true) });
-  const shown = [row("opened", false), row("shut", true), row("new", true), row("closed", false)].map((node) => tree.getTreeItem(node).collapsibleState);
+  const shown = [row("opened", false), row("shut", true), row("new", true), row("closed", false)].map(
+    (node) => tree.getTreeItem(node).collapsibleState,
+  );
   expect(shown).toEqual([OPEN, CLOSED, OPEN, CLOSED]);
 });

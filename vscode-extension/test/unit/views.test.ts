@@ -27,12 +27,15 @@ test("runs that go on come first, those that are over are in one row", async () 
 });
 
 test("a run with errors says so in its row", async () => {
-  const rows = await outline(runNodes(known([summary({ findingCounts: { error: 2, warning: 1, information: 0 } })]), whole));
+  const rows = await outline(
+    runNodes(known([summary({ findingCounts: { error: 2, warning: 1, information: 0 } })]), whole),
+  );
   expect(rows).toEqual(["Charge a fee | planning · 2 errors · artifact-pipeline"]);
 });
 
 test("questions are open while they are few", () => {
-  const asking = (count: number) => known(Array.from({ length: count }, (_, at) => summary({ run: `t${at}`, questions: [question()] })));
+  const asking = (count: number) =>
+    known(Array.from({ length: count }, (_, at) => summary({ run: `t${at}`, questions: [question()] })));
   expect(waitingNodes(asking(3), true).every((node) => node.open)).toBe(true);
   expect(waitingNodes(asking(4), true).some((node) => node.open)).toBe(false);
 });
@@ -41,25 +44,41 @@ test("where several roots have runs, their names stand beside the titles", () =>
   const runs = [summary({ root: "/x/one", questions: [question()] }), summary({ root: "/x/two" })];
   expect(nextNodes(known(runs)).map((node) => node.description)).toEqual(["Charge a fee · one", "Charge a fee · two"]);
   expect(waitingNodes(known(runs), true)[0]!.description).toBe("Charge a fee · one · approval");
-  expect(recentNodes(known(runs), [{ root: "/x/two", run: runs[1]!.run, kind: "start", line: 1 }])[0]!.description).toBe("Charge a fee · two");
+  expect(
+    recentNodes(known(runs), [{ root: "/x/two", run: runs[1]!.run, kind: "start", line: 1 }])[0]!.description,
+  ).toBe("Charge a fee · two");
 });
 
 test("several roots get a row each", async () => {
   const runs = [summary({ root: "/x/one" }), summary({ root: "/x/two" })];
-  expect((await outline(runNodes(known(runs), whole))).filter((line) => !line.startsWith(" "))).toEqual(["one | 1 run", "two | 1 run"]);
+  expect((await outline(runNodes(known(runs), whole))).filter((line) => !line.startsWith(" "))).toEqual([
+    "one | 1 run",
+    "two | 1 run",
+  ]);
 });
 
 test("a run has its plan, its phases with artifacts, gates and criteria, and the limits in use", async () => {
   const run = evaluation({
     progress: { done: 1, total: 3 },
     phases: [
-      { id: "test", title: "Test", agents: ["tester"], order: 0, state: "current", produces: [{ artifact: "t", path: "tasks/x/report.json", state: "valid" }] },
+      {
+        id: "test",
+        title: "Test",
+        agents: ["tester"],
+        order: 0,
+        state: "current",
+        produces: [{ artifact: "t", path: "tasks/x/report.json", state: "valid" }],
+      },
       { id: "accept", title: "accept", agents: [], order: 1, state: "ahead", produces: [] },
     ],
     gates: [
       gate({
         criteria: [
-          { text: "everything passed", met: false, evidence: [{ path: "tasks/x/report.json", line: 3, column: 5, expression: "failed", value: 2 }] },
+          {
+            text: "everything passed",
+            met: false,
+            evidence: [{ path: "tasks/x/report.json", line: 3, column: 5, expression: "failed", value: 2 }],
+          },
           { text: "something was tested", met: null, evidence: [] },
         ],
       }),
@@ -104,7 +123,10 @@ test("a run has its plan, its phases with artifacts, gates and criteria, and the
 });
 
 test("ids of rows are unique", () => {
-  const run = evaluation({ phases: [{ id: "test", title: "", agents: [], order: 0, state: "current", produces: [] }], gates: [gate(), gate({ id: "more" })] });
+  const run = evaluation({
+    phases: [{ id: "test", title: "", agents: [], order: 0, state: "current", produces: [] }],
+    gates: [gate(), gate({ id: "more" })],
+  });
   const ids: string[] = [];
   const collect = (nodes: ReturnType<typeof insideRun>): void => {
     for (const node of nodes) {
@@ -145,7 +167,10 @@ test("the next step says what, why, on what evidence, what to write and what not
 test("a click on a next step opens the line of its first evidence", () => {
   const evidence = [{ path: "p.json", line: 3, column: 9, expression: "x", value: 1 }];
   const [node] = nextNodes(known([summary({ suggestion: suggestion({ evidence }) })]));
-  expect(node).toMatchObject({ click: "openPlace", subject: { place: { root: ROOT, path: "p.json", line: 3, column: 9 } } });
+  expect(node).toMatchObject({
+    click: "openPlace",
+    subject: { place: { root: ROOT, path: "p.json", line: 3, column: 9 } },
+  });
   expect(nextNodes(known([summary()]))[0]).not.toHaveProperty("click", "openPlace");
 });
 
@@ -170,7 +195,14 @@ test("a report is about the action, the phase that goes on, or the next one", ()
 });
 
 test("what waits shows the question, its options and what led to it; options decide by a click", async () => {
-  const asked = question({ kind: "escalation", tasks: ["x-01"], history: [{ phase: "4b", iteration: 2, outcome: "fail", message: "still 401" }, { round: 1, note: "" }] });
+  const asked = question({
+    kind: "escalation",
+    tasks: ["x-01"],
+    history: [
+      { phase: "4b", iteration: 2, outcome: "fail", message: "still 401" },
+      { round: 1, note: "" },
+    ],
+  });
   const nodes = waitingNodes(known([summary({ questions: [asked] })]), true);
   expect(await outline(nodes)).toEqual([
     "Is the plan good? | Charge a fee · escalation",
@@ -181,11 +213,16 @@ test("what waits shows the question, its options and what led to it; options dec
     "    4b (2): fail · still 401 |",
     "    round: 1 |",
   ]);
-  expect((nodes[0]!.children as typeof nodes)[0]).toMatchObject({ click: "answerQuestion", subject: { question: "approval", option: "approve" } });
+  expect((nodes[0]!.children as typeof nodes)[0]).toMatchObject({
+    click: "answerQuestion",
+    subject: { question: "approval", option: "approve" },
+  });
 });
 
 test("a question without options is answered by a click on itself", () => {
-  expect(waitingNodes(known([summary({ questions: [question({ options: [] })] })]), true)[0]!.click).toBe("answerQuestion");
+  expect(waitingNodes(known([summary({ questions: [question({ options: [] })] })]), true)[0]!.click).toBe(
+    "answerQuestion",
+  );
 });
 
 test("recent records stand in the order they come in, each with the run that it is of", () => {
@@ -211,9 +248,16 @@ test.each([
 });
 
 test("the status bar shows the run of the active file, and turns to warning when a person is awaited", () => {
-  const runs = [summary({ run: "a", title: "First" }), summary({ run: "b", title: "Second", progress: { done: 1, total: 2 }, questions: [question()] })];
+  const runs = [
+    summary({ run: "a", title: "First" }),
+    summary({ run: "b", title: "Second", progress: { done: 1, total: 2 }, questions: [question()] }),
+  ];
   const status = (now: Known, file: string | undefined) => statusOf(now, file, 1, true);
-  expect(status(known(runs), undefined)).toMatchObject({ text: "$(checklist) Second: planning 1/2  $(bell-dot) 1", colour: "warning", click: "answerQuestion" });
+  expect(status(known(runs), undefined)).toMatchObject({
+    text: "$(checklist) Second: planning 1/2  $(bell-dot) 1",
+    colour: "warning",
+    click: "answerQuestion",
+  });
   expect(status(known(runs), `${ROOT}/a/plan.md`).text).toContain("First: planning");
   expect(status(known([summary()]), undefined)).toMatchObject({ colour: "plain", click: "showNextStep" });
 });
@@ -238,7 +282,10 @@ test("folders that were not looked at yet are not said to be without runs", () =
   expect(stage(ready, 0)).toBe("ready");
   const empty = reduce(ready, { kind: "board", board: { version: 1, roots: [{ root: ROOT, version: 1, runs: [] }] } });
   expect(stage(empty, 1)).toBe("ready");
-  expect(statusOf(empty, undefined, 1, true)).toMatchObject({ click: "startRun", tooltip: ["No run goes on; click to start one", "Using it."] });
+  expect(statusOf(empty, undefined, 1, true)).toMatchObject({
+    click: "startRun",
+    tooltip: ["No run goes on; click to start one", "Using it."],
+  });
 });
 
 test("without trust it is said that nothing can be answered", () => {
@@ -247,40 +294,91 @@ test("without trust it is said that nothing can be answered", () => {
   expect(restricted(asking, true)).toBeUndefined();
   expect(restricted(known([summary()]), false)).toBeUndefined();
   expect(statusOf(asking, undefined, 1, false).tooltip.at(-1)).toBe("1 thing waits for you; not in Restricted Mode");
-  const options = (trusted: boolean) => (waitingNodes(asking, trusted)[0]!.children as readonly Node[])[0]!.tooltip!.at(-1);
+  const options = (trusted: boolean) =>
+    (waitingNodes(asking, trusted)[0]!.children as readonly Node[])[0]!.tooltip!.at(-1);
   expect([options(true), options(false)]).toEqual(["Click to decide; a reason is asked for", "Not in Restricted Mode"]);
 });
 
 test("what only an icon shows is in what a screen reader says", () => {
   const phases = (["done", "current", "ahead", "skipped", "detour"] as const).map((state) => ({
-    id: state, title: state, agents: [], order: 0, state, produces: [],
+    id: state,
+    title: state,
+    agents: [],
+    order: 0,
+    state,
+    produces: [],
   }));
   const limits = [{ id: "fixes", count: 3, max: 3, reached: true }];
-  expect(insideRun(evaluation({ phases, limits })).map((node) => node.spoken)).toEqual(["done", undefined, "to come", "skipped", "only when needed", "reached"]);
+  expect(insideRun(evaluation({ phases, limits })).map((node) => node.spoken)).toEqual([
+    "done",
+    undefined,
+    "to come",
+    "skipped",
+    "only when needed",
+    "reached",
+  ]);
   expect(runNodes(known([summary({ status: "waiting_human" })]), whole)[0]!.spoken).toBe("waits for you");
 });
 
 test("the dialog of a question holds the run, what led to it and every option", () => {
   const dialog = questionDialog(evaluation(), question({ history: [{ round: 1 }], tasks: ["x-01"] }));
   expect(dialog.message).toBe("Is the plan good?");
-  expect(dialogLines(dialog)).toEqual(expect.arrayContaining(["Charge a fee (artifact-pipeline)", "x-01", "• round: 1", "• approve: start the work", "• revise: plan again: nothing is lost, but it takes its time"]));
+  expect(dialogLines(dialog)).toEqual(
+    expect.arrayContaining([
+      "Charge a fee (artifact-pipeline)",
+      "x-01",
+      "• round: 1",
+      "• approve: start the work",
+      "• revise: plan again: nothing is lost, but it takes its time",
+    ]),
+  );
 });
 
 test("the dialog of an override names every gate and error that it goes past", () => {
-  const finding = { code: "phase-ahead", severity: "error" as const, path: "p", line: 1, column: 1, message: "the phase is ahead", fixes: [], overridden: false };
-  const lines = dialogLines(overrideDialog(evaluation({ gates: [gate(), gate({ id: "ok", status: "passed" })], findings: [finding] }), "accept"));
+  const finding = {
+    code: "phase-ahead",
+    severity: "error" as const,
+    path: "p",
+    line: 1,
+    column: 1,
+    message: "the phase is ahead",
+    fixes: [],
+    overridden: false,
+  };
+  const lines = dialogLines(
+    overrideDialog(
+      evaluation({ gates: [gate(), gate({ id: "ok", status: "passed" })], findings: [finding] }),
+      "accept",
+    ),
+  );
   expect(lines).toEqual(expect.arrayContaining(["• The tests pass: failed", "• the phase is ahead"]));
   expect(lines.join()).not.toContain("ok: passed");
 });
 
 test("the dialog of an override names the phases that it leaves undone, with their gates, and none on a way back", () => {
   const phases = (["done", "current", "detour", "ahead", "ahead"] as const).map((state, order) => ({
-    id: "abcde"[order]!, title: `Do ${"abcde"[order]}`, agents: [], order, state, produces: [],
+    id: "abcde"[order]!,
+    title: `Do ${"abcde"[order]}`,
+    agents: [],
+    order,
+    state,
+    produces: [],
   }));
-  const gates = [gate({ id: "after-a", after: "a", title: "", status: "passed" }), gate({ id: "after-d", after: "d", title: "", status: "not-reached", inForce: false })];
+  const gates = [
+    gate({ id: "after-a", after: "a", title: "", status: "passed" }),
+    gate({ id: "after-d", after: "d", title: "", status: "not-reached", inForce: false }),
+  ];
   const run = evaluation({ currentPhase: "b", phases, gates });
   const onward = dialogLines(overrideDialog(run, "e"));
-  expect(onward).toEqual(expect.arrayContaining(["Phases that this leaves undone:", "• b: Do b", "• d: Do d", "Gates that this goes past:", "• after-d: not reached"]));
+  expect(onward).toEqual(
+    expect.arrayContaining([
+      "Phases that this leaves undone:",
+      "• b: Do b",
+      "• d: Do d",
+      "Gates that this goes past:",
+      "• after-d: not reached",
+    ]),
+  );
   expect(onward.join()).not.toMatch(/Do c|Do e|after-a/);
   expect(dialogLines(overrideDialog(run, "a")).join()).not.toMatch(/undone|goes past/);
 });
@@ -292,14 +390,25 @@ test("phases that rules lead to are found nearest first, and a circle ends", () 
 
 test("a roll back is what a finding offers, unless a person overrode it", () => {
   const finding = (overridden: boolean) => ({
-    code: "inconsistent-state", severity: "error" as const, path: "p", line: 1, column: 1, message: "no evidence", overridden,
-    fixes: [{ title: "run test again", command: ["redo", "r", "test"] }, { title: "roll back to planning", command: ["redo", "r", "planning"] }],
+    code: "inconsistent-state",
+    severity: "error" as const,
+    path: "p",
+    line: 1,
+    column: 1,
+    message: "no evidence",
+    overridden,
+    fixes: [
+      { title: "run test again", command: ["redo", "r", "test"] },
+      { title: "roll back to planning", command: ["redo", "r", "planning"] },
+    ],
   });
   expect(rollBackTo(evaluation({ findings: [finding(false)] }))).toEqual({ phase: "planning", because: "no evidence" });
   expect(rollBackTo(evaluation({ findings: [finding(true)] }))).toBeUndefined();
 });
 
 test("marks of a plan are zero-based lines, and skipped tasks have none", () => {
-  const stages = [{ id: "1", title: "", done: 0, total: 2, line: 3, tasks: [task({ line: 5 }), task({ state: "skipped", line: 6 })] }];
+  const stages = [
+    { id: "1", title: "", done: 0, total: 2, line: 3, tasks: [task({ line: 5 }), task({ state: "skipped", line: 6 })] },
+  ];
   expect(marksOf({ path: "p", stages })).toEqual([{ line: 4, kind: "ready", said: "x-01: ready" }]);
 });

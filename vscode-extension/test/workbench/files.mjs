@@ -94,7 +94,8 @@ export async function prepare(folder) {
   for (const [name, text] of Object.entries(written)) await fs.writeFile(path.join(reports, name), text);
   const names = (await fs.readdir(reports)).sort();
   const start = Date.now() / 1000 - names.length * 3600;
-  for (const [at, name] of names.entries()) await fs.utimes(path.join(reports, name), start + at * 3600, start + at * 3600);
+  for (const [at, name] of names.entries())
+    await fs.utimes(path.join(reports, name), start + at * 3600, start + at * 3600);
   await renewals(path.join(folder, ".ai-tools-chain/tasks/renewals"));
   const plan = path.join(folder, TASKS, "reservations");
   await fs.mkdir(plan);
@@ -110,15 +111,22 @@ async function renewals(folder) {
     "planning/planning.ai.json": { id: "renewals" },
     "review/plan-review.json": { ok: true, issues: [] },
   };
-  for (const [name, content] of Object.entries(files)) await put(path.join(folder, name), `${JSON.stringify(content)}\n`);
+  for (const [name, content] of Object.entries(files))
+    await put(path.join(folder, name), `${JSON.stringify(content)}\n`);
 }
 
 /** A folder of its own with one task whose plan was refused; with the first one in one window when its workspace is opened. */
 export async function second(folder, first) {
   const task = path.join(folder, ".ai-tools-chain/tasks/opening-hours");
-  await put(path.join(task, "state.json"), '{"task_id": "opening-hours", "title": "Show the opening hours", "phase": "plan_review"}\n');
+  await put(
+    path.join(task, "state.json"),
+    '{"task_id": "opening-hours", "title": "Show the opening hours", "phase": "plan_review"}\n',
+  );
   await put(path.join(task, "planning/planning.ai.json"), '{"id": "opening-hours"}\n');
-  await put(path.join(task, "review/plan-review.json"), '{"ok": false, "issues": [{"severity": "high", "title": "no time zone"}]}\n');
+  await put(
+    path.join(task, "review/plan-review.json"),
+    '{"ok": false, "issues": [{"severity": "high", "title": "no time zone"}]}\n',
+  );
   const workspace = path.join(path.dirname(folder), "both.code-workspace");
   await put(workspace, JSON.stringify({ folders: [{ path: first }, { path: folder }] }));
   return workspace;

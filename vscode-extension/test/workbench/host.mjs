@@ -19,7 +19,9 @@ export async function hostTests({ context, page, rig, extension, output }) {
     ["skipWelcome", "true"],
   ];
   const folder = path.join(rig.folder, "library");
-  await page.goto(`${rig.address}/?folder=${encodeURIComponent(folder)}&payload=${encodeURIComponent(JSON.stringify(payload))}`);
+  await page.goto(
+    `${rig.address}/?folder=${encodeURIComponent(folder)}&payload=${encodeURIComponent(JSON.stringify(payload))}`,
+  );
   const late = setTimeout(() => ended("no end"), BOUND_MS);
   const trust = page.locator(".workspace-trust-editor").getByRole("button", { name: "Trust", exact: true });
   trust.click({ timeout: BOUND_MS }).catch((error) => console.log(`no trust was granted: ${error.message}`));

@@ -68,8 +68,21 @@ export async function startWorkbench({ vsix, machine = {}, user = {}, environmen
   await fs.writeFile(path.join(data, "User/settings.json"), JSON.stringify({ ...QUIET, ...user }));
   await fs.writeFile(path.join(data, "Machine/settings.json"), JSON.stringify(machine));
   await fs.writeFile(path.join(folder, "config.yaml"), "");
-  const common = ["--config", path.join(folder, "config.yaml"), "--user-data-dir", data, "--extensions-dir", path.join(folder, "extensions")];
-  const env = { ...process.env, HOME: folder, XDG_RUNTIME_DIR: runtime, XDG_STATE_HOME: path.join(folder, "state"), ...environment };
+  const common = [
+    "--config",
+    path.join(folder, "config.yaml"),
+    "--user-data-dir",
+    data,
+    "--extensions-dir",
+    path.join(folder, "extensions"),
+  ];
+  const env = {
+    ...process.env,
+    HOME: folder,
+    XDG_RUNTIME_DIR: runtime,
+    XDG_STATE_HOME: path.join(folder, "state"),
+    ...environment,
+  };
   for (const name of ["VSCODE_IPC_HOOK_CLI", "XDG_CONFIG_HOME", "XDG_DATA_HOME"]) delete env[name];
   await promisify(execFile)(NODE, [ENTRY, ...common, "--install-extension", vsix, "--force"], { env });
   const rig = { folder, data };
@@ -106,7 +119,14 @@ async function endOthers(folder) {
 }
 
 export async function openBrowser() {
-  const flags = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"];
+  const flags = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-dev-shm-usage",
+  ];
   const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
   const browser = await chromium.launch({ executablePath, headless: true, args: flags });
   const context = await browser.newContext({

@@ -21,7 +21,11 @@ const vsix = path.join(repository, "dist/phasekeeper.vsix");
 const only = process.argv.slice(2);
 await fs.rm(output, { recursive: true, force: true });
 await fs.mkdir(output, { recursive: true });
-const rig = await startWorkbench({ vsix, machine: { "phasekeeper.python": python }, user: { "workbench.colorTheme": "Default Dark Modern" } });
+const rig = await startWorkbench({
+  vsix,
+  machine: { "phasekeeper.python": python },
+  user: { "workbench.colorTheme": "Default Dark Modern" },
+});
 let browser;
 let failures = 0;
 const began = Date.now();
@@ -38,13 +42,20 @@ try {
     failures += await step(name, () => scenario(given), opened.page);
     if (failures && !process.env.KEEP_GOING) break;
   }
-  if (!failures && (!only.length || only.includes("host"))) failures += await step("the tests inside the extension host pass", () => hostTests({ ...opened, rig, extension, output }), opened.page);
+  if (!failures && (!only.length || only.includes("host")))
+    failures += await step(
+      "the tests inside the extension host pass",
+      () => hostTests({ ...opened, rig, extension, output }),
+      opened.page,
+    );
 } finally {
   await browser?.close();
   await keepLogs();
   await rig.stop();
 }
-console.log(`${failures ? "failed" : "passed"} in ${((Date.now() - began) / 1000).toFixed(0)} s; pictures and logs are in vscode-extension/test-output`);
+console.log(
+  `${failures ? "failed" : "passed"} in ${((Date.now() - began) / 1000).toFixed(0)} s; pictures and logs are in vscode-extension/test-output`,
+);
 assert.equal(failures, 0);
 
 /** Do one step and tell how it went; the number of failures. */
@@ -58,7 +69,9 @@ async function step(name, act, page) {
   }
   console.log(`${failed ? "FAILED" : "ok    "} ${name} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
   if (failed) console.log(failed.stack);
-  await page.screenshot({ path: path.join(output, `${name.replaceAll(/[^a-z0-9]+/gi, "-")}${failed ? ".FAILED" : ""}.png`) });
+  await page.screenshot({
+    path: path.join(output, `${name.replaceAll(/[^a-z0-9]+/gi, "-")}${failed ? ".FAILED" : ""}.png`),
+  });
   return failed ? 1 : 0;
 }
 

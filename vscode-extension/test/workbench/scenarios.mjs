@@ -7,7 +7,10 @@ import { FAILURE, REPORT, journal, second } from "./files.mjs";
 import { press, until } from "./rig.mjs";
 
 export const scenarios = {
-  "a folder that is not trusted shows where the work stands and offers nothing that writes": async ({ workbench, folder }) => {
+  "a folder that is not trusted shows where the work stands and offers nothing that writes": async ({
+    workbench,
+    folder,
+  }) => {
     await workbench.open(folder);
     await workbench.showSidebar();
     await workbench.row("Runs", "Reading lists").waitFor();
@@ -18,7 +21,9 @@ export const scenarios = {
     await assert.rejects(fs.access(journal(folder, "reservations")));
   },
 
-  "what a command cannot do without trust leads to where trust is granted, and then everything writes": async ({ workbench }) => {
+  "what a command cannot do without trust leads to where trust is granted, and then everything writes": async ({
+    workbench,
+  }) => {
     await workbench.command("Phasekeeper: Start Run");
     await workbench.toast("This folder is not trusted").getByRole("button", { name: "Manage Workspace Trust" }).click();
     await workbench.trust();
@@ -56,7 +61,10 @@ export const scenarios = {
     await page.locator('.editor-instance .margin [class*="ced-"]').first().waitFor();
   },
 
-  "saving a report that says FAIL changes sidebar, lens, problems, badge and status bar, and tells it once": async ({ workbench, page }) => {
+  "saving a report that says FAIL changes sidebar, lens, problems, badge and status bar, and tells it once": async ({
+    workbench,
+    page,
+  }) => {
     await workbench.openFile(REPORT);
     await workbench.write(FAILURE);
     await workbench.row("Waiting for You", "4b failed 3 times in stage 2").waitFor();
@@ -173,7 +181,10 @@ export const scenarios = {
     await workbench.type("there is nothing to write here");
     await workbench.row("Runs", "Renew a loan").filter({ hasText: "test" }).waitFor();
     await workbench.row("Recent", "Overridden: now in test").waitFor();
-    const recorded = (await fs.readFile(`${folder}/.ai-tools-chain/tasks/renewals/.phasekeeper/journal.jsonl`, "utf8")).trim().split("\n").map(JSON.parse);
+    const recorded = (await fs.readFile(`${folder}/.ai-tools-chain/tasks/renewals/.phasekeeper/journal.jsonl`, "utf8"))
+      .trim()
+      .split("\n")
+      .map(JSON.parse);
     const override = recorded.find((entry) => entry.kind === "override");
     assert.equal(override.why, "there is nothing to write here");
     assert.match(override.mac, /^[0-9a-f]{64}$/);
@@ -193,13 +204,18 @@ export const scenarios = {
     await workbench.pick("Cursor");
     await workbench.toast("Copied. Put it into: .cursor/mcp.json").waitFor();
     const copied = JSON.parse(await page.evaluate(() => navigator.clipboard.readText()));
-    assert.deepEqual(copied, { mcpServers: { phasekeeper: { command: python, args: ["-I", "-m", "phasekeeper", "mcp"] } } });
+    assert.deepEqual(copied, {
+      mcpServers: { phasekeeper: { command: python, args: ["-I", "-m", "phasekeeper", "mcp"] } },
+    });
   },
 
   "a gate is explained from the palette": async ({ workbench, page }) => {
     await workbench.command("Phasekeeper: Explain Gate");
     await page.locator(".quick-input-list .monaco-list-row", { hasText: "Charge a fee" }).first().click();
-    await page.locator(".quick-input-list .monaco-list-row", { hasText: "The code is approved by its review" }).first().click();
+    await page
+      .locator(".quick-input-list .monaco-list-row", { hasText: "The code is approved by its review" })
+      .first()
+      .click();
     await page.locator(".quick-input-list .monaco-list-row", { hasText: "code_review.ok = false" }).first().click();
     await page.locator(".tab.active", { hasText: "code-review.json" }).waitFor();
     await page.locator(".statusbar-item", { hasText: /Ln 2, Col 9/ }).waitFor();
@@ -224,7 +240,11 @@ export const scenarios = {
     assert.equal(await focused(), await graph.locator(".phase.chosen").getAttribute("data-id"));
   },
 
-  "a server that is killed is started again by itself, later each time, and rows stay open and selected": async ({ workbench, rig, folder }) => {
+  "a server that is killed is started again by itself, later each time, and rows stay open and selected": async ({
+    workbench,
+    rig,
+    folder,
+  }) => {
     const inside = workbench.row("Runs", "A queue for each book");
     const chosen = workbench.row("Runs", /^3Approval/);
     await inside.waitFor();
@@ -265,21 +285,31 @@ export const scenarios = {
     await workbench.graph.locator(".phase.current").waitFor();
   },
 
-  "high contrast, dark and light, has every colour of rows, which stands out, and borders around the graph's boxes": async ({ workbench, page }) => {
-    for (const [scheme, kind] of [["dark", "hc-black"], ["light", "hc-light"]]) {
-      // As a system does that is set to high contrast.
-      await page.emulateMedia({ forcedColors: "active", colorScheme: scheme });
-      await page.locator(`.monaco-workbench.${kind}`).waitFor();
-      const colours = await page.evaluate(rowColours);
-      for (const [name, contrast] of Object.entries(colours)) assert.ok(contrast > 3, `${name} has a contrast of ${contrast}`);
-      const box = workbench.graph.locator(".phase:not(.current, .chosen) rect").first();
-      await until(() => box.evaluate(isBordered), "a box has the theme's border");
-      await page.screenshot({ path: picture(`the-theme-${kind}`) });
-    }
-    await page.emulateMedia({ forcedColors: "none", colorScheme: "light" });
-  },
+  "high contrast, dark and light, has every colour of rows, which stands out, and borders around the graph's boxes":
+    async ({ workbench, page }) => {
+      for (const [scheme, kind] of [
+        ["dark", "hc-black"],
+        ["light", "hc-light"],
+      ]) {
+        // As a system does that is set to high contrast.
+        await page.emulateMedia({ forcedColors: "active", colorScheme: scheme });
+        await page.locator(`.monaco-workbench.${kind}`).waitFor();
+        const colours = await page.evaluate(rowColours);
+        for (const [name, contrast] of Object.entries(colours))
+          assert.ok(contrast > 3, `${name} has a contrast of ${contrast}`);
+        const box = workbench.graph.locator(".phase:not(.current, .chosen) rect").first();
+        await until(() => box.evaluate(isBordered), "a box has the theme's border");
+        await page.screenshot({ path: picture(`the-theme-${kind}`) });
+      }
+      await page.emulateMedia({ forcedColors: "none", colorScheme: "light" });
+    },
 
-  "two folders in one window have a row each, and share status bar and badge": async ({ workbench, page, rig, folder }) => {
+  "two folders in one window have a row each, and share status bar and badge": async ({
+    workbench,
+    page,
+    rig,
+    folder,
+  }) => {
     const other = `${rig.folder}/branch`;
     await workbench.open(await second(other, folder));
     await workbench.showSidebar();
@@ -289,7 +319,10 @@ export const scenarios = {
     await workbench.row("Runs", "Show the opening hours").waitFor();
     await workbench.row("Next Steps", /Go back to planning.*Show the opening hours/).waitFor();
     await until(async () => (await workbench.badge()) === "1", "one thing waits");
-    await fs.copyFile(`${folder}/.claude/state/loop.state.json`, await inside(`${other}/.claude/state/loop.state.json`));
+    await fs.copyFile(
+      `${folder}/.claude/state/loop.state.json`,
+      await inside(`${other}/.claude/state/loop.state.json`),
+    );
     await until(async () => (await workbench.badge()) === "2", "one thing waits in each folder");
     await until(async () => /2$/.test((await workbench.status.textContent()).trim()), "the status bar counts both");
   },
@@ -316,7 +349,9 @@ function rowColours() {
   };
   const behind = luminance("sideBar-background");
   const contrast = (one) => (one === undefined ? 0 : (Math.max(one, behind) + 0.05) / (Math.min(one, behind) + 0.05));
-  return Object.fromEntries(["good", "bad", "asked", "faint", "now"].map((name) => [name, contrast(luminance(`phasekeeper-${name}`))]));
+  return Object.fromEntries(
+    ["good", "bad", "asked", "faint", "now"].map((name) => [name, contrast(luminance(`phasekeeper-${name}`))]),
+  );
 }
 
 /** Runs in the graph: whether an element's line is drawn as the theme draws borders in high contrast. */
@@ -333,13 +368,19 @@ function isBordered(element) {
 
 /** Runs in the page: whether the workbench's storage has a graph with the run that it shows. */
 async function keptGraph() {
-  const done = (request) => new Promise((resolve, reject) => Object.assign(request, { onsuccess: () => resolve(request.result), onerror: reject }));
+  const done = (request) =>
+    new Promise((resolve, reject) =>
+      Object.assign(request, { onsuccess: () => resolve(request.result), onerror: reject }),
+    );
   for (const { name } of await indexedDB.databases()) {
     const database = await done(indexedDB.open(name));
     const stores = [...database.objectStoreNames];
-    const values = await Promise.all(stores.map((store) => done(database.transaction(store).objectStore(store).getAll())));
+    const values = await Promise.all(
+      stores.map((store) => done(database.transaction(store).objectStore(store).getAll())),
+    );
     database.close();
-    if (values.flat().some((value) => /phasekeeper\.graph.*run[\\":]+[^"]*late-fees[\\"]/.test(String(value)))) return true;
+    if (values.flat().some((value) => /phasekeeper\.graph.*run[\\":]+[^"]*late-fees[\\"]/.test(String(value))))
+      return true;
   }
   return false;
 }
@@ -374,7 +415,8 @@ async function servers(rig, how = "phasekeeper") {
   for (const name of (await fs.readdir("/proc")).filter((entry) => /^\d+$/.test(entry))) {
     const environment = await fs.readFile(`/proc/${name}/environ`, "utf8").catch(() => "");
     const words = (await fs.readFile(`/proc/${name}/cmdline`, "utf8").catch(() => "")).split("\0");
-    if (environment.split("\0").includes(`HOME=${rig.folder}`) && words.includes("phasekeeper") && words.includes(how)) found.push(Number(name));
+    if (environment.split("\0").includes(`HOME=${rig.folder}`) && words.includes("phasekeeper") && words.includes(how))
+      found.push(Number(name));
   }
   return found;
 }

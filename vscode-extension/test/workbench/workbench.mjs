@@ -36,7 +36,9 @@ export class Workbench {
   }
 
   view(name) {
-    return this.page.locator(".pane", { has: this.page.locator(".pane-header", { hasText: new RegExp(`^${name}$`, "i") }) });
+    return this.page.locator(".pane", {
+      has: this.page.locator(".pane-header", { hasText: new RegExp(`^${name}$`, "i") }),
+    });
   }
 
   row(view, text) {
@@ -82,13 +84,14 @@ export class Workbench {
 
   /** Choose from a list that the palette shows. */
   async pick(...texts) {
-    for (const text of texts) await this.page.locator(".quick-input-list .monaco-list-row", { hasText: text }).first().click();
+    for (const text of texts)
+      await this.page.locator(".quick-input-list .monaco-list-row", { hasText: text }).first().click();
   }
 
   /** Answer what is asked for in a box; `prompt` tells it from the box of the question before. */
   async type(text, prompt = "") {
     if (prompt) await this.page.locator(".quick-input-message", { hasText: prompt }).waitFor();
-    const box = this.page.locator(".quick-input-widget input[type=\"text\"]").first();
+    const box = this.page.locator('.quick-input-widget input[type="text"]').first();
     await box.waitFor();
     await box.fill(text);
     await box.press("Enter");
