@@ -1,6 +1,6 @@
 # make run    serve the examples with a live view: python3 >= 3.11 is all it needs
 # make test   all tests; what a missing system tool prevents is named, and fails with REQUIRE_ALL=1
-# make check  style, types and layers
+# make check  style, types and layers; of the extension too where there are Node 20 and npm, or with REQUIRE_ALL=1
 # make bench  how fast it is; make bench-peers: beside two task servers of others, from npm
 # make drive  real coding assistants, from npm, drive the examples without an account or a network; outside CI
 # make wheel  dist/*.whl and dist/*.tar.gz
@@ -31,6 +31,7 @@ check: $(VENV)/tested links
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/python -m pytest tests/test_layers.py
+	@$(MAKE) --no-print-directory extension-check
 
 bench: $(VENV)/tested
 	$(BIN)/python -m tests.bench $(ARGS)
@@ -61,9 +62,17 @@ clean:
 
 # Unit tests of the extension where there is Node; its tests in a real workbench where there are chromium and a
 # code-server, which `make rig` installs outside the repository.
-.PHONY: extension-test rig
+.PHONY: extension-test extension-check rig
+HAVE_NODE := node -e 'process.exit(process.versions.node.split(".")[0] >= 20 ? 0 : 1)' 2>/dev/null && command -v npm >/dev/null
+extension-check:
+	@if ! { $(HAVE_NODE); }; then \
+		echo "not run: the checks of the extension need Node 20 or newer and npm"; test -z "$(REQUIRE_ALL)"; \
+	else \
+		$(MAKE) --no-print-directory $(EXTENSION)/node_modules/installed && cd $(EXTENSION) && npm run --silent check; \
+	fi
+
 extension-test:
-	@if ! node -e 'process.exit(process.versions.node.split(".")[0] >= 20 ? 0 : 1)' 2>/dev/null || ! command -v npm >/dev/null; then \
+	@if ! { $(HAVE_NODE); }; then \
 		echo "not run: the extension's tests need Node 20 or newer and npm"; test -z "$(REQUIRE_ALL)"; \
 	elif [ -n "$(REQUIRE_ALL)" ] || { [ -e "$(RIG)/ready" ] && command -v chromium >/dev/null; }; then \
 		$(MAKE) --no-print-directory $(EXTENSION)/node_modules/installed rig vsix && cd $(EXTENSION) && npm test && npm run --silent test:workbench; \

@@ -1,26 +1,29 @@
-/** Draws the marks of a plan in the gutter of its editors. */
+/** Gutter decorations: the marks of a plan, drawn in the editors of its file. */
 
 import * as vscode from "vscode";
 import type { RunName } from "./protocol";
 import type { Session } from "./session";
 import { runsOf } from "./store";
-import { held } from "./views/readiness";
-import { KINDS, marksOf, type Mark, type MarkKind } from "./views/plan";
+import { MARK_KINDS, planMarks, type MarkKind, type PlanMark } from "./views/plan";
+import { staleReason } from "./views/readiness";
 
-export class Marks implements vscode.Disposable {
+export class PlanDecorations implements vscode.Disposable {
   private readonly types: ReadonlyMap<MarkKind, vscode.TextEditorDecorationType>;
   private readonly disposables: vscode.Disposable[];
 
   constructor(private readonly session: Session) {
     const media = vscode.Uri.joinPath(session.context.extensionUri, "media");
     this.types = new Map(
-      KINDS.map((kind) => {
+      MARK_KINDS.map((kind) => {
         // Each of the two serves high contrast of its kind too.
-        const drawn = (theme: string): vscode.ThemableDecorationRenderOptions => ({
+        const gutterIcon = (theme: string): vscode.ThemableDecorationRenderOptions => ({
           gutterIconPath: vscode.Uri.joinPath(media, `task-${kind}-${theme}.svg`),
           gutterIconSize: "contain",
         });
-        return [kind, vscode.window.createTextEditorDecorationType({ light: drawn("light"), dark: drawn("dark") })];
+        return [
+          kind,
+          vscode.window.createTextEditorDecorationType({ light: gutterIcon("light"), dark: gutterIcon("dark") }),
+        ];
       }),
     );
     const draw = (): void => this.draw();
@@ -38,36 +41,37 @@ export class Marks implements vscode.Disposable {
   }
 
   private draw(): void {
-    if (held(this.session.store.now, vscode.workspace.workspaceFolders?.length ?? 0)) return;
+    if (staleReason(this.session.store.state, vscode.workspace.workspaceFolders?.length ?? 0)) return;
     for (const editor of vscode.window.visibleTextEditors)
       void this.drawIn(editor).catch((error: unknown) => this.session.output.debug(String(error)));
   }
 
   private async drawIn(editor: vscode.TextEditor): Promise<void> {
     const on = vscode.workspace.getConfiguration("phasekeeper").get("planMarks", true);
-    const marks = on ? await this.of(editor.document.uri) : [];
-    const there = marks.filter((mark) => mark.line < editor.document.lineCount);
+    const marks = on ? await this.marksIn(editor.document.uri) : [];
+    const drawable = marks.filter((mark) => mark.line < editor.document.lineCount);
     for (const [kind, type] of this.types)
-      editor.setDecorations(type, there.filter((mark) => mark.kind === kind).map(optionsOf));
+      editor.setDecorations(type, drawable.filter((mark) => mark.kind === kind).map(optionsOf));
   }
 
   /** The marks of a file, where it is the plan of a run; only runs around it are asked for. */
-  private async of(uri: vscode.Uri): Promise<Mark[]> {
+  private async marksIn(uri: vscode.Uri): Promise<PlanMark[]> {
     if (uri.scheme !== "file") return [];
-    for (const run of runsOf(this.session.store.now).filter((entry) => around(entry, uri))) {
+    for (const run of runsOf(this.session.store.state).filter((entry) => isInside(entry, uri))) {
       const plan = (await this.session.evaluations.get(run))?.plan;
-      if (plan && vscode.Uri.joinPath(vscode.Uri.file(run.root), plan.path).fsPath === uri.fsPath) return marksOf(plan);
+      if (plan && vscode.Uri.joinPath(vscode.Uri.file(run.root), plan.path).fsPath === uri.fsPath)
+        return planMarks(plan);
     }
     return [];
   }
 }
 
-const around = (run: RunName, uri: vscode.Uri): boolean =>
+const isInside = (run: RunName, uri: vscode.Uri): boolean =>
   uri.path.startsWith(`${vscode.Uri.joinPath(vscode.Uri.file(run.root), run.run).path}/`);
 
-function optionsOf(mark: Mark): vscode.DecorationOptions {
+function optionsOf(mark: PlanMark): vscode.DecorationOptions {
   return {
     range: new vscode.Range(mark.line, 0, mark.line, 0),
-    hoverMessage: new vscode.MarkdownString().appendText(mark.said),
+    hoverMessage: new vscode.MarkdownString().appendText(mark.label),
   };
 }

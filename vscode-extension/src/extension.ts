@@ -1,32 +1,25 @@
-/** What the extension is made of, put together when a window opens. */
+/** Composes the extension when a window opens. */
 
-import { accessSync, constants, readFileSync, statSync } from "node:fs";
-import * as path from "node:path";
 import * as vscode from "vscode";
-import { Client } from "./server/client";
 import { registerCommands } from "./commands";
-import { activeFile, messageOf } from "./commands/pick";
-import { offerInstall, pythonSetting, tellUnusable } from "./commands/setup";
-import { Graphs } from "./graph/panel";
-import { isOutdated, renew, type Place } from "./server/installation";
-import { Marks } from "./decorations";
-import { mcpServer } from "./mcp/provider";
-import { notify } from "./notifications";
-import { run as runProgram } from "./server/exec";
-import { candidates, find, pathFolders, unusable, type Found, type Machine, type Wanted } from "./server/discovery";
+import { activeFile } from "./commands/pick";
+import { offerInstall, reportUnusable } from "./commands/setup";
+import { PlanDecorations } from "./decorations";
+import { GraphPanels } from "./graph/panel";
+import { registerMcpProvider } from "./mcp/provider";
+import { registerNotifications } from "./notifications";
+import { Client } from "./server/client";
+import type { InstallTarget } from "./server/installation";
+import { foldersOnDisk, locateServer, pythonSetting } from "./server/locator";
 import { Evaluations, type Session } from "./session";
-import { asked, onMissing, Store, runsOf } from "./store";
-import { plural } from "./sanitize";
-import { nextNodes } from "./views/next";
-import { recentNodes, SHOWN } from "./views/recent";
-import { runNodes } from "./views/runs";
-import { held, restricted, stage } from "./views/readiness";
+import { openQuestions, runsOf, Store } from "./store";
+import { nextRows } from "./views/next";
+import { readiness, restrictedMessage, staleReason } from "./views/readiness";
+import { MAX_RECORDS, recentRows } from "./views/recent";
+import { runRows } from "./views/runs";
 import { status } from "./views/status";
 import { Tree } from "./views/tree";
-import { waitingNodes } from "./views/waiting";
-
-const MOST_LAUNCHER_BYTES = 1 << 20;
-const PROBE_MS = 20_000;
+import { waitingRows, waitingText } from "./views/waiting";
 
 export interface Api {
   readonly session: Session;
@@ -34,179 +27,108 @@ export interface Api {
   readonly mcp: vscode.McpServerDefinitionProvider<vscode.McpStdioServerDefinition>;
 }
 
-export async function activate(context: vscode.ExtensionContext): Promise<Api> {
+export function activate(context: vscode.ExtensionContext): Api {
   const output = vscode.window.createOutputChannel("Phasekeeper", { log: true });
   const store = new Store();
-  const installation: Place = {
+  const installation: InstallTarget = {
     own: vscode.Uri.joinPath(context.globalStorageUri, "venv").fsPath,
     wheels: vscode.Uri.joinPath(context.extensionUri, "server").fsPath,
     platform: process.platform,
   };
-  const client = new Client(store, output, () => findServer(output, installation));
+  const client = new Client(store, output, () => locateServer(output, installation));
   const evaluations = new Evaluations(store, (name) => client.request("phasekeeper/run", name));
   const session: Session = { context, output, store, client, evaluations };
   const trees = treesOf(session);
-  const graphs = new Graphs(session);
-  const mcp = mcpServer(session);
-  const pythons = (): Promise<string[]> => Promise.resolve(pythonsOnPath());
+  const graphs = new GraphPanels(session);
+  const mcp = registerMcpProvider(session);
   context.subscriptions.push(
     output,
     client,
     graphs,
     ...Object.values(trees),
-    new Marks(session),
-    ...registerCommands(session, { next: trees["next"]!, graphs, pythons, installation }),
-    ...statusBar(session),
-    refreshing(session, trees),
-    ...contextKey(session),
-    notify(session),
+    new PlanDecorations(session),
+    ...registerCommands(session, { next: trees["next"]!, graphs, installation }),
+    ...createStatusBar(session),
+    refreshTrees(session, trees),
+    ...syncContextKey(session),
+    registerNotifications(session),
     ...mcp.disposables,
-    ...restarting(session),
-    onMissing(store, (why) => (why ? tellUnusable(session, why) : offerInstall(session, pythons, installation))),
+    ...restartTriggers(session),
+    store.onChange(({ server }, before) => {
+      if (server === before.server || server.state !== "missing") return;
+      void (server.why ? reportUnusable(session, server.why) : offerInstall(session, installation));
+    }),
   );
   void client.restart();
   return { session, trees, mcp: mcp.provider };
 }
 
-// ---- the server -----------------------------------------------------------------------------------
-
-function machine(): Machine {
-  const read = (file: string): string => {
-    try {
-      return statSync(file).size > MOST_LAUNCHER_BYTES ? "" : readFileSync(file, "latin1");
-    } catch {
-      return "";
-    }
-  };
-  return { platform: process.platform, path: process.env["PATH"] ?? "", isFile, read };
-}
-
-function isFile(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
-}
-
-function wanted(own: string): Wanted {
-  return {
-    setting: pythonSetting(),
-    own,
-    trusted: vscode.workspace.isTrusted,
-    folders: foldersOnDisk(),
-  };
-}
-
-const foldersOnDisk = (): string[] =>
-  (vscode.workspace.workspaceFolders ?? [])
-    .filter((folder) => folder.uri.scheme === "file")
-    .map((folder) => folder.uri.fsPath);
-
-async function findServer(output: vscode.LogOutputChannel, installation: Place): Promise<Found | { why?: string }> {
-  const here = wanted(installation.own);
-  let said = "";
-  const found = await find(candidates(here, machine()), async (python, args) => {
-    const ended = await runProgram(python, args, { timeoutMs: PROBE_MS });
-    said = ended.stderr || ended.stdout;
-    if (ended.code !== 0) output.info(`${python} has no Phasekeeper: ${said.trim().split("\n").at(-1) ?? ""}`);
-    return ended.code === 0 ? ended.stdout : undefined;
-  });
-  if (!found) return { why: here.setting ? unusable(here.setting, machine(), said) : undefined };
-  if (found.from === "own" && (await isOutdated(installation))) await renewed(output, installation);
-  return found;
-}
-
-/** After an update of the extension its own installation is renewed; the old one serves where that fails. */
-async function renewed(output: vscode.LogOutputChannel, installation: Place): Promise<void> {
-  const options = { location: vscode.ProgressLocation.Window, title: "Phasekeeper: updating the server" };
-  const onLine = (line: string): void => output.info(line);
-  try {
-    await vscode.window.withProgress(options, () => renew(installation, runProgram, { onLine }));
-  } catch (error) {
-    output.warn(messageOf(error));
-  }
-}
-
-/** Interpreters on PATH, by name, newest first. */
-function pythonsOnPath(): string[] {
-  const windows = process.platform === "win32";
-  const names = ["python3.14", "python3.13", "python3.12", "python3.11", "python3", "python"].map((name) =>
-    windows ? `${name}.exe` : name,
-  );
-  const folders = pathFolders(wanted(""), machine());
-  return names.flatMap((name) => folders.map((folder) => path.join(folder, name))).filter(isFile);
-}
-
-function restarting({ client }: Session): vscode.Disposable[] {
+function restartTriggers({ client }: Session): vscode.Disposable[] {
   let python = pythonSetting();
   return [
-    vscode.workspace.onDidGrantWorkspaceTrust(() => void client.restartByHand()),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void client.restartByUser()),
     vscode.workspace.onDidChangeConfiguration(() => {
       // Granting trust says that every restricted setting changed, also one that did not.
       if (python === pythonSetting()) return;
       python = pythonSetting();
-      void client.restartByHand();
+      void client.restartByUser();
     }),
   ];
 }
 
-// ---- what is shown --------------------------------------------------------------------------------
-
 function treesOf(session: Session): Record<string, Tree> {
   const { store, evaluations } = session;
   return {
-    waiting: new Tree("phasekeeper.waiting", () => waitingNodes(store.now, vscode.workspace.isTrusted)),
-    runs: new Tree("phasekeeper.runs", () => runNodes(store.now, (name) => evaluations.get(name))),
-    next: new Tree("phasekeeper.next", () => nextNodes(store.now)),
+    waiting: new Tree("phasekeeper.waiting", () => waitingRows(store.state, vscode.workspace.isTrusted)),
+    runs: new Tree("phasekeeper.runs", () => runRows(store.state, (name) => evaluations.get(name))),
+    next: new Tree("phasekeeper.next", () => nextRows(store.state)),
     recent: new Tree("phasekeeper.recent", () => recent(session)),
   };
 }
 
-async function recent(session: Session): Promise<ReturnType<typeof recentNodes>> {
-  if (runsOf(session.store.now).length === 0) return [];
-  const { events } = await session.client.request("phasekeeper/recent", { limit: SHOWN });
-  return recentNodes(session.store.now, events);
+async function recent(session: Session): Promise<ReturnType<typeof recentRows>> {
+  if (runsOf(session.store.state).length === 0) return [];
+  const { events } = await session.client.request("phasekeeper/recent", { limit: MAX_RECORDS });
+  return recentRows(session.store.state, events);
 }
 
-function refreshing({ store }: Session, trees: Readonly<Record<string, Tree>>): vscode.Disposable {
+function refreshTrees({ store }: Session, trees: Readonly<Record<string, Tree>>): vscode.Disposable {
   return store.onChange((now) => {
-    const why = held(now, foldersOnDisk().length);
-    for (const tree of Object.values(trees)) why ? tree.hold(why) : tree.refresh();
+    const why = staleReason(now, foldersOnDisk().length);
+    for (const tree of Object.values(trees))
+      if (why) tree.freeze(why);
+      else tree.refresh();
     if (why) return;
-    const count = asked(now).length;
+    const count = openQuestions(now).length;
     const view = trees["waiting"]!.view;
-    view.message = restricted(now, vscode.workspace.isTrusted);
-    view.badge = count
-      ? { value: count, tooltip: `${plural(count, "thing")} ${count === 1 ? "waits" : "wait"} for you` }
-      : undefined;
+    view.message = restrictedMessage(now, vscode.workspace.isTrusted);
+    view.badge = count ? { value: count, tooltip: waitingText(count) } : undefined;
   });
 }
 
-/** `phasekeeper.state` is what the views' welcomes and the menus look at. */
-function contextKey({ store }: Session): vscode.Disposable[] {
-  let said: string | undefined;
+/** Keeps the context key `phasekeeper.state`, which the views' welcomes and the menus look at. */
+function syncContextKey({ store }: Session): vscode.Disposable[] {
+  let value: string | undefined;
   const set = (): void => {
-    const now = stage(store.now, foldersOnDisk().length);
-    if (now !== said) void vscode.commands.executeCommand("setContext", "phasekeeper.state", now);
-    said = now;
+    const before = value;
+    value = readiness(store.state, foldersOnDisk().length);
+    if (value !== before) void vscode.commands.executeCommand("setContext", "phasekeeper.state", value);
   };
   set();
   return [store.onChange(set), vscode.workspace.onDidChangeWorkspaceFolders(set)];
 }
 
-function statusBar({ store }: Session): vscode.Disposable[] {
+function createStatusBar({ store }: Session): vscode.Disposable[] {
   const item = vscode.window.createStatusBarItem("phasekeeper.status", vscode.StatusBarAlignment.Left, 10);
   item.name = "Phasekeeper";
   const draw = (): void => {
-    const said = status(store.now, activeFile(), foldersOnDisk().length, vscode.workspace.isTrusted);
-    item.text = said.text;
-    item.tooltip = said.tooltip.join("\n");
-    item.accessibilityInformation = { label: ["Phasekeeper", ...said.tooltip].join(". "), role: "button" };
-    item.command = `phasekeeper.${said.click}`;
+    const shape = status(store.state, activeFile(), foldersOnDisk().length, vscode.workspace.isTrusted);
+    item.text = shape.text;
+    item.tooltip = shape.tooltip.join("\n");
+    item.accessibilityInformation = { label: ["Phasekeeper", ...shape.tooltip].join(". "), role: "button" };
+    item.command = `phasekeeper.${shape.click}`;
     item.backgroundColor =
-      said.colour === "plain" ? undefined : new vscode.ThemeColor(`statusBarItem.${said.colour}Background`);
+      shape.colour === "plain" ? undefined : new vscode.ThemeColor(`statusBarItem.${shape.colour}Background`);
   };
   draw();
   item.show();

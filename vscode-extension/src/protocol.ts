@@ -1,169 +1,63 @@
 /**
- * What the server says, in the shapes of `phasekeeper status --json`.
+ * The messages between the extension and the language server (`server/lsp/__init__.py` has their contract).
  *
- * Paths are relative to the root, with slashes. Lines and columns are one-based, columns in code points.
+ * What a run's evaluation is made of comes from the schema of its JSON. Paths are relative to the root, with
+ * slashes. Lines and columns are one-based, columns in code points.
  */
 
-export interface Evidence {
-  readonly path: string | null;
-  readonly line: number | null;
-  readonly column: number | null;
-  readonly expression: string;
-  readonly value: unknown;
-}
+import type * as schema from "./generated/evaluation";
 
-export interface Option {
-  readonly id: string;
-  readonly text: string;
-}
+/** What comes from the server is never changed here. */
+type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T;
 
-export interface Question {
-  readonly id: string;
-  readonly kind: "approval" | "escalation" | "clarification";
-  readonly question: string;
-  readonly options: readonly Option[];
-  readonly tasks: readonly string[];
-  readonly history: readonly Readonly<Record<string, unknown>>[];
-  readonly since: string | null;
-}
+export type Evaluation = Immutable<schema.Evaluation>;
+export type Criterion = Immutable<schema.Criterion>;
+export type Evidence = Immutable<schema.Evidence>;
+export type Gate = Immutable<schema.Gate>;
+export type Limit = Immutable<schema.Limit>;
+export type Option = Immutable<schema.Option>;
+export type Phase = Immutable<schema.Phase>;
+export type Plan = NonNullable<Evaluation["plan"]>;
+export type Question = Immutable<schema.Question>;
+export type Stage = Immutable<schema.Stage>;
+export type Suggestion = Immutable<schema.Suggestion>;
+export type Task = Immutable<schema.Task>;
 
-export interface Suggestion {
-  readonly kind: "advance" | "regress" | "stay" | "act" | "wait" | "escalate" | "stop" | "none";
-  readonly suggestedNext: string | null;
-  readonly action: string | null;
-  readonly agents: readonly string[];
-  readonly reason: string;
-  readonly evidence: readonly Evidence[];
-  readonly allowed: readonly string[];
-  readonly forbidden: readonly { readonly action: string; readonly because: string }[];
-  readonly produce: readonly {
-    readonly path: string;
-    readonly schema: string | null;
-    readonly example: string | null;
-  }[];
-  readonly tasks: readonly string[];
-  readonly parallel: readonly (readonly string[])[];
-  readonly waitingFor: string | null;
-}
+/** A run is known by its root and its path in it. */
+export type RunName = Pick<Evaluation, "root" | "run">;
 
-export type GateStatus = "passed" | "failed" | "open" | "waived" | "not-reached";
+export const nameOf = ({ root, run }: RunName): RunName => ({ root, run });
 
-export interface GateSummary {
-  readonly id: string;
-  readonly after: string;
-  readonly title: string;
-  readonly status: GateStatus;
-  readonly inForce: boolean;
-}
+export const keyOf = (name: RunName): string => `${name.root}\n${name.run}`;
 
-export interface Criterion {
-  readonly text: string;
-  readonly met: boolean | null;
-  readonly evidence: readonly Evidence[];
-}
-
-export interface Gate extends GateSummary {
-  readonly allowed: readonly string[];
-  readonly forbidden: readonly { readonly action: string; readonly because: string }[];
-  readonly criteria: readonly Criterion[];
-}
-
-export interface Limit {
-  readonly id: string;
-  readonly count: number | null;
-  readonly max: number | null;
-  readonly reached: boolean | null;
-}
-
-export type RunStatus =
-  "active" | "waiting" | "waiting_human" | "blocked" | "complete" | "failed" | "exited" | "invalid";
+type Shared =
+  | "title"
+  | "workflow"
+  | "definition"
+  | "revision"
+  | "currentPhase"
+  | "inferred"
+  | "overridden"
+  | "status"
+  | "statusReason"
+  | "progress"
+  | "suggestion"
+  | "questions"
+  | "escalations"
+  | "limits";
 
 /** What the board holds of each run. */
-export interface Summary {
-  readonly root: string;
-  readonly run: string;
-  readonly title: string;
-  readonly workflow: string;
-  readonly definition: { readonly name: string; readonly digest: string };
-  readonly revision: string;
-  readonly currentPhase: string | null;
-  readonly inferred: boolean;
-  readonly overridden: boolean;
-  readonly status: RunStatus;
-  readonly statusReason: string;
-  readonly progress: { readonly done: number; readonly total: number } | null;
-  readonly suggestion: Suggestion;
-  readonly questions: readonly Question[];
-  readonly limits: readonly Limit[];
-  readonly gates: readonly GateSummary[];
+export interface Summary extends RunName, Pick<Evaluation, Shared> {
+  readonly gates: readonly Pick<Gate, "id" | "after" | "title" | "status" | "inForce">[];
   readonly findingCounts: { readonly error: number; readonly warning: number; readonly information: number };
-}
-
-export interface Phase {
-  readonly id: string;
-  readonly title: string;
-  readonly agents: readonly string[];
-  readonly order: number;
-  readonly state: "done" | "current" | "ahead" | "skipped" | "detour";
-  readonly produces: readonly { readonly artifact: string; readonly path: string; readonly state: string }[];
-}
-
-export interface Task {
-  readonly id: string;
-  readonly title: string;
-  readonly state: "done" | "ready" | "blocked" | "claimed" | "reported" | "skipped";
-  readonly blockedBy: readonly string[];
-  readonly claimedBy: string | null;
-  readonly path: string;
-  readonly line: number;
-  readonly files: readonly string[];
-  readonly agent: string | null;
-}
-
-export interface Stage {
-  readonly id: string;
-  readonly title: string;
-  readonly done: number;
-  readonly total: number;
-  readonly line: number;
-  readonly tasks: readonly Task[];
-}
-
-export interface Plan {
-  readonly path: string;
-  readonly stages: readonly Stage[];
-}
-
-export interface Finding {
-  readonly code: string;
-  readonly severity: "error" | "warning" | "info" | "hint";
-  readonly path: string;
-  readonly line: number | null;
-  readonly column: number | null;
-  readonly message: string;
-  readonly fixes: readonly { readonly title: string; readonly command: readonly string[] }[];
-  readonly overridden: boolean;
-}
-
-/** All that is said of one run. */
-export interface Evaluation extends Omit<Summary, "gates" | "findingCounts"> {
-  readonly gates: readonly Gate[];
-  readonly phases: readonly Phase[];
-  readonly plan: Plan | null;
-  readonly findings: readonly Finding[];
-}
-
-export interface RootBoard {
-  readonly root: string;
-  readonly version: number;
-  readonly runs: readonly Summary[];
 }
 
 export interface Board {
   readonly version: 1;
-  readonly roots: readonly RootBoard[];
+  readonly roots: readonly { readonly root: string; readonly version: number; readonly runs: readonly Summary[] }[];
 }
 
+/** The notification `phasekeeper/changed`: what is different at one version of a root. */
 export interface Changed {
   readonly root: string;
   readonly version: number;
@@ -171,69 +65,10 @@ export interface Changed {
   readonly removed: readonly string[];
 }
 
-/** A run is known by its root and its path in it. */
-export interface RunName {
-  readonly root: string;
-  readonly run: string;
-}
-
-export interface GraphEdge {
-  readonly from: string;
-  readonly to: string;
-  readonly because: string;
-}
-
 export interface Graph {
-  readonly phases: readonly {
-    readonly id: string;
-    readonly title: string;
-    readonly state: string;
-    readonly outcomes?: readonly string[];
-  }[];
-  readonly edges: readonly GraphEdge[];
+  readonly phases: readonly (Pick<Phase, "id" | "title" | "state"> & { readonly outcomes: readonly string[] })[];
+  readonly edges: readonly { readonly from: string; readonly to: string; readonly because: string }[];
   readonly gates: readonly Gate[];
-}
-
-export interface Written {
-  readonly recorded: string;
-  readonly evaluation: Summary;
-}
-
-/** Requests by name: what is sent, and what comes back. */
-export interface Requests {
-  "phasekeeper/board": [Record<string, never>, Board];
-  "phasekeeper/run": [RunName, Evaluation | null];
-  "phasekeeper/history": [RunName & { limit: number }, History];
-  "phasekeeper/recent": [{ limit: number }, { events: readonly Remembered[] }];
-  "phasekeeper/graph": [RunName, Graph | null];
-  "phasekeeper/report": [RunName & Report, Written];
-  "phasekeeper/claim": [RunName & { task: string; who: string }, Written];
-  "phasekeeper/release": [RunName & { task: string; who: string }, Written];
-  "phasekeeper/start": [{ root: string; workflow: string; name: string; title: string }, Written];
-  "phasekeeper/redo": [RunName & { phase: string; reason: string }, Written];
-  "phasekeeper/decide": [RunName & Decision, Written];
-}
-
-export interface Report {
-  readonly step: string;
-  readonly outcome: string;
-  readonly tasks?: readonly string[];
-  readonly stage?: string;
-  readonly summary?: string;
-}
-
-/** `revision` is that of what the person saw: nothing is decided about what replaced it. */
-export interface Decision {
-  readonly kind: "answer" | "override" | "adopt";
-  readonly question?: string;
-  readonly option?: string;
-  readonly to?: string;
-  readonly reason: string;
-  readonly revision: string;
-}
-
-export interface History {
-  readonly events: readonly Recorded[];
 }
 
 /** One record of the journal; fields that are empty are left out. */
@@ -256,7 +91,48 @@ export interface Recorded {
   readonly workflow?: string;
 }
 
-/** A record and the run that it is of. */
-export type Remembered = Recorded & RunName;
+export interface Report {
+  readonly step: string;
+  readonly outcome: string;
+  readonly tasks?: readonly string[];
+  readonly stage?: string;
+  readonly summary?: string;
+}
 
-export const keyOf = (name: RunName): string => `${name.root}\n${name.run}`;
+export interface Decision {
+  readonly kind: "answer" | "override" | "adopt";
+  readonly question?: string;
+  readonly option?: string;
+  readonly to?: string;
+}
+
+/** What a person has to read before a decision: plain text, about the files on disk as they are at `revision`. */
+export interface PreparedDecision {
+  readonly title: string;
+  readonly lines: readonly string[];
+  readonly revision: string;
+  /** Files that an editor holds other texts of. */
+  readonly unsaved: readonly string[];
+}
+
+interface Written {
+  readonly recorded: string;
+  readonly evaluation: Summary;
+}
+
+/** Requests by name: what is sent, and what comes back. */
+export interface Requests {
+  "phasekeeper/board": [Record<string, never>, Board];
+  "phasekeeper/run": [RunName, Evaluation | null];
+  "phasekeeper/history": [RunName & { limit: number }, { readonly events: readonly Recorded[] }];
+  "phasekeeper/recent": [{ limit: number }, { readonly events: readonly (Recorded & RunName)[] }];
+  "phasekeeper/graph": [RunName, Graph | null];
+  "phasekeeper/report": [RunName & Report, Written];
+  "phasekeeper/claim": [RunName & { task: string; who: string }, Written];
+  "phasekeeper/release": [RunName & { task: string; who: string }, Written];
+  "phasekeeper/start": [{ root: string; workflow: string; name: string; title: string }, Written];
+  "phasekeeper/redo": [RunName & { phase: string; reason: string }, Written];
+  "phasekeeper/prepareDecision": [RunName & Decision, PreparedDecision];
+  /** `revision` is that of what the person read: nothing is decided about what replaced it. */
+  "phasekeeper/decide": [RunName & Decision & { reason: string; revision: string }, Written];
+}

@@ -1,9 +1,9 @@
-/** What commands and views work with: what is known, and the ways to ask the server. */
+/** What commands and views work with: the state, the connection, and a cache of whole evaluations. */
 
 import type * as vscode from "vscode";
-import type { Client } from "./server/client";
 import { keyOf, type Evaluation, type RunName } from "./protocol";
-import { type Server, type Store } from "./store";
+import type { Client } from "./server/client";
+import type { ServerState, Store } from "./store";
 
 export interface Session {
   readonly context: vscode.ExtensionContext;
@@ -13,31 +13,34 @@ export interface Session {
   readonly evaluations: Evaluations;
 }
 
-/** Whole evaluations, asked for when something shows them and kept until their run has another revision, or a server its successor. */
+/** A cache of whole evaluations: each is requested when something shows it, and valid for its revision and server. */
 export class Evaluations {
-  private readonly kept = new Map<string, { server: Server; revision: string; answer: Promise<Evaluation | null> }>();
+  private readonly cache = new Map<
+    string,
+    { server: ServerState; revision: string; answer: Promise<Evaluation | null> }
+  >();
 
   constructor(
     private readonly store: Store,
-    private readonly ask: (name: RunName) => Promise<Evaluation | null>,
+    private readonly fetch: (name: RunName) => Promise<Evaluation | null>,
   ) {}
 
   /** The evaluation of a run as the board has it; null when the run is gone. As it was, while its root is still to come. */
   get(name: RunName): Promise<Evaluation | null> {
     const key = keyOf(name);
-    const { server, roots } = this.store.now;
+    const { server, roots } = this.store.state;
     const root = roots.get(name.root);
-    if (!root) return this.kept.get(key)?.answer ?? this.ask(name);
+    if (!root) return this.cache.get(key)?.answer ?? this.fetch(name);
     const revision = root.runs.get(name.run)?.revision;
     if (revision === undefined) {
-      this.kept.delete(key);
+      this.cache.delete(key);
       return Promise.resolve(null);
     }
-    const kept = this.kept.get(key);
-    if (kept?.revision === revision && kept.server === server) return kept.answer;
-    const answer = this.ask(name);
-    this.kept.set(key, { server, revision, answer });
-    answer.catch(() => this.kept.get(key)?.answer === answer && this.kept.delete(key));
+    const cached = this.cache.get(key);
+    if (cached?.revision === revision && cached.server === server) return cached.answer;
+    const answer = this.fetch(name);
+    this.cache.set(key, { server, revision, answer });
+    answer.catch(() => this.cache.get(key)?.answer === answer && this.cache.delete(key));
     return answer;
   }
 }

@@ -1,166 +1,166 @@
-/** A person's decisions: what is decided is shown in a dialog, the reason is typed, and only then is it sent. */
+/**
+ * A person's decisions. The server prepares the text with all that follows from one; a dialog shows it, the reason is
+ * typed, and what is sent names the revision that the text was about.
+ */
 
 import * as vscode from "vscode";
-import type { Decision, Evaluation, Question, RunName } from "../protocol";
+import { nameOf, type Decision, type PreparedDecision, type Question, type RunName, type Summary } from "../protocol";
+import { escapeLabel, oneLine } from "../sanitize";
 import type { Session } from "../session";
-import { asked, isOver } from "../store";
-import { literal, plain } from "../sanitize";
-import { optionSaid, overrideDialog, questionDialog, reachable, rollBackTo, type Dialog } from "../views/dialog";
+import { isOver, openQuestions, runOf } from "../store";
+import { optionLabels, reachable, rollBackTo } from "../views/decisions";
 import type { Subject } from "../views/row";
 import { titleOf } from "../views/runs";
 import { KIND } from "../views/waiting";
-import { ask, choose, chooseRun, recorded, sameRun } from "./pick";
+import { askText, choose, chooseRun, isSameRun, showOutcome } from "./pick";
 
-const MOST_BUTTONS = 4;
+const MAX_BUTTONS = 4;
 /** How the revision of a run ends that is judged on what an editor holds. */
 const UNSAVED = "+unsaved";
-const TRIES = 50;
-const TRY_MS = 100;
 const WHY = "Why? The reason is recorded with your name.";
 
 /** Answer an open question; `kind` limits what is offered where none is named. */
 export async function answer(session: Session, subject: Partial<Subject>, kind?: Question["kind"]): Promise<void> {
-  const named = await chooseQuestion(session, subject, kind);
-  if (!named) return;
-  const run = await saved(session, named);
-  if (run === "not saved") return;
-  const question = run?.questions.find((entry) => entry.id === named.question);
-  if (!run || !question) {
-    void vscode.window.showInformationMessage("This question is not open any more.");
-    return;
-  }
-  const option = await chooseOption(run, question, subject.option);
+  const open = await chooseQuestion(session, subject, kind);
+  if (!open) return;
+  const { run, question } = open;
+  const named = question.options.find((option) => option.id === subject.option);
+  const decision = { ...nameOf(run), kind: "answer", question: question.id } as const;
+  const prepared = await prepare(session, named ? { ...decision, option: named.id } : decision);
+  const option = prepared && (await chooseOption(prepared, question, named ? [named] : question.options));
   if (!option) return;
-  await decide(session, run, { kind: "answer", question: question.id, option }, `answered: ${question.id} ${option}`);
+  await decide(session, { ...decision, option }, prepared.revision, `answered: ${question.id} ${option}`);
 }
+
+type OpenQuestion = ReturnType<typeof openQuestions>[number];
 
 async function chooseQuestion(
   session: Session,
   subject: Partial<Subject>,
   kind?: Question["kind"],
-): Promise<(Pick<Subject, "root" | "run"> & { question: string }) | undefined> {
-  const { root, run: path, question: id } = subject;
-  if (root !== undefined && path !== undefined && id !== undefined) return { root, run: path, question: id };
-  const items = asked(session.store.now)
-    .filter(({ run, question }) => (!kind || question.kind === kind) && (path === undefined || sameRun(run, subject)))
-    .map(({ run, question }) => ({
-      label: literal(question.question),
-      description: KIND[question.kind].said,
-      detail: `${literal(titleOf(run))} · ${literal(question.options.map((option) => optionSaid(option).what).join(" / "), 400)}`,
-      value: { root: run.root, run: run.run, question: question.id },
+): Promise<OpenQuestion | undefined> {
+  const open = openQuestions(session.store.state).filter(
+    ({ run }) => subject.run === undefined || isSameRun(run, subject),
+  );
+  if (subject.question !== undefined) {
+    const named = open.find(({ question }) => question.id === subject.question);
+    if (!named) void vscode.window.showInformationMessage("This question is not open any more.");
+    return named;
+  }
+  const items = open
+    .filter(({ question }) => !kind || question.kind === kind)
+    .map((entry) => ({
+      label: escapeLabel(entry.question.question),
+      description: KIND[entry.question.kind].label,
+      detail: `${escapeLabel(titleOf(entry.run))} · ${escapeLabel(entry.question.options.map((option) => optionLabels(option).label).join(" / "), 400)}`,
+      value: entry,
     }));
-  return choose(items, "What do you decide on?", kind ? `No ${KIND[kind].said} is open.` : "Nothing waits for you.");
+  return choose(items, "What do you decide on?", kind ? `No ${KIND[kind].label} is open.` : "Nothing waits for you.");
 }
 
-async function chooseOption(run: Evaluation, question: Question, wanted?: string): Promise<string | undefined> {
-  const dialog = questionDialog(run, question);
+/** The id of the option that a person chose after reading the text, or words where the question has no options. */
+async function chooseOption(
+  prepared: PreparedDecision,
+  question: Question,
+  options: Question["options"],
+): Promise<string | undefined> {
   if (question.options.length === 0) {
-    const agreed = await modal(dialog, ["Answer…"]);
-    return agreed === undefined ? undefined : ask("Your answer", plain(question.question, 300));
+    const agreed = await confirm(prepared, ["Answer…"]);
+    return agreed === undefined ? undefined : askText("Your answer", oneLine(question.question, 300));
   }
-  const named = question.options.find((option) => option.id === wanted);
-  const offered = named ? [named] : question.options;
-  const titles = offered.map((option) => plain(optionSaid(option).what, 60));
-  if (offered.length <= MOST_BUTTONS) {
-    const at = await modal(dialog, titles);
-    return at === undefined ? undefined : offered[at]!.id;
+  const titles = options.map((option) => oneLine(optionLabels(option).label, 60));
+  if (options.length <= MAX_BUTTONS) {
+    const at = await confirm(prepared, titles);
+    return at === undefined ? undefined : options[at]!.id;
   }
-  if ((await modal(dialog, ["Choose…"])) === undefined) return undefined;
-  const items = offered.map((option, at) => ({
-    label: literal(titles[at]!),
-    description: literal(optionSaid(option).brings || option.id),
+  if ((await confirm(prepared, ["Choose…"])) === undefined) return undefined;
+  const items = options.map((option, at) => ({
+    label: escapeLabel(titles[at]!),
+    description: escapeLabel(optionLabels(option).consequence || option.id),
     value: option.id,
   }));
-  return choose(items, plain(question.question), "");
-}
-
-/** The index of the button that was pressed; undefined when the dialog was left. */
-async function modal(dialog: Dialog, buttons: readonly string[]): Promise<number | undefined> {
-  const items = buttons.map((title, at) => ({ title, at }));
-  const options = { modal: true, detail: dialog.detail };
-  return (await vscode.window.showWarningMessage(dialog.message, options, ...items))?.at;
+  return choose(items, oneLine(question.question), "");
 }
 
 /**
- * A run as its files on disk have it: nothing is decided on what only an editor holds. Offers to save that; what
- * was saved just now is waited for.
+ * What a person has to read before a decision; undefined when they would not save. A decision is about what is on
+ * disk, so what only editors hold is saved first.
  */
-async function saved(session: Session, name: RunName): Promise<Evaluation | null | "not saved"> {
-  const dirty = (): boolean =>
-    vscode.workspace.textDocuments.some((document) => document.isDirty && document.uri.scheme === "file");
-  for (let tries = 0; tries < TRIES; tries++) {
-    const run = await session.client.request("phasekeeper/run", { root: name.root, run: name.run });
-    if (!run?.revision.endsWith(UNSAVED)) return run;
-    if (dirty() && !(await offerSaving(run))) return "not saved";
-    await new Promise((resolve) => setTimeout(resolve, TRY_MS));
-  }
-  throw new Error("Changes in editors are not saved yet; nothing was decided. Save them and repeat it.");
+async function prepare(session: Session, decision: RunName & Decision): Promise<PreparedDecision | undefined> {
+  const run = runOf(session.store.state, decision);
+  if (run?.revision.endsWith(UNSAVED) && !(await offerSaving(run))) return undefined;
+  return session.client.request("phasekeeper/prepareDecision", decision);
 }
 
-async function offerSaving(run: Evaluation): Promise<boolean> {
-  const said = `${literal(titleOf(run))} stands as unsaved changes have it. A decision is about what is on disk.`;
-  if ((await vscode.window.showWarningMessage(said, "Save All")) === undefined) return false;
+async function offerSaving(run: Summary): Promise<boolean> {
+  const message = `${escapeLabel(titleOf(run))} stands as unsaved changes have it. A decision is about what is on disk.`;
+  if ((await vscode.window.showWarningMessage(message, "Save All")) === undefined) return false;
   return vscode.workspace.saveAll(false);
+}
+
+/** The index of the button that was pressed below the text; undefined when the dialog was left. */
+async function confirm(text: PreparedDecision, buttons: readonly string[]): Promise<number | undefined> {
+  const unsaved = text.unsaved.map((path) => `Not saved, and not counted here: ${oneLine(path, 400)}`);
+  return modal(text.title, [...text.lines, ...unsaved].join("\n"), buttons);
+}
+
+async function modal(message: string, detail: string, buttons: readonly string[]): Promise<number | undefined> {
+  const items = buttons.map((title, at) => ({ title, at }));
+  return (await vscode.window.showWarningMessage(message, { modal: true, detail }, ...items))?.at;
 }
 
 async function decide(
   session: Session,
-  run: Evaluation,
-  decision: Omit<Decision, "reason" | "revision">,
-  said: string,
+  decision: RunName & Decision,
+  revision: string,
+  outcome: string,
 ): Promise<void> {
-  const reason = await ask(said[0]!.toUpperCase() + said.slice(1), WHY);
+  const reason = await askText(outcome[0]!.toUpperCase() + outcome.slice(1), WHY);
   if (!reason) return;
-  const { root, run: path, revision } = run;
-  await recorded(
-    said,
-    session.client.request("phasekeeper/decide", { root, run: path, ...decision, reason, revision }),
-  );
+  await showOutcome(outcome, session.client.request("phasekeeper/decide", { ...decision, reason, revision }));
 }
 
 /** Go against a suggestion or a shut gate. */
 export async function override(session: Session, subject: Partial<Subject>): Promise<void> {
-  const named = await chooseRun(session, subject, "Override what the files say of which run?");
-  if (!named) return;
-  const name = { root: named.root, run: named.run };
-  const run = await saved(session, name);
-  const graph = await session.client.request("phasekeeper/graph", name);
-  if (!run || run === "not saved" || !graph) return;
-  const titles = new Map(graph.phases.map((phase) => [phase.id, phase]));
-  const ways = reachable(graph.edges, run.currentPhase ?? "").filter((phase) => phase !== run.currentPhase);
-  const items = ways.map((phase) => ({
-    label: literal(phase),
-    description: literal(titles.get(phase)?.title ?? ""),
+  const run = await chooseRun(session, subject, "Override what the files say of which run?");
+  const graph = run && (await session.client.request("phasekeeper/graph", nameOf(run)));
+  if (!graph) return;
+  const titles = new Map(graph.phases.map((phase) => [phase.id, phase.title]));
+  const items = reachable(graph.edges, run.currentPhase ?? "").map((phase) => ({
+    label: escapeLabel(phase),
+    description: escapeLabel(titles.get(phase) ?? ""),
     detail: phase === run.suggestion.suggestedNext ? "suggested" : undefined,
     value: phase,
   }));
-  const to = await choose(items, `Move ${literal(titleOf(run))} to which phase?`, "No rule leads on from this phase.");
-  if (!to || (await modal(overrideDialog(run, to), ["Override…"])) === undefined) return;
-  await decide(session, run, { kind: "override", to }, `overridden: now in ${to}`);
+  const to = await choose(
+    items,
+    `Move ${escapeLabel(titleOf(run))} to which phase?`,
+    "No rule leads on from this phase.",
+  );
+  if (!to) return;
+  const decision = { ...nameOf(run), kind: "override", to } as const;
+  const prepared = await prepare(session, decision);
+  if (!prepared || (await confirm(prepared, ["Override…"])) === undefined) return;
+  await decide(session, decision, prepared.revision, `overridden: now in ${to}`);
 }
 
 /** Have the last consistent phase done again. */
 export async function rollBack(session: Session, subject: Partial<Subject>): Promise<void> {
-  const named = await chooseRun(
-    session,
-    subject,
-    "Roll which run back?",
-    (run) => !isOver(run) || run.findingCounts.error > 0,
-  );
-  if (!named) return;
-  const run = await session.client.request("phasekeeper/run", { root: named.root, run: named.run });
-  const back = run && rollBackTo(run);
-  if (!run || !back) {
+  const fits = (run: Summary): boolean => !isOver(run) || run.findingCounts.error > 0;
+  const chosen = await chooseRun(session, subject, "Roll which run back?", fits);
+  if (!chosen) return;
+  const run = await session.client.request("phasekeeper/run", nameOf(chosen));
+  const target = run && rollBackTo(run);
+  if (!target) {
     void vscode.window.showInformationMessage(
-      `${literal(titleOf(named))} is consistent: there is nothing to roll back.`,
+      `${escapeLabel(titleOf(chosen))} is consistent: there is nothing to roll back.`,
     );
     return;
   }
-  const message = `Roll ${titleOf(run)} back to ${plain(back.phase)}?`;
-  if ((await modal({ message, detail: plain(back.because, 400) }, ["Roll Back…"])) === undefined) return;
-  const reason = await ask(message, "Why? The reason is recorded.");
+  const message = `Roll ${titleOf(run)} back to ${oneLine(target.phase)}?`;
+  if ((await modal(message, oneLine(target.because, 400), ["Roll Back…"])) === undefined) return;
+  const reason = await askText(message, "Why? The reason is recorded.");
   if (!reason) return;
-  const { root, run: path } = run;
-  const redo = session.client.request("phasekeeper/redo", { root, run: path, phase: back.phase, reason });
-  await recorded(`rolled back to ${back.phase}`, redo);
+  const redo = session.client.request("phasekeeper/redo", { ...nameOf(run), phase: target.phase, reason });
+  await showOutcome(`rolled back to ${target.phase}`, redo);
 }

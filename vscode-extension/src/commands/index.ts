@@ -1,19 +1,20 @@
 /** The commands of the palette, the trees and the notifications. */
 
 import * as vscode from "vscode";
+import type { GraphPanels } from "../graph/panel";
+import { nameOf } from "../protocol";
+import { escapeLabel, messageOf } from "../sanitize";
+import type { InstallTarget } from "../server/installation";
+import type { Session } from "../session";
+import type { Subject } from "../views/row";
+import { titleOf } from "../views/runs";
+import { focusedRun } from "../views/status";
+import type { Tree } from "../views/tree";
 import { answer, override, rollBack } from "./decide";
-import { activeFile, chooseRun, messageOf, subjectOf } from "./pick";
+import { activeFile, chooseRun, subjectOf } from "./pick";
 import { choosePython, copyMcp, installServer, openExample } from "./setup";
 import { explainGate, openPlace, showNext } from "./show";
 import { claim, copyPrompt, release, report, startRun } from "./work";
-import type { Graphs } from "../graph/panel";
-import type { Place } from "../server/installation";
-import type { Session } from "../session";
-import { literal } from "../sanitize";
-import type { Subject } from "../views/row";
-import { inFocus } from "../views/status";
-import { titleOf } from "../views/runs";
-import type { Tree } from "../views/tree";
 
 /** The commands that write; not in a workspace that is not trusted. */
 const WRITING: ReadonlySet<string> = new Set([
@@ -31,10 +32,8 @@ type Act = (subject: Partial<Subject>) => unknown;
 
 export interface Parts {
   readonly next: Tree;
-  readonly graphs: Graphs;
-  /** The interpreters that may run an installation. */
-  readonly pythons: () => Promise<string[]>;
-  readonly installation: Place;
+  readonly graphs: GraphPanels;
+  readonly installation: InstallTarget;
 }
 
 export function registerCommands(session: Session, parts: Parts): vscode.Disposable[] {
@@ -52,40 +51,43 @@ export function registerCommands(session: Session, parts: Parts): vscode.Disposa
     releaseTask: (subject) => release(session, subject),
     copyPrompt: (subject) => copyPrompt(session, subject),
     showGraph: (subject) => showGraph(session, parts.graphs, subject),
-    installServer: () => installServer(session, parts.pythons, parts.installation),
+    installServer: () => installServer(session, parts.installation),
     choosePython: () => choosePython(),
-    restartServer: () => session.client.restartByHand(),
+    restartServer: () => session.client.restartByUser(),
     showOutput: () => session.output.show(),
     copyMcp: () => copyMcp(session),
     openPlace: (subject) => openPlace(subject),
   };
   return Object.entries(acts).map(([name, act]) =>
     vscode.commands.registerCommand(`phasekeeper.${name}`, (argument: unknown) =>
-      done(session, WRITING.has(name) && !vscode.workspace.isTrusted ? notTrusted() : act(subjectOf(argument))),
+      reportFailure(
+        session,
+        WRITING.has(name) && !vscode.workspace.isTrusted ? explainRestrictedMode() : act(subjectOf(argument)),
+      ),
     ),
   );
 }
 
 /** Say why nothing is recorded, and where that can be changed. */
-async function notTrusted(): Promise<void> {
-  const said =
+async function explainRestrictedMode(): Promise<void> {
+  const message =
     "This folder is not trusted (Restricted Mode). Phasekeeper shows where its work stands, and records nothing.";
-  if (await vscode.window.showWarningMessage(said, "Manage Workspace Trust"))
+  if (await vscode.window.showWarningMessage(message, "Manage Workspace Trust"))
     await vscode.commands.executeCommand("workbench.trust.manage");
 }
 
-/** What a command could not do is told in one sentence; the output has the rest. */
-async function done(session: Session, act: unknown): Promise<void> {
+/** Show why a command failed in one sentence; the output has the rest. */
+async function reportFailure(session: Session, act: unknown): Promise<void> {
   try {
     await act;
   } catch (error) {
     session.output.error(error instanceof Error ? error : String(error));
-    void vscode.window.showErrorMessage(literal(messageOf(error), 400));
+    void vscode.window.showErrorMessage(escapeLabel(messageOf(error), 400));
   }
 }
 
-async function showGraph(session: Session, graphs: Graphs, subject: Partial<Subject>): Promise<void> {
-  const here = subject.run === undefined && activeFile() ? inFocus(session.store.now, activeFile()) : undefined;
-  const run = await chooseRun(session, here ?? subject, "The workflow of which run?", () => true);
-  if (run) graphs.show({ root: run.root, run: run.run }, titleOf(run));
+async function showGraph(session: Session, graphs: GraphPanels, subject: Partial<Subject>): Promise<void> {
+  const focused = subject.run === undefined && activeFile() ? focusedRun(session.store.state, activeFile()) : undefined;
+  const run = await chooseRun(session, focused ?? subject, "The workflow of which run?", () => true);
+  if (run) graphs.show(nameOf(run), titleOf(run));
 }

@@ -2,25 +2,25 @@
 
 import * as vscode from "vscode";
 import { keyOf, type RunName, type Summary } from "../protocol";
+import { escapeLabel, messageOf } from "../sanitize";
 import type { Session } from "../session";
 import { isOver, runOf, runsOf } from "../store";
-import { literal } from "../sanitize";
 import type { Subject } from "../views/row";
-import { inFocus } from "../views/status";
 import { STATUS, titleOf } from "../views/runs";
+import { focusedRun } from "../views/status";
 
 /** Commands are called with a row of a tree, with a subject (a click), or by lenses with plain data. */
 export function subjectOf(argument: unknown): Partial<Subject> {
   if (typeof argument !== "object" || argument === null) return {};
   const holder = argument as { subject?: unknown };
   const subject = typeof holder.subject === "object" && holder.subject ? holder.subject : argument;
-  return subject as Partial<Subject>;
+  return subject;
 }
 
-export type Pick<T> = vscode.QuickPickItem & { value: T };
+type Choice<T> = vscode.QuickPickItem & { value: T };
 
 /** The one there is, or the one that is picked; undefined when none is. */
-export async function choose<T>(items: readonly Pick<T>[], title: string, none: string): Promise<T | undefined> {
+export async function choose<T>(items: readonly Choice<T>[], title: string, none: string): Promise<T | undefined> {
   if (items.length === 0) {
     void vscode.window.showInformationMessage(none);
     return undefined;
@@ -43,15 +43,15 @@ export async function chooseRun(
   title: string,
   fits: (run: Summary) => boolean = (run) => !isOver(run),
 ): Promise<Summary | undefined> {
-  if (subject.root !== undefined && subject.run !== undefined) return runOf(session.store.now, subject as RunName);
-  const known = session.store.now;
-  const first = inFocus(known, activeFile());
-  const runs = runsOf(known).filter(fits);
+  if (subject.root !== undefined && subject.run !== undefined) return runOf(session.store.state, subject as RunName);
+  const { state } = session.store;
+  const first = focusedRun(state, activeFile());
+  const runs = runsOf(state).filter(fits);
   const sorted = first && runs.includes(first) ? [first, ...runs.filter((run) => run !== first)] : runs;
   const items = sorted.map((run) => ({
-    label: literal(titleOf(run)),
-    description: literal(run.currentPhase ?? ""),
-    detail: `${STATUS[run.status].said} · ${literal(run.workflow)} · ${literal(run.run, 400)}`,
+    label: escapeLabel(titleOf(run)),
+    description: escapeLabel(run.currentPhase ?? ""),
+    detail: `${STATUS[run.status].label} · ${escapeLabel(run.workflow)} · ${escapeLabel(run.run, 400)}`,
     value: run,
   }));
   return choose(items, title, "There is no such run here.");
@@ -59,13 +59,13 @@ export async function chooseRun(
 
 /** A root: the only one, or the one that is picked. */
 export async function chooseRoot(session: Session, title: string): Promise<string | undefined> {
-  const roots = [...session.store.now.roots.keys()];
-  const items = roots.map((root) => ({ label: literal(root, 400), value: root }));
+  const roots = [...session.store.state.roots.keys()];
+  const items = roots.map((root) => ({ label: escapeLabel(root, 400), value: root }));
   return choose(items, title, "Open a folder first.");
 }
 
 /** A line of text that is not empty; undefined when a person gave up. */
-export async function ask(title: string, prompt: string, value = "", needed = true): Promise<string | undefined> {
+export async function askText(title: string, prompt: string, value = "", needed = true): Promise<string | undefined> {
   const text = await vscode.window.showInputBox({
     title,
     prompt,
@@ -76,19 +76,15 @@ export async function ask(title: string, prompt: string, value = "", needed = tr
   return text?.trim();
 }
 
-/** Do what is recorded, and say so, or why it was refused. */
-export async function recorded(said: string, done: Promise<unknown>): Promise<boolean> {
+/** Show what a request to record something came to: `outcome`, or why the server refused it. */
+export async function showOutcome(outcome: string, request: Promise<unknown>): Promise<void> {
   try {
-    await done;
-    vscode.window.setStatusBarMessage(`$(check) ${literal(said)}`, 5000);
-    return true;
+    await request;
+    vscode.window.setStatusBarMessage(`$(check) ${escapeLabel(outcome)}`, 5000);
   } catch (error) {
-    void vscode.window.showErrorMessage(`Not recorded: ${literal(messageOf(error), 600)}`);
-    return false;
+    void vscode.window.showErrorMessage(`Not recorded: ${escapeLabel(messageOf(error), 600)}`);
   }
 }
 
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-export const sameRun = (one: RunName, other: Partial<RunName>): boolean =>
+export const isSameRun = (one: RunName, other: Partial<RunName>): boolean =>
   other.root !== undefined && other.run !== undefined && keyOf(one) === keyOf(other as RunName);

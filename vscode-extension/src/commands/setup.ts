@@ -1,34 +1,35 @@
-/** Getting going: the server's installation, the examples, and the configuration for assistants. */
+/** Setup commands: the server's installation, the examples, and the configuration for assistants. */
 
 import { existsSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { InstallError, install, usable, type Place } from "../server/installation";
 import { mcpConfigurations } from "../mcp/config";
-import { run } from "../server/exec";
+import { escapeLabel, messageOf } from "../sanitize";
 import { ARGUMENTS } from "../server/discovery";
+import { exec } from "../server/exec";
+import { findUsablePython, install, type InstallTarget } from "../server/installation";
+import { pythonSetting, pythonsOnPath } from "../server/locator";
 import type { Session } from "../session";
-import { literal } from "../sanitize";
-import { ask, choose, messageOf } from "./pick";
+import { askText, choose } from "./pick";
 
-const OFFERED = "phasekeeper.installOffered";
+const OFFERED_KEY = "phasekeeper.installOffered";
 const INSTALL = "Install";
 
 /** Offer to install the server, once; after that the sidebar does. */
-export async function offerInstall(session: Session, pythons: () => Promise<string[]>, place: Place): Promise<void> {
-  if (session.context.globalState.get(OFFERED)) return;
-  await session.context.globalState.update(OFFERED, true);
-  const said = "Phasekeeper needs its server. Install it into a virtual environment of this extension?";
-  const choice = await vscode.window.showInformationMessage(said, INSTALL, "Not Now");
+export async function offerInstall(session: Session, target: InstallTarget): Promise<void> {
+  if (session.context.globalState.get(OFFERED_KEY)) return;
+  await session.context.globalState.update(OFFERED_KEY, true);
+  const message = "Phasekeeper needs its server. Install it into a virtual environment of this extension?";
+  const choice = await vscode.window.showInformationMessage(message, INSTALL, "Not Now");
   // The offer stands as long as nobody closes it, also while the sidebar's button has the server installed.
-  if (choice === INSTALL && session.store.now.server.state === "missing") await installServer(session, pythons, place);
+  if (choice === INSTALL && session.store.state.server.state === "missing") await installServer(session, target);
 }
 
 /** Say why the Python that the setting names is not used; no other is tried in its place. */
-export async function tellUnusable({ output }: Session, why: string): Promise<void> {
+export async function reportUnusable({ output }: Session, why: string): Promise<void> {
   output.error(why);
-  const choice = await vscode.window.showErrorMessage(literal(why, 400), "Choose Python", "Show Output");
+  const choice = await vscode.window.showErrorMessage(escapeLabel(why, 400), "Choose Python", "Show Output");
   if (choice === "Choose Python") await choosePython();
   if (choice === "Show Output") output.show();
 }
@@ -36,48 +37,47 @@ export async function tellUnusable({ output }: Session, why: string): Promise<vo
 let installing: Promise<void> | undefined;
 
 /** One installation goes on at a time, however often it is asked for. */
-export function installServer(session: Session, pythons: () => Promise<string[]>, place: Place): Promise<void> {
-  installing ??= installed(session, pythons, place).finally(() => (installing = undefined));
+export function installServer(session: Session, target: InstallTarget): Promise<void> {
+  installing ??= runInstallation(session, target).finally(() => (installing = undefined));
   return installing;
 }
 
-async function installed(session: Session, pythons: () => Promise<string[]>, place: Place): Promise<void> {
+async function runInstallation(session: Session, target: InstallTarget): Promise<void> {
   const setting = pythonSetting();
-  if (setting)
-    return tellUnusable(
-      session,
-      `The setting phasekeeper.python names ${setting}; while it is set, no other Python is used.`,
-    );
-  const python = await usable(await pythons(), run);
+  if (setting) {
+    const why = `The setting phasekeeper.python names ${setting}; while it is set, no other Python is used.`;
+    return reportUnusable(session, why);
+  }
+  const python = await findUsablePython(pythonsOnPath(), exec);
   if (!python) {
-    const said = "No Python 3.11 or newer with venv was found on PATH. Install one, or say which to use.";
-    const choice = await vscode.window.showErrorMessage(said, "Choose Python");
+    const message = "No Python 3.11 or newer with venv was found on PATH. Install one, or say which to use.";
+    const choice = await vscode.window.showErrorMessage(message, "Choose Python");
     if (choice) await choosePython();
     return;
   }
-  session.output.info(`Installing Phasekeeper's server with ${python} into ${place.own}.`);
+  session.output.info(`Installing Phasekeeper's server with ${python} into ${target.own}.`);
   try {
-    await shownInSidebar(() => withProgress(session, place, python));
+    await markInstalling(() => installWithProgress(session, target, python));
   } catch (error) {
-    await installFailed(session, pythons, place, error);
+    await reportInstallFailure(session, target, error);
     return;
   }
-  await session.client.restartByHand();
+  await session.client.restartByUser();
 }
 
 /** While it goes on the sidebar says so, and offers no second one. */
-async function shownInSidebar(act: () => Thenable<void>): Promise<void> {
-  const tell = (now: boolean): Thenable<unknown> =>
+async function markInstalling(act: () => Thenable<void>): Promise<void> {
+  const set = (now: boolean): Thenable<unknown> =>
     vscode.commands.executeCommand("setContext", "phasekeeper.installing", now);
-  await tell(true);
+  await set(true);
   try {
     await act();
   } finally {
-    await tell(false);
+    await set(false);
   }
 }
 
-function withProgress(session: Session, place: Place, python: string): Thenable<void> {
+function installWithProgress(session: Session, target: InstallTarget, python: string): Thenable<void> {
   const options = {
     location: vscode.ProgressLocation.Notification,
     title: "Phasekeeper",
@@ -91,30 +91,19 @@ function withProgress(session: Session, place: Place, python: string): Thenable<
       const doing = /^(?:Collecting|Downloading|Installing) .{0,60}/.exec(line)?.[0];
       if (doing) progress.report({ message: doing });
     };
-    const step = (said: string): void => progress.report({ message: said });
-    return install(place, python, run, step, { signal: abort.signal, onLine });
+    const onStep = (message: string): void => progress.report({ message });
+    return install(target, python, exec, onStep, { signal: abort.signal, onLine });
   });
 }
 
-async function installFailed(
-  session: Session,
-  pythons: () => Promise<string[]>,
-  place: Place,
-  error: unknown,
-): Promise<void> {
-  const why = error instanceof InstallError ? error.message : messageOf(error);
+async function reportInstallFailure(session: Session, target: InstallTarget, error: unknown): Promise<void> {
+  const why = messageOf(error);
   session.output.error(why);
-  const choice = await vscode.window.showErrorMessage(
-    `The server was not installed: ${literal(why, 300)}`,
-    "Try Again",
-    "Show Output",
-  );
-  if (choice === "Try Again") await installed(session, pythons, place);
+  const message = `The server was not installed: ${escapeLabel(why, 300)}`;
+  const choice = await vscode.window.showErrorMessage(message, "Try Again", "Show Output");
+  if (choice === "Try Again") await runInstallation(session, target);
   if (choice === "Show Output") session.output.show();
 }
-
-/** The Python that a person named, "" when none is. */
-export const pythonSetting = (): string => vscode.workspace.getConfiguration("phasekeeper").get("python", "").trim();
 
 /** The setting is machine-scoped: it is set for the user, never by a workspace. */
 export async function choosePython(): Promise<void> {
@@ -129,11 +118,11 @@ export async function openExample(session: Session): Promise<void> {
     return;
   }
   const here = emptyFolder();
-  const target = here ?? (await ask("Open an example", "A new folder for the example runs.", freshFolder()));
+  const target = here ?? (await askText("Open an example", "A new folder for the example runs.", unusedFolder()));
   if (!target) return;
-  const { code, stderr } = await run(server.python, [...ARGUMENTS, "demo", target], { timeoutMs: 60_000 });
+  const { code, stderr } = await exec(server.python, [...ARGUMENTS, "demo", target], { timeoutMs: 60_000 });
   if (code !== 0) {
-    void vscode.window.showErrorMessage(`The example was not made: ${literal(stderr.trim(), 300)}`);
+    void vscode.window.showErrorMessage(`The example was not made: ${escapeLabel(stderr.trim(), 300)}`);
     return;
   }
   if (here) return;
@@ -148,7 +137,7 @@ function emptyFolder(): string | undefined {
   return only && vscode.workspace.isTrusted && readdirSync(only).length === 0 ? only : undefined;
 }
 
-function freshFolder(): string {
+function unusedFolder(): string {
   const name = (at: number): string => path.join(homedir(), at ? `phasekeeper-demo-${at}` : "phasekeeper-demo");
   let at = 0;
   while (existsSync(name(at))) at += 1;

@@ -51,6 +51,7 @@ export interface Produced {
 }
 export interface Suggestion {
   kind: "advance" | "regress" | "stay" | "act" | "wait" | "escalate" | "stop" | "none";
+  phrase: string;
   suggestedNext: string | null;
   action: string | null;
   agents: string[];

@@ -6,7 +6,7 @@
  * each other. A gate sits on the way out of its phase.
  */
 
-import type { GateStatus, Graph } from "../protocol";
+import type { Gate, Graph } from "../protocol";
 
 export const BOX = { width: 250, height: 46, gap: 44 } as const;
 const LANE = 18;
@@ -29,10 +29,7 @@ export interface Way {
   readonly path: string;
 }
 
-export interface GateMark {
-  readonly id: string;
-  readonly title: string;
-  readonly status: GateStatus;
+export interface GateMark extends Pick<Gate, "id" | "status"> {
   readonly x: number;
   readonly y: number;
 }
@@ -52,20 +49,20 @@ interface Span {
 
 /** A lane for each span, so that spans of one lane have no row in common; short spans lie inside. */
 export function lanes(spans: readonly Span[]): number[] {
-  const taken: Span[][] = [];
-  const given = new Array<number>(spans.length).fill(0);
+  const occupied: Span[][] = [];
+  const assigned = new Array<number>(spans.length).fill(0);
   const length = (span: Span): number => Math.abs(span.to - span.from);
   const order = spans
     .map((_, at) => at)
     .sort((one, other) => length(spans[one]!) - length(spans[other]!) || one - other);
   for (const at of order) {
     const span = spans[at]!;
-    let lane = taken.findIndex((others) => others.every((other) => apart(span, other)));
-    if (lane < 0) lane = taken.push([]) - 1;
-    taken[lane]!.push(span);
-    given[at] = lane;
+    let lane = occupied.findIndex((others) => others.every((other) => apart(span, other)));
+    if (lane < 0) lane = occupied.push([]) - 1;
+    occupied[lane]!.push(span);
+    assigned[at] = lane;
   }
-  return given;
+  return assigned;
 }
 
 function apart(one: Span, other: Span): boolean {
@@ -82,9 +79,9 @@ export function layout(graph: Graph): Layout {
   const count = { back: 0, forward: 0 };
   for (const side of ["back", "forward"] as const) {
     const own = spans.map((_, at) => at).filter((at) => sides[at] === side);
-    const given = lanes(own.map((at) => spans[at]!));
-    own.forEach((at, index) => laneOf.set(at, given[index]!));
-    count[side] = given.length ? Math.max(...given) + 1 : 0;
+    const assigned = lanes(own.map((at) => spans[at]!));
+    own.forEach((at, index) => laneOf.set(at, assigned[index]!));
+    count[side] = assigned.length ? Math.max(...assigned) + 1 : 0;
   }
   const left = MARGIN + count.back * LANE + LANE;
   const nodes = graph.phases.map(({ id, title, state }, at) => ({ id, title, state, x: left, y: topOf(at) }));
@@ -144,7 +141,6 @@ function gateMarks(graph: Graph, row: ReadonlyMap<string, number>, left: number)
       const x = left + BOX.width / 2 + offset * 30;
       return {
         id: gate.id,
-        title: gate.title,
         status: gate.status,
         x,
         y: topOf(row.get(gate.after)!) + BOX.height + BOX.gap / 2,

@@ -3,16 +3,16 @@
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import { keyOf, type RunName } from "../protocol";
+import { baseName, escapeLabel } from "../sanitize";
 import type { Session } from "../session";
 import { runOf } from "../store";
-import { literal, tail } from "../sanitize";
-import type { FromView } from "./messages";
+import type { FromWebview } from "./messages";
 import { pictureOf } from "./picture";
 
 export const VIEW_TYPE = "phasekeeper.graph";
 const HISTORY = 40;
 
-export class Graphs implements vscode.Disposable {
+export class GraphPanels implements vscode.Disposable {
   private readonly panels = new Map<string, vscode.WebviewPanel>();
   private readonly subscriptions: vscode.Disposable[];
 
@@ -26,18 +26,19 @@ export class Graphs implements vscode.Disposable {
         }
       }),
       vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, {
-        deserializeWebviewPanel: async (panel, state: Partial<RunName> | undefined) => {
+        deserializeWebviewPanel: (panel, state: Partial<RunName> | undefined) => {
           if (typeof state?.root === "string" && typeof state.run === "string")
             this.fill(panel, { root: state.root, run: state.run });
           else panel.dispose();
+          return Promise.resolve();
         },
       }),
     ];
   }
 
   show(name: RunName, title: string): void {
-    const there = this.panels.get(keyOf(name));
-    if (there) return there.reveal();
+    const existing = this.panels.get(keyOf(name));
+    if (existing) return existing.reveal();
     const column = vscode.ViewColumn.Active;
     this.fill(vscode.window.createWebviewPanel(VIEW_TYPE, `Workflow: ${title}`, column, this.options()), name);
   }
@@ -62,16 +63,16 @@ export class Graphs implements vscode.Disposable {
     panel.iconPath = { light: icon("light"), dark: icon("dark") };
     panel.onDidDispose(() => this.panels.delete(keyOf(name)));
     panel.webview.options = this.options();
-    panel.webview.onDidReceiveMessage((message: FromView) => this.received(panel, name, message));
+    panel.webview.onDidReceiveMessage((message: FromWebview) => this.onMessage(panel, name, message));
     panel.webview.html = page(
       panel.webview.cspSource,
       file("dist", "graph.js"),
       file("media", "graph.css"),
-      tail(name.run),
+      baseName(name.run),
     );
   }
 
-  private received(panel: vscode.WebviewPanel, name: RunName, message: FromView): void {
+  private onMessage(panel: vscode.WebviewPanel, name: RunName, message: FromWebview): void {
     if (message.kind === "ready") this.send(panel, name);
     if (message.kind === "gate")
       void vscode.commands.executeCommand("phasekeeper.explainGate", { ...name, gate: String(message.gate) });
@@ -109,7 +110,7 @@ export function page(source: string, script: string, style: string, title: strin
 <title>${escaped(title)}</title>
 </head>
 <body>
-<header><h1 id="title">${escaped(title)}</h1><p id="said" aria-live="polite"></p></header>
+<header><h1 id="title">${escaped(title)}</h1><p id="summary" aria-live="polite"></p></header>
 <main><div id="graph"></div><aside id="side" aria-live="polite"></aside></main>
 <script nonce="${nonce}" src="${script}"></script>
 </body>
@@ -117,4 +118,4 @@ export function page(source: string, script: string, style: string, title: strin
 }
 
 const escaped = (text: string): string =>
-  literal(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  escapeLabel(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

@@ -1,15 +1,15 @@
 /** The graph of one run as its webview shows it. */
 
 import type { Evaluation, Graph, Recorded } from "../protocol";
-import { plain } from "../sanitize";
-import { stepSaid } from "../views/next";
-import { recordSaid } from "../views/recent";
-import { titleOf } from "../views/runs";
+import { oneLine } from "../sanitize";
+import { stepSentence } from "../views/next";
+import { recordLabel } from "../views/recent";
+import { gateLabel, titleOf } from "../views/runs";
 import { layout } from "./layout";
-import { GATE_SAID, type Details, type Picture } from "./messages";
+import type { Details, Picture } from "./messages";
 
-const RECENT = 8;
-const TAKEN = 3;
+const MAX_RECORDS = 8;
+const MAX_WAYS = 3;
 
 export function pictureOf(run: Evaluation, graph: Graph, events: readonly Recorded[]): Picture {
   const current = run.currentPhase ?? undefined;
@@ -17,15 +17,16 @@ export function pictureOf(run: Evaluation, graph: Graph, events: readonly Record
   return {
     root: run.root,
     run: run.run,
-    title: `${titleOf(run)} · ${plain(run.workflow)}`,
-    said: `${current ? `In ${plain(current)}` : plain(run.status)}. ${stepSaid(run.suggestion)}${run.suggestion.reason ? `: ${plain(run.suggestion.reason, 300)}` : ""}`,
+    title: `${titleOf(run)} · ${oneLine(run.workflow)}`,
+    summary: `${current ? `In ${oneLine(current)}` : oneLine(run.status)}. ${stepSentence(run.suggestion)}`,
     layout: layout(graph),
+    gateLabels: Object.fromEntries(graph.gates.map((gate) => [gate.id, gateLabel(gate)])),
     current,
     suggested: current && next && next !== current ? `${current}\n${next}` : undefined,
-    taken: transitions(graph, events, current).slice(-TAKEN),
+    recentWays: transitions(graph, events, current).slice(-MAX_WAYS),
     order: graph.phases.flatMap((phase) => [phase.id, ...gatesAfter(graph, phase.id).map((gate) => `gate:${gate.id}`)]),
     details: Object.fromEntries(graph.phases.map((phase) => [phase.id, detailsOf(run, graph, phase.id)])),
-    recent: events.slice(-RECENT).reverse().map(recordSaid),
+    recent: events.slice(-MAX_RECORDS).reverse().map(recordLabel),
   };
 }
 
@@ -43,19 +44,19 @@ function transitions(graph: Graph, events: readonly Recorded[], current: string 
 function detailsOf(run: Evaluation, graph: Graph, id: string): Details {
   const phase = run.phases.find((entry) => entry.id === id);
   const title = graph.phases.find((entry) => entry.id === id)?.title ?? id;
-  const agents = phase?.agents.length ? `, by ${plain(phase.agents.join(", "))}` : "";
+  const agents = phase?.agents.length ? `, by ${oneLine(phase.agents.join(", "))}` : "";
   return {
-    title: title === id ? plain(id) : `${plain(id)}: ${plain(title)}`,
-    said: `${phase?.state ?? "unknown"}${agents}`,
+    title: title === id ? oneLine(id) : `${oneLine(id)}: ${oneLine(title)}`,
+    summary: `${phase?.state ?? "unknown"}${agents}`,
     gates: gatesAfter(graph, id).flatMap((gate) => [
-      `${plain(gate.title || gate.id)}: ${GATE_SAID[gate.status]}`,
+      gateLabel(gate),
       ...gate.criteria.map(
-        (criterion) => `${criterion.met === null ? "?" : criterion.met ? "✓" : "✗"} ${plain(criterion.text)}`,
+        (criterion) => `${criterion.met === null ? "?" : criterion.met ? "✓" : "✗"} ${oneLine(criterion.text)}`,
       ),
     ]),
     leads: graph.edges
       .filter((edge) => edge.from === id)
-      .map((edge) => `${plain(edge.to)}${edge.because ? `: ${plain(edge.because)}` : ""}`),
-    produces: (phase?.produces ?? []).map((artifact) => `${plain(artifact.path)}: ${artifact.state}`),
+      .map((edge) => `${oneLine(edge.to)}${edge.because ? `: ${oneLine(edge.because)}` : ""}`),
+    produces: (phase?.produces ?? []).map((artifact) => `${oneLine(artifact.path)}: ${artifact.state}`),
   };
 }

@@ -1,22 +1,22 @@
 /** Draws the graph inside its webview: SVG made node by node, so that no text of a file is ever markup. */
 
-import { GATE_SAID, type Details, type FromView, type Picture, type ToView } from "./messages";
 import { BOX, type GateMark, type NodeBox, type Way } from "./layout";
+import type { Details, FromWebview, Picture, ToWebview } from "./messages";
 
-declare function acquireVsCodeApi(): { postMessage(message: FromView): void; setState(state: unknown): void };
+declare function acquireVsCodeApi(): { postMessage(message: FromWebview): void; setState(state: unknown): void };
 
 const api = acquireVsCodeApi();
 const SVG = "http://www.w3.org/2000/svg";
 const root = document.getElementById("graph")!;
 const side = document.getElementById("side")!;
 let picture: Picture | undefined;
-let chosen: string | undefined;
+let selected: string | undefined;
 
-window.addEventListener("message", (event: MessageEvent<ToView>) => {
+window.addEventListener("message", (event: MessageEvent<ToWebview>) => {
   const first = picture === undefined;
   picture = event.data.picture;
   api.setState({ root: picture.root, run: picture.run });
-  if (!chosen || !picture.details[chosen]) chosen = picture.current;
+  if (!selected || !picture.details[selected]) selected = picture.current;
   draw(picture);
   if (first) root.querySelector(".phase.current")?.scrollIntoView({ block: "center", inline: "center" });
 });
@@ -24,12 +24,15 @@ window.addEventListener("message", (event: MessageEvent<ToView>) => {
 function draw(now: Picture): void {
   const focused = document.activeElement instanceof SVGElement ? document.activeElement.dataset["id"] : undefined;
   document.getElementById("title")!.textContent = now.title;
-  document.getElementById("said")!.textContent = now.said;
+  document.getElementById("summary")!.textContent = now.summary;
   const { width, height } = now.layout;
   const svg = make("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group" });
-  svg.setAttribute("aria-label", `${now.title}: ${now.said}`);
+  svg.setAttribute("aria-label", `${now.title}: ${now.summary}`);
   svg.append(arrowHeads(), ...now.layout.ways.map((way) => wayOf(way, now)));
-  svg.append(...now.layout.nodes.map((node) => boxOf(node, now)), ...now.layout.gates.map(gateOf));
+  svg.append(
+    ...now.layout.nodes.map((node) => boxOf(node, now)),
+    ...now.layout.gates.map((gate) => gateOf(gate, now.gateLabels[gate.id] ?? gate.id)),
+  );
   root.replaceChildren(svg);
   if (focused) focus(focused);
   showSide(now);
@@ -62,18 +65,18 @@ function arrowHeads(): SVGElement {
 
 function wayOf(way: Way, now: Picture): SVGElement {
   const step = `${way.from}\n${way.to}`;
-  const kind = step === now.suggested ? "suggested" : now.taken.includes(step) ? "taken" : "way";
-  const touches = chosen === way.from || chosen === way.to;
+  const kind = step === now.suggested ? "suggested" : now.recentWays.includes(step) ? "taken" : "way";
+  const touches = selected === way.from || selected === way.to;
   const path = make("path", {
     d: way.path,
     class: `edge ${kind} ${touches ? "near" : ""}`,
     "marker-end": `url(#${kind})`,
   });
-  path.append(titled(`${way.from} → ${way.to}${way.because ? `: ${way.because}` : ""}`));
+  path.append(titleElement(`${way.from} → ${way.to}${way.because ? `: ${way.because}` : ""}`));
   return path;
 }
 
-function titled(text: string): SVGElement {
+function titleElement(text: string): SVGElement {
   const title = make("title", {});
   title.textContent = text;
   return title;
@@ -81,19 +84,19 @@ function titled(text: string): SVGElement {
 
 function boxOf(node: NodeBox, now: Picture): SVGElement {
   const group = make("g", {
-    class: `phase ${node.state} ${node.id === chosen ? "chosen" : ""}`,
+    class: `phase ${node.state} ${node.id === selected ? "chosen" : ""}`,
     transform: `translate(${node.x} ${node.y})`,
-    tabindex: node.id === (chosen ?? now.layout.nodes[0]?.id) ? 0 : -1,
+    tabindex: node.id === (selected ?? now.layout.nodes[0]?.id) ? 0 : -1,
     role: "button",
     "aria-label": `${node.id}, ${node.title}, ${node.state}`,
-    "aria-pressed": String(node.id === chosen),
+    "aria-pressed": String(node.id === selected),
   });
   group.dataset["id"] = node.id;
   group.append(make("rect", { width: BOX.width, height: BOX.height, rx: 6 }), mark(node.state));
   const named = node.title && node.title !== node.id;
   group.append(text(node.id, 34, named ? 19 : BOX.height / 2 + 4, "name"));
   if (named) group.append(text(node.title, 34, 35, "subtitle"));
-  group.append(titled(node.title));
+  group.append(titleElement(node.title));
   group.addEventListener("click", () => choose(node.id));
   group.addEventListener("keydown", (event) => onKey(event, node.id));
   return group;
@@ -101,13 +104,13 @@ function boxOf(node: NodeBox, now: Picture): SVGElement {
 
 const MOST = 34;
 
-function text(said: string, x: number, y: number, kind: string): SVGElement {
+function text(content: string, x: number, y: number, kind: string): SVGElement {
   const element = make("text", { x, y, class: kind });
-  element.textContent = said.length > MOST ? `${said.slice(0, MOST - 1)}…` : said;
+  element.textContent = content.length > MOST ? `${content.slice(0, MOST - 1)}…` : content;
   return element;
 }
 
-/** A sign for the state, so that it is not told by colour alone. */
+/** A sign for the state, which colour alone would not show to everybody. */
 function mark(state: string): SVGElement {
   const y = BOX.height / 2;
   if (state === "done") return make("path", { class: "sign", d: `M 12 ${y} l 4 4 l 8 -9` });
@@ -115,13 +118,13 @@ function mark(state: string): SVGElement {
   return make("circle", { class: "sign", cx: 18, cy: y, r: 5 });
 }
 
-function gateOf(gate: GateMark): SVGElement {
+function gateOf(gate: GateMark, label: string): SVGElement {
   const group = make("g", {
     class: `gate ${gate.status}`,
     transform: `translate(${gate.x} ${gate.y})`,
     tabindex: -1,
     role: "button",
-    "aria-label": `gate ${gate.title || gate.id}, ${GATE_SAID[gate.status]}`,
+    "aria-label": `gate ${label}`,
   });
   group.dataset["id"] = `gate:${gate.id}`;
   const shackle =
@@ -133,14 +136,14 @@ function gateOf(gate: GateMark): SVGElement {
     make("path", { class: "shackle", d: shackle }),
     make("rect", { x: -6, y: -1, width: 12, height: 8, rx: 1.5 }),
   );
-  group.append(titled(`${gate.title || gate.id}: ${GATE_SAID[gate.status]}`));
+  group.append(titleElement(label));
   group.addEventListener("click", () => api.postMessage({ kind: "gate", gate: gate.id }));
   group.addEventListener("keydown", (event) => onKey(event, `gate:${gate.id}`));
   return group;
 }
 
 function choose(id: string): void {
-  chosen = id;
+  selected = id;
   if (picture) draw(picture);
   focus(id);
 }
@@ -174,14 +177,14 @@ function onKey(event: KeyboardEvent, id: string): void {
 }
 
 function showSide(now: Picture): void {
-  const details = chosen === undefined ? undefined : now.details[chosen];
-  side.replaceChildren(...(details ? described(details) : []), ...recent(now));
+  const details = selected === undefined ? undefined : now.details[selected];
+  side.replaceChildren(...(details ? detailElements(details) : []), ...recent(now));
 }
 
-function described(details: Details): HTMLElement[] {
+function detailElements(details: Details): HTMLElement[] {
   return [
     element("h2", details.title),
-    element("p", details.said),
+    element("p", details.summary),
     ...section("Gates", details.gates),
     ...section("Leads to", details.leads),
     ...section("Leaves", details.produces),
@@ -197,10 +200,10 @@ function section(title: string, lines: readonly string[]): HTMLElement[] {
   return [element("h3", title), list];
 }
 
-function element(name: string, said: string): HTMLElement {
-  const made = document.createElement(name);
-  made.textContent = said;
-  return made;
+function element(name: string, content: string): HTMLElement {
+  const created = document.createElement(name);
+  created.textContent = content;
+  return created;
 }
 
 api.postMessage({ kind: "ready" });

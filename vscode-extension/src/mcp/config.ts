@@ -14,7 +14,7 @@ export const MCP_ARGUMENTS: readonly string[] = [...ARGUMENTS, "mcp"];
 export function mcpConfigurations(python: string, platform: NodeJS.Platform): McpConfiguration[] {
   const server = { command: python, args: MCP_ARGUMENTS };
   const json = (data: unknown): string => `${JSON.stringify(data, null, 2)}\n`;
-  const words = [python, ...MCP_ARGUMENTS].map((word) => quoted(word, platform)).join(" ");
+  const words = [python, ...MCP_ARGUMENTS].map((word) => quoteForShell(word, platform)).join(" ");
   return [
     { client: "Claude Code", where: "a terminal", text: `claude mcp add phasekeeper -- ${words}\n` },
     { client: "Cursor", where: ".cursor/mcp.json", text: json({ mcpServers: { phasekeeper: server } }) },
@@ -34,7 +34,7 @@ export function mcpConfigurations(python: string, platform: NodeJS.Platform): Mc
 }
 
 /** A word for a shell: cmd and PowerShell take double quotes, a POSIX shell single ones. */
-export function quoted(word: string, platform: NodeJS.Platform): string {
+export function quoteForShell(word: string, platform: NodeJS.Platform): string {
   if (/^[\w@%+=:,./\\-]+$/.test(word) && (platform === "win32" || !word.includes("\\"))) return word;
   return platform === "win32" ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,13 +1,16 @@
 /** Phasekeeper's tools for the editor's own assistants (MCP), without any configuration. */
 
 import * as vscode from "vscode";
-import { MCP_ARGUMENTS } from "./config";
 import type { Session } from "../session";
+import { MCP_ARGUMENTS } from "./config";
 
 type Provider = vscode.McpServerDefinitionProvider<vscode.McpStdioServerDefinition>;
 
-/** The provider, registered. It names no server in a workspace that is not trusted, and none before one was found. */
-export function mcpServer({ client, store }: Session): { provider: Provider; disposables: vscode.Disposable[] } {
+/** Register the provider. It offers no server in a workspace that is not trusted, and none while there is none. */
+export function registerMcpProvider({ client, store }: Session): {
+  provider: Provider;
+  disposables: vscode.Disposable[];
+} {
   const changed = new vscode.EventEmitter<void>();
   const provider: Provider = {
     onDidChangeMcpServerDefinitions: changed.event,

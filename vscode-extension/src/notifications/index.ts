@@ -1,30 +1,29 @@
-/** Shows notices as notifications, with buttons that act, and remembers what was told. */
+/** Shows news as VS Code notifications with buttons that act, and remembers what was shown. */
 
 import * as vscode from "vscode";
-import { AT_ONCE, notices, type Notice } from "./news";
-import type { Session } from "../session";
 import { plural } from "../sanitize";
-import { GATE } from "../views/runs";
+import type { Session } from "../session";
+import { findNews, MAX_AT_ONCE, type Notice } from "./news";
 
-const SEEN = "phasekeeper.told";
+const SEEN_KEY = "phasekeeper.told";
 
-/** Tell of news from now on. What is told is kept in the workspace's state, so that no restart tells it again. */
-export function notify(session: Session): vscode.Disposable {
+/** Notify of news from now on. Its keys are kept in the workspace's state, so that no restart shows it again. */
+export function registerNotifications(session: Session): vscode.Disposable {
   const state = session.context.workspaceState;
-  const kept = state.get<string[]>(SEEN);
-  let seen: ReadonlySet<string> | undefined = kept && new Set(kept);
+  const keys = state.get<string[]>(SEEN_KEY);
+  let seen: ReadonlySet<string> | undefined = keys && new Set(keys);
   return session.store.onChange((now, before) => {
     if (now.server.state !== "ready" || now.roots.size === 0) return;
-    const { fresh, seen: after } = notices(now, before, seen);
-    if (seen === undefined || fresh.length > 0 || after.size !== seen.size) void state.update(SEEN, [...after]);
+    const { fresh, seen: after } = findNews(now, before, seen);
+    if (seen === undefined || fresh.length > 0 || after.size !== seen.size) void state.update(SEEN_KEY, [...after]);
     seen = after;
     if (!vscode.workspace.getConfiguration("phasekeeper").get("notifications", true)) return;
-    if (fresh.length > AT_ONCE) void tellMany(fresh.length);
-    else for (const notice of fresh) void (notice.kind === "gate" ? tellGate(notice) : tellQuestion(notice));
+    if (fresh.length > MAX_AT_ONCE) void showMany(fresh.length);
+    else for (const notice of fresh) void (notice.kind === "gate" ? showGate(notice) : showQuestion(notice));
   });
 }
 
-async function tellQuestion(notice: Notice): Promise<void> {
+async function showQuestion(notice: Notice): Promise<void> {
   const { root, run, about: question } = notice;
   const act = vscode.workspace.isTrusted ? [notice.kind === "approval" ? "Review…" : "Answer…"] : [];
   const choice = await vscode.window.showWarningMessage(notice.text, ...act, "Show Graph");
@@ -32,15 +31,15 @@ async function tellQuestion(notice: Notice): Promise<void> {
   else if (choice) await vscode.commands.executeCommand("phasekeeper.answerQuestion", { root, run, question });
 }
 
-async function tellGate(notice: Notice): Promise<void> {
+async function showGate(notice: Notice): Promise<void> {
   const { root, run, about: gate } = notice;
   const choice = await vscode.window.showWarningMessage(notice.text, "Explain", "Next Step");
   if (choice === "Explain") await vscode.commands.executeCommand("phasekeeper.explainGate", { root, run, gate });
   if (choice === "Next Step") await vscode.commands.executeCommand("phasekeeper.showNextStep", { root, run });
 }
 
-async function tellMany(count: number): Promise<void> {
-  const said = `${plural(count, "thing")} came up at once: questions that wait for you, or gates that have ${GATE.failed.said}.`;
-  if (await vscode.window.showWarningMessage(said, "Show"))
+async function showMany(count: number): Promise<void> {
+  const message = `${plural(count, "thing")} came up at once: questions that wait for you, or gates that have failed.`;
+  if (await vscode.window.showWarningMessage(message, "Show"))
     await vscode.commands.executeCommand("phasekeeper.waiting.focus");
 }

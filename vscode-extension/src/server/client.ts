@@ -1,4 +1,4 @@
-/** The connection to the language server: started, restarted after a crash, and what it says put into the store. */
+/** The connection to the language server: starts it, restarts it after a crash, and feeds its notifications to the store. */
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -13,56 +13,66 @@ import {
   type LanguageClientOptions,
 } from "vscode-languageclient/node";
 import type { Changed, Requests } from "../protocol";
-import { ARGUMENTS, SLOW_MS, STEADY_MS, backOff, foundSaid, type Found } from "./discovery";
-import { emptied, missed, type Server, type Store } from "../store";
-import { literal } from "../sanitize";
+import { escapeLabel, messageOf } from "../sanitize";
+import { followsGap, leavesNoRuns, type ServerState, type Store } from "../store";
+import { ARGUMENTS, describeServer, type ServerPython } from "./discovery";
 
 const LANGUAGES = ["markdown", "json", "jsonc", "jsonl", "yaml"];
 const STOP_MS = 3000;
-const OURS: Readonly<Record<string, string>> = {
+/** A start that takes longer is shown as slow. */
+const SLOW_MS = 20_000;
+/** A server that was up this long did not crash at its start. */
+const STEADY_MS = 60_000;
+/** Commands of the server's lenses and fixes that have a better form here than a message: a row, a dialog. */
+const REPLACED_COMMANDS: Readonly<Record<string, string>> = {
   "phasekeeper.show": "phasekeeper.showNextStep",
   "phasekeeper.decide": "phasekeeper.answerQuestion",
 };
 
+/** How long to wait before the next start, after `crashes` in a row; undefined when it is no use any more. */
+export function backOff(crashes: number): number | undefined {
+  return crashes > 6 ? undefined : Math.min(1000 * 2 ** (crashes - 1), 30_000);
+}
+
 export class Client implements vscode.Disposable {
   private client: LanguageClient | undefined;
   private process: ChildProcess | undefined;
-  private lastWords = "";
-  private found: Found | undefined;
+  private lastErrorLine = "";
+  private python: ServerPython | undefined;
   private crashes = 0;
   private startedAt = 0;
   private timer: NodeJS.Timeout | undefined;
-  private turn: Promise<void> = Promise.resolve();
-  private queued = false;
-  private disposed = false;
+  private restarting: Promise<void> = Promise.resolve();
+  private hasQueuedRestart = false;
+  private isDisposed = false;
 
-  /** `find` says which Python runs the server, or that there is none, and why where a setting named one. */
+  /** `find` gives the Python that runs the server, or why the one that a setting names does not. */
   constructor(
     private readonly store: Store,
     private readonly output: vscode.LogOutputChannel,
-    private readonly find: () => Promise<Found | { readonly why?: string }>,
+    private readonly find: () => Promise<ServerPython | { readonly why?: string }>,
   ) {}
 
-  /** What runs the server; undefined while none was found. */
-  get server(): Found | undefined {
-    return this.found;
+  /** What runs the server; undefined while there is none. */
+  get server(): ServerPython | undefined {
+    return this.python;
   }
 
   /** Start, or start anew. One start goes on at a time, and at most one more waits for it. */
   restart(): Promise<void> {
-    if (this.queued) return this.turn;
-    this.queued = true;
-    this.turn = this.turn.then(async () => {
-      this.queued = false;
-      await this.begin();
+    if (this.hasQueuedRestart) return this.restarting;
+    this.hasQueuedRestart = true;
+    this.restarting = this.restarting.then(async () => {
+      this.hasQueuedRestart = false;
+      await this.start();
     });
-    return this.turn;
+    return this.restarting;
   }
 
-  /** What a person asked for starts with a clean slate, also where a start goes on that comes to no end. */
-  restartByHand(): Promise<void> {
+  /** Restart without a pause because a person wants it; a start that hangs is killed. */
+  restartByUser(): Promise<void> {
     this.crashes = 0;
-    if (this.store.now.server.state !== "ready") this.process?.kill("SIGKILL");
+    if (this.store.state.server.state !== "ready") this.process?.kill("SIGKILL");
     return this.restart();
   }
 
@@ -73,10 +83,10 @@ export class Client implements vscode.Disposable {
   }
 
   /** Ask for everything anew. */
-  async board(): Promise<void> {
+  async refreshBoard(): Promise<void> {
     const client = this.client;
     const board = await this.request("phasekeeper/board", {});
-    if (client === this.client) this.store.tell({ kind: "board", board });
+    if (client === this.client) this.store.dispatch({ kind: "board", board });
   }
 
   async stop(): Promise<void> {
@@ -88,69 +98,69 @@ export class Client implements vscode.Disposable {
   }
 
   dispose(): void {
-    this.disposed = true;
+    this.isDisposed = true;
     void this.stop();
   }
 
-  private tell(server: Server): void {
-    this.store.tell({ kind: "server", server });
+  private setServerState(server: ServerState): void {
+    this.store.dispatch({ kind: "server", server });
   }
 
-  private async begin(): Promise<void> {
+  private async start(): Promise<void> {
     await this.stop();
-    if (this.disposed) return;
-    if (this.store.now.server.state !== "starting") this.tell({ state: "starting" });
-    const slow = setTimeout(() => this.slow(), SLOW_MS);
+    if (this.isDisposed) return;
+    if (this.store.state.server.state !== "starting") this.setServerState({ state: "starting" });
+    const timer = setTimeout(() => this.reportSlow(), SLOW_MS);
     try {
-      const found = await this.find();
-      this.found = "python" in found ? found : undefined;
-      if ("python" in found) await this.connect(found);
-      else this.tell({ state: "missing", why: found.why });
+      const result = await this.find();
+      this.python = "python" in result ? result : undefined;
+      if ("python" in result) await this.connect(result);
+      else this.setServerState({ state: "missing", why: result.why });
     } finally {
-      clearTimeout(slow);
+      clearTimeout(timer);
     }
   }
 
-  private slow(): void {
-    if (this.store.now.server.state !== "starting") return;
+  private reportSlow(): void {
+    if (this.store.state.server.state !== "starting") return;
     this.output.warn(
       `The server has not answered for ${SLOW_MS / 1000} s. It is waited for; “Restart Server” begins anew.`,
     );
-    this.tell({ state: "slow" });
+    this.setServerState({ state: "slow" });
   }
 
-  private async connect(found: Found): Promise<void> {
-    const said = foundSaid(found);
-    this.output.info(said);
-    const options = this.options(() => this.closed(client, "it ended by itself"));
-    const client = new LanguageClient("phasekeeper", "Phasekeeper", () => this.spawned(found), options);
+  private async connect(python: ServerPython): Promise<void> {
+    const description = describeServer(python);
+    this.output.info(description);
+    const options = this.options(() => this.onExit(client, "it ended by itself"));
+    const client = new LanguageClient("phasekeeper", "Phasekeeper", () => this.spawnServer(python), options);
     this.client = client;
     this.startedAt = Date.now();
-    client.onNotification("phasekeeper/changed", (change: Changed) => this.changed(client, change));
+    client.onNotification("phasekeeper/changed", (change: Changed) => this.onChanged(client, change));
     try {
       await client.start();
       if (client !== this.client) return;
-      this.tell({ state: "ready", said });
-      await this.board();
+      this.setServerState({ state: "ready", description });
+      await this.refreshBoard();
     } catch (error) {
-      this.closed(client, error instanceof Error ? error.message : String(error));
+      this.onExit(client, messageOf(error));
     }
   }
 
-  private async spawned(found: Found): Promise<ChildProcess> {
-    const child = spawn(found.python, [...ARGUMENTS, "lsp"], { cwd: homedir(), windowsHide: true });
+  private async spawnServer({ python }: ServerPython): Promise<ChildProcess> {
+    const child = spawn(python, [...ARGUMENTS, "lsp"], { cwd: homedir(), windowsHide: true });
     this.process = child;
-    this.lastWords = "";
+    this.lastErrorLine = "";
     child.stderr?.on(
       "data",
-      (text: Buffer) => (this.lastWords = text.toString().trim().split(/\r?\n/).at(-1) || this.lastWords),
+      (text: Buffer) => (this.lastErrorLine = text.toString().trim().split(/\r?\n/).at(-1) || this.lastErrorLine),
     );
     child.on("error", (error) => this.output.debug(String(error)));
     await once(child, "spawn");
     return child;
   }
 
-  private options(ended: () => void): LanguageClientOptions {
+  private options(onClose: () => void): LanguageClientOptions {
     return {
       documentSelector: LANGUAGES.map((language) => ({ scheme: "file", language })),
       outputChannel: this.output,
@@ -161,46 +171,45 @@ export class Client implements vscode.Disposable {
       },
       initializationFailedHandler: () => false,
       middleware: {
-        // Lenses and fixes of the server that have a better form here than a message: a row, a dialog.
         executeCommand: (command, args, next) => {
-          const ours = OURS[command];
-          return ours ? vscode.commands.executeCommand(ours, args[0]) : next(command, args);
+          const ours = REPLACED_COMMANDS[command];
+          return ours ? vscode.commands.executeCommand<unknown>(ours, args[0]) : (next(command, args) as unknown);
         },
       },
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
         closed: () => {
-          ended();
+          onClose();
           return { action: CloseAction.DoNotRestart, handled: true };
         },
       },
     };
   }
 
-  private changed(client: LanguageClient, change: Changed): void {
+  private onChanged(client: LanguageClient, change: Changed): void {
     if (client !== this.client) return;
-    if (missed(this.store.now, change) || emptied(this.store.now, change))
-      void this.board().catch((error: unknown) => this.output.warn(String(error)));
-    else this.store.tell({ kind: "changed", change });
+    if (followsGap(this.store.state, change) || leavesNoRuns(this.store.state, change))
+      void this.refreshBoard().catch((error: unknown) => this.output.warn(String(error)));
+    else this.store.dispatch({ kind: "changed", change });
   }
 
-  /** The server is gone without having been told to: start it again, later and later, and give up in the end. */
-  private closed(client: LanguageClient, why: string): void {
-    if (client !== this.client || this.disposed) return;
+  /** The server ended by itself: start it again after a growing pause, and give up in the end. */
+  private onExit(client: LanguageClient, why: string): void {
+    if (client !== this.client || this.isDisposed) return;
     this.client = undefined;
     this.crashes = Date.now() - this.startedAt > STEADY_MS ? 1 : this.crashes + 1;
     const wait = backOff(this.crashes);
     this.output.error(`The server has stopped: ${why}.` + (wait ? ` It is started again in ${wait / 1000} s.` : ""));
-    this.tell(wait ? { state: "starting", why } : { state: "failed", why });
+    this.setServerState(wait ? { state: "starting", why } : { state: "failed", why });
     clearTimeout(this.timer);
     if (wait) this.timer = setTimeout(() => void this.restart(), wait);
     else void this.giveUp(why);
   }
 
   private async giveUp(why: string): Promise<void> {
-    const said = `Phasekeeper's server stops again and again: ${literal(this.lastWords || why, 300)}`;
-    const choice = await vscode.window.showErrorMessage(said, "Restart Server", "Show Output");
-    if (choice === "Restart Server") await this.restartByHand();
+    const message = `Phasekeeper's server stops again and again: ${escapeLabel(this.lastErrorLine || why, 300)}`;
+    const choice = await vscode.window.showErrorMessage(message, "Restart Server", "Show Output");
+    if (choice === "Restart Server") await this.restartByUser();
     if (choice === "Show Output") this.output.show();
   }
 }

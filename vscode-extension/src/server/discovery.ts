@@ -10,7 +10,7 @@ export interface Candidate {
   readonly from: "setting" | "path" | "own" | "workspace";
 }
 
-export interface Found extends Candidate {
+export interface ServerPython extends Candidate {
   readonly version: string;
 }
 
@@ -23,7 +23,7 @@ export interface Machine {
   readonly read: (file: string) => string;
 }
 
-export interface Wanted {
+export interface SearchScope {
   readonly setting: string;
   /** The folder of the virtual environment that this extension may have made. */
   readonly own: string;
@@ -42,54 +42,55 @@ export function pythonIn(venv: string, platform: NodeJS.Platform): string {
  * installation, and a trusted workspace's virtual environment. Nothing of the workspace without trust, by
  * whatever way: also not by a PATH that leads into it.
  */
-export function candidates(wanted: Wanted, machine: Machine): Candidate[] {
-  if (wanted.setting) {
-    const fits = pathOf(machine).isAbsolute(wanted.setting) && machine.isFile(wanted.setting);
-    return fits ? [{ python: wanted.setting, from: "setting" }] : [];
+export function candidates(scope: SearchScope, machine: Machine): Candidate[] {
+  if (scope.setting) {
+    const fits = pathModule(machine).isAbsolute(scope.setting) && machine.isFile(scope.setting);
+    return fits ? [{ python: scope.setting, from: "setting" }] : [];
   }
-  const own = pythonIn(wanted.own, machine.platform);
-  const ours = wanted.folders.flatMap((folder) =>
-    [".venv", "venv"].map((name) => pythonIn(pathOf(machine).join(folder, name), machine.platform)),
+  const ours = scope.folders.flatMap((folder) =>
+    [".venv", "venv"].map((name) => pythonIn(pathModule(machine).join(folder, name), machine.platform)),
   );
-  const found: Candidate[] = [
-    ...onPath(wanted, machine).map((python): Candidate => ({ python, from: "path" })),
-    ...[own].map((python): Candidate => ({ python, from: "own" })),
-    ...(wanted.trusted ? ours : []).map((python): Candidate => ({ python, from: "workspace" })),
+  const all: Candidate[] = [
+    ...onPath(scope, machine).map((python): Candidate => ({ python, from: "path" })),
+    { python: pythonIn(scope.own, machine.platform), from: "own" },
+    ...(scope.trusted ? ours : []).map((python): Candidate => ({ python, from: "workspace" })),
   ];
-  return found.filter((entry) => machine.isFile(entry.python));
+  return all.filter((candidate) => machine.isFile(candidate.python));
 }
 
-const pathOf = (machine: Machine): path.PlatformPath => (machine.platform === "win32" ? path.win32 : path.posix);
+const pathModule = (machine: Machine): path.PlatformPath => (machine.platform === "win32" ? path.win32 : path.posix);
 
 /** The folders of PATH: absolute ones only, and none inside a workspace that is not trusted. */
-export function pathFolders(wanted: Pick<Wanted, "trusted" | "folders">, machine: Machine): string[] {
-  const { isAbsolute, delimiter, relative } = pathOf(machine);
-  const inside = (folder: string): boolean =>
-    wanted.folders.some((top) => {
-      const way = relative(top, folder);
-      return way === "" || !(way.startsWith("..") || isAbsolute(way));
+export function pathFolders(scope: Pick<SearchScope, "trusted" | "folders">, machine: Machine): string[] {
+  const paths = pathModule(machine);
+  const isInside = (folder: string): boolean =>
+    scope.folders.some((top) => {
+      const way = paths.relative(top, folder);
+      return way === "" || !(way.startsWith("..") || paths.isAbsolute(way));
     });
-  return machine.path.split(delimiter).filter((folder) => isAbsolute(folder) && (wanted.trusted || !inside(folder)));
+  return machine.path
+    .split(paths.delimiter)
+    .filter((folder) => paths.isAbsolute(folder) && (scope.trusted || !isInside(folder)));
 }
 
-function onPath(wanted: Wanted, machine: Machine): string[] {
-  const { join } = pathOf(machine);
+function onPath(scope: SearchScope, machine: Machine): string[] {
+  const paths = pathModule(machine);
   const windows = machine.platform === "win32";
   const scripts = windows ? ["phasekeeper.exe"] : ["phasekeeper"];
   const pythons = windows ? ["python.exe", "python3.exe"] : ["python3", "python"];
-  const folders = pathFolders(wanted, machine);
-  const named = (names: string[]): string[] =>
-    folders.flatMap((folder) => names.map((name) => join(folder, name))).filter(machine.isFile);
-  const interpreters = named(scripts)
-    .map((script) => interpreterOf(machine.read(script)))
-    .filter((python): python is string => python !== undefined && pathOf(machine).isAbsolute(python))
-    .filter((python) => pathFolders(wanted, { ...machine, path: pathOf(machine).dirname(python) }).length > 0);
+  const folders = pathFolders(scope, machine);
+  const filesNamed = (names: string[]): string[] =>
+    folders.flatMap((folder) => names.map((name) => paths.join(folder, name))).filter(machine.isFile);
+  const interpreters = filesNamed(scripts)
+    .map((script) => interpreterInScript(machine.read(script)))
+    .filter((python): python is string => python !== undefined && paths.isAbsolute(python))
+    .filter((python) => pathFolders(scope, { ...machine, path: paths.dirname(python) }).length > 0);
   // Of the interpreters on PATH only the first counts, as in a shell.
-  return [...new Set([...interpreters, ...named(pythons).slice(0, 1)])];
+  return [...new Set([...interpreters, ...filesNamed(pythons).slice(0, 1)])];
 }
 
 /** The interpreter of an installed script, from its first line; Windows launchers carry that line at their end. */
-export function interpreterOf(script: string): string | undefined {
+export function interpreterInScript(script: string): string | undefined {
   // Long paths and paths with blanks are run by way of sh.
   const byShell = /^#!\/bin\/sh\n'''exec' "?([^"\n]+?)"? "\$0"/.exec(script);
   if (byShell) return byShell[1];
@@ -98,28 +99,28 @@ export function interpreterOf(script: string): string | undefined {
 }
 
 /** The first candidate that says its version; undefined when none does. `ask` runs it with arguments. */
-export async function find(
-  from: readonly Candidate[],
+export async function findServer(
+  among: readonly Candidate[],
   ask: (python: string, args: readonly string[]) => Promise<string | undefined>,
-): Promise<Found | undefined> {
-  for (const candidate of from) {
-    const said = await ask(candidate.python, [...ARGUMENTS, "--version"]);
-    const version = /^phasekeeper (\d+(?:\.\d+)*\S*)/m.exec(said ?? "")?.[1];
+): Promise<ServerPython | undefined> {
+  for (const candidate of among) {
+    const output = await ask(candidate.python, [...ARGUMENTS, "--version"]);
+    const version = /^phasekeeper (\d+(?:\.\d+)*\S*)/m.exec(output ?? "")?.[1];
     if (version) return { ...candidate, version };
   }
   return undefined;
 }
 
-/** Why the Python that the setting names runs no server, in a sentence; `said` is what it said itself. */
-export function unusable(setting: string, machine: Machine, said: string): string {
-  const named = `The setting phasekeeper.python names ${setting}`;
-  if (!pathOf(machine).isAbsolute(setting)) return `${named}, which is no absolute path.`;
-  if (!machine.isFile(setting)) return `${named}, which is no program that can be run.`;
-  const last = said.trim().split(/\r?\n/).at(-1);
-  return `${named}, which does not run Phasekeeper${last ? `: ${last}` : "."}`;
+/** Why the Python that the setting names runs no server, in a sentence; `output` is what it printed itself. */
+export function explainUnusable(setting: string, machine: Machine, output: string): string {
+  const subject = `The setting phasekeeper.python names ${setting}`;
+  if (!pathModule(machine).isAbsolute(setting)) return `${subject}, which is no absolute path.`;
+  if (!machine.isFile(setting)) return `${subject}, which is no program that can be run.`;
+  const last = output.trim().split(/\r?\n/).at(-1);
+  return `${subject}, which does not run Phasekeeper${last ? `: ${last}` : "."}`;
 }
 
-const FROM: Record<Candidate["from"], string> = {
+const ORIGIN: Record<Candidate["from"], string> = {
   setting: "as the setting phasekeeper.python says",
   path: "found on PATH",
   own: "this extension's own installation",
@@ -127,16 +128,5 @@ const FROM: Record<Candidate["from"], string> = {
 };
 
 /** The one sentence that says what is used. */
-export const foundSaid = (found: Found): string =>
-  `Using Phasekeeper ${found.version} of ${found.python}, ${FROM[found.from]}.`;
-
-/** How long to wait before the next start, after `crashes` in a row; undefined when it is no use any more. */
-export function backOff(crashes: number): number | undefined {
-  return crashes > 6 ? undefined : Math.min(1000 * 2 ** (crashes - 1), 30_000);
-}
-
-/** A start that takes longer is told. */
-export const SLOW_MS = 20_000;
-
-/** A server that was up this long did not crash at its start. */
-export const STEADY_MS = 60_000;
+export const describeServer = ({ python, version, from }: ServerPython): string =>
+  `Using Phasekeeper ${version} of ${python}, ${ORIGIN[from]}.`;

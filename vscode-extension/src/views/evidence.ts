@@ -1,8 +1,8 @@
 /** Rows for evidence: an expression, its value, and the line it was read from. */
 
-import type { Evidence, RunName } from "../protocol";
-import { plain, shown, tail } from "../sanitize";
-import { icon, type Node, type Place } from "./row";
+import { nameOf, type Evidence, type RunName } from "../protocol";
+import { baseName, formatValue, oneLine } from "../sanitize";
+import { icon, type Place, type Row } from "./row";
 
 export function placeOf(root: string, evidence: Evidence): Place | undefined {
   const { path, line, column } = evidence;
@@ -13,23 +13,27 @@ export function firstPlace(root: string, evidence: readonly Evidence[]): Place |
   return evidence.map((entry) => placeOf(root, entry)).find((place) => place !== undefined);
 }
 
+/** An expression and its value. */
+export const evidenceLabel = ({ expression, value }: Evidence): string =>
+  `${oneLine(expression, 80)} = ${formatValue(value)}`;
+
 /** Where something is, short: the file's name and the line. */
-export function where(place: Place): string {
-  return plain(place.line === null ? tail(place.path) : `${tail(place.path)}:${place.line}`);
+export function placeLabel(place: Place): string {
+  return oneLine(place.line === null ? baseName(place.path) : `${baseName(place.path)}:${place.line}`);
 }
 
-export function evidenceNodes(name: RunName, evidence: readonly Evidence[], id: string): Node[] {
+export function evidenceRows(name: RunName, evidence: readonly Evidence[], id: string): Row[] {
   return evidence.map((entry, index) => {
     const place = placeOf(name.root, entry);
-    const label = `${plain(entry.expression, 80)} = ${shown(entry.value)}`;
+    const label = evidenceLabel(entry);
     return {
       id: `${id}/evidence/${index}`,
       label,
-      description: place && where(place),
-      tooltip: [label, ...(place ? [plain(place.path, 400)] : [])],
+      description: place && placeLabel(place),
+      tooltip: [label, ...(place ? [oneLine(place.path, 400)] : [])],
       icon: icon("symbol-field"),
       ...(place && { context: "place", click: "openPlace" as const }),
-      subject: { ...name, place },
+      subject: { ...nameOf(name), place },
     };
   });
 }

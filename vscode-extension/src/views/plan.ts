@@ -1,24 +1,105 @@
-/** Marks beside the lines of a plan: how each task stands. */
+/** The rows of a plan with its stages and tasks, and the marks beside its lines. */
 
-import type { Plan, Task } from "../protocol";
-import { taskSaid } from "./runs";
+import { nameOf, type Evaluation, type Plan, type Stage, type Task } from "../protocol";
+import { baseName, oneLine, plural } from "../sanitize";
+import { FAINT, GOOD, icon, NOW, type Icon, type Row } from "./row";
 
-export const KINDS = ["done", "ready", "claimed", "blocked", "reported"] as const;
-export type MarkKind = (typeof KINDS)[number];
+/** One row for the plan of a run with its stages and tasks; none where it has none. */
+export function planRows(run: Evaluation, id: string): Row[] {
+  const plan = run.plan;
+  if (plan === null || plan.stages.length === 0) return [];
+  const progress = run.progress;
+  const current = plan.stages.find((stage) => stage.done < stage.total);
+  return [
+    {
+      id: `${id}/plan`,
+      label: "Plan",
+      description: progress
+        ? `${progress.done} of ${plural(progress.total, "task")} done`
+        : oneLine(baseName(plan.path)),
+      tooltip: [oneLine(plan.path, 400)],
+      icon: icon("checklist"),
+      context: "place",
+      subject: { ...nameOf(run), place: { root: run.root, path: plan.path, line: plan.stages[0]!.line, column: null } },
+      open: true,
+      children: plan.stages.map((stage) => stageRow(run, stage, `${id}/plan`, stage === current)),
+    },
+  ];
+}
 
-export interface Mark {
+/** The stage that is worked on is open, and every other one in which something can be done. */
+function stageRow(run: Evaluation, stage: Stage, id: string, isCurrent: boolean): Row {
+  const own = `${id}/${stage.id}`;
+  const done = stage.total > 0 && stage.done === stage.total;
+  return {
+    id: own,
+    label: oneLine(/^\d/.test(stage.id) ? `${stage.id}. ${stage.title}` : stage.title || stage.id, 80),
+    description: `${stage.done}/${stage.total}`,
+    icon: done
+      ? icon("pass", GOOD)
+      : icon(stage.done ? "circle-large-filled" : "circle-large-outline", stage.done ? NOW : FAINT),
+    context: "place",
+    subject: { ...nameOf(run), place: { root: run.root, path: run.plan!.path, line: stage.line, column: null } },
+    open: isCurrent || (!done && stage.tasks.some((task) => task.state !== "blocked")),
+    children: stage.tasks.map((task) => taskRow(run, task, own)),
+  };
+}
+
+const TASK: Record<Task["state"], { label: string; icon: Icon }> = {
+  done: { label: "done", icon: icon("check", GOOD) },
+  ready: { label: "ready", icon: icon("circle-outline", NOW) },
+  claimed: { label: "claimed", icon: icon("person") },
+  blocked: { label: "blocked", icon: icon("circle-slash", FAINT) },
+  reported: { label: "reported, not checked", icon: icon("eye") },
+  skipped: { label: "skipped", icon: icon("debug-step-over", FAINT) },
+};
+
+/** How a task stands, and who works on it or what blocks it. */
+export function taskLabel(task: Task): string {
+  if (task.state === "claimed" && task.claimedBy) return `claimed by ${oneLine(task.claimedBy)}`;
+  if (task.state === "blocked" && task.blockedBy.length) return `blocked by ${oneLine(task.blockedBy.join(", "))}`;
+  return TASK[task.state].label;
+}
+
+function taskRow(run: Evaluation, task: Task, id: string): Row {
+  return {
+    id: `${id}/${task.id}`,
+    label: oneLine(task.title || task.id, 80),
+    description: taskLabel(task),
+    tooltip: [
+      `${oneLine(task.id)}: ${taskLabel(task)}`,
+      ...(task.agent ? [`for ${oneLine(task.agent)}`] : []),
+      ...(task.files.length ? [`changes ${oneLine(task.files.join(", "), 400)}`] : []),
+    ],
+    icon: TASK[task.state].icon,
+    context: `place task-${task.state}`,
+    click: "openPlace",
+    subject: {
+      ...nameOf(run),
+      task: task.id,
+      who: task.claimedBy ?? undefined,
+      place: { root: run.root, path: run.plan!.path, line: task.line, column: null },
+    },
+  };
+}
+
+export const MARK_KINDS = ["done", "ready", "claimed", "blocked", "reported"] as const;
+export type MarkKind = (typeof MARK_KINDS)[number];
+
+/** A mark in the gutter beside a task. */
+export interface PlanMark {
   /** Zero-based. */
   readonly line: number;
   readonly kind: MarkKind;
-  readonly said: string;
+  readonly label: string;
 }
 
-const isMarked = (state: Task["state"]): state is MarkKind => state !== "skipped";
+const hasMark = (state: Task["state"]): state is MarkKind => state !== "skipped";
 
-export function marksOf(plan: Plan): Mark[] {
+export function planMarks(plan: Plan): PlanMark[] {
   return plan.stages
     .flatMap((stage) => stage.tasks)
     .flatMap((task) =>
-      isMarked(task.state) ? [{ line: task.line - 1, kind: task.state, said: `${task.id}: ${taskSaid(task)}` }] : [],
+      hasMark(task.state) ? [{ line: task.line - 1, kind: task.state, label: `${task.id}: ${taskLabel(task)}` }] : [],
     );
 }

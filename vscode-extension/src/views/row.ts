@@ -1,4 +1,4 @@
-/** What a row of a tree shows, without VS Code: views are functions from what is known to these. */
+/** A row of a tree as a value, without VS Code: views are pure functions from the state to rows. */
 
 import type { RunName } from "../protocol";
 
@@ -27,7 +27,7 @@ export interface Subject extends RunName {
   readonly place?: Place;
 }
 
-export interface Node {
+export interface Row {
   /** The same row keeps its id, so that it stays open and selected. */
   readonly id: string;
   readonly label: string;
@@ -35,22 +35,22 @@ export interface Node {
   /** Lines of plain text. */
   readonly tooltip?: readonly string[];
   readonly icon?: Icon;
-  /** What only the icon shows, for those who hear the row. */
-  readonly spoken?: string;
+  /** What only the icon shows, for screen readers. */
+  readonly iconLabel?: string;
   /** Words that menus look for. */
   readonly context?: string;
   readonly subject?: Subject;
   /** A command of ours, called with the subject, when the row is clicked. */
   readonly click?: "openPlace" | "answerQuestion";
-  /** What is below it; a function for what has to be asked for first. */
-  readonly children?: readonly Node[] | (() => Promise<readonly Node[]>);
+  /** The rows below it; a function for those that have to be requested. */
+  readonly children?: readonly Row[] | (() => Promise<readonly Row[]>);
   readonly open?: boolean;
 }
 
 /** The manifest says what these are in each kind of theme: none of VS Code's own is there in all of them. */
 export const GOOD = "phasekeeper.good";
 export const BAD = "phasekeeper.bad";
-export const ASKED = "phasekeeper.asked";
+export const WAITING = "phasekeeper.asked";
 export const FAINT = "phasekeeper.faint";
 export const NOW = "phasekeeper.now";
 

@@ -1,11 +1,12 @@
-/** What the status bar says: of the run that is being worked on, and how many things wait for a person. */
+/** The status bar item: the run that is being worked on, and how many things wait for a person. */
 
-import { asked, isOver, runAt, runsOf, type Known } from "../store";
-import { stage, type Stage } from "./readiness";
 import type { Summary } from "../protocol";
-import { literal, plain, plural } from "../sanitize";
-import { stepSaid } from "./next";
+import { escapeLabel, oneLine } from "../sanitize";
+import { isOver, openQuestions, runAt, runsOf, type State } from "../store";
+import { stepSentence } from "./next";
+import { readiness, type Readiness } from "./readiness";
 import { titleOf } from "./runs";
+import { waitingText } from "./waiting";
 
 export interface Status {
   readonly text: string;
@@ -16,19 +17,19 @@ export interface Status {
 }
 
 /** `file` is the path of the active editor's file, with slashes; `folders` is how many folders are open. */
-export function status(known: Known, file: string | undefined, folders: number, trusted: boolean): Status {
-  const said = stage(known, folders);
-  return said === "ready" ? ready(known, file, trusted) : notYet(known, said);
+export function status(state: State, file: string | undefined, folders: number, trusted: boolean): Status {
+  const now = readiness(state, folders);
+  return now === "ready" ? runStatus(state, file, trusted) : serverStatus(state, now);
 }
 
-function notYet({ server }: Known, said: Exclude<Stage, "ready">): Status {
+function serverStatus({ server }: State, now: Exclude<Readiness, "ready">): Status {
   const of = (icon: string, colour: Status["colour"], click: Status["click"], ...tooltip: string[]): Status => ({
     text: `$(${icon}) Phasekeeper`,
-    tooltip: [...tooltip, ...("why" in server && server.why ? [plain(server.why, 400)] : [])],
+    tooltip: [...tooltip, ...("why" in server && server.why ? [oneLine(server.why, 400)] : [])],
     colour,
     click,
   });
-  switch (said) {
+  switch (now) {
     case "starting":
       return of("loading~spin", "plain", "showOutput", "Phasekeeper's server is starting; click for its output");
     case "looking":
@@ -54,27 +55,26 @@ function notYet({ server }: Known, said: Exclude<Stage, "ready">): Status {
   }
 }
 
-function ready(known: Known, file: string | undefined, trusted: boolean): Status {
-  const { server } = known;
-  const run = inFocus(known, file);
+function runStatus(state: State, file: string | undefined, trusted: boolean): Status {
+  const { server } = state;
+  const run = focusedRun(state, file);
   if (!run) {
-    const tooltip = ["No run goes on; click to start one", ...("said" in server ? [plain(server.said, 400)] : [])];
+    const tooltip = [
+      "No run goes on; click to start one",
+      ...("description" in server ? [oneLine(server.description, 400)] : []),
+    ];
     return { text: "$(checklist) Phasekeeper", tooltip, colour: "plain", click: "startRun" };
   }
-  const waiting = asked(known).length;
+  const waiting = openQuestions(state).length;
   const progress = run.progress && run.progress.total ? ` ${run.progress.done}/${run.progress.total}` : "";
   const bell = waiting ? `  $(bell-dot) ${waiting}` : "";
-  const title = literal(titleOf(run), 30);
+  const title = escapeLabel(titleOf(run), 30);
   return {
-    text: `$(checklist) ${title}: ${literal(run.currentPhase ?? run.status, 30)}${progress}${bell}`,
+    text: `$(checklist) ${title}: ${escapeLabel(run.currentPhase ?? run.status, 30)}${progress}${bell}`,
     tooltip: [
-      `${titleOf(run)}: ${plain(run.currentPhase ?? run.status)}`,
-      `${stepSaid(run.suggestion)}${run.suggestion.reason ? `: ${plain(run.suggestion.reason, 300)}` : ""}`,
-      ...(waiting
-        ? [
-            `${plural(waiting, "thing")} ${waiting === 1 ? "waits" : "wait"} for you; ${trusted ? "click to answer" : "not in Restricted Mode"}`,
-          ]
-        : []),
+      `${titleOf(run)}: ${oneLine(run.currentPhase ?? run.status)}`,
+      stepSentence(run.suggestion),
+      ...(waiting ? [`${waitingText(waiting)}; ${trusted ? "click to answer" : "not in Restricted Mode"}`] : []),
     ],
     colour: waiting ? "warning" : "plain",
     click: waiting ? "answerQuestion" : "showNextStep",
@@ -82,7 +82,7 @@ function ready(known: Known, file: string | undefined, trusted: boolean): Status
 }
 
 /** The run around the active file, else one that waits for a person, else the first that goes on. */
-export function inFocus(known: Known, file: string | undefined): Summary | undefined {
-  const on = runsOf(known).filter((run) => !isOver(run));
-  return (file && runAt(known, file)) || on.find((run) => run.questions.length > 0) || on[0];
+export function focusedRun(state: State, file: string | undefined): Summary | undefined {
+  const on = runsOf(state).filter((run) => !isOver(run));
+  return (file && runAt(state, file)) || on.find((run) => run.questions.length > 0) || on[0];
 }

@@ -1,47 +1,47 @@
-/** A native tree over nodes. */
+/** A native tree view over rows. */
 
 import * as vscode from "vscode";
-import { plain } from "../sanitize";
-import { BAD, icon, type Node } from "./row";
+import { messageOf, oneLine } from "../sanitize";
+import { BAD, icon, type Row } from "./row";
 
-export class Tree implements vscode.TreeDataProvider<Node>, vscode.Disposable {
+export class Tree implements vscode.TreeDataProvider<Row>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChangeTreeData = this.changed.event;
-  readonly view: vscode.TreeView<Node>;
-  private tops: readonly Node[] = [];
-  private held = false;
+  readonly view: vscode.TreeView<Row>;
+  private topRows: readonly Row[] = [];
+  private isFrozen = false;
   /** Rows that a person opened or shut, by id: one that goes and comes again is as it was left. */
-  private readonly turned = new Map<string, boolean>();
+  private readonly expansion = new Map<string, boolean>();
 
   constructor(
     readonly id: string,
-    private readonly top: () => readonly Node[] | Promise<readonly Node[]>,
+    private readonly load: () => readonly Row[] | Promise<readonly Row[]>,
   ) {
     this.view = vscode.window.createTreeView(id, { treeDataProvider: this, showCollapseAll: true });
-    this.view.onDidExpandElement(({ element }) => this.turned.set(element.id, true));
-    this.view.onDidCollapseElement(({ element }) => this.turned.set(element.id, false));
+    this.view.onDidExpandElement(({ element }) => this.expansion.set(element.id, true));
+    this.view.onDidCollapseElement(({ element }) => this.expansion.set(element.id, false));
   }
 
-  /** Leave the rows that there are as they are, until the next refresh; beside the title it is said why. */
-  hold(why: string): void {
-    this.held = this.tops.length > 0;
-    this.view.description = this.held ? why : undefined;
+  /** Keep the rows as they are until the next refresh, with the reason beside the title. */
+  freeze(why: string): void {
+    this.isFrozen = this.topRows.length > 0;
+    this.view.description = this.isFrozen ? why : undefined;
   }
 
   refresh(): void {
-    this.held = false;
+    this.isFrozen = false;
     this.view.description = undefined;
     this.changed.fire();
   }
 
-  async getChildren(node?: Node): Promise<Node[]> {
+  async getChildren(row?: Row): Promise<Row[]> {
     try {
-      if (node) return [...(typeof node.children === "function" ? await node.children() : (node.children ?? []))];
-      if (!this.held) this.tops = await this.top();
-      return [...this.tops];
+      if (row) return [...(typeof row.children === "function" ? await row.children() : (row.children ?? []))];
+      if (!this.isFrozen) this.topRows = await this.load();
+      return [...this.topRows];
     } catch (error) {
-      // No row would say that there is nothing.
-      return [untold(node?.id ?? this.id, error)];
+      // No row at all would mean that there is nothing.
+      return [failureRow(row?.id ?? this.id, error)];
     }
   }
 
@@ -50,16 +50,16 @@ export class Tree implements vscode.TreeDataProvider<Node>, vscode.Disposable {
     return undefined;
   }
 
-  getTreeItem(node: Node): vscode.TreeItem {
-    return itemOf(node, this.turned.get(node.id));
+  getTreeItem(row: Row): vscode.TreeItem {
+    return toTreeItem(row, this.expansion.get(row.id));
   }
 
   /** Show the row at the top that a test holds for. */
-  async reveal(test: (node: Node) => boolean): Promise<void> {
+  async reveal(test: (row: Row) => boolean): Promise<void> {
     await vscode.commands.executeCommand(`${this.id}.focus`);
-    if (this.tops.length === 0) await this.getChildren();
-    const node = this.tops.find(test);
-    if (node) await this.view.reveal(node, { select: true, focus: true, expand: true });
+    if (this.topRows.length === 0) await this.getChildren();
+    const row = this.topRows.find(test);
+    if (row) await this.view.reveal(row, { select: true, focus: true, expand: true });
   }
 
   dispose(): void {
@@ -68,10 +68,10 @@ export class Tree implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   }
 }
 
-function untold(id: string, error: unknown): Node {
-  const why = plain(error instanceof Error ? error.message : String(error), 400);
+function failureRow(id: string, error: unknown): Row {
+  const why = oneLine(messageOf(error), 400);
   return {
-    id: `${id}/untold`,
+    id: `${id}/failure`,
     label: "This cannot be shown",
     description: why,
     tooltip: [why],
@@ -80,20 +80,20 @@ function untold(id: string, error: unknown): Node {
 }
 
 /** `open` is how a person left the row. */
-export function itemOf(node: Node, open = node.open): vscode.TreeItem {
+export function toTreeItem(row: Row, open = row.open): vscode.TreeItem {
   const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
-  const item = new vscode.TreeItem(node.label, node.children ? (open ? Expanded : Collapsed) : None);
-  item.id = node.id;
-  item.description = node.description;
-  item.tooltip = node.tooltip?.join("\n");
+  const item = new vscode.TreeItem(row.label, row.children ? (open ? Expanded : Collapsed) : None);
+  item.id = row.id;
+  item.description = row.description;
+  item.tooltip = row.tooltip?.join("\n");
   // Without it a tooltip is what a screen reader says of a row.
-  item.accessibilityInformation = { label: [node.label, node.description, node.spoken].filter(Boolean).join(", ") };
-  item.contextValue = node.context;
-  if (node.icon)
+  item.accessibilityInformation = { label: [row.label, row.description, row.iconLabel].filter(Boolean).join(", ") };
+  item.contextValue = row.context;
+  if (row.icon)
     item.iconPath = new vscode.ThemeIcon(
-      node.icon.name,
-      node.icon.color ? new vscode.ThemeColor(node.icon.color) : undefined,
+      row.icon.name,
+      row.icon.color ? new vscode.ThemeColor(row.icon.color) : undefined,
     );
-  if (node.click) item.command = { command: `phasekeeper.${node.click}`, title: "Open", arguments: [node.subject] };
+  if (row.click) item.command = { command: `phasekeeper.${row.click}`, title: "Open", arguments: [row.subject] };
   return item;
 }

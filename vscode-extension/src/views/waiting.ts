@@ -1,40 +1,43 @@
-/** What waits for a person: each open question with its options. */
+/** The rows of what waits for a person: each open question with its options and what led to it. */
 
-import { keyOf, type Question, type Summary } from "../protocol";
-import { asked, type Known } from "../store";
-import { plain, shown } from "../sanitize";
-import { optionSaid } from "./dialog";
-import { ASKED, BAD, icon, type Icon, type Node } from "./row";
-import { FAILED } from "./recent";
-import { namedIn } from "./runs";
+import { keyOf, nameOf, type Question, type Summary } from "../protocol";
+import { formatValue, oneLine, plural } from "../sanitize";
+import { openQuestions, type State } from "../store";
+import { optionLabels } from "./decisions";
+import { FAILED_OUTCOMES } from "./recent";
+import { BAD, icon, WAITING, type Icon, type Row } from "./row";
+import { titleIn } from "./runs";
 
-export const KIND: Record<Question["kind"], { said: string; icon: Icon }> = {
-  approval: { said: "approval", icon: icon("verified", ASKED) },
-  escalation: { said: "escalation", icon: icon("bell-dot", ASKED) },
-  clarification: { said: "question", icon: icon("question", ASKED) },
+export const KIND: Record<Question["kind"], { label: string; icon: Icon }> = {
+  approval: { label: "approval", icon: icon("verified", WAITING) },
+  escalation: { label: "escalation", icon: icon("bell-dot", WAITING) },
+  clarification: { label: "question", icon: icon("question", WAITING) },
 };
 
 /** Questions are open while there are few enough to be seen at once. */
 const MOST_OPEN = 3;
 
+export const waitingText = (count: number): string =>
+  `${plural(count, "thing")} ${count === 1 ? "waits" : "wait"} for you`;
+
 /** Each open question; `trusted` says whether it can be answered here. */
-export function waitingNodes(known: Known, trusted: boolean): Node[] {
-  const all = asked(known);
+export function waitingRows(state: State, trusted: boolean): Row[] {
+  const all = openQuestions(state);
   const open = all.length <= MOST_OPEN;
-  return all.map(({ run, question }) => ({ ...questionNode(run, namedIn(known, run), question, trusted), open }));
+  return all.map(({ run, question }) => ({ ...questionRow(run, titleIn(state, run), question, trusted), open }));
 }
 
-function questionNode(run: Summary, named: string, question: Question, trusted: boolean): Node {
-  const subject = { root: run.root, run: run.run, question: question.id };
+function questionRow(run: Summary, title: string, question: Question, trusted: boolean): Row {
+  const subject = { ...nameOf(run), question: question.id };
   const id = `${keyOf(run)}/question/${question.id}`;
-  const options = question.options.map((option): Node => {
-    const { what, brings } = optionSaid(option);
+  const options = question.options.map((option): Row => {
+    const { label, consequence } = optionLabels(option);
     return {
       id: `${id}/option/${option.id}`,
-      label: plain(what),
-      description: brings ? plain(brings) : option.text ? plain(option.id) : undefined,
+      label: oneLine(label),
+      description: consequence ? oneLine(consequence) : option.text ? oneLine(option.id) : undefined,
       tooltip: [
-        `${plain(option.id)}: ${plain(option.text || option.id, 400)}`,
+        `${oneLine(option.id)}: ${oneLine(option.text || option.id, 400)}`,
         trusted ? "Click to decide; a reason is asked for" : "Not in Restricted Mode",
       ],
       icon: icon("circle-outline"),
@@ -43,34 +46,34 @@ function questionNode(run: Summary, named: string, question: Question, trusted: 
       subject: { ...subject, option: option.id },
     };
   });
-  const below = [...options, ...about(question, id)];
+  const children = [...options, ...contextRows(question, id)];
   return {
     id,
-    label: plain(question.question),
-    description: `${named} · ${KIND[question.kind].said}`,
-    tooltip: [plain(question.question, 600), `${named}: ${plain(question.id)}`, ...since(question)],
+    label: oneLine(question.question),
+    description: `${title} · ${KIND[question.kind].label}`,
+    tooltip: [oneLine(question.question, 600), `${title}: ${oneLine(question.id)}`, ...sinceLines(question)],
     icon: KIND[question.kind].icon,
     context: "question",
     subject,
     // Without options the answer is words, so a click on the question itself asks for them.
     ...(options.length === 0 && { click: "answerQuestion" as const }),
-    children: below.length ? below : undefined,
+    children: children.length ? children : undefined,
   };
 }
 
-const since = (question: Question): string[] => (question.since ? [`since ${plain(question.since)}`] : []);
+const sinceLines = (question: Question): string[] => (question.since ? [`since ${oneLine(question.since)}`] : []);
 
-function about(question: Question, id: string): Node[] {
+function contextRows(question: Question, id: string): Row[] {
   const tasks = question.tasks.length
-    ? [{ id: `${id}/tasks`, label: plain(question.tasks.join(", ")), description: "tasks", icon: icon("checklist") }]
+    ? [{ id: `${id}/tasks`, label: oneLine(question.tasks.join(", ")), description: "tasks", icon: icon("checklist") }]
     : [];
   const history = question.history.map((entry, at) => ({
     id: `${id}/history/${at}`,
-    label: historySaid(entry),
-    tooltip: [historySaid(entry, 600)],
-    icon: FAILED.has(String(entry["outcome"])) ? icon("close", BAD) : icon("history"),
+    label: historyLabel(entry),
+    tooltip: [historyLabel(entry, 600)],
+    icon: FAILED_OUTCOMES.has(String(entry["outcome"])) ? icon("close", BAD) : icon("history"),
   }));
-  const led = history.length
+  const historyRows = history.length
     ? [
         {
           id: `${id}/history`,
@@ -81,21 +84,21 @@ function about(question: Question, id: string): Node[] {
         },
       ]
     : [];
-  return [...tasks, ...led];
+  return [...tasks, ...historyRows];
 }
 
 /** One record of what led to a question, on a line; one of another form as its fields in their order. */
-export function historySaid(entry: Readonly<Record<string, unknown>>, limit = 200): string {
+function historyLabel(entry: Readonly<Record<string, unknown>>, limit = 200): string {
   const { phase, outcome, iteration, message, tasks } = entry;
   if (typeof phase !== "string" || typeof outcome !== "string") return fields(entry, limit);
   const round = typeof iteration === "number" && iteration > 0 ? ` (${iteration})` : "";
   const why = typeof message === "string" && message ? message : Array.isArray(tasks) ? tasks.join(", ") : "";
-  return plain(`${phase}${round}: ${outcome}${why ? ` · ${why}` : ""}`, limit);
+  return oneLine(`${phase}${round}: ${outcome}${why ? ` · ${why}` : ""}`, limit);
 }
 
 function fields(entry: Readonly<Record<string, unknown>>, limit: number): string {
   const parts = Object.entries(entry)
     .filter(([, value]) => value !== null && value !== "" && !(Array.isArray(value) && value.length === 0))
-    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : shown(value)}`);
-  return plain(parts.join(", "), limit);
+    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : formatValue(value)}`);
+  return oneLine(parts.join(", "), limit);
 }

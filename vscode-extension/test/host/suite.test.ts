@@ -67,7 +67,7 @@ suite("in the extension host", () => {
 
   suiteSetup(async () => {
     api = await vscode.extensions.getExtension<Api>("phasekeeper.phasekeeper")!.activate();
-    await until(api, () => runsOf(api.session.store.now).length >= 6);
+    await until(api, () => runsOf(api.session.store.state).length >= 6);
   });
 
   test("every command of the manifest is registered", async () => {
@@ -115,7 +115,7 @@ suite("in the extension host", () => {
   });
 
   test("what is copied for an assistant is the next step of a run", async () => {
-    const run = runsOf(api.session.store.now).find((entry) => entry.run.endsWith("late-fees"))!;
+    const run = runsOf(api.session.store.state).find((entry) => entry.run.endsWith("late-fees"))!;
     await vscode.commands.executeCommand("phasekeeper.copyPrompt", { root: run.root, run: run.run });
     assert.match(await vscode.env.clipboard.readText(), /Next: Go back to codegen/);
   });
@@ -124,7 +124,7 @@ suite("in the extension host", () => {
     const review = uri(".ai-tools-chain/tasks/late-fees/review/code-review.json");
     const before = await vscode.workspace.fs.readFile(review);
     const phase = (): string | undefined =>
-      runsOf(api.session.store.now).find((run) => run.run.endsWith("late-fees"))?.revision;
+      runsOf(api.session.store.state).find((run) => run.run.endsWith("late-fees"))?.revision;
     const revision = phase();
     await vscode.workspace.fs.writeFile(
       review,
@@ -148,7 +148,10 @@ suite("in the extension host", () => {
     // Who runs these tests presses the button.
     await vscode.commands.executeCommand("workbench.trust.manage");
     await trusted;
-    await until(api, () => api.session.store.now.server.state === "ready" && runsOf(api.session.store.now).length >= 6);
+    await until(
+      api,
+      () => api.session.store.state.server.state === "ready" && runsOf(api.session.store.state).length >= 6,
+    );
     const definition = (await provided())!;
     assert.equal(definition.command, vscode.workspace.getConfiguration("phasekeeper").get("python"));
     assert.deepEqual(definition.args, ["-I", "-m", "phasekeeper", "mcp"]);
@@ -167,12 +170,12 @@ suite("in the extension host", () => {
       const told = new Promise<void>((resolve) => api.mcp.onDidChangeMcpServerDefinitions!(() => resolve()));
       await settings.update("python", python, vscode.ConfigurationTarget.Global);
       await told;
-      await until(api, () => api.session.store.now.server.state === state);
+      await until(api, () => api.session.store.state.server.state === state);
       return (await provided())?.command;
     };
     assert.equal(await use("/nowhere/python", "missing"), undefined);
     assert.equal(await use(other, "ready"), other);
     assert.equal(await use(before, "ready"), before);
-    await until(api, () => runsOf(api.session.store.now).length >= 6);
+    await until(api, () => runsOf(api.session.store.state).length >= 6);
   });
 });

@@ -1,6 +1,6 @@
-import { homedir } from "node:os";
-import { beforeEach, afterEach, expect, test, vi } from "vitest";
 import { EventEmitter } from "node:events";
+import { homedir } from "node:os";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Changed } from "../../src/protocol";
 import { ROOT, summary } from "./fixtures";
 
@@ -26,12 +26,12 @@ class Process extends EventEmitter {
 
 /** A language client that a test answers for. */
 class Fake {
-  static made: Fake[] = [];
+  static instances: Fake[] = [];
   static failsToStart: string | undefined;
   static neverAnswers = false;
   static board = { version: 1, roots: [{ root: ROOT, version: 1, runs: [summary()] }] };
   state = 0;
-  heard: ((change: Changed) => void) | undefined;
+  listener: ((change: Changed) => void) | undefined;
   sent: string[] = [];
   disposed = 0;
   constructor(
@@ -40,10 +40,10 @@ class Fake {
     readonly program: () => Promise<Process>,
     readonly options: { initializationOptions: object; errorHandler: { closed(): unknown } },
   ) {
-    Fake.made.push(this);
+    Fake.instances.push(this);
   }
-  onNotification(_: string, heard: (change: Changed) => void): void {
-    this.heard = heard;
+  onNotification(_: string, listener: (change: Changed) => void): void {
+    this.listener = listener;
   }
   async start(): Promise<void> {
     if (Fake.failsToStart) throw new Error(Fake.failsToStart);
@@ -61,10 +61,10 @@ class Fake {
   }
 }
 
-const shown = vi.fn(() => Promise.resolve(undefined));
+const showErrorMessage = vi.fn(() => Promise.resolve(undefined));
 vi.mock("vscode", () => ({
   workspace: { isTrusted: false },
-  window: { showErrorMessage: shown },
+  window: { showErrorMessage },
   commands: {},
 }));
 vi.mock("node:child_process", () => ({
@@ -78,12 +78,13 @@ vi.mock("vscode-languageclient/node", () => ({
   RevealOutputChannelOn: { Never: 4 },
 }));
 
-const { Client } = await import("../../src/server/client");
+const { backOff, Client } = await import("../../src/server/client");
 const { Store } = await import("../../src/store");
-const found = { python: "/opt/py", from: "setting", version: "0.1.0" } as const;
+const python = { python: "/opt/py", from: "setting", version: "0.1.0" } as const;
 const output = { info: vi.fn(), error: vi.fn(), warn: vi.fn(), debug: vi.fn(), show: vi.fn() };
 
-function made(find: () => Promise<typeof found | { why?: string }> = () => Promise.resolve(found)) {
+/** A client, its store, and the states of the server that it goes through. */
+function setUp(find: () => Promise<typeof python | { why?: string }> = () => Promise.resolve(python)) {
   const store = new Store();
   const states: string[] = [];
   store.onChange((now, before) => now.server !== before.server && states.push(now.server.state));
@@ -92,7 +93,7 @@ function made(find: () => Promise<typeof found | { why?: string }> = () => Promi
 
 beforeEach(() => {
   vi.useFakeTimers();
-  Fake.made = [];
+  Fake.instances = [];
   Fake.failsToStart = undefined;
   Fake.neverAnswers = false;
   Process.started = [];
@@ -101,7 +102,7 @@ beforeEach(() => {
 afterEach(() => vi.useRealTimers());
 
 test("a start runs the server isolated, says what it used, and asks for the board", async () => {
-  const { client, store, states } = made();
+  const { client, store, states } = setUp();
   await client.restart();
   expect(Process.started).toMatchObject([
     { program: "/opt/py", args: ["-I", "-m", "phasekeeper", "lsp"], how: { cwd: homedir() } },
@@ -111,53 +112,53 @@ test("a start runs the server isolated, says what it used, and asks for the boar
   );
   // It is starting from the beginning.
   expect(states).toEqual(["ready"]);
-  expect([...store.now.roots.keys()]).toEqual([ROOT]);
+  expect([...store.state.roots.keys()]).toEqual([ROOT]);
 });
 
 test("a workspace that is not trusted is told to the server as such", async () => {
-  await made().client.restart();
-  expect(Fake.made[0]!.options.initializationOptions).toEqual({
+  await setUp().client.restart();
+  expect(Fake.instances[0]!.options.initializationOptions).toEqual({
     trusted: false,
     phasekeeper: { client: "vscode", decides: true },
   });
 });
 
 test("without a server nothing is started", async () => {
-  const { client, states, store } = made(() => Promise.resolve({ why: "it is a text file" }));
+  const { client, states, store } = setUp(() => Promise.resolve({ why: "it is a text file" }));
   await client.restart();
   expect(states).toEqual(["missing"]);
-  expect(store.now.server).toEqual({ state: "missing", why: "it is a text file" });
-  expect(Fake.made).toEqual([]);
+  expect(store.state.server).toEqual({ state: "missing", why: "it is a text file" });
+  expect(Fake.instances).toEqual([]);
   await expect(client.request("phasekeeper/board", {})).rejects.toThrow("is not running");
 });
 
 test("changes go into the store, and a gap asks for everything anew", async () => {
-  const { client, store } = made();
+  const { client, store } = setUp();
   await client.restart();
-  const [fake] = Fake.made;
-  fake!.heard!({ root: ROOT, version: 2, changed: [summary({ revision: "r2" })], removed: [] });
-  expect(store.now.roots.get(ROOT)?.runs.get("tasks/late-fees")?.revision).toBe("r2");
+  const [fake] = Fake.instances;
+  fake!.listener!({ root: ROOT, version: 2, changed: [summary({ revision: "r2" })], removed: [] });
+  expect(store.state.roots.get(ROOT)?.runs.get("tasks/late-fees")?.revision).toBe("r2");
   expect(fake!.sent).toEqual(["phasekeeper/board"]);
-  fake!.heard!({ root: ROOT, version: 9, changed: [], removed: [] });
+  fake!.listener!({ root: ROOT, version: 9, changed: [], removed: [] });
   expect(fake!.sent).toEqual(["phasekeeper/board", "phasekeeper/board"]);
 });
 
 test("a root that loses its last run may be closed, so the board is asked", async () => {
-  const { client, store } = made();
+  const { client, store } = setUp();
   await client.restart();
-  const [fake] = Fake.made;
+  const [fake] = Fake.instances;
   const board = Fake.board;
   Fake.board = { version: 1, roots: [] };
-  fake!.heard!({ root: ROOT, version: 2, changed: [], removed: ["tasks/late-fees"] });
+  fake!.listener!({ root: ROOT, version: 2, changed: [], removed: ["tasks/late-fees"] });
   await vi.advanceTimersByTimeAsync(0);
   Fake.board = board;
   expect(fake!.sent).toEqual(["phasekeeper/board", "phasekeeper/board"]);
-  expect(store.now.roots.size).toBe(0);
+  expect(store.state.roots.size).toBe(0);
 });
 
 test("a start without an answer is told after a while, and a person can begin anew", async () => {
   Fake.neverAnswers = true;
-  const { client, states } = made();
+  const { client, states } = setUp();
   void client.restart();
   await vi.advanceTimersByTimeAsync(19_999);
   expect(states).toEqual([]);
@@ -165,7 +166,7 @@ test("a start without an answer is told after a while, and a person can begin an
   expect(states).toEqual(["slow"]);
   expect(output.warn).toHaveBeenCalledWith(expect.stringContaining("has not answered for 20 s"));
   Fake.neverAnswers = false;
-  await client.restartByHand();
+  await client.restartByUser();
   expect(Process.started.map((running) => running.signal)).toEqual(["SIGKILL", undefined]);
   expect(states.at(-1)).toBe("ready");
   await vi.advanceTimersByTimeAsync(60_000);
@@ -174,58 +175,58 @@ test("a start without an answer is told after a while, and a person can begin an
 });
 
 test("a restart of a server that runs lets it end by itself", async () => {
-  const { client } = made();
+  const { client } = setUp();
   await client.restart();
-  await client.restartByHand();
-  expect(Fake.made[0]!.disposed).toBe(1);
+  await client.restartByUser();
+  expect(Fake.instances[0]!.disposed).toBe(1);
   expect(Process.started.map((running) => running.signal)).toEqual([undefined, undefined]);
 });
 
 test("a crash is followed by a start, later each time, and by giving up in the end", async () => {
-  const { client, states } = made();
+  const { client, states } = setUp();
   await client.restart();
   for (const wait of [1000, 2000, 4000, 8000, 16000, 30000]) {
-    Fake.made.at(-1)!.options.errorHandler.closed();
-    const count = Fake.made.length;
+    Fake.instances.at(-1)!.options.errorHandler.closed();
+    const count = Fake.instances.length;
     await vi.advanceTimersByTimeAsync(wait - 1);
-    expect(Fake.made.length).toBe(count);
+    expect(Fake.instances.length).toBe(count);
     await vi.advanceTimersByTimeAsync(1);
-    expect(Fake.made.length).toBe(count + 1);
+    expect(Fake.instances.length).toBe(count + 1);
   }
   Process.started.at(-1)!.stderr.emit("data", Buffer.from("Traceback\nOSError: no space left\n"));
-  Fake.made.at(-1)!.options.errorHandler.closed();
+  Fake.instances.at(-1)!.options.errorHandler.closed();
   await vi.advanceTimersByTimeAsync(600_000);
-  expect(Fake.made.length).toBe(7);
+  expect(Fake.instances.length).toBe(7);
   expect(states.at(-1)).toBe("failed");
-  expect(shown).toHaveBeenCalledOnce();
-  expect(shown.mock.calls[0]).toEqual(
+  expect(showErrorMessage).toHaveBeenCalledOnce();
+  expect(showErrorMessage.mock.calls[0]).toEqual(
     expect.arrayContaining([expect.stringContaining("again and again: OSError: no space left")]),
   );
 });
 
 test("a server that was up for long begins with a short wait again", async () => {
-  const { client } = made();
+  const { client } = setUp();
   await client.restart();
   for (let at = 0; at < 10; at++) {
     await vi.advanceTimersByTimeAsync(61_000);
-    Fake.made.at(-1)!.options.errorHandler.closed();
+    Fake.instances.at(-1)!.options.errorHandler.closed();
     await vi.advanceTimersByTimeAsync(1000);
   }
-  expect(Fake.made.length).toBe(11);
+  expect(Fake.instances.length).toBe(11);
 });
 
 test("a server that cannot start is tried again like one that crashed", async () => {
   Fake.failsToStart = "no such file";
-  const { client } = made();
+  const { client } = setUp();
   await client.restart();
   await vi.advanceTimersByTimeAsync(600_000);
-  expect(Fake.made.length).toBe(7);
-  expect(shown.mock.calls[0]).toEqual(expect.arrayContaining([expect.stringContaining("no such file")]));
+  expect(Fake.instances.length).toBe(7);
+  expect(showErrorMessage.mock.calls[0]).toEqual(expect.arrayContaining([expect.stringContaining("no such file")]));
 });
 
 test("restarts that are asked for at once come to one, with at most one more behind it", async () => {
   let release = (): void => undefined;
-  const { client } = made(() => new Promise((resolve) => (release = () => resolve(found))));
+  const { client } = setUp(() => new Promise((resolve) => (release = () => resolve(python))));
   const first = client.restart();
   await vi.advanceTimersByTimeAsync(0);
   const others = [client.restart(), client.restart(), client.restart()];
@@ -234,15 +235,19 @@ test("restarts that are asked for at once come to one, with at most one more beh
   await vi.advanceTimersByTimeAsync(0);
   release();
   await Promise.all(others);
-  expect(Fake.made.length).toBe(2);
+  expect(Fake.instances.length).toBe(2);
 });
 
 test("what an old connection still says is not listened to", async () => {
-  const { client, store } = made();
+  const { client, store } = setUp();
   await client.restart();
   await client.restart();
-  Fake.made[0]!.heard!({ root: ROOT, version: 2, changed: [], removed: ["tasks/late-fees"] });
-  Fake.made[0]!.options.errorHandler.closed();
-  expect(store.now.roots.get(ROOT)?.runs.size).toBe(1);
-  expect(store.now.server.state).toBe("ready");
+  Fake.instances[0]!.listener!({ root: ROOT, version: 2, changed: [], removed: ["tasks/late-fees"] });
+  Fake.instances[0]!.options.errorHandler.closed();
+  expect(store.state.roots.get(ROOT)?.runs.size).toBe(1);
+  expect(store.state.server.state).toBe("ready");
+});
+
+test("restarts come later and later, and end", () => {
+  expect([1, 2, 3, 4, 5, 6, 7].map(backOff)).toEqual([1000, 2000, 4000, 8000, 16000, 30000, undefined]);
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import manifest from "../../package.json";
-import { KINDS } from "../../src/views/plan";
+import { MARK_KINDS } from "../../src/views/plan";
 import * as rows from "../../src/views/row";
 
 const text = (name: string): string => readFileSync(new URL(`../../${name}`, import.meta.url), "utf8");
@@ -24,7 +24,7 @@ test("black on white has the most contrast that there is", () => {
   expect(contrast("#000000", "#ffffff")).toBe(21);
 });
 
-test.each(KINDS)("the mark of a task that is %s can be read in light, dark and both high contrasts", (kind) => {
+test.each(MARK_KINDS)("the mark of a task that is %s can be read in light, dark and both high contrasts", (kind) => {
   for (const [theme, behind] of [
     ["light", ["#ffffff"]],
     ["dark", ["#1f1f1f", "#000000"]],
@@ -36,7 +36,7 @@ test.each(KINDS)("the mark of a task that is %s can be read in light, dark and b
 
 test("rows and graph have colours of ours alone, which have a value in each kind of theme", () => {
   const ours = new Set(manifest.contributes.colors.map(({ id }) => id));
-  expect(ours).toEqual(new Set([rows.GOOD, rows.BAD, rows.ASKED, rows.FAINT, rows.NOW]));
+  expect(ours).toEqual(new Set([rows.GOOD, rows.BAD, rows.WAITING, rows.FAINT, rows.NOW]));
   for (const { defaults } of manifest.contributes.colors)
     expect(Object.keys(defaults).sort()).toEqual(["dark", "highContrast", "highContrastLight", "light"]);
   const css = text("media/graph.css");

@@ -1,15 +1,14 @@
 import { beforeEach, expect, test, vi } from "vitest";
-import { ROOT, evaluation, known, question, summary } from "./fixtures";
+import { question, ROOT, stateWith, summary } from "./fixtures";
 
 type Act = (argument?: unknown) => Promise<void>;
 const editor = vi.hoisted(() => ({
   trusted: false,
   commands: new Map<string, (argument?: unknown) => Promise<void>>(),
   executed: [] as string[],
-  warned: [] as string[],
-  told: [] as string[],
+  warnings: [] as string[],
+  messages: [] as string[],
   pressed: undefined as string | undefined,
-  dirty: false,
 }));
 vi.mock("vscode", () => ({
   commands: {
@@ -17,18 +16,14 @@ vi.mock("vscode", () => ({
     executeCommand: (name: string) => Promise.resolve(editor.executed.push(name)),
   },
   window: {
-    showWarningMessage: (said: string) => (editor.warned.push(said), Promise.resolve(editor.pressed)),
-    showErrorMessage: (said: string) => (editor.told.push(said), Promise.resolve(undefined)),
-    showInformationMessage: (said: string) => (editor.told.push(said), Promise.resolve(undefined)),
+    showWarningMessage: (message: string) => (editor.warnings.push(message), Promise.resolve(editor.pressed)),
+    showErrorMessage: (message: string) => (editor.messages.push(message), Promise.resolve(undefined)),
+    showInformationMessage: (message: string) => (editor.messages.push(message), Promise.resolve(undefined)),
   },
   workspace: {
     get isTrusted() {
       return editor.trusted;
     },
-    get textDocuments() {
-      return [{ isDirty: editor.dirty, uri: { scheme: "file" } }];
-    },
-    saveAll: () => Promise.resolve(!(editor.dirty = false)),
   },
 }));
 
@@ -36,7 +31,7 @@ const { registerCommands } = await import("../../src/commands");
 const manifest = (await import("../../package.json")).default;
 const request = vi.fn(() => Promise.reject(new Error("the server is away")));
 const session = {
-  store: { now: known([summary({ questions: [question()] })]) },
+  store: { state: stateWith([summary({ questions: [question()] })]) },
   client: { request },
   output: { error: vi.fn() },
 };
@@ -54,7 +49,7 @@ const WRITING = [
 ];
 
 beforeEach(() => {
-  Object.assign(editor, { trusted: false, executed: [], warned: [], told: [], pressed: undefined, dirty: false });
+  Object.assign(editor, { trusted: false, executed: [], warnings: [], messages: [], pressed: undefined });
   request.mockClear();
 });
 
@@ -66,7 +61,7 @@ test("every command of the manifest is there", () => {
 
 test.each(WRITING)("%s asks the server for nothing without trust, and says why", async (name) => {
   await editor.commands.get(`phasekeeper.${name}`)!();
-  expect(editor.warned).toEqual([expect.stringContaining("not trusted")]);
+  expect(editor.warnings).toEqual([expect.stringContaining("not trusted")]);
   expect(request).not.toHaveBeenCalled();
   expect(editor.executed).toEqual([]);
 });
@@ -77,36 +72,11 @@ test("from there the trust of the workspace is managed", async () => {
   expect(editor.executed).toEqual(["workbench.trust.manage"]);
 });
 
-test("nothing is decided on what only an editor holds: it is saved first, and the run asked for again", async () => {
-  editor.trusted = true;
-  editor.dirty = true;
-  editor.pressed = "Save All";
-  const answers = [
-    evaluation({ revision: "r1+unsaved" }),
-    evaluation({ revision: "r1+unsaved" }),
-    evaluation({ revision: "r2", questions: [] }),
-  ];
-  request.mockImplementation(() => Promise.resolve(answers.shift()) as never);
-  await editor.commands.get("phasekeeper.answerQuestion")!();
-  request.mockImplementation(() => Promise.reject(new Error("the server is away")));
-  expect(editor.warned).toEqual([expect.stringContaining("unsaved changes")]);
-  expect(request).toHaveBeenCalledTimes(3);
-  expect(editor.told).toEqual(["This question is not open any more."]);
-});
-
-test("who does not save decides nothing", async () => {
-  editor.trusted = true;
-  editor.dirty = true;
-  request.mockImplementationOnce(() => Promise.resolve(evaluation({ revision: "r1+unsaved" })) as never);
-  await editor.commands.get("phasekeeper.answerQuestion")!();
-  expect(request).toHaveBeenCalledOnce();
-  expect(editor.told).toEqual([]);
-});
-
-test("with trust the question is asked for, and what goes wrong is told", async () => {
+test("with trust the server is asked, and what goes wrong is shown", async () => {
   editor.trusted = true;
   await editor.commands.get("phasekeeper.answerQuestion")!();
-  expect(request).toHaveBeenCalledWith("phasekeeper/run", { root: ROOT, run: "tasks/late-fees" });
-  expect(editor.warned).toEqual([]);
-  expect(editor.told).toEqual(["the server is away"]);
+  const decision = { root: ROOT, run: "tasks/late-fees", kind: "answer", question: "approval" };
+  expect(request).toHaveBeenCalledWith("phasekeeper/prepareDecision", decision);
+  expect(editor.warnings).toEqual([]);
+  expect(editor.messages).toEqual(["the server is away"]);
 });

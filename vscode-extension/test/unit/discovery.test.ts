@@ -1,15 +1,14 @@
 import { expect, test } from "vitest";
 import {
-  backOff,
   candidates,
-  find,
-  foundSaid,
-  interpreterOf,
+  describeServer,
+  explainUnusable,
+  findServer,
+  interpreterInScript,
   pathFolders,
   pythonIn,
-  unusable,
   type Machine,
-  type Wanted,
+  type SearchScope,
 } from "../../src/server/discovery";
 
 const machine = (files: Record<string, string>, over: Partial<Machine> = {}): Machine => ({
@@ -19,7 +18,7 @@ const machine = (files: Record<string, string>, over: Partial<Machine> = {}): Ma
   read: (file) => files[file] ?? "",
   ...over,
 });
-const wanted = (over: Partial<Wanted> = {}): Wanted => ({
+const scope = (over: Partial<SearchScope> = {}): SearchScope => ({
   setting: "",
   own: "/store/venv",
   trusted: true,
@@ -36,7 +35,7 @@ const everything = {
 };
 
 test("the setting alone counts where there is one", () => {
-  expect(candidates(wanted({ setting: "/opt/py" }), machine({ ...everything, "/opt/py": "" }))).toEqual([
+  expect(candidates(scope({ setting: "/opt/py" }), machine({ ...everything, "/opt/py": "" }))).toEqual([
     { python: "/opt/py", from: "setting" },
   ]);
 });
@@ -50,19 +49,19 @@ test.each([
     "does not run Phasekeeper: /usr/bin/python3: No module named phasekeeper",
   ],
   ["/usr/bin/python3", "", "names /usr/bin/python3, which does not run Phasekeeper."],
-])("a setting of %j alone counts, and it is said why it is of no use", (setting, said, why) => {
-  expect(candidates(wanted({ setting }), machine(everything)).every((entry) => entry.from === "setting")).toBe(true);
-  expect(unusable(setting, machine(everything), said)).toContain(why);
+])("a setting of %j alone counts, and it is said why it is of no use", (setting, output, why) => {
+  expect(candidates(scope({ setting }), machine(everything)).every((entry) => entry.from === "setting")).toBe(true);
+  expect(explainUnusable(setting, machine(everything), output)).toContain(why);
 });
 
 test("what the setting names is never run unless it is an absolute path of a program", () => {
   const files = { ...everything, python3: "" };
-  expect(candidates(wanted({ setting: "python3" }), machine(files))).toEqual([]);
-  expect(candidates(wanted({ setting: "/opt/gone" }), machine(files))).toEqual([]);
+  expect(candidates(scope({ setting: "python3" }), machine(files))).toEqual([]);
+  expect(candidates(scope({ setting: "/opt/gone" }), machine(files))).toEqual([]);
 });
 
 test("PATH comes first, then the own installation, then a trusted workspace's environment", () => {
-  expect(candidates(wanted(), machine(everything)).map(({ python, from }) => [from, python])).toEqual([
+  expect(candidates(scope(), machine(everything)).map(({ python, from }) => [from, python])).toEqual([
     ["path", "/home/me/pipx/phasekeeper/bin/python"],
     ["path", "/usr/bin/python3"],
     ["own", "/store/venv/bin/python"],
@@ -76,15 +75,15 @@ test("nothing of a workspace that is not trusted is a candidate, not even by PAT
     "/repo/bin/python3": "",
     "/home/me/.local/bin/phasekeeper": "#!/repo/.venv/bin/python\n",
   };
-  const found = candidates(
-    wanted({ trusted: false }),
+  const server = candidates(
+    scope({ trusted: false }),
     machine(files, { path: "/repo/bin:.:/usr/bin:/home/me/.local/bin" }),
   );
-  expect(found.map((entry) => entry.python)).toEqual(["/usr/bin/python3", "/store/venv/bin/python"]);
+  expect(server.map((entry) => entry.python)).toEqual(["/usr/bin/python3", "/store/venv/bin/python"]);
 });
 
 test("relative folders of PATH never count", () => {
-  expect(pathFolders(wanted(), machine({}, { path: ".:bin:/usr/bin:" }))).toEqual(["/usr/bin"]);
+  expect(pathFolders(scope(), machine({}, { path: ".:bin:/usr/bin:" }))).toEqual(["/usr/bin"]);
 });
 
 test("on Windows launchers, backslashes and drives are understood", () => {
@@ -95,7 +94,7 @@ test("on Windows launchers, backslashes and drives are understood", () => {
     "C:\\repo\\.venv\\Scripts\\python.exe": "",
   };
   const windows = machine(files, { platform: "win32", path: "C:\\bin;C:\\repo\\tools" });
-  expect(candidates(wanted({ folders: ["C:\\repo"], own: "C:\\store\\venv" }), windows)).toEqual([
+  expect(candidates(scope({ folders: ["C:\\repo"], own: "C:\\store\\venv" }), windows)).toEqual([
     { python, from: "path" },
     { python: "C:\\repo\\.venv\\Scripts\\python.exe", from: "workspace" },
   ]);
@@ -104,32 +103,30 @@ test("on Windows launchers, backslashes and drives are understood", () => {
 });
 
 test("the interpreter of a script is read from its first line, by whatever way it is run", () => {
-  expect(interpreterOf("#!/a/bin/python3.12\n")).toBe("/a/bin/python3.12");
-  expect(interpreterOf("#!/bin/sh\n'''exec' \"/with blank/bin/python\" \"$0\" \"$@\"\n' '''\n")).toBe(
+  expect(interpreterInScript("#!/a/bin/python3.12\n")).toBe("/a/bin/python3.12");
+  expect(interpreterInScript("#!/bin/sh\n'''exec' \"/with blank/bin/python\" \"$0\" \"$@\"\n' '''\n")).toBe(
     "/with blank/bin/python",
   );
-  expect(interpreterOf("#!/bin/sh\n'''exec' /long/bin/python \"$0\" \"$@\"\n")).toBe("/long/bin/python");
-  expect(interpreterOf("#!/usr/bin/env python3\n")).toBeUndefined();
-  expect(interpreterOf("#!/bin/sh\necho hello\n")).toBeUndefined();
+  expect(interpreterInScript("#!/bin/sh\n'''exec' /long/bin/python \"$0\" \"$@\"\n")).toBe("/long/bin/python");
+  expect(interpreterInScript("#!/usr/bin/env python3\n")).toBeUndefined();
+  expect(interpreterInScript("#!/bin/sh\necho hello\n")).toBeUndefined();
 });
 
 test("the first candidate that says its version is used, always isolated and as a module", async () => {
-  const asked: string[] = [];
-  const found = await find(candidates(wanted(), machine(everything)), (python, args) => {
-    asked.push([python, ...args].join(" "));
+  const calls: string[] = [];
+  const server = await findServer(candidates(scope(), machine(everything)), (python, args) => {
+    calls.push([python, ...args].join(" "));
     return Promise.resolve(python === "/store/venv/bin/python" ? "phasekeeper 0.1.0\n" : undefined);
   });
-  expect(found).toEqual({ python: "/store/venv/bin/python", from: "own", version: "0.1.0" });
-  expect(asked[0]).toBe("/home/me/pipx/phasekeeper/bin/python -I -m phasekeeper --version");
-  expect(foundSaid(found!)).toBe(
+  expect(server).toEqual({ python: "/store/venv/bin/python", from: "own", version: "0.1.0" });
+  expect(calls[0]).toBe("/home/me/pipx/phasekeeper/bin/python -I -m phasekeeper --version");
+  expect(describeServer(server!)).toBe(
     "Using Phasekeeper 0.1.0 of /store/venv/bin/python, this extension's own installation.",
   );
 });
 
 test("what says something else than a version is no server", async () => {
-  expect(await find([{ python: "/p", from: "path" }], () => Promise.resolve("usage: phasekeeper"))).toBeUndefined();
-});
-
-test("restarts come later and later, and end", () => {
-  expect([1, 2, 3, 4, 5, 6, 7].map(backOff)).toEqual([1000, 2000, 4000, 8000, 16000, 30000, undefined]);
+  expect(
+    await findServer([{ python: "/p", from: "path" }], () => Promise.resolve("usage: phasekeeper")),
+  ).toBeUndefined();
 });

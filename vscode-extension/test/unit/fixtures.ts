@@ -1,13 +1,14 @@
 /** Values of the protocol for tests, with what a test does not care about filled in. */
 
-import type { Evaluation, Gate, Graph, Question, Suggestion, Summary, Task } from "../../src/protocol";
-import type { Known } from "../../src/store";
-import { reduce, NOTHING } from "../../src/store";
+import type { Evaluation, Gate, Graph, Phase, Question, Suggestion, Summary, Task } from "../../src/protocol";
+import type { State } from "../../src/store";
+import { INITIAL, reduce } from "../../src/store";
 
 export const ROOT = "/work/shop";
 
 export const suggestion = (over: Partial<Suggestion> = {}): Suggestion => ({
   kind: "advance",
+  phrase: "Go on to codegen",
   suggestedNext: "codegen",
   action: null,
   agents: ["coder"],
@@ -18,6 +19,7 @@ export const suggestion = (over: Partial<Suggestion> = {}): Suggestion => ({
   produce: [],
   tasks: [],
   parallel: [],
+  reports: [{ step: "codegen", outcomes: ["ok", "error"], data: null }],
   waitingFor: null,
   ...over,
 });
@@ -37,6 +39,7 @@ export const summary = (over: Partial<Summary> = {}): Summary => ({
   progress: null,
   suggestion: suggestion(),
   questions: [],
+  escalations: [],
   limits: [],
   gates: [],
   findingCounts: { error: 0, warning: 0, information: 0 },
@@ -54,6 +57,31 @@ export const question = (over: Partial<Question> = {}): Question => ({
   tasks: [],
   history: [],
   since: null,
+  ...over,
+});
+
+export const phase = (over: Partial<Phase> = {}): Phase => ({
+  id: "test",
+  title: "",
+  agents: [],
+  order: 0,
+  state: "current",
+  produces: [],
+  checks: [],
+  ...over,
+});
+
+export const finding = (over: Partial<Evaluation["findings"][number]> = {}): Evaluation["findings"][number] => ({
+  code: "inconsistent-state",
+  severity: "error",
+  path: "p",
+  line: 1,
+  column: 1,
+  endLine: null,
+  endColumn: null,
+  message: "no evidence",
+  fixes: [],
+  overridden: false,
   ...over,
 });
 
@@ -84,27 +112,34 @@ export const task = (over: Partial<Task> = {}): Task => ({
 
 export const evaluation = (over: Partial<Evaluation> = {}): Evaluation => ({
   ...summary(),
+  rawPhase: "planning",
   phases: [],
   plan: null,
+  claims: [],
+  notes: [],
+  parameters: {},
   findings: [],
   ...over,
   gates: over.gates ?? [],
 });
 
 export const graph = (over: Partial<Graph> = {}): Graph => ({
-  phases: ["a", "b", "c", "d"].map((id) => ({ id, title: id, state: "ahead" })),
+  phases: ["a", "b", "c", "d"].map((id) => ({ id, title: id, state: "ahead", outcomes: ["ok", "error"] })),
   edges: [],
   gates: [],
   ...over,
 });
 
-/** What is known once a board with these runs has come. */
-export function known(runs: readonly Summary[], version = 1): Known {
+/** The state once a board with these runs has come. */
+export function stateWith(runs: readonly Summary[], version = 1): State {
   const roots = [...new Set(runs.map((run) => run.root))];
   const board = {
     version: 1 as const,
     roots: roots.map((root) => ({ root, version, runs: runs.filter((run) => run.root === root) })),
   };
-  const ready = reduce(NOTHING, { kind: "server", server: { state: "ready", said: "Using Phasekeeper 0.1.0." } });
+  const ready = reduce(INITIAL, {
+    kind: "server",
+    server: { state: "ready", description: "Using Phasekeeper 0.1.0." },
+  });
   return reduce(ready, { kind: "board", board });
 }

@@ -8,9 +8,9 @@ const editor = vi.hoisted(() => ({
 }));
 vi.mock("vscode", () => ({
   EventEmitter: class {
-    heard: (() => void)[] = [];
-    event = (listener: () => void) => this.heard.push(listener);
-    fire = (): void => this.heard.forEach((listener) => listener());
+    listeners: (() => void)[] = [];
+    event = (listener: () => void) => this.listeners.push(listener);
+    fire = (): void => this.listeners.forEach((listener) => listener());
   },
   McpStdioServerDefinition: class {
     cwd: unknown;
@@ -34,17 +34,18 @@ vi.mock("vscode", () => ({
   },
 }));
 
-const { mcpServer } = await import("../../src/mcp/provider");
+const { registerMcpProvider } = await import("../../src/mcp/provider");
 const { Store } = await import("../../src/store");
 const manifest = (await import("../../package.json")).default;
 
-function made(python: string | undefined) {
+/** A provider over a client that has a server or none, and how often it said that something changed. */
+function setUp(python: string | undefined) {
   const store = new Store();
   const client = { server: python && { python, from: "own", version: "0.1.0" } };
-  const { provider } = mcpServer({ store, client } as never);
-  let told = 0;
-  provider.onDidChangeMcpServerDefinitions!(() => (told += 1));
-  return { store, provided: () => provider.provideMcpServerDefinitions(undefined as never), told: () => told };
+  const { provider } = registerMcpProvider({ store, client } as never);
+  let changes = 0;
+  provider.onDidChangeMcpServerDefinitions!(() => (changes += 1));
+  return { store, definitions: () => provider.provideMcpServerDefinitions(undefined as never), changes: () => changes };
 }
 
 beforeEach(() =>
@@ -56,7 +57,7 @@ beforeEach(() =>
 );
 
 test("assistants get the server that the editor uses, isolated, in the first folder", () => {
-  expect(made("/store/venv/bin/python").provided()).toEqual([
+  expect(setUp("/store/venv/bin/python").definitions()).toEqual([
     expect.objectContaining({
       label: "Phasekeeper",
       command: "/store/venv/bin/python",
@@ -69,15 +70,15 @@ test("assistants get the server that the editor uses, isolated, in the first fol
 });
 
 test("nothing is offered in a workspace that is not trusted, or while no server was found", () => {
-  expect(made(undefined).provided()).toEqual([]);
+  expect(setUp(undefined).definitions()).toEqual([]);
   editor.trusted = false;
-  expect(made("/store/venv/bin/python").provided()).toEqual([]);
+  expect(setUp("/store/venv/bin/python").definitions()).toEqual([]);
 });
 
-test("it is told when another server is used, and when the folders are others", () => {
-  const { store, told } = made("/p");
-  store.tell({ kind: "server", server: { state: "ready", said: "Using it." } });
-  expect(told()).toBe(1);
+test("a change is announced when another server is used, and when the folders are others", () => {
+  const { store, changes } = setUp("/p");
+  store.dispatch({ kind: "server", server: { state: "ready", description: "Using it." } });
+  expect(changes()).toBe(1);
   editor.onFolders();
-  expect(told()).toBe(2);
+  expect(changes()).toBe(2);
 });

@@ -1,10 +1,9 @@
-/** Trees and dialogs as lines, for comparing. */
+/** Trees as lines, for comparing. */
 
-import type { Dialog } from "../../src/views/dialog";
-import type { Node } from "../../src/views/row";
+import type { Row } from "../../src/views/row";
 
 /** Each row as "label | description", indented by its depth. */
-export async function outline(nodes: readonly Node[], depth = 0): Promise<string[]> {
+export async function outline(nodes: readonly Row[], depth = 0): Promise<string[]> {
   const lines: string[] = [];
   for (const node of nodes) {
     lines.push(`${"  ".repeat(depth)}${node.label} | ${node.description ?? ""}`.trimEnd());
@@ -13,5 +12,3 @@ export async function outline(nodes: readonly Node[], depth = 0): Promise<string
   }
   return lines;
 }
-
-export const dialogLines = (dialog: Dialog): string[] => dialog.detail.split("\n");

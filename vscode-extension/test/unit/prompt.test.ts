@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { mcpConfigurations, quoted } from "../../src/mcp/config";
+import { mcpConfigurations, quoteForShell } from "../../src/mcp/config";
 import { prompt } from "../../src/views/prompt";
 import { suggestion, summary } from "./fixtures";
 
@@ -40,8 +40,8 @@ test("configurations start the server isolated and as a module", () => {
 });
 
 test("words for a shell are quoted where they need it", () => {
-  expect(quoted("/opt/py", "linux")).toBe("/opt/py");
-  expect(quoted("/with blank/it's", "linux")).toBe("'/with blank/it'\\''s'");
-  expect(quoted("C:\\Program Files\\py.exe", "win32")).toBe('"C:\\Program Files\\py.exe"');
-  expect(quoted("C:\\py.exe", "win32")).toBe("C:\\py.exe");
+  expect(quoteForShell("/opt/py", "linux")).toBe("/opt/py");
+  expect(quoteForShell("/with blank/it's", "linux")).toBe("'/with blank/it'\\''s'");
+  expect(quoteForShell("C:\\Program Files\\py.exe", "win32")).toBe('"C:\\Program Files\\py.exe"');
+  expect(quoteForShell("C:\\py.exe", "win32")).toBe("C:\\py.exe");
 });

@@ -9,13 +9,13 @@ import { evaluation, ROOT, summary } from "./fixtures";
 const name = { root: ROOT, run: summary().run };
 
 /** Evaluations whose answers say how often was asked, in a store that has a board. */
-function made() {
+function setUp() {
   const store = new Store();
   const ask = vi.fn(() => Promise.resolve(evaluation({ title: `asked ${ask.mock.calls.length}` })));
   const server = (state: "ready" | "starting") =>
-    store.tell({ kind: "server", server: state === "ready" ? { state, said: "" } : { state } });
+    store.dispatch({ kind: "server", server: state === "ready" ? { state, description: "" } : { state } });
   const board = (...runs: ReturnType<typeof summary>[]) =>
-    store.tell({ kind: "board", board: { version: 1, roots: [{ root: ROOT, version: 1, runs }] } });
+    store.dispatch({ kind: "board", board: { version: 1, roots: [{ root: ROOT, version: 1, runs }] } });
   server("ready");
   board(summary());
   const evaluations = new Evaluations(store, ask);
@@ -23,7 +23,7 @@ function made() {
 }
 
 test("a run is asked for once for each revision, and one that is gone is null", async () => {
-  const { board, title, evaluations } = made();
+  const { board, title, evaluations } = setUp();
   expect([await title(), await title()]).toEqual(["asked 1", "asked 1"]);
   board(summary({ revision: "r2" }));
   expect(await title()).toBe("asked 2");
@@ -32,7 +32,7 @@ test("a run is asked for once for each revision, and one that is gone is null", 
 });
 
 test("while a server starts a run is as it was, and the server that came is asked anew", async () => {
-  const { server, board, title } = made();
+  const { server, board, title } = setUp();
   expect(await title()).toBe("asked 1");
   server("starting");
   expect(await title()).toBe("asked 1");
@@ -43,8 +43,8 @@ test("while a server starts a run is as it was, and the server that came is aske
 });
 
 test("an answer that never came is asked for again, and takes nothing newer with it", async () => {
-  const { server, board, ask, title } = made();
-  let fail = (_: Error): void => undefined;
+  const { server, board, ask, title } = setUp();
+  let fail: (error: Error) => void = () => undefined;
   ask.mockImplementationOnce(() => new Promise((_, reject) => (fail = reject)));
   const lost = title();
   server("starting");

@@ -30,22 +30,22 @@ vi.mock("vscode", () => ({
   },
 }));
 
-const { itemOf, Tree } = await import("../../src/views/tree");
+const { toTreeItem: itemOf, Tree } = await import("../../src/views/tree");
 const lost = (): Promise<never> => Promise.reject(new Error("the server is away"));
 
-test("a view that cannot be told says so, and is not empty", async () => {
+test("a view that cannot be shown says so, and is not empty", async () => {
   const [row] = await new Tree("phasekeeper.recent", lost).getChildren();
   expect(row).toMatchObject({ label: "This cannot be shown", description: "the server is away" });
 });
 
-test("a row whose insides cannot be told says so below itself", async () => {
+test("a row whose insides cannot be shown says so below itself", async () => {
   const node = { id: "run", label: "A run", children: lost };
   const [row] = await new Tree("phasekeeper.runs", () => [node]).getChildren(node);
-  expect(row).toMatchObject({ id: "run/untold", description: "the server is away" });
+  expect(row).toMatchObject({ id: "run/failure", description: "the server is away" });
 });
 
 test("what is heard of a row is all that is seen of it", () => {
-  const item = itemOf({ id: "p", label: "4a", description: "Implement", spoken: "done", tooltip: ["a", "b"] });
+  const item = itemOf({ id: "p", label: "4a", description: "Implement", iconLabel: "done", tooltip: ["a", "b"] });
   expect(item.accessibilityInformation).toEqual({ label: "4a, Implement, done" });
   expect(item.tooltip).toBe("a\nb");
 });
@@ -58,7 +58,7 @@ test("rows stay while a server starts, it is said that they are from before, and
   expect(await tree.getChildren()).toEqual(rows);
   const before = rows;
   rows = [];
-  tree.hold("as before");
+  tree.freeze("as before");
   expect(await tree.getChildren()).toEqual(before);
   expect(tree.view.description).toBe("as before");
   tree.refresh();
@@ -68,18 +68,18 @@ test("rows stay while a server starts, it is said that they are from before, and
 
 test("a view that has shown no row yet is empty while a server starts, and says nothing of before", async () => {
   const tree = new Tree("phasekeeper.runs", () => []);
-  tree.hold("as before");
+  tree.freeze("as before");
   expect(await tree.getChildren()).toEqual([]);
   expect(tree.view.description).toBeUndefined();
 });
 
-test("a row that goes and comes again is open or shut as a person left it", async () => {
+test("a row that goes and comes again is open or shut as a person left it", () => {
   const tree = new Tree("phasekeeper.runs", () => []);
   const row = (id: string, open: boolean) => ({ id, label: id, open, children: [] });
   turns.get(tree)!.open({ element: row("opened", false) });
   turns.get(tree)!.shut({ element: row("shut", true) });
-  const shown = [row("opened", false), row("shut", true), row("new", true), row("closed", false)].map(
+  const states = [row("opened", false), row("shut", true), row("new", true), row("closed", false)].map(
     (node) => tree.getTreeItem(node).collapsibleState,
   );
-  expect(shown).toEqual([OPEN, CLOSED, OPEN, CLOSED]);
+  expect(states).toEqual([OPEN, CLOSED, OPEN, CLOSED]);
 });

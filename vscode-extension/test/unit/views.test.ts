@@ -1,25 +1,25 @@
 import { expect, test } from "vitest";
-import { overrideDialog, questionDialog, reachable, rollBackTo } from "../../src/views/dialog";
-import { marksOf } from "../../src/views/plan";
-import { nextNodes, stepOf, stepSaid } from "../../src/views/next";
-import { recentNodes, recordSaid } from "../../src/views/recent";
-import { insideRun, runNodes } from "../../src/views/runs";
-import { restricted, stage } from "../../src/views/readiness";
-import type { Node } from "../../src/views/row";
+import { INITIAL, reduce, type ServerState, type State } from "../../src/store";
+import { optionLabels, reachable, rollBackTo } from "../../src/views/decisions";
+import { nextRows, stepOf } from "../../src/views/next";
+import { planMarks } from "../../src/views/plan";
+import { readiness, restrictedMessage } from "../../src/views/readiness";
+import { recentRows, recordLabel } from "../../src/views/recent";
+import type { Row } from "../../src/views/row";
+import { runDetails, runRows } from "../../src/views/runs";
 import { status as statusOf } from "../../src/views/status";
-import { waitingNodes } from "../../src/views/waiting";
-import { reduce, NOTHING, type Known, type Server } from "../../src/store";
-import { evaluation, gate, known, question, ROOT, suggestion, summary, task } from "./fixtures";
-import { dialogLines, outline } from "./outline";
+import { waitingRows } from "../../src/views/waiting";
+import { evaluation, finding, gate, phase, question, ROOT, stateWith, suggestion, summary, task } from "./fixtures";
+import { outline } from "./outline";
 
-const whole = () => Promise.resolve(null);
+const fetch = () => Promise.resolve(null);
 
 test("runs that go on come first, those that are over are in one row", async () => {
   const runs = [
     summary({ run: "a", title: "Done", status: "complete" }),
     summary({ run: "b", title: "Going", progress: { done: 2, total: 6 } }),
   ];
-  expect(await outline(runNodes(known(runs), whole))).toEqual([
+  expect(await outline(runRows(stateWith(runs), fetch))).toEqual([
     "Going | planning · 2/6 · artifact-pipeline",
     "Finished | 1",
     "  Done | complete · artifact-pipeline",
@@ -28,30 +28,33 @@ test("runs that go on come first, those that are over are in one row", async () 
 
 test("a run with errors says so in its row", async () => {
   const rows = await outline(
-    runNodes(known([summary({ findingCounts: { error: 2, warning: 1, information: 0 } })]), whole),
+    runRows(stateWith([summary({ findingCounts: { error: 2, warning: 1, information: 0 } })]), fetch),
   );
   expect(rows).toEqual(["Charge a fee | planning · 2 errors · artifact-pipeline"]);
 });
 
 test("questions are open while they are few", () => {
   const asking = (count: number) =>
-    known(Array.from({ length: count }, (_, at) => summary({ run: `t${at}`, questions: [question()] })));
-  expect(waitingNodes(asking(3), true).every((node) => node.open)).toBe(true);
-  expect(waitingNodes(asking(4), true).some((node) => node.open)).toBe(false);
+    stateWith(Array.from({ length: count }, (_, at) => summary({ run: `t${at}`, questions: [question()] })));
+  expect(waitingRows(asking(3), true).every((node) => node.open)).toBe(true);
+  expect(waitingRows(asking(4), true).some((node) => node.open)).toBe(false);
 });
 
 test("where several roots have runs, their names stand beside the titles", () => {
   const runs = [summary({ root: "/x/one", questions: [question()] }), summary({ root: "/x/two" })];
-  expect(nextNodes(known(runs)).map((node) => node.description)).toEqual(["Charge a fee · one", "Charge a fee · two"]);
-  expect(waitingNodes(known(runs), true)[0]!.description).toBe("Charge a fee · one · approval");
+  expect(nextRows(stateWith(runs)).map((node) => node.description)).toEqual([
+    "Charge a fee · one",
+    "Charge a fee · two",
+  ]);
+  expect(waitingRows(stateWith(runs), true)[0]!.description).toBe("Charge a fee · one · approval");
   expect(
-    recentNodes(known(runs), [{ root: "/x/two", run: runs[1]!.run, kind: "start", line: 1 }])[0]!.description,
+    recentRows(stateWith(runs), [{ root: "/x/two", run: runs[1]!.run, kind: "start", line: 1 }])[0]!.description,
   ).toBe("Charge a fee · two");
 });
 
 test("several roots get a row each", async () => {
   const runs = [summary({ root: "/x/one" }), summary({ root: "/x/two" })];
-  expect((await outline(runNodes(known(runs), whole))).filter((line) => !line.startsWith(" "))).toEqual([
+  expect((await outline(runRows(stateWith(runs), fetch))).filter((line) => !line.startsWith(" "))).toEqual([
     "one | 1 run",
     "two | 1 run",
   ]);
@@ -61,15 +64,12 @@ test("a run has its plan, its phases with artifacts, gates and criteria, and the
   const run = evaluation({
     progress: { done: 1, total: 3 },
     phases: [
-      {
-        id: "test",
+      phase({
         title: "Test",
         agents: ["tester"],
-        order: 0,
-        state: "current",
         produces: [{ artifact: "t", path: "tasks/x/report.json", state: "valid" }],
-      },
-      { id: "accept", title: "accept", agents: [], order: 1, state: "ahead", produces: [] },
+      }),
+      phase({ id: "accept", title: "accept", order: 1, state: "ahead" }),
     ],
     gates: [
       gate({
@@ -105,7 +105,7 @@ test("a run has its plan, its phases with artifacts, gates and criteria, and the
       ],
     },
   });
-  expect(await outline(insideRun(run))).toEqual([
+  expect(await outline(runDetails(run))).toEqual([
     "Plan | 1 of 3 tasks done",
     "  1. Model | 1/3",
     "    One | done",
@@ -124,17 +124,17 @@ test("a run has its plan, its phases with artifacts, gates and criteria, and the
 
 test("ids of rows are unique", () => {
   const run = evaluation({
-    phases: [{ id: "test", title: "", agents: [], order: 0, state: "current", produces: [] }],
+    phases: [phase()],
     gates: [gate(), gate({ id: "more" })],
   });
   const ids: string[] = [];
-  const collect = (nodes: ReturnType<typeof insideRun>): void => {
+  const collect = (nodes: ReturnType<typeof runDetails>): void => {
     for (const node of nodes) {
       ids.push(node.id);
-      if (Array.isArray(node.children)) collect(node.children as ReturnType<typeof insideRun>);
+      if (Array.isArray(node.children)) collect(node.children as ReturnType<typeof runDetails>);
     }
   };
-  collect(insideRun(run));
+  collect(runDetails(run));
   expect(new Set(ids).size).toBe(ids.length);
 });
 
@@ -151,7 +151,7 @@ test("the next step says what, why, on what evidence, what to write and what not
       parallel: [["01", "02"], ["03"]],
     }),
   });
-  expect(await outline(nextNodes(known([run, summary({ run: "over", status: "complete" })])))).toEqual([
+  expect(await outline(nextRows(stateWith([run, summary({ run: "over", status: "complete" })])))).toEqual([
     "Go on to codegen | Charge a fee",
     "  the plan review is ok |",
     "    plan_review.ok = true | plan-review.json:3",
@@ -166,32 +166,25 @@ test("the next step says what, why, on what evidence, what to write and what not
 
 test("a click on a next step opens the line of its first evidence", () => {
   const evidence = [{ path: "p.json", line: 3, column: 9, expression: "x", value: 1 }];
-  const [node] = nextNodes(known([summary({ suggestion: suggestion({ evidence }) })]));
+  const [node] = nextRows(stateWith([summary({ suggestion: suggestion({ evidence }) })]));
   expect(node).toMatchObject({
     click: "openPlace",
     subject: { place: { root: ROOT, path: "p.json", line: 3, column: 9 } },
   });
-  expect(nextNodes(known([summary()]))[0]).not.toHaveProperty("click", "openPlace");
+  expect(nextRows(stateWith([summary()]))[0]).not.toHaveProperty("click", "openPlace");
 });
 
-test.each([
-  [{ kind: "advance", suggestedNext: "F2" }, "Go on to F2"],
-  [{ kind: "regress", suggestedNext: "codegen" }, "Go back to codegen"],
-  [{ kind: "stay", suggestedNext: "quality" }, "Stay in quality"],
-  [{ kind: "act", action: "verify" }, "Do verify"],
-  [{ kind: "wait", waitingFor: "job: sessions are running" }, "Wait: sessions are running"],
-  [{ kind: "wait", waitingFor: "person: approval" }, "Wait for a person: approval"],
-  [{ kind: "escalate" }, "A person decides"],
-  [{ kind: "stop" }, "Nothing more to do"],
-  [{ kind: "none" }, "Nothing can be said"],
-] as const)("%o is said as %s", (over, said) => {
-  expect(stepSaid(suggestion(over))).toBe(said);
+test("a next step is named as the server says it, with nothing in it that draws", () => {
+  const [row] = nextRows(
+    stateWith([summary({ suggestion: suggestion({ phrase: "Do F1, then go on to\u202e review" }) })]),
+  );
+  expect(row!.label).toBe("Do F1, then go on to\\u{202e} review");
 });
 
-test("a report is about the action, the phase that goes on, or the next one", () => {
-  expect(stepOf(summary({ suggestion: suggestion({ kind: "act", action: "verify" }) }))).toBe("verify");
-  expect(stepOf(summary({ suggestion: suggestion({ kind: "stay", suggestedNext: "planning" }) }))).toBe("planning");
-  expect(stepOf(summary())).toBe("codegen");
+test("a report is about the suggested step, else the present phase", () => {
+  const reports = ["verify", "planning"].map((step) => ({ step, outcomes: ["ok"], data: null }));
+  expect(stepOf(summary({ suggestion: suggestion({ reports }) }))).toBe("verify");
+  expect(stepOf(summary({ suggestion: suggestion({ kind: "wait", reports: [] }) }))).toBe("planning");
 });
 
 test("what waits shows the question, its options and what led to it; options decide by a click", async () => {
@@ -203,7 +196,7 @@ test("what waits shows the question, its options and what led to it; options dec
       { round: 1, note: "" },
     ],
   });
-  const nodes = waitingNodes(known([summary({ questions: [asked] })]), true);
+  const nodes = waitingRows(stateWith([summary({ questions: [asked] })]), true);
   expect(await outline(nodes)).toEqual([
     "Is the plan good? | Charge a fee · escalation",
     "  start the work | approve",
@@ -220,13 +213,13 @@ test("what waits shows the question, its options and what led to it; options dec
 });
 
 test("a question without options is answered by a click on itself", () => {
-  expect(waitingNodes(known([summary({ questions: [question({ options: [] })] })]), true)[0]!.click).toBe(
+  expect(waitingRows(stateWith([summary({ questions: [question({ options: [] })] })]), true)[0]!.click).toBe(
     "answerQuestion",
   );
 });
 
 test("recent records stand in the order they come in, each with the run that it is of", () => {
-  const nodes = recentNodes(known([summary()]), [
+  const nodes = recentRows(stateWith([summary()]), [
     { root: ROOT, run: "tasks/gone", kind: "answer", question: "approval", option: "approve", line: 1 },
     { root: ROOT, run: "tasks/late-fees", kind: "report", phase: "4b", outcome: "fail", line: 1 },
   ]);
@@ -244,7 +237,7 @@ test.each([
   [{ kind: "transition", next: "planning" }, "To be done again: planning"],
   [{ kind: "something-new", phase: "p" }, "something-new p"],
 ])("the record %o reads %s", (record, said) => {
-  expect(recordSaid(record)).toBe(said);
+  expect(recordLabel(record)).toBe(said);
 });
 
 test("the status bar shows the run of the active file, and turns to warning when a person is awaited", () => {
@@ -252,36 +245,36 @@ test("the status bar shows the run of the active file, and turns to warning when
     summary({ run: "a", title: "First" }),
     summary({ run: "b", title: "Second", progress: { done: 1, total: 2 }, questions: [question()] }),
   ];
-  const status = (now: Known, file: string | undefined) => statusOf(now, file, 1, true);
-  expect(status(known(runs), undefined)).toMatchObject({
+  const status = (now: State, file: string | undefined) => statusOf(now, file, 1, true);
+  expect(status(stateWith(runs), undefined)).toMatchObject({
     text: "$(checklist) Second: planning 1/2  $(bell-dot) 1",
     colour: "warning",
     click: "answerQuestion",
   });
-  expect(status(known(runs), `${ROOT}/a/plan.md`).text).toContain("First: planning");
-  expect(status(known([summary()]), undefined)).toMatchObject({ colour: "plain", click: "showNextStep" });
+  expect(status(stateWith(runs), `${ROOT}/a/plan.md`).text).toContain("First: planning");
+  expect(status(stateWith([summary()]), undefined)).toMatchObject({ colour: "plain", click: "showNextStep" });
 });
 
-test.each<[Server, string, string]>([
+test.each<[ServerState, string, string]>([
   [{ state: "starting" }, "showOutput", "plain"],
   [{ state: "starting", why: "it was killed" }, "showOutput", "plain"],
   [{ state: "slow" }, "restartServer", "warning"],
-  [{ state: "ready", said: "Using it." }, "showOutput", "plain"],
+  [{ state: "ready", description: "Using it." }, "showOutput", "plain"],
   [{ state: "missing" }, "installServer", "warning"],
   [{ state: "missing", why: "it is no program" }, "choosePython", "error"],
   [{ state: "failed", why: "it ended by itself" }, "restartServer", "error"],
 ])("while the server is %o a click on the status bar does %s", (server, click, colour) => {
-  const said = statusOf(reduce(NOTHING, { kind: "server", server }), undefined, 1, true);
+  const said = statusOf(reduce(INITIAL, { kind: "server", server }), undefined, 1, true);
   expect(said).toMatchObject({ click, colour });
   if ("why" in server) expect(said.tooltip).toContain(server.why);
 });
 
 test("folders that were not looked at yet are not said to be without runs", () => {
-  const ready = reduce(NOTHING, { kind: "server", server: { state: "ready", said: "Using it." } });
-  expect(stage(ready, 1)).toBe("looking");
-  expect(stage(ready, 0)).toBe("ready");
+  const ready = reduce(INITIAL, { kind: "server", server: { state: "ready", description: "Using it." } });
+  expect(readiness(ready, 1)).toBe("looking");
+  expect(readiness(ready, 0)).toBe("ready");
   const empty = reduce(ready, { kind: "board", board: { version: 1, roots: [{ root: ROOT, version: 1, runs: [] }] } });
-  expect(stage(empty, 1)).toBe("ready");
+  expect(readiness(empty, 1)).toBe("ready");
   expect(statusOf(empty, undefined, 1, true)).toMatchObject({
     click: "startRun",
     tooltip: ["No run goes on; click to start one", "Using it."],
@@ -289,27 +282,22 @@ test("folders that were not looked at yet are not said to be without runs", () =
 });
 
 test("without trust it is said that nothing can be answered", () => {
-  const asking = known([summary({ questions: [question()] })]);
-  expect(restricted(asking, false)).toContain("Restricted Mode");
-  expect(restricted(asking, true)).toBeUndefined();
-  expect(restricted(known([summary()]), false)).toBeUndefined();
+  const asking = stateWith([summary({ questions: [question()] })]);
+  expect(restrictedMessage(asking, false)).toContain("Restricted Mode");
+  expect(restrictedMessage(asking, true)).toBeUndefined();
+  expect(restrictedMessage(stateWith([summary()]), false)).toBeUndefined();
   expect(statusOf(asking, undefined, 1, false).tooltip.at(-1)).toBe("1 thing waits for you; not in Restricted Mode");
   const options = (trusted: boolean) =>
-    (waitingNodes(asking, trusted)[0]!.children as readonly Node[])[0]!.tooltip!.at(-1);
+    (waitingRows(asking, trusted)[0]!.children as readonly Row[])[0]!.tooltip!.at(-1);
   expect([options(true), options(false)]).toEqual(["Click to decide; a reason is asked for", "Not in Restricted Mode"]);
 });
 
 test("what only an icon shows is in what a screen reader says", () => {
-  const phases = (["done", "current", "ahead", "skipped", "detour"] as const).map((state) => ({
-    id: state,
-    title: state,
-    agents: [],
-    order: 0,
-    state,
-    produces: [],
-  }));
+  const phases = (["done", "current", "ahead", "skipped", "detour"] as const).map((state) =>
+    phase({ id: state, title: state, state }),
+  );
   const limits = [{ id: "fixes", count: 3, max: 3, reached: true }];
-  expect(insideRun(evaluation({ phases, limits })).map((node) => node.spoken)).toEqual([
+  expect(runDetails(evaluation({ phases, limits })).map((node) => node.iconLabel)).toEqual([
     "done",
     undefined,
     "to come",
@@ -317,70 +305,15 @@ test("what only an icon shows is in what a screen reader says", () => {
     "only when needed",
     "reached",
   ]);
-  expect(runNodes(known([summary({ status: "waiting_human" })]), whole)[0]!.spoken).toBe("waits for you");
+  expect(runRows(stateWith([summary({ status: "waiting_human" })]), fetch)[0]!.iconLabel).toBe("waits for you");
 });
 
-test("the dialog of a question holds the run, what led to it and every option", () => {
-  const dialog = questionDialog(evaluation(), question({ history: [{ round: 1 }], tasks: ["x-01"] }));
-  expect(dialog.message).toBe("Is the plan good?");
-  expect(dialogLines(dialog)).toEqual(
-    expect.arrayContaining([
-      "Charge a fee (artifact-pipeline)",
-      "x-01",
-      "• round: 1",
-      "• approve: start the work",
-      "• revise: plan again: nothing is lost, but it takes its time",
-    ]),
-  );
-});
-
-test("the dialog of an override names every gate and error that it goes past", () => {
-  const finding = {
-    code: "phase-ahead",
-    severity: "error" as const,
-    path: "p",
-    line: 1,
-    column: 1,
-    message: "the phase is ahead",
-    fixes: [],
-    overridden: false,
-  };
-  const lines = dialogLines(
-    overrideDialog(
-      evaluation({ gates: [gate(), gate({ id: "ok", status: "passed" })], findings: [finding] }),
-      "accept",
-    ),
-  );
-  expect(lines).toEqual(expect.arrayContaining(["• The tests pass: failed", "• the phase is ahead"]));
-  expect(lines.join()).not.toContain("ok: passed");
-});
-
-test("the dialog of an override names the phases that it leaves undone, with their gates, and none on a way back", () => {
-  const phases = (["done", "current", "detour", "ahead", "ahead"] as const).map((state, order) => ({
-    id: "abcde"[order]!,
-    title: `Do ${"abcde"[order]}`,
-    agents: [],
-    order,
-    state,
-    produces: [],
-  }));
-  const gates = [
-    gate({ id: "after-a", after: "a", title: "", status: "passed" }),
-    gate({ id: "after-d", after: "d", title: "", status: "not-reached", inForce: false }),
-  ];
-  const run = evaluation({ currentPhase: "b", phases, gates });
-  const onward = dialogLines(overrideDialog(run, "e"));
-  expect(onward).toEqual(
-    expect.arrayContaining([
-      "Phases that this leaves undone:",
-      "• b: Do b",
-      "• d: Do d",
-      "Gates that this goes past:",
-      "• after-d: not reached",
-    ]),
-  );
-  expect(onward.join()).not.toMatch(/Do c|Do e|after-a/);
-  expect(dialogLines(overrideDialog(run, "a")).join()).not.toMatch(/undone|goes past/);
+test("an option's text has its label before a colon and what follows from it behind", () => {
+  expect(optionLabels({ id: "retry", text: "try again: nothing is lost: really" })).toEqual({
+    label: "try again",
+    consequence: "nothing is lost: really",
+  });
+  expect(optionLabels({ id: "retry", text: "" })).toEqual({ label: "retry", consequence: "" });
 });
 
 test("phases that rules lead to are found nearest first, and a circle ends", () => {
@@ -389,26 +322,20 @@ test("phases that rules lead to are found nearest first, and a circle ends", () 
 });
 
 test("a roll back is what a finding offers, unless a person overrode it", () => {
-  const finding = (overridden: boolean) => ({
-    code: "inconsistent-state",
-    severity: "error" as const,
-    path: "p",
-    line: 1,
-    column: 1,
-    message: "no evidence",
-    overridden,
-    fixes: [
-      { title: "run test again", command: ["redo", "r", "test"] },
-      { title: "roll back to planning", command: ["redo", "r", "planning"] },
-    ],
+  const fixes = [
+    { title: "run test again", command: ["redo", "r", "test"] },
+    { title: "roll back to planning", command: ["redo", "r", "planning"] },
+  ];
+  expect(rollBackTo(evaluation({ findings: [finding({ fixes })] }))).toEqual({
+    phase: "planning",
+    because: "no evidence",
   });
-  expect(rollBackTo(evaluation({ findings: [finding(false)] }))).toEqual({ phase: "planning", because: "no evidence" });
-  expect(rollBackTo(evaluation({ findings: [finding(true)] }))).toBeUndefined();
+  expect(rollBackTo(evaluation({ findings: [finding({ fixes, overridden: true })] }))).toBeUndefined();
 });
 
 test("marks of a plan are zero-based lines, and skipped tasks have none", () => {
   const stages = [
     { id: "1", title: "", done: 0, total: 2, line: 3, tasks: [task({ line: 5 }), task({ state: "skipped", line: 6 })] },
   ];
-  expect(marksOf({ path: "p", stages })).toEqual([{ line: 4, kind: "ready", said: "x-01: ready" }]);
+  expect(planMarks({ path: "p", stages })).toEqual([{ line: 4, kind: "ready", label: "x-01: ready" }]);
 });

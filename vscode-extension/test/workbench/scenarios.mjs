@@ -81,7 +81,10 @@ export const scenarios = {
     // A toast goes by itself after some seconds; the list of notifications keeps it.
     await workbench.command("Notifications: Show Notifications");
     await page.locator(".notifications-center").getByRole("button", { name: "Answer" }).click();
-    await workbench.dialog.getByText("What led to it").waitFor();
+    await workbench.dialog
+      .getByText(/before: 4b fail/)
+      .first()
+      .waitFor();
     await page.screenshot({ path: picture("the-dialog-of-an-escalation") });
     await workbench.dialog.getByRole("button", { name: "try as many times again" }).click();
     await workbench.type("the token is read first now");
@@ -171,22 +174,33 @@ export const scenarios = {
     await workbench.row("Recent", "To be done again: codegen").waitFor();
   },
 
-  "an override shows the gates that it goes past, and records who and why": async ({ workbench, page, folder }) => {
+  "an override shows every gate that it waives, one that failed before with them, and records who and why": async ({
+    workbench,
+    page,
+    folder,
+  }) => {
+    const task = `${folder}/.ai-tools-chain/tasks/renewals`;
+    await fs.writeFile(`${task}/review/plan-review.json`, '{"ok": false, "issues": []}\n');
+    await workbench.row("Next Steps", /Go back to planning.*Renew a loan/).waitFor();
     await workbench.command("Phasekeeper: Override with Reason");
     await workbench.pick("Renew a loan", "Run the tests");
-    await workbench.dialog.getByText("Move Renew a loan from codegen to test").waitFor();
-    await workbench.dialog.getByText("review: Review the code").waitFor();
+    await workbench.dialog.getByText(/Move .*renewals from codegen to test/).waitFor();
+    const text = await workbench.dialog.innerText();
+    assert.match(text, /gate plan-review is failed and will be waived/);
+    assert.match(text, /review will go without what it owes/);
     await page.screenshot({ path: picture("the-dialog-of-an-override") });
     await workbench.dialog.getByRole("button", { name: "Override" }).click();
     await workbench.type("there is nothing to write here");
     await workbench.row("Runs", "Renew a loan").filter({ hasText: "test" }).waitFor();
     await workbench.row("Recent", "Overridden: now in test").waitFor();
-    const recorded = (await fs.readFile(`${folder}/.ai-tools-chain/tasks/renewals/.phasekeeper/journal.jsonl`, "utf8"))
+    const records = (await fs.readFile(`${task}/.phasekeeper/journal.jsonl`, "utf8"))
       .trim()
       .split("\n")
       .map(JSON.parse);
-    const override = recorded.find((entry) => entry.kind === "override");
+    const override = records.find((entry) => entry.kind === "override");
     assert.equal(override.why, "there is nothing to write here");
+    assert.ok(override.gates.includes("plan-review"));
+    for (const gate of override.gates) assert.match(text, new RegExp(`gate ${gate} is `));
     assert.match(override.mac, /^[0-9a-f]{64}$/);
   },
 
@@ -327,7 +341,7 @@ export const scenarios = {
     await until(async () => /2$/.test((await workbench.status.textContent()).trim()), "the status bar counts both");
   },
 
-  "a folder that is taken out of the window goes, with what waits in it": async ({ workbench, page }) => {
+  "a folder that is taken out of the window goes, with what waits in it": async ({ workbench }) => {
     await workbench.command("Workspaces: Remove Folder from Workspace");
     await workbench.pick("branch");
     await until(async () => (await workbench.badge()) === "1", "one thing waits");

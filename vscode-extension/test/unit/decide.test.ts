@@ -1,0 +1,142 @@
+import { beforeEach, expect, test, vi } from "vitest";
+import type { PreparedDecision } from "../../src/protocol";
+import { graph, question, ROOT, stateWith, summary } from "./fixtures";
+
+/** What a person reads in dialogs, and does: `buttons` are pressed and `typed` is entered, in order. */
+const editor = vi.hoisted(() => ({
+  dialogs: [] as { message: string; detail: string | undefined; buttons: string[] }[],
+  messages: [] as string[],
+  buttons: [] as (string | undefined)[],
+  typed: [] as (string | undefined)[],
+  isSaved: false,
+}));
+type Button = string | { title: string };
+const titleOf = (button: Button): string => (typeof button === "string" ? button : button.title);
+vi.mock("vscode", () => ({
+  window: {
+    activeTextEditor: undefined,
+    showWarningMessage: (message: string, ...rest: (Button | { modal: true; detail: string })[]) => {
+      const [first, ...others] = rest;
+      const isModal = typeof first === "object" && "modal" in first;
+      const buttons = (isModal ? others : rest) as Button[];
+      editor.dialogs.push({ message, detail: isModal ? first.detail : undefined, buttons: buttons.map(titleOf) });
+      const pressed = editor.buttons.shift();
+      return Promise.resolve(buttons.find((button) => titleOf(button) === pressed));
+    },
+    showInformationMessage: (message: string) => Promise.resolve(editor.messages.push(message)),
+    showErrorMessage: (message: string) => Promise.resolve(editor.messages.push(message)),
+    setStatusBarMessage: (message: string) => editor.messages.push(message),
+    showInputBox: () => Promise.resolve(editor.typed.shift()),
+  },
+  workspace: { saveAll: () => Promise.resolve((editor.isSaved = true)) },
+}));
+
+const { answer, override } = await import("../../src/commands/decide");
+const prepared: PreparedDecision = {
+  title: "Is the plan good?",
+  lines: ["run tasks/late-fees", "gate plan-review is failed and will be waived: The plan is sound"],
+  revision: "r7",
+  unsaved: [],
+};
+const RUN = { root: ROOT, run: "tasks/late-fees" };
+
+/** A session whose server answers with `answers` by method, and refuses everything else. */
+function sessionWith(answers: Readonly<Record<string, unknown>>, over: Parameters<typeof summary>[0] = {}) {
+  const request = vi.fn((...[method]: [method: string, params: unknown]) =>
+    method in answers ? Promise.resolve(answers[method]) : Promise.reject(new Error(`refused: ${method}`)),
+  );
+  const state = stateWith([summary({ questions: [question()], ...over })]);
+  return { session: { store: { state }, client: { request } } as never, request };
+}
+
+const answers = { "phasekeeper/prepareDecision": prepared, "phasekeeper/decide": {}, "phasekeeper/graph": graph() };
+
+beforeEach(() => Object.assign(editor, { dialogs: [], messages: [], buttons: [], typed: [], isSaved: false }));
+
+test("the dialog of an option is the server's text, and the decision is about its revision", async () => {
+  const { session, request } = sessionWith(answers);
+  editor.buttons = ["start the work"];
+  editor.typed = ["small enough"];
+  await answer(session, { ...RUN, question: "approval", option: "approve" });
+  const decision = { ...RUN, kind: "answer", question: "approval", option: "approve" };
+  expect(editor.dialogs).toEqual([
+    { message: prepared.title, detail: prepared.lines.join("\n"), buttons: ["start the work"] },
+  ]);
+  expect(request.mock.calls).toEqual([
+    ["phasekeeper/prepareDecision", decision],
+    ["phasekeeper/decide", { ...decision, reason: "small enough", revision: "r7" }],
+  ]);
+  expect(editor.messages).toEqual(["$(check) answered: approval approve"]);
+});
+
+test("where no option is named, each has a button below the text of all", async () => {
+  const { session, request } = sessionWith(answers);
+  editor.buttons = ["plan again"];
+  editor.typed = ["too large"];
+  await answer(session, {});
+  expect(editor.dialogs[0]!.buttons).toEqual(["start the work", "plan again"]);
+  expect(request.mock.calls[0]).toEqual([
+    "phasekeeper/prepareDecision",
+    { ...RUN, kind: "answer", question: "approval" },
+  ]);
+  expect(request.mock.calls[1]![1]).toMatchObject({ option: "revise", reason: "too large" });
+});
+
+test("a question without options is answered in words", async () => {
+  const { session, request } = sessionWith(answers, { questions: [question({ options: [] })] });
+  editor.buttons = ["Answer…"];
+  editor.typed = ["use UTC", "as everywhere"];
+  await answer(session, {});
+  expect(request.mock.calls[1]![1]).toMatchObject({ option: "use UTC", reason: "as everywhere" });
+});
+
+test("an override shows every line of the server, a failed gate with it", async () => {
+  const edges = [{ from: "planning", to: "codegen", because: "" }];
+  const { session, request } = sessionWith({ ...answers, "phasekeeper/graph": graph({ edges }) });
+  editor.buttons = ["Override…"];
+  editor.typed = ["we looked"];
+  await override(session, RUN);
+  expect(editor.dialogs[0]!.detail).toContain("gate plan-review is failed and will be waived");
+  expect(request.mock.calls.at(-1)).toEqual([
+    "phasekeeper/decide",
+    { ...RUN, kind: "override", to: "codegen", reason: "we looked", revision: "r7" },
+  ]);
+});
+
+test("a dialog or a reason that is left decides nothing", async () => {
+  const { session, request } = sessionWith(answers);
+  await answer(session, {});
+  editor.buttons = ["start the work"];
+  await answer(session, {});
+  expect(editor.dialogs.length).toBe(2);
+  expect(request.mock.calls.map(([method]) => method)).toEqual(Array(2).fill("phasekeeper/prepareDecision"));
+});
+
+test("what only an editor holds is saved before a decision is prepared", async () => {
+  const { session, request } = sessionWith(answers, { revision: "r1+unsaved" });
+  await answer(session, {});
+  expect(editor.dialogs).toEqual([
+    { message: expect.stringContaining("unsaved changes") as string, detail: undefined, buttons: ["Save All"] },
+  ]);
+  expect(request).not.toHaveBeenCalled();
+  editor.buttons = ["Save All"];
+  request.mockImplementationOnce(() => (expect(editor.isSaved).toBe(true), Promise.resolve(prepared)));
+  await answer(session, {});
+  expect(request).toHaveBeenCalledOnce();
+});
+
+test("files that are still not saved are named in the dialog", async () => {
+  const { session } = sessionWith({ "phasekeeper/prepareDecision": { ...prepared, unsaved: ["tasks/plan.md"] } });
+  await answer(session, {});
+  expect(editor.dialogs[0]!.detail).toMatch(/Not saved, and not counted here: tasks\/plan\.md$/);
+});
+
+test("a question that is closed meanwhile is not asked, and a refusal is shown", async () => {
+  const { session, request } = sessionWith({ "phasekeeper/prepareDecision": prepared });
+  await answer(session, { ...RUN, question: "other" });
+  expect(request).not.toHaveBeenCalled();
+  editor.buttons = ["start the work"];
+  editor.typed = ["yes"];
+  await answer(session, {});
+  expect(editor.messages).toEqual(["This question is not open any more.", "Not recorded: refused: phasekeeper/decide"]);
+});
