@@ -8,12 +8,12 @@ from typing import overload
 
 from ..orchestration.definition.model import Workflow
 from ..orchestration.definition.reader import InvalidWorkflow
-from ..orchestration.evaluation.evaluate import completed
 from ..orchestration.evaluation.evaluate import evaluate as _evaluate
 from ..orchestration.lint.checks import parse_workflow
 from ..orchestration.result.values import Evaluation
 from ..orchestration.snapshot.discovery import Match
 from ..orchestration.snapshot.snapshot import Snapshot
+from ..orchestration.states import RunStatus
 from .disk.disk_files import DiskFiles
 from .workspace.definitions import Library, UnknownWorkflow
 from .workspace.roots import UsageError
@@ -98,4 +98,4 @@ def steps(workflow: Workflow) -> tuple[str, ...]:
 
 def is_complete(evaluation: Evaluation) -> bool:
     """Whether a run is complete (seed 000, `complete?`); what is unknown or unreadable never is."""
-    return completed(evaluation)
+    return evaluation.status is RunStatus.COMPLETE

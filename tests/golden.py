@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from phasekeeper.orchestration.definition.root_config import read_config
-from phasekeeper.orchestration.evaluation.evaluate import Steps, look
-from phasekeeper.orchestration.evaluation.permission import may
+from phasekeeper.orchestration.evaluation.evaluate import EvaluationTrace, evaluate_traced
+from phasekeeper.orchestration.evaluation.permission import check_action
 from phasekeeper.orchestration.journal.journal import Claim
 from phasekeeper.orchestration.result.values import as_json
-from phasekeeper.orchestration.snapshot.discovery import Known, discover
+from phasekeeper.orchestration.snapshot.discovery import DefinitionSet, discover
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
@@ -125,11 +125,11 @@ def _merged(data: Any, patch: Any) -> Any:
     return out
 
 
-def steps_of(case: Case) -> Steps:
+def steps_of(case: Case) -> EvaluationTrace:
     """Find the case's one run and look at it; every decision counts as a person's."""
     files = MemoryFiles(case.files, case.mtimes)
     config = read_config(case.files.get(".phasekeeper/config.yaml", ""))
-    matches, passed, _ = discover(Known(Library.of(files).definitions()), files, config)
+    matches, passed, _ = discover(DefinitionSet(Library.of(files).definitions()), files, config)
     assert matches, f"{case}: no run was found; passed over: {passed}"
     wanted = dict(case.expected).get("run")
     match = next((m for m in matches if m.run == wanted), matches[0])
@@ -137,7 +137,7 @@ def steps_of(case: Case) -> Steps:
         match.workflow, files, match.run, root="/root", config=config, claims=case.claims,
         verify=lambda lines: frozenset(range(len(lines))),
     )  # fmt: skip
-    return look(match.workflow, snapshot)
+    return evaluate_traced(match.workflow, snapshot)
 
 
 # ---- what can be expected ---------------------------------------------------------------------
@@ -147,31 +147,31 @@ def _by_id(items: list[dict[str, Any]], name: str) -> dict[str, Any]:
     return next((item for item in items if item["id"] == name), {})
 
 
-def _gate(steps: Steps, data: dict, name: str) -> str:
+def _gate(trace: EvaluationTrace, data: dict, name: str) -> str:
     gate = _by_id(data["gates"], name)
     return gate.get("status", "no such gate")
 
 
-def _limit(steps: Steps, data: dict, name: str) -> str:
+def _limit(trace: EvaluationTrace, data: dict, name: str) -> str:
     limit = _by_id(data["limits"], name)
     return f"{limit.get('count')} of {limit.get('max')}" + (" reached" if limit.get("reached") else "")
 
 
-def _task(steps: Steps, data: dict, name: str) -> str:
+def _task(trace: EvaluationTrace, data: dict, name: str) -> str:
     tasks = [task for stage in data["plan"]["stages"] for task in stage["tasks"]]
     task = _by_id(tasks, name)
     by = f" by {', '.join(task['blockedBy'])}" if task.get("blockedBy") else ""
     return task.get("state", "no such task") + by
 
 
-def _can(steps: Steps, data: dict, name: str) -> str:
-    permission = may(steps, name)
+def _can(trace: EvaluationTrace, data: dict, name: str) -> str:
+    permission = check_action(trace, name)
     if permission is None:
         return "unknown"
     return ("yes" if permission.allowed else "no") + f": {permission.because}"
 
 
-def _finding(steps: Steps, data: dict, code: str) -> str:
+def _finding(trace: EvaluationTrace, data: dict, code: str) -> str:
     found = [f for f in data["findings"] if f["code"] == code]
     return (
         ", ".join(f"{f['path']}:{f['line']}:{f['column']}" if f["line"] else f["path"] for f in found)
@@ -179,33 +179,33 @@ def _finding(steps: Steps, data: dict, code: str) -> str:
     )
 
 
-def _says(steps: Steps, data: dict, code: str) -> str:
+def _says(trace: EvaluationTrace, data: dict, code: str) -> str:
     return " | ".join(f["message"] for f in data["findings"] if f["code"] == code) or "none"
 
 
-def _question(steps: Steps, data: dict, name: str) -> str:
+def _question(trace: EvaluationTrace, data: dict, name: str) -> str:
     question = _by_id(data["questions"], name)
     return f"{question['kind']}: {question['question']}" if question else "not open"
 
 
-def _options(steps: Steps, data: dict, name: str) -> str:
+def _options(trace: EvaluationTrace, data: dict, name: str) -> str:
     return ", ".join(option["id"] for option in _by_id(data["questions"], name).get("options", []))
 
 
-def _phase(steps: Steps, data: dict, name: str) -> str:
+def _phase(trace: EvaluationTrace, data: dict, name: str) -> str:
     return _by_id(data["phases"], name).get("state", "no such phase")
 
 
-def _note(steps: Steps, data: dict, name: str) -> str:
+def _note(trace: EvaluationTrace, data: dict, name: str) -> str:
     return _by_id(data["notes"], name).get("text", "not shown").replace("\n", "\\n")
 
 
-def _forbidden(steps: Steps, data: dict, name: str) -> str:
+def _forbidden(trace: EvaluationTrace, data: dict, name: str) -> str:
     said = {entry["action"]: entry["because"] for entry in data["suggestion"]["forbidden"]}
     return said.get(name, "not forbidden")
 
 
-def _evidence(steps: Steps, data: dict, name: str) -> str:
+def _evidence(trace: EvaluationTrace, data: dict, name: str) -> str:
     found = next((e for e in data["suggestion"]["evidence"] if e["expression"] == name), None)
     if found is None:
         return "none"
@@ -213,7 +213,7 @@ def _evidence(steps: Steps, data: dict, name: str) -> str:
     return json.dumps(found["value"]) + at
 
 
-SHORT: dict[str, Callable[[Steps, dict, str], str]] = {
+SHORT: dict[str, Callable[[EvaluationTrace, dict, str], str]] = {
     "gate": _gate,
     "limit": _limit,
     "task": _task,
@@ -230,11 +230,11 @@ SHORT: dict[str, Callable[[Steps, dict, str], str]] = {
 _LISTS = {"codes": "findings", "asked": "questions"}
 
 
-def found(steps: Steps, data: dict[str, Any], key: str) -> str:
+def found(trace: EvaluationTrace, data: dict[str, Any], key: str) -> str:
     """What the evaluation says under a key, as it is written in case files."""
     short, _, name = key.partition(" ")
     if name and short in SHORT:
-        return SHORT[short](steps, data, name)
+        return SHORT[short](trace, data, name)
     if key == "codes":
         return ", ".join(sorted({f["code"] for f in data["findings"] if f["severity"] != "hint"})) or "none"
     if key == "asked":
@@ -248,20 +248,20 @@ def found(steps: Steps, data: dict[str, Any], key: str) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def check(case: Case, update: bool = False) -> Steps:
+def check(case: Case, update: bool = False) -> EvaluationTrace:
     """Compare a case with what the engine says; with `update`, write what it says into the file.
 
     The steps are what the engine looked at.
     """
-    steps = steps_of(case)
-    data = as_json(steps.evaluation)
+    trace = steps_of(case)
+    data = as_json(trace.evaluation)
     assert case.expected, f"{case} expects nothing"
-    got = [(key, found(steps, data, key)) for key, _ in case.expected]
+    got = [(key, found(trace, data, key)) for key, _ in case.expected]
     if update and got != case.expected:
         _write(case, dict(got))
     else:
         assert got == case.expected
-    return steps
+    return trace
 
 
 def _write(case: Case, values: dict[str, str]) -> None:

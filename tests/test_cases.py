@@ -7,5 +7,5 @@ from tests.orchestration.expressions.agreement import disagreements
 
 
 def test_the_run_stands_where_the_case_says(golden_case: Case, update_cases: bool) -> None:
-    steps = check(golden_case, update_cases)
-    assert disagreements(steps.sight.context) == []
+    trace = check(golden_case, update_cases)
+    assert disagreements(trace.facts.context) == []

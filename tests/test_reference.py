@@ -24,7 +24,7 @@ from phasekeeper.orchestration.lint import checks as lint
 from phasekeeper.orchestration.plans.dialects import DIALECTS
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.snapshot.artifacts import KINDS
-from phasekeeper.orchestration.snapshot.discovery import Definition, Known, discover
+from phasekeeper.orchestration.snapshot.discovery import DefinitionSet, DiscoverableWorkflow, discover
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.workspace.definitions import Library
@@ -167,8 +167,8 @@ def judged(
 ) -> Evaluation:
     """The one run of a root, evaluated."""
     files = MemoryFiles(texts, times or {})
-    known = Definition(found.name, found.at, False, lambda: found)
-    (match,) = discover(Known([known]), files, read_config("")).matches
+    known = DiscoverableWorkflow(found.name, found.at, False, lambda: found)
+    (match,) = discover(DefinitionSet([known]), files, read_config("")).matches
     return evaluate(found, read_run(found, files, match.run))
 
 

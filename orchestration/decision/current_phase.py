@@ -9,13 +9,13 @@ from ..definition.model import Phase, PhaseRule, Workflow
 from ..expressions.context import Expression
 from ..findings import Span
 from ..journal.journal import Record
-from .facts import Seen, Sight
+from .facts import RunFacts, TraceEntry
 
 # What is said of a name that is no phase; a state file could hold a megabyte there.
 MOST_SHOWN = 100
 
 
-class Current(NamedTuple):
+class CurrentPhase(NamedTuple):
     """`phase` is None when it cannot be told; `because` then says what is wrong.
 
     `raw` is the name before aliases. `inferred` says that evidence told the phase, and no record.
@@ -28,59 +28,59 @@ class Current(NamedTuple):
     overridden: bool = False
 
 
-def current_phase(sight: Sight) -> Current:
+def current_phase(facts: RunFacts) -> CurrentPhase:
     """The phase that the run is in. Never raises; an unknown one is told to the sight."""
-    named = _named(sight)
+    named = _named(facts)
     if named.raw is None:
         return named
-    workflow = sight.workflow
+    workflow = facts.workflow
     name = _alias(workflow, named.raw)
-    moved = _moved_to(sight, name)
+    moved = _moved_to(facts, name)
     if moved:
         because = f"a person moved the run here: {moved['why']}"
         return named._replace(phase=workflow.phases[str(moved["next"])], because=because, overridden=True)
     if name in workflow.phases:
         return named._replace(phase=workflow.phases[name])
     shown = repr(named.raw if len(named.raw) <= MOST_SHOWN else f"{named.raw[:MOST_SHOWN]}…")
-    _tell_unknown(sight, f"{shown} is no phase of {workflow.name}")
+    _tell_unknown(facts, f"{shown} is no phase of {workflow.name}")
     return named._replace(because=f"unknown phase {shown}")
 
 
-def _moved_to(sight: Sight, name: str) -> Record | None:
+def _moved_to(facts: RunFacts, name: str) -> Record | None:
     """The override that names the phase now, if there is one."""
-    record = sight.override.record
-    if record is None or not sight.override.names_phase or record["next"] not in sight.workflow.phases:
+    record = facts.override.record
+    if record is None or not facts.override.names_phase or record["next"] not in facts.workflow.phases:
         return None
     # A state file that has moved on since is followed; one that still says what it said is not.
-    written = isinstance(sight.workflow.phase, Expression)
+    written = isinstance(facts.workflow.phase, Expression)
     return None if written and name not in (record["phase"], record["next"]) else record
 
 
-def _named(sight: Sight) -> Current:
+def _named(facts: RunFacts) -> CurrentPhase:
     """The name that the workflow's `phase` gives, still without its phase."""
-    source = sight.workflow.phase
+    source = facts.workflow.phase
     if isinstance(source, Expression):
-        outcome = sight.context.value(source)
-        sight.trace.append(Seen("phase", source, outcome))
+        outcome = facts.context.value(source)
+        facts.trace.append(TraceEntry("phase", source, outcome))
         if outcome.error is None:
-            return Current(None, "", str(outcome.value))
-        _tell_unknown(sight, "no phase is named")
-        return Current(None, f"the phase cannot be told: {outcome.error}")
-    rule = next((rule for rule in source if sight.holds(rule.where, rule.when)), None)
-    return _inferred(sight, rule) if rule else Current(None, "no rule tells the phase from the files")
+            return CurrentPhase(None, "", str(outcome.value))
+        _tell_unknown(facts, "no phase is named")
+        return CurrentPhase(None, f"the phase cannot be told: {outcome.error}")
+    rule = next((rule for rule in source if facts.holds(rule.where, rule.when)), None)
+    return _inferred(facts, rule) if rule else CurrentPhase(None, "no rule tells the phase from the files")
 
 
-def _inferred(sight: Sight, rule: PhaseRule) -> Current:
-    name = sight.context.text(rule.phase)
+def _inferred(facts: RunFacts, rule: PhaseRule) -> CurrentPhase:
+    name = facts.context.text(rule.phase)
     if name is None:
-        _tell_unknown(sight, "no phase is named")
-        return Current(None, "the phase cannot be told from the files", inferred=True)
-    return Current(None, sight.text(rule.because), name, not _recorded(sight, name))
+        _tell_unknown(facts, "no phase is named")
+        return CurrentPhase(None, "the phase cannot be told from the files", inferred=True)
+    return CurrentPhase(None, facts.text(rule.because), name, not _recorded(facts, name))
 
 
-def _recorded(sight: Sight, name: str) -> bool:
+def _recorded(facts: RunFacts, name: str) -> bool:
     kinds = ("start", "report", "transition")
-    newest = next((entry for entry in reversed(sight.records) if entry["kind"] in kinds), None)
+    newest = next((entry for entry in reversed(facts.records) if entry["kind"] in kinds), None)
     return newest is not None and name in (newest["phase"], newest["next"])
 
 
@@ -97,17 +97,17 @@ def _alias(workflow: Workflow, raw: str) -> str:
     return raw
 
 
-def _tell_unknown(sight: Sight, said: str) -> None:
-    path, span = phase_place(sight)
-    known = ", ".join(sight.workflow.phases)
-    sight.tell("unknown-phase", path, f"{said}; its phases are {known}", span)
+def _tell_unknown(facts: RunFacts, said: str) -> None:
+    path, span = phase_place(facts)
+    known = ", ".join(facts.workflow.phases)
+    facts.tell("unknown-phase", path, f"{said}; its phases are {known}", span)
 
 
-def phase_place(sight: Sight) -> tuple[str, Span | None]:
+def phase_place(facts: RunFacts) -> tuple[str, Span | None]:
     """The file and range where the run's phase is written, or what comes nearest to it."""
-    source, snapshot = sight.workflow.phase, sight.snapshot
+    source, snapshot = facts.workflow.phase, facts.snapshot
     if isinstance(source, Expression) and source.reads:
-        path, span = sight.place(source.reads[0].path)
+        path, span = facts.place(source.reads[0].path)
         if path:
             return path, span or Span(0, 0, 0, 1)
     if snapshot.state:

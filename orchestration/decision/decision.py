@@ -14,12 +14,12 @@ from ..findings import Evidence, Fix
 from ..result.values import GateState
 from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
 from .current_phase import current_phase, phase_place
-from .facts import Sight, answers_to
-from .gates import gates_of, shut_gate, unmet, unproven_gate
+from .facts import RunFacts, answers_to
+from .gates import blocking_gate, contradicting_gate, gate_states, unmet_criteria
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Decision:
     """The decision. `status` and `kind` as in the design; `to` is a phase, `act` an action.
 
     `asked` are the questions that the winning rule opens. `guards` decided it; their values are its
@@ -58,26 +58,26 @@ ENDS: Mapping[str, str] = {
 }
 
 
-def decide(sight: Sight) -> Verdict:
+def decide(facts: RunFacts) -> Decision:
     """Where the run stands. Never raises; findings go to the sight."""
-    broken = _broken(sight)
+    broken = _broken(facts)
     if broken:
-        return Verdict(*_INVALID, broken)
-    named = current_phase(sight)
+        return Decision(*_INVALID, broken)
+    named = current_phase(facts)
     if named.phase is None:
-        return Verdict(*_INVALID, named.because, raw=named.raw, inferred=named.inferred)
-    sight.phase = named.phase.id
-    decision = _Decision(sight, named.phase)
-    verdict = decision.terminal() if named.phase.terminal else decision.ruled(named.because)
+        return Decision(*_INVALID, named.because, raw=named.raw, inferred=named.inferred)
+    facts.phase = named.phase.id
+    trial = _RuleTrial(facts, named.phase)
+    decision = trial.terminal() if named.phase.terminal else trial.ruled(named.because)
     return replace(
-        verdict, phase=named.phase.id, raw=named.raw, inferred=named.inferred, overridden=named.overridden,
-        gates=decision.gates, skipped=tuple(decision.skipped), lost=decision.lost,
+        decision, phase=named.phase.id, raw=named.raw, inferred=named.inferred, overridden=named.overridden,
+        gates=trial.gates, skipped=tuple(trial.skipped), lost=trial.lost,
     )  # fmt: skip
 
 
-def _broken(sight: Sight) -> str:
+def _broken(facts: RunFacts) -> str:
     """Why nothing can be said of the run, or ""."""
-    snapshot = sight.snapshot
+    snapshot = facts.snapshot
     if snapshot.journal.broken:
         return "the journal cannot be trusted; `phasekeeper repair` mends it"
     state = snapshot.state
@@ -86,13 +86,13 @@ def _broken(sight: Sight) -> str:
     return f"{snapshot.unread} cannot be read; it may hold a failure" if snapshot.unread else ""
 
 
-class _Decision:
+class _RuleTrial:
     """The rules of one phase, tried on one sight."""
 
-    def __init__(self, sight: Sight, phase: Phase):
-        self.sight, self.phase = sight, phase
-        self.workflow: Workflow = sight.workflow
-        self.gates = gates_of(sight, phase)
+    def __init__(self, facts: RunFacts, phase: Phase):
+        self.facts, self.phase = facts, phase
+        self.workflow: Workflow = facts.workflow
+        self.gates = gate_states(facts, phase)
         self.lost = self._lost()
         self.skipped: list[str] = []
 
@@ -100,32 +100,32 @@ class _Decision:
 
     def _lost(self) -> str | None:
         """The first earlier phase that has not delivered what it must."""
-        override = self.sight.override
-        waived = override.phases if override.waives(self.sight.stage) else frozenset()
+        override = self.facts.override
+        waived = override.phases if override.waives(self.facts.stage) else frozenset()
         earlier = (p for p in self.workflow.phases.values() if p.order < self.phase.order and not p.detour)
         return next((p.id for p in earlier if p.id not in waived and self._missing(p)), None)
 
     def _missing(self, phase: Phase) -> list[str]:
-        return [name for name in phase.produces if not self.sight.held(name).valid]
+        return [name for name in phase.produces if not self.facts.held(name).valid]
 
     def _undelivered(self, phase: str) -> str:
         missing = self._missing(self.workflow.phases[phase])
-        said = (f"{name} ({self.sight.held(name).state})" for name in missing)
+        said = (f"{name} ({self.facts.held(name).state})" for name in missing)
         return f"{phase} has not delivered " + ", ".join(said)
 
     def _unproven(self) -> GateState | None:
-        return unproven_gate(self.sight, self.gates, self.phase)
+        return contradicting_gate(self.facts, self.gates, self.phase)
 
     def _contradicts(self, why: str, *fixes: Fix) -> None:
-        path, span = phase_place(self.sight)
+        path, span = phase_place(self.facts)
         said = f"the phase is {self.phase.id}, but {why}"
-        self.sight.tell("inconsistent-state", path, said, span, fixes)
+        self.facts.tell("inconsistent-state", path, said, span, fixes)
 
     def _tell_lost(self, lost: str) -> None:
         """Tell that the recorded phase is ahead, with both ways to mend it (seed 002, section 7)."""
-        held = {name: self.sight.held(name) for name in self._missing(self.workflow.phases[lost])}
+        held = {name: self.facts.held(name) for name in self._missing(self.workflow.phases[lost])}
         missing = ", ".join(f"{name} is {one.state}" for name, one in held.items())
-        run = self.sight.snapshot.run
+        run = self.facts.snapshot.run
         again = Fix(f"run {self.phase.id} again", ("redo", run, self.phase.id))
         back = Fix(f"roll back to {lost}", ("redo", run, lost))
         # An end is no work that could be done again.
@@ -134,34 +134,35 @@ class _Decision:
 
     # ---- the outcome
 
-    def terminal(self) -> Verdict:
+    def terminal(self) -> Decision:
         """A phase that ends the run; named without its evidence, it is a claim and no end."""
         where, attested = f"phases.{self.phase.id}.attested", self.phase.attested
-        if attested is not None and self.sight.holds(where, attested):
+        if attested is not None and self.facts.holds(where, attested):
             return self._ended()
         if self.lost:
             self._tell_lost(self.lost)
             return self._not_ended(self.lost, self._undelivered(self.lost))
         gate = self._unproven()
         if gate:
-            back = Fix(f"roll back to {gate.after}", ("redo", self.sight.snapshot.run, gate.after))
-            self._contradicts(f"gate {gate.id} of {gate.after} is {gate.status}, {unmet(gate)}", back)
-            return self._not_ended(gate.after, f"gate {gate.id} of {gate.after} is {gate.status}")
+            back = Fix(f"roll back to {gate.after}", ("redo", self.facts.snapshot.run, gate.after))
+            state = f"gate {gate.id} of {gate.after} is {gate.status}"
+            self._contradicts(f"{state}, {unmet_criteria(gate)}", back)
+            return self._not_ended(gate.after, state)
         if self.phase.terminal == RunStatus.COMPLETE and self._changed():
-            return self._same(Verdict(*_STAYS, CHANGED))
+            return self._same(Decision(*_STAYS, CHANGED))
         return self._ended()
 
-    def _ended(self) -> Verdict:
+    def _ended(self) -> Decision:
         status = RunStatus(self.phase.terminal)
-        return Verdict(status, SuggestionKind.STOP, f"the run is {ENDS[status]}")
+        return Decision(status, SuggestionKind.STOP, f"the run is {ENDS[status]}")
 
-    def _not_ended(self, back: str, why: str) -> Verdict:
-        asked = (r.ask for r in self.phase.rules if r.ask and self.sight.holds(r.where, r.when))
+    def _not_ended(self, back: str, why: str) -> Decision:
+        asked = (r.ask for r in self.phase.rules if r.ask and self.facts.holds(r.where, r.when))
         open_questions = tuple(ask for ask in asked if not self._spoken(ask))
         reason = f"{self.phase.id} is recorded, but {why}"
-        return Verdict(RunStatus.ACTIVE, SuggestionKind.REGRESS, reason, to=back, asked=open_questions)
+        return Decision(RunStatus.ACTIVE, SuggestionKind.REGRESS, reason, to=back, asked=open_questions)
 
-    def ruled(self, because: str) -> Verdict:
+    def ruled(self, because: str) -> Decision:
         """What the first rule that holds comes to; with none the phase goes on, and `because` may say why."""
         if self.lost:
             self._tell_lost(self.lost)
@@ -169,38 +170,38 @@ class _Decision:
         if stopped:
             return stopped
         for rule in self.workflow.rules_of(self.phase.id):
-            verdict = self._outcome(rule) if self.sight.holds(rule.where, rule.when) else None
-            if verdict is not None:
-                return verdict
+            decision = self._outcome(rule) if self.facts.holds(rule.where, rule.when) else None
+            if decision is not None:
+                return decision
         return self._stay(because)
 
     def _changed(self) -> bool:
         """Whether the definition changed under the run and nobody has said that this is right."""
-        return self.sight.snapshot.definition_changed
+        return self.facts.snapshot.definition_changed
 
-    def _stopped(self) -> Verdict | None:
+    def _stopped(self) -> Decision | None:
         """A person answered an agent's own question with `stop`, and nothing was said or done since."""
-        newest = self.sight.records[-1] if self.sight.records else None
+        newest = self.facts.records[-1] if self.facts.records else None
         if newest is None or newest["kind"] != RecordKind.ANSWER or newest["option"] != "stop":
             return None
         if not str(newest["question"]).startswith("raised:"):
             return None
-        return Verdict(
+        return Decision(
             RunStatus.BLOCKED,
             SuggestionKind.STOP,
             f"a person stopped the run: {newest['why'] or 'no reason was given'}",
         )
 
-    def _outcome(self, rule: Rule) -> Verdict | None:
+    def _outcome(self, rule: Rule) -> Decision | None:
         """What a rule that holds comes to; None if it names something unknown or was answered."""
-        reason = self.sight.text(rule.because, "no reason is given")
+        reason = self.facts.text(rule.because, "no reason is given")
         asked = (rule.ask,) if rule.ask and not self._spoken(rule.ask) else ()
         if rule.warn:
-            path, span = phase_place(self.sight)
+            path, span = phase_place(self.facts)
             reads = [".".join(read.path) for read in rule.when.reads] if rule.when else []
-            self.sight.tell(rule.warn, path, reason, span, data={"reads": reads})
+            self.facts.tell(rule.warn, path, reason, span, data={"reads": reads})
         guards = (rule.when,) if rule.when else ()
-        made = Verdict(*_STAYS, reason, rule=rule, guards=guards, asked=asked)
+        made = Decision(*_STAYS, reason, rule=rule, guards=guards, asked=asked)
         if rule.to is not None:
             return self._to(rule, made)
         if rule.act is not None:
@@ -211,7 +212,7 @@ class _Decision:
             return self._stop(rule, made)
         return self._ask(rule.ask, made) if asked else None
 
-    def _wait(self, rule: Rule, made: Verdict) -> Verdict:
+    def _wait(self, rule: Rule, made: Decision) -> Decision:
         """For a person in words, unless the words came and nothing was done since: then the phase goes on."""
         words = self._clarified() if rule.wait == "person" and not rule.ask else ""
         if words:
@@ -222,27 +223,27 @@ class _Decision:
         return replace(made, status=status, kind=SuggestionKind.WAIT, waiting=f"{rule.wait}: {made.reason}")
 
     def _clarified(self) -> str:
-        newest = next((e for e in reversed(self.sight.records) if e["kind"] in _SAID), None)
+        newest = next((e for e in reversed(self.facts.records) if e["kind"] in _SAID), None)
         answered = newest is not None and newest["question"] == f"clarification:{self.phase.id}"
         return str(newest["option"]) if answered and newest else ""
 
-    def _ask(self, name: str, made: Verdict) -> Verdict:
+    def _ask(self, name: str, made: Decision) -> Decision:
         question = self.workflow.questions[name]
         if self.lost and question.kind == QuestionKind.APPROVAL:
             # Nobody approves what rests on work that is not there.
             return self._back(self.lost, replace(made, asked=()))
         kind = SuggestionKind.WAIT if question.kind == QuestionKind.APPROVAL else SuggestionKind.ESCALATE
-        said = f"person: {self.sight.text(question.ask)}"
+        said = f"person: {self.facts.text(question.ask)}"
         return replace(made, status=RunStatus.WAITING_HUMAN, kind=kind, waiting=said)
 
-    def _to(self, rule: Rule, made: Verdict) -> Verdict | None:
+    def _to(self, rule: Rule, made: Decision) -> Decision | None:
         assert rule.to
-        name = self.sight.context.text(rule.to)
+        name = self.facts.context.text(rule.to)
         target = self.workflow.phases.get((self._next() if name == "next" else name) or "")
         if target is None:
-            path, span = phase_place(self.sight)
+            path, span = phase_place(self.facts)
             said = "the next phase, and there is none" if name == "next" else f"{name!r}, which is no phase"
-            self.sight.tell("unknown-phase", path, f"{rule.where} leads to {said}", span)
+            self.facts.tell("unknown-phase", path, f"{rule.where} leads to {said}", span)
             return None
         kept = self._held_back(target, made)
         if kept:
@@ -253,32 +254,32 @@ class _Decision:
         kind = SuggestionKind.ADVANCE if target.order > self.phase.order else SuggestionKind.REGRESS
         return replace(made, kind=kind, to=target.id, act=act)
 
-    def _held_back(self, target: Phase, made: Verdict) -> Verdict | None:
+    def _held_back(self, target: Phase, made: Decision) -> Decision | None:
         """What happens instead where a gate, or what is undelivered, keeps the run from the phase."""
         # A detour is no way forward: neither gates nor what is undelivered hold it back.
         ahead = target.order > self.phase.order and not target.detour
         if self.lost and not target.detour and target.order >= self.phase.order:
             return self._back(self.lost, made)
-        gate = shut_gate(self.gates, self.phase) if ahead else None
+        gate = blocking_gate(self.gates, self.phase) if ahead else None
         if gate is None and target.terminal == RunStatus.COMPLETE:
             gate = self._unproven()
         return self._kept(gate, made) if gate else None
 
-    def _same(self, made: Verdict) -> Verdict:
+    def _same(self, made: Decision) -> Decision:
         """The phase goes on; one that a person does waits for that person."""
         made = replace(made, status=RunStatus.ACTIVE, kind=SuggestionKind.STAY, to=self.phase.id)
         if "person" not in self.phase.agents:
             return made
         return replace(made, status=RunStatus.WAITING_HUMAN, waiting=made.waiting or f"person: {made.reason}")
 
-    def _back(self, lost: str, made: Verdict) -> Verdict:
+    def _back(self, lost: str, made: Decision) -> Decision:
         reason = f"{self._undelivered(lost)}; roll back to it, or run {self.phase.id} again"
         return replace(
             made, status=RunStatus.ACTIVE, kind=SuggestionKind.REGRESS, reason=reason, to=lost, rule=None
         )
 
-    def _kept(self, gate: GateState, made: Verdict) -> Verdict:
-        reason = f"gate {gate.id} is {gate.status}, {unmet(gate) or f'since {CHANGED}'}"
+    def _kept(self, gate: GateState, made: Decision) -> Decision:
+        reason = f"gate {gate.id} is {gate.status}, {unmet_criteria(gate) or f'since {CHANGED}'}"
         guards = tuple(c.when for g in self.workflow.gates if g.id == gate.id for c in g.criteria)
         return self._same(replace(made, reason=reason, rule=None, guards=guards))
 
@@ -287,15 +288,15 @@ class _Decision:
         for phase in self.workflow.phases.values():
             if phase.order <= self.phase.order or phase.detour:
                 continue
-            if phase.skip is None or not self.sight.holds(f"phases.{phase.id}.skip", phase.skip):
+            if phase.skip is None or not self.facts.holds(f"phases.{phase.id}.skip", phase.skip):
                 return phase.id
             self.skipped.append(phase.id)
-            why = self.sight.text(phase.skip_because, "its condition to be skipped holds")
-            path, span = phase_place(self.sight)
-            self.sight.tell("phase-skipped", path, f"{phase.id} is passed over: {why}", span)
+            why = self.facts.text(phase.skip_because, "its condition to be skipped holds")
+            path, span = phase_place(self.facts)
+            self.facts.tell("phase-skipped", path, f"{phase.id} is passed over: {why}", span)
         return None
 
-    def _act(self, rule: Rule, made: Verdict) -> Verdict | None:
+    def _act(self, rule: Rule, made: Decision) -> Decision | None:
         name = self._action(rule)
         if name is None:
             return None
@@ -306,25 +307,25 @@ class _Decision:
     def _action(self, rule: Rule, quietly: bool = False) -> str | None:
         """The action that a rule names; one that is unknown, or whose precondition does not hold, is told."""
         assert rule.act
-        said = self.sight.context.text(rule.act)
+        said = self.facts.context.text(rule.act)
         name = self.workflow.action_aliases.get(said or "", said)
         pattern = action_of(self.workflow, name or "")
-        path, span = phase_place(self.sight)
+        path, span = phase_place(self.facts)
         if name is None or not pattern:
             unknown = f"{rule.where} names the action {name!r}, which is unknown"
-            self.sight.tell("unknown-action", path, unknown, span)
+            self.facts.tell("unknown-action", path, unknown, span)
             return None
         action = self.workflow.actions[pattern]
-        if not quietly and not self.sight.holds(f"actions.{pattern}.when", action.when):
+        if not quietly and not self.facts.holds(f"actions.{pattern}.when", action.when):
             early = f"{name} is next, but its own precondition does not hold"
-            self.sight.tell("action-precondition", path, early, span)
+            self.facts.tell("action-precondition", path, early, span)
         return name
 
-    def _stop(self, rule: Rule, made: Verdict) -> Verdict:
+    def _stop(self, rule: Rule, made: Decision) -> Decision:
         if rule.stop == RunStatus.COMPLETE:
             if self.lost:
                 return self._back(self.lost, made)
-            gate = shut_gate(self.gates, self.phase) or self._unproven()
+            gate = blocking_gate(self.gates, self.phase) or self._unproven()
             if gate:
                 return self._kept(gate, made)
             if self._changed():
@@ -333,15 +334,15 @@ class _Decision:
         kind = SuggestionKind.NONE if status is RunStatus.INVALID else SuggestionKind.STOP
         return replace(made, status=status, kind=kind)
 
-    def _stay(self, because: str) -> Verdict:
+    def _stay(self, because: str) -> Decision:
         """No rule holds: the reason is what is still missing, else what the phase's own rule said."""
         if self.lost:
-            return self._back(self.lost, Verdict(RunStatus.ACTIVE, SuggestionKind.REGRESS, ""))
-        held = {name: self.sight.held(name) for name in self._missing(self.phase)}
+            return self._back(self.lost, Decision(RunStatus.ACTIVE, SuggestionKind.REGRESS, ""))
+        held = {name: self.facts.held(name) for name in self._missing(self.phase)}
         shown = (f"{name} is {one.state} ({one.path})" for name, one in held.items())
         reason = ", ".join(shown) or because or f"{self.phase.title} is to be done"
         extra = tuple(Evidence(f"valid.{name}", False, one.path, None) for name, one in held.items())
-        return self._same(Verdict(*_STAYS, reason, waiting=self._person(), extra=extra))
+        return self._same(Decision(*_STAYS, reason, waiting=self._person(), extra=extra))
 
     def _person(self) -> str | None:
         return f"person: {self.phase.title}" if "person" in self.phase.agents else None
@@ -349,15 +350,15 @@ class _Decision:
     def _spoken(self, question_id: str) -> bool:
         """Whether the question was answered and nothing was reported in its scope since: the answer holds."""
         question = self.workflow.questions[question_id]
-        outcome = Outcome("") if question.scope is None else self.sight.context.value(question.scope)
+        outcome = Outcome("") if question.scope is None else self.facts.context.value(question.scope)
         if outcome.error is not None:
             return False
-        newest = self.sight.answered(question)
-        if newest is None or (question.about and newest["about"] != self.sight.substance(question.about)):
+        newest = self.facts.answered(question)
+        if newest is None or (question.about and newest["about"] != self.facts.substance(question.about)):
             return False
         scope = str(outcome.value)
-        later = self.sight.context.records.since(answers_to(question, scope), {"kind": "report"})
-        stages = {stage["id"] for stage in self.sight.snapshot.parts.stages}
+        later = self.facts.context.records.since(answers_to(question, scope), {"kind": "report"})
+        stages = {stage["id"] for stage in self.facts.snapshot.parts.stages}
         return not any(scope not in stages or entry["stage"] == scope for entry in later)
 
 

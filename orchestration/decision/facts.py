@@ -13,7 +13,7 @@ from ..expressions.context import MOST_ITEMS, Context, Expression, Index, Outcom
 from ..findings import NO_DATA, Finding, Fix, Problem, Span, finding
 from ..journal.journal import EMPTY_RECORD, Record
 from ..plans.model import Plan
-from ..snapshot.read_log import Held
+from ..snapshot.read_log import ArtifactState
 from ..snapshot.snapshot import Snapshot
 from ..states import ArtifactStatus, RecordKind
 from ..vfs.files import digest_of, join
@@ -30,7 +30,7 @@ _NAMES = ("id", "task", "path", "name", "title", "message", "text", "description
 STEPS = ("start", "report")
 
 
-class Seen(NamedTuple):
+class TraceEntry(NamedTuple):
     """One expression that was looked at on the way to the answer, for `explain`."""
 
     where: str
@@ -39,16 +39,16 @@ class Seen(NamedTuple):
     about: str = ""
 
 
-class Sight:
+class RunFacts:
     """Facts of one run over some records. Facts are computed once; findings gather as they are."""
 
     def __init__(self, workflow: Workflow, snapshot: Snapshot, records: tuple[Record, ...]):
         self.workflow, self.snapshot, self.records = workflow, snapshot, records
         self.findings: list[Finding] = []
-        self.trace: list[Seen] = []
+        self.trace: list[TraceEntry] = []
         self.phase: str | None = None
         self.next_step: str | None = None
-        self._listed: dict[str, Held] = {}
+        self._listed: dict[str, ArtifactState] = {}
         self.context = Context(
             workflow.language, self._variables(), self._resolve, self._index(), snapshot.tasks
         )
@@ -85,7 +85,7 @@ class Sight:
     def value(self, where: str, guard: Expression, about: str = "") -> object:
         """The guard's value, None for an error; what was seen is noted."""
         outcome = self.context.value(guard)
-        self.trace.append(Seen(where, guard, outcome, about))
+        self.trace.append(TraceEntry(where, guard, outcome, about))
         return outcome.value
 
     def text(self, template: Template | None, default: str = "") -> str:
@@ -141,7 +141,7 @@ class Sight:
             return newest
         return EMPTY_RECORD
 
-    def held(self, name: str) -> Held:
+    def held(self, name: str) -> ArtifactState:
         """An artifact as it stands, also one whose files are named by data."""
         artifact = self.workflow.artifacts[name]
         if artifact.listed is None:
@@ -150,13 +150,13 @@ class Sight:
             self._listed[name] = self._list(artifact, artifact.listed)
         return self._listed[name]
 
-    def _list(self, artifact: Artifact, listed: Expression) -> Held:
+    def _list(self, artifact: Artifact, listed: Expression) -> ArtifactState:
         plan = self.workflow.plan
         if plan and listed.source.strip() == f"{plan.id}.files":
             return self._task_files(artifact)
         outcome = self.context.value(listed)
         if outcome.error is not None or not isinstance(outcome.value, list):
-            return Held(artifact.id, ArtifactStatus.MISSING, self.snapshot.run)
+            return ArtifactState(artifact.id, ArtifactStatus.MISSING, self.snapshot.run)
         names = [str(name) for name in outcome.value]
         if len(names) > MOST_ITEMS:
             self.tell(
@@ -164,7 +164,7 @@ class Sight:
                 self.snapshot.run,
                 f"{artifact.id} names {len(names)} files, at most {MOST_ITEMS}",
             )
-            return Held(artifact.id, ArtifactStatus.INVALID, self.snapshot.run)
+            return ArtifactState(artifact.id, ArtifactStatus.INVALID, self.snapshot.run)
         paths = [join(self.snapshot.run, name) for name in names]
         pairs = list(zip(names, paths, strict=True))
         missing = [(name, path) for name, path in pairs if path is None or not self._filled(path)]
@@ -176,18 +176,18 @@ class Sight:
         state = ArtifactStatus.VALID if names and not missing else ArtifactStatus.MISSING
         where = found[0] if found else self.snapshot.run
         lost = tuple(path for _, path in missing[:MOST_FINDINGS] if path)
-        return Held(artifact.id, state, where, paths=found, kind="files", missing=lost)
+        return ArtifactState(artifact.id, state, where, paths=found, kind="files", missing=lost)
 
     def _filled(self, path: str) -> bool:
-        file = self.snapshot.looked.read(path)
+        file = self.snapshot.reader.read(path)
         return file.exists and file.size > 0 and (file.text is None or bool(file.text.strip()))
 
-    def _task_files(self, artifact: Artifact) -> Held:
+    def _task_files(self, artifact: Artifact) -> ArtifactState:
         snapshot, plan = self.snapshot, self.snapshot.plan
         if plan is None:
-            return Held(artifact.id, ArtifactStatus.MISSING, snapshot.run)
+            return ArtifactState(artifact.id, ArtifactStatus.MISSING, snapshot.run)
         names = snapshot.parts.files
-        missing = snapshot.looked.lacking(snapshot.run, snapshot.parts.names, artifact.id)
+        missing = snapshot.reader.lacking(snapshot.run, snapshot.parts.names, artifact.id)
         without = [task for task in plan.tasks if task.file in missing] if missing else []
         for task in without[:MOST_FINDINGS]:
             lost = f"{task.id}: {task.file} does not exist or is empty"
@@ -200,7 +200,7 @@ class Sight:
         prefix = f"{snapshot.run}/" if snapshot.run else ""
         lost = tuple(prefix + task.file for task in without[:MOST_FINDINGS] if task.file)
         paths = snapshot.task_paths
-        return Held(artifact.id, state, snapshot.plan_path, paths=paths, kind="files", missing=lost)
+        return ArtifactState(artifact.id, state, snapshot.plan_path, paths=paths, kind="files", missing=lost)
 
     def _named_in(self, name: str) -> tuple[str, Span | None]:
         """Where the state file names a file that is missing."""
@@ -270,11 +270,11 @@ class Sight:
         """A digest of what a person decides about; marks of progress in a plan are no part of it."""
         return digest_of("\n".join(f"{name}={self._substance(self.held(name))}" for name in artifacts))
 
-    def _substance(self, held: Held) -> str:
+    def _substance(self, held: ArtifactState) -> str:
         if isinstance(held.data, Plan):
             return held.data.substance
         return (
-            ",".join(self.snapshot.looked.read(path).digest for path in held.paths)
+            ",".join(self.snapshot.reader.read(path).digest for path in held.paths)
             if held.exists
             else held.state
         )
@@ -296,24 +296,24 @@ class Sight:
         head = path[1] if path[0] in ("valid", "exists") and len(path) > 1 else path[0]
         state = self.snapshot.state
         if head == "state" and state:
-            return state.path, self.snapshot.looked.span(state, path[1:])
+            return state.path, self.snapshot.reader.span(state, path[1:])
         if head not in self.workflow.artifacts:
             return None, None
         held = self.held(head)
         if path[0] in ("valid", "exists"):
             return held.path, None
-        return held.path, self.snapshot.looked.span(held, path[1:])
+        return held.path, self.snapshot.reader.span(held, path[1:])
 
 
 _FACTS = {
-    "phase": Sight._phase,
-    "report": Sight._report,
-    "next_step": Sight._next_step,
-    "valid": lambda sight, name: sight.held(name).valid,
-    "exists": lambda sight, name: sight.held(name).exists,
-    "parameters": Sight._parameter,
-    "limits": Sight._limit,
-    "answers": Sight._answer,
+    "phase": RunFacts._phase,
+    "report": RunFacts._report,
+    "next_step": RunFacts._next_step,
+    "valid": lambda facts, name: facts.held(name).valid,
+    "exists": lambda facts, name: facts.held(name).exists,
+    "parameters": RunFacts._parameter,
+    "limits": RunFacts._limit,
+    "answers": RunFacts._answer,
 }
 
 
@@ -346,7 +346,7 @@ def _whole(value: object) -> int:
         return int(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    raise Unknown(f"{short(value)!r} is no whole number")
+    raise Unknown(f"{value_summary(value)!r} is no whole number")
 
 
 def _find(data: object, words: Sequence[str]) -> tuple[str | int, ...] | None:
@@ -363,7 +363,7 @@ def _find(data: object, words: Sequence[str]) -> tuple[str | int, ...] | None:
     return None
 
 
-def short(value: object) -> object:
+def value_summary(value: object) -> object:
     """A value as evidence: scalars as they are, of a list the first items, a map by its size."""
     if isinstance(value, list):
         more = len(value) - MOST_SAID
@@ -380,7 +380,7 @@ def _named(item: object) -> object:
     if isinstance(item, Mapping):
         names = (item.get(key) for key in _NAMES)
         return next((_named(name) for name in names if isinstance(name, str) and name), _sized(item, "key"))
-    return _sized(item, "item") if isinstance(item, list) else short(item)
+    return _sized(item, "item") if isinstance(item, list) else value_summary(item)
 
 
 def _sized(value: Sized, what: str) -> str:

@@ -17,18 +17,18 @@ from ..expressions.context import did_you_mean
 from ..findings import Finding, Problem, finding
 from ..journal.journal import Record, record
 from ..journal.report_files import ReportFile
-from ..snapshot.snapshot import Pending, Snapshot, stamped
+from ..snapshot.snapshot import PendingReport, Snapshot, stamped
 from ..states import RunStatus, SuggestionKind
 from ..vfs.files import natural
-from .decision import Verdict, decide
-from .facts import Sight
-from .gates import granted
+from .decision import Decision, decide
+from .facts import RunFacts
+from .gates import allowed_steps
 
 # Files saved within this time of each other have no certain order: a clone writes them in any.
 SAME_MOMENT_NS = 2_000_000_000
 
 
-def fold(snapshot: Snapshot) -> tuple[tuple[Record, ...], tuple[Finding, ...]]:
+def fold_reports(snapshot: Snapshot) -> tuple[tuple[Record, ...], tuple[Finding, ...]]:
     """(all records in order, findings about report files). Done once for a snapshot."""
     memory = snapshot.memory
     if "folded" not in memory:
@@ -40,15 +40,15 @@ def _fold(snapshot: Snapshot) -> tuple[tuple[Record, ...], tuple[Finding, ...]]:
     if snapshot.journal.broken or not snapshot.pending:
         return snapshot.records, ()
     folding = _Folding(snapshot)
-    for group in groups(snapshot.pending):
+    for group in groups_by_time(snapshot.pending):
         folding.add(group)
-    return folding.sight.records, tuple(folding.findings)
+    return folding.facts.records, tuple(folding.findings)
 
 
-def groups(pending: Sequence[Pending]) -> list[list[Pending]]:
+def groups_by_time(pending: Sequence[PendingReport]) -> list[list[PendingReport]]:
     """Reports by time; those whose order is not certain are together, in natural order of their names."""
     ordered = sorted(pending, key=lambda entry: (entry.mtime_ns, natural(entry.path)))
-    out: list[list[Pending]] = []
+    out: list[list[PendingReport]] = []
     for entry in ordered:
         if out and entry.mtime_ns - out[-1][-1].mtime_ns <= SAME_MOMENT_NS:
             out[-1].append(entry)
@@ -69,11 +69,11 @@ class _Folding:
         self._look(snapshot.records)
 
     def _look(self, records: tuple[Record, ...]) -> None:
-        self.sight = Sight(self.snapshot.workflow, self.snapshot, records)
-        self.verdict = decide(self.sight)
-        self.due = turns(self.verdict, self.snapshot.workflow)
+        self.facts = RunFacts(self.snapshot.workflow, self.snapshot, records)
+        self.decision = decide(self.facts)
+        self.due = reportable_steps(self.decision, self.snapshot.workflow)
 
-    def add(self, group: list[Pending]) -> None:
+    def add(self, group: list[PendingReport]) -> None:
         """Take the reports of one moment, each when its turn comes; what finds no turn is late."""
         waiting, taken = list(group), []
         while entry := self._choice(waiting, taken):
@@ -84,9 +84,9 @@ class _Folding:
         for entry in waiting:
             self._late(entry, group)
 
-    def _choice(self, waiting: list[Pending], taken: list[Pending]) -> Pending | None:
+    def _choice(self, waiting: list[PendingReport], taken: list[PendingReport]) -> PendingReport | None:
         """The report to take next: one whose turn it is, else one that is history."""
-        if over(self.verdict):
+        if ended_without_completing(self.decision):
             return None
         first = self._first(waiting)
         due = [entry for entry in first if self._turn(entry)]
@@ -95,7 +95,7 @@ class _Folding:
         new = (entry for entry in due if self._subject(entry) not in known)
         return next(chain(new, due, (entry for entry in first if self._past(entry))), None)
 
-    def _first(self, waiting: list[Pending]) -> list[Pending]:
+    def _first(self, waiting: list[PendingReport]) -> list[PendingReport]:
         """Those before which no other of the same subject must come: an earlier iteration, or a pass."""
         subjects: dict[object, list[ReportFile]] = {}
         for entry in waiting:
@@ -103,19 +103,19 @@ class _Folding:
         bounds = {subject: _bounds(reports) for subject, reports in subjects.items()}
         return [entry for entry in waiting if bounds[self._subject(entry)].lets(entry.report)]
 
-    def _subject(self, entry: Pending) -> object:
+    def _subject(self, entry: PendingReport) -> object:
         """What a report is of: its phase and stage, and its task where tasks are handed out."""
         report = entry.report
         phase = self.snapshot.workflow.phases[report.phases[0]]
         tasks = report.tasks_named if phase.tasks is not None else ()
-        return report.phases, tasks, self.stages[entry.path] or self.sight.stage
+        return report.phases, tasks, self.stages[entry.path] or self.facts.stage
 
-    def _late(self, entry: Pending, group: list[Pending]) -> None:
+    def _late(self, entry: PendingReport, group: list[PendingReport]) -> None:
         """A report that no turn came for counts for nothing, but a failure saved with a pass still stands.
 
         While nothing can be said of the run, nothing is said of its reports: why is told elsewhere, once.
         """
-        if over(self.verdict) or self.verdict.kind == SuggestionKind.NONE:
+        if ended_without_completing(self.decision) or self.decision.kind == SuggestionKind.NONE:
             return
         if self._tell_uncertain(entry, group):
             self._accept(entry, entry.report.phases[0])
@@ -124,7 +124,7 @@ class _Folding:
         phases = " or ".join(entry.report.phases)
         self._tell(entry, "report-out-of-turn", f"a report of {phases}, but {turn}")
 
-    def _tell_uncertain(self, entry: Pending, group: list[Pending]) -> bool:
+    def _tell_uncertain(self, entry: PendingReport, group: list[PendingReport]) -> bool:
         """Say that a failure was saved together with another verdict on the same, with no numbers to tell."""
         if entry.report.outcome != "fail":
             return False
@@ -137,20 +137,20 @@ class _Folding:
         self._tell(entry, "order-uncertain", f"saved together with {other.path}; the failure stands")
         return True
 
-    def _turn(self, entry: Pending) -> str:
+    def _turn(self, entry: PendingReport) -> str:
         """The phase the report counts for now, "" when it is not its turn."""
         stage = self.stages[entry.path]
-        if stage and self.sight.stage and stage != self.sight.stage:
+        if stage and self.facts.stage and stage != self.facts.stage:
             return ""
         return next((phase for phase in entry.report.phases if phase in self.due), "")
 
-    def _past(self, entry: Pending) -> str:
+    def _past(self, entry: PendingReport) -> str:
         """The phase of a report that is history: of a finished stage, or of a phase the run is past."""
         phase = entry.report.phases[0]
         plan, stage = self.snapshot.plan, self.stages[entry.path]
         if (
             plan
-            and stage != self.sight.stage
+            and stage != self.facts.stage
             and any(s.id == stage and s.done == s.total for s in plan.stages)
         ):
             return phase
@@ -159,13 +159,13 @@ class _Folding:
     def _overtaken(self, phase: str) -> bool:
         """Whether a later phase has delivered already, and the run is past that one too."""
         workflow = self.snapshot.workflow
-        current = workflow.phases.get(self.verdict.phase or "")
+        current = workflow.phases.get(self.decision.phase or "")
         if current is None:
             return False
         between = (p for p in workflow.phases.values() if workflow.order(phase) <= p.order < current.order)
-        return any(p.produces and all(self.sight.held(n).valid for n in p.produces) for p in between)
+        return any(p.produces and all(self.facts.held(n).valid for n in p.produces) for p in between)
 
-    def _accept(self, entry: Pending, phase: str) -> None:
+    def _accept(self, entry: PendingReport, phase: str) -> None:
         report = entry.report
         named = list(report.tasks_named)
         made = record(
@@ -179,12 +179,12 @@ class _Folding:
             self._tell(entry, "report-unclear", strange)
             return
         if not made["stage"]:
-            made["stage"] = self.sight.stage
+            made["stage"] = self.facts.stage
         places = self.snapshot.places
         assert isinstance(places, dict)
         places[id(made)] = (entry.path, report.span)
         # The index of the records grows with them; to make it anew for each would take quadratic time.
-        memory, records = self.snapshot.memory, (*self.sight.records, made)
+        memory, records = self.snapshot.memory, (*self.facts.records, made)
         memory["index"].add(made)
         memory["indexed"] = records
         self._look(records)
@@ -198,7 +198,7 @@ class _Folding:
         close = did_you_mean(unknown[0], list(plan.by_id)) if unknown else ""
         return f"{unknown[0]!r} is no task of the plan{close}" if unknown else ""
 
-    def _tell(self, entry: Pending, code: str, message: str) -> None:
+    def _tell(self, entry: PendingReport, code: str, message: str) -> None:
         self.findings.append(finding(Problem(code, message, entry.report.span), entry.path))
 
 
@@ -222,29 +222,29 @@ def _bounds(reports: Sequence[ReportFile]) -> _Bounds:
     return _Bounds(earliest, bool(passed), any(not report.iteration for report in passed))
 
 
-def _stage(entry: Pending, snapshot: Snapshot) -> str:
+def _stage(entry: PendingReport, snapshot: Snapshot) -> str:
     """The stage that a report names, itself or by its tasks."""
     named = record(tasks=list(entry.report.tasks_named))
     return entry.report.stage or str(stamped(named, snapshot.plan)["stage"])
 
 
-def over(verdict: Verdict) -> bool:
+def ended_without_completing(decision: Decision) -> bool:
     """Whether the run ended in another way than complete: it failed, was ended, or a person blocked it."""
-    return verdict.kind == SuggestionKind.STOP and verdict.status != RunStatus.COMPLETE
+    return decision.kind == SuggestionKind.STOP and decision.status != RunStatus.COMPLETE
 
 
-def turns(verdict: Verdict, workflow: Workflow) -> tuple[str, ...]:
+def reportable_steps(decision: Decision, workflow: Workflow) -> tuple[str, ...]:
     """The phases and actions a report may be of now: the current, the suggested, and what gates allow.
 
     A run that is complete takes reports of its follow-up phases only; one that ended otherwise, or of which
     nothing can be said, takes none.
     """
-    if over(verdict) or verdict.kind in (SuggestionKind.ESCALATE, SuggestionKind.NONE):
+    if ended_without_completing(decision) or decision.kind in (SuggestionKind.ESCALATE, SuggestionKind.NONE):
         # A person decides first; until then nothing that is reported counts.
         return ()
-    if verdict.status == RunStatus.COMPLETE:
+    if decision.status == RunStatus.COMPLETE:
         return tuple(phase.id for phase in workflow.phases.values() if phase.follow_up)
-    names = [verdict.phase, verdict.to, verdict.act]
-    for gate in verdict.gates:
-        names += granted(gate, workflow)
+    names = [decision.phase, decision.to, decision.act]
+    for gate in decision.gates:
+        names += allowed_steps(gate, workflow)
     return tuple(dict.fromkeys(name for name in names if name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..decision.facts import Sight
+from ..decision.facts import RunFacts
 from ..definition.model import Phase
 from ..definition.root_config import PATH
 from ..findings import Finding, finding
@@ -14,25 +14,25 @@ from ..snapshot.snapshot import Snapshot
 from ..suggestions import did_you_mean, misspelling
 
 
-def remark(sight: Sight, phase: Phase | None, tasks: Sequence[Task]) -> None:
+def advisory_findings(facts: RunFacts, phase: Phase | None, tasks: Sequence[Task]) -> None:
     """Tell the sight of it. `tasks` are those whose own files are part of the answer."""
     if phase is not None and not phase.terminal and not phase.detour:
-        _ahead(sight, phase)
-    if sight.snapshot.plan is not None:
-        sight.findings += _of_tasks(sight.snapshot, sight.snapshot.plan, tasks)
-    _unknown_parameters(sight)
+        _ahead(facts, phase)
+    if facts.snapshot.plan is not None:
+        facts.findings += _of_tasks(facts.snapshot, facts.snapshot.plan, tasks)
+    _unknown_parameters(facts)
 
 
-def _ahead(sight: Sight, current: Phase) -> None:
+def _ahead(facts: RunFacts, current: Phase) -> None:
     """Artifacts of later phases that exist: information, never a reason to skip (seed 002, row 6)."""
-    phases = sight.workflow.phases.values()
+    phases = facts.workflow.phases.values()
     here = {name for phase in phases if phase.order <= current.order for name in phase.produces}
     for phase in phases:
         for name in phase.produces if phase.order > current.order and not phase.detour else ():
-            held = sight.held(name)
+            held = facts.held(name)
             if held.exists and name not in here:
                 said = f"{name} of phase {phase.id} exists, the run is in {current.id}"
-                sight.tell("phase-ahead", held.path, said)
+                facts.tell("phase-ahead", held.path, said)
 
 
 def _of_tasks(snapshot: Snapshot, plan: Plan, tasks: Sequence[Task]) -> list[Finding]:
@@ -52,11 +52,11 @@ def _task_findings(plan: Plan, tasks: Sequence[Task], snapshot: Snapshot) -> lis
     return found + [finding(p, path(task)) for task in tasks for p in snapshot.details(task).problems]
 
 
-def _unknown_parameters(sight: Sight) -> None:
-    workflow, config = sight.workflow, sight.snapshot.config
+def _unknown_parameters(facts: RunFacts) -> None:
+    workflow, config = facts.workflow, facts.snapshot.config
     for name in config.of(workflow.name):
         if name not in workflow.parameters:
             known = list(workflow.parameters)
             message = f"{workflow.name} has no parameter {name!r}{did_you_mean(name, known)}"
             place = config.places.get((workflow.name, name))
-            sight.tell("parameter-invalid", PATH, message, place, data=misspelling(name, known))
+            facts.tell("parameter-invalid", PATH, message, place, data=misspelling(name, known))

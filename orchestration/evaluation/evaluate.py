@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ..decision.decision import Verdict, action_of, decide
-from ..decision.facts import Seen, Sight
-from ..decision.gates import granted
-from ..decision.pending_reports import fold, turns
+from ..decision.decision import Decision, action_of, decide
+from ..decision.facts import RunFacts, TraceEntry
+from ..decision.gates import allowed_steps
+from ..decision.pending_reports import fold_reports, reportable_steps
 from ..definition.model import DEFAULT_OUTCOMES, Phase, Workflow
 from ..expressions.context import Expression
 from ..findings import Finding, Severity, Span
 from ..result.values import (
     CriterionState,
-    Definition,
+    DefinitionRef,
     Evaluation,
     Forbidden,
     GateState,
@@ -34,22 +34,22 @@ from ..result.values import (
 from ..snapshot.snapshot import Snapshot
 from ..states import GateStatus, PhaseStatus, RecordKind, RunStatus, SuggestionKind
 from ..vfs.files import digest_of
-from .advisories import remark
-from .evidence import Witness
+from .advisories import advisory_findings
+from .evidence import EvidenceCollector
 from .questions import open_questions
-from .task_board import board_of, hand_out, looked_at, stuck
+from .task_board import deadlock_reason, relevant_tasks, schedule_tasks, task_board
 
 # What is said of artifacts that are not as they have to be.
 LACKS = ("artifact-missing", "artifact-stale", "artifact-invalid", "artifact-unreadable")
 
 
-class Steps(NamedTuple):
+class EvaluationTrace(NamedTuple):
     """How an answer came about: the evaluation, and everything that was looked at, in order."""
 
     evaluation: Evaluation
-    trace: tuple[Seen, ...]
-    sight: Sight
-    verdict: Verdict
+    trace: tuple[TraceEntry, ...]
+    facts: RunFacts
+    decision: Decision
 
 
 def evaluate(workflow: Workflow, snapshot: Snapshot) -> Evaluation:
@@ -58,60 +58,60 @@ def evaluate(workflow: Workflow, snapshot: Snapshot) -> Evaluation:
     Seeds 000 (get_next_interaction), 001 (loop algorithm), 002 (suggestNextFromState), 003
     (selectNextAction) and 004 (transition conditions) are all this function over their definitions.
     """
-    return look(workflow, snapshot).evaluation
+    return evaluate_traced(workflow, snapshot).evaluation
 
 
-def look(workflow: Workflow, snapshot: Snapshot) -> Steps:
+def evaluate_traced(workflow: Workflow, snapshot: Snapshot) -> EvaluationTrace:
     """Like `evaluate`, with what was looked at on the way."""
-    records, report_findings = fold(snapshot)
-    sight = Sight(workflow, snapshot, records)
-    verdict = decide(sight)
-    dressing = _Dressing(sight, verdict)
+    records, report_findings = fold_reports(snapshot)
+    facts = RunFacts(workflow, snapshot, records)
+    decision = decide(facts)
+    dressing = _Dressing(facts, decision)
     evaluation = dressing.evaluation(report_findings)
-    return Steps(evaluation, tuple(sight.trace), sight, verdict)
+    return EvaluationTrace(evaluation, tuple(facts.trace), facts, decision)
 
 
 class _Dressing:
     """Turns a verdict into the evaluation that people and programs read."""
 
-    def __init__(self, sight: Sight, verdict: Verdict):
-        self.sight, self.verdict = sight, verdict
-        self.workflow, self.snapshot = sight.workflow, sight.snapshot
-        self.phase = self.workflow.phases.get(verdict.phase or "")
-        self.handed = hand_out(sight, verdict)
-        self.witness = Witness(sight)
-        ended = RunStatus.COMPLETE if verdict.status == RunStatus.COMPLETE else verdict.kind
-        sight.next_step = verdict.act or verdict.to or ended
+    def __init__(self, facts: RunFacts, decision: Decision):
+        self.facts, self.decision = facts, decision
+        self.workflow, self.snapshot = facts.workflow, facts.snapshot
+        self.phase = self.workflow.phases.get(decision.phase or "")
+        self.handed = schedule_tasks(facts, decision)
+        self.witness = EvidenceCollector(facts)
+        ended = RunStatus.COMPLETE if decision.status == RunStatus.COMPLETE else decision.kind
+        facts.next_step = decision.act or decision.to or ended
 
     def evaluation(self, report_findings: Sequence[Finding]) -> Evaluation:
-        sight, verdict, snapshot = self.sight, self.verdict, self.snapshot
-        target = self.workflow.phases.get(verdict.to or verdict.phase or "")
+        facts, decision, snapshot = self.facts, self.decision, self.snapshot
+        target = self.workflow.phases.get(decision.to or decision.phase or "")
         status, kind, reason, waiting = self._status()
-        questions = open_questions(sight, verdict)
-        gates = tuple(self._with_evidence(gate) for gate in verdict.gates)
+        questions = open_questions(facts, decision)
+        gates = tuple(self._with_evidence(gate) for gate in decision.gates)
         suggestion = self._suggestion(kind, reason, waiting, target)
         limits = tuple(self._limit(name) for name in self.workflow.limits) if self.phase else ()
         phases = tuple(self._phase(phase) for phase in self.workflow.phases.values())
         board, progress, notes = (
-            board_of(sight, verdict, self.handed.schedule),
+            task_board(facts, decision, self.handed.schedule),
             self._progress(),
             self._notes(),
         )
         # Before findings are put together: a wrong parameter is told even where nothing reads it.
         parameters = self._parameters()
-        remark(sight, self.phase, looked_at(sight))
-        findings = self._ordered([*snapshot.findings, *report_findings, *sight.findings])
+        advisory_findings(facts, self.phase, relevant_tasks(facts))
+        findings = self._ordered([*snapshot.findings, *report_findings, *facts.findings])
         return Evaluation(
             root=snapshot.root,
             run=snapshot.run,
             title=self._title(),
             workflow=self.workflow.name,
-            definition=Definition(self.workflow.name, snapshot.definition),
+            definition=DefinitionRef(self.workflow.name, snapshot.definition),
             revision=self._revision(),
-            current_phase=verdict.phase,
-            raw_phase=verdict.raw,
-            inferred=verdict.inferred,
-            overridden=verdict.overridden,
+            current_phase=decision.phase,
+            raw_phase=decision.raw,
+            inferred=decision.inferred,
+            overridden=decision.overridden,
             status=status,
             status_reason=reason,
             phases=phases,
@@ -125,12 +125,12 @@ class _Dressing:
             notes=notes,
             parameters=parameters,
             findings=findings,
-            reads=dict(snapshot.looked.reads),
+            reads=dict(snapshot.reader.reads),
         )
 
     def _revision(self) -> str:
         """16 hex digits over the definition, its parameters and all that was read. No time is in it."""
-        reads = sorted(self.snapshot.looked.reads.items())
+        reads = sorted(self.snapshot.reader.reads.items())
         read = (f"{path}\0{state}" for path, state in reads)
         claims = sorted(f"{claim.task} {claim.actor} {claim.seq}" for claim in self.snapshot.claims)
         return digest_of("\n".join([self.snapshot.definition, *read, *claims]))
@@ -153,12 +153,12 @@ class _Dressing:
 
     def _status(self) -> tuple[RunStatus, SuggestionKind, str, str | None]:
         """(status, kind, reason, what is waited for): the verdict's, unless no task at hand can start."""
-        verdict = self.verdict
+        decision = self.decision
         going = (
-            verdict.kind in (SuggestionKind.ADVANCE, SuggestionKind.STAY)
-            and verdict.status == RunStatus.ACTIVE
+            decision.kind in (SuggestionKind.ADVANCE, SuggestionKind.STAY)
+            and decision.status == RunStatus.ACTIVE
         )
-        why = stuck(self.handed, self.snapshot) if going else ""
+        why = deadlock_reason(self.handed, self.snapshot) if going else ""
         if why:
             return (
                 RunStatus.BLOCKED,
@@ -166,20 +166,20 @@ class _Dressing:
                 why,
                 "person: the dependencies of the plan have to be mended",
             )
-        return verdict.status, verdict.kind, verdict.reason, verdict.waiting
+        return decision.status, decision.kind, decision.reason, decision.waiting
 
     # ---- the suggestion
 
     def _suggestion(
         self, kind: SuggestionKind, reason: str, waiting: str | None, target: Phase | None
     ) -> Suggestion:
-        verdict = self.verdict
+        decision = self.decision
         named = kind.is_work
-        next_phase = target.id if named and target and verdict.to else None
+        next_phase = target.id if named and target and decision.to else None
         return Suggestion(
             kind=kind,
-            suggested_next=(verdict.act if kind == SuggestionKind.ACT else next_phase),
-            action=verdict.act,
+            suggested_next=(decision.act if kind == SuggestionKind.ACT else next_phase),
+            action=decision.act,
             agents=self._agents(target) if named else (),
             reason=reason,
             evidence=self._evidence(),
@@ -193,64 +193,64 @@ class _Dressing:
         )
 
     def _agents(self, target: Phase | None) -> tuple[str, ...]:
-        verdict = self.verdict
-        action = self.workflow.actions.get(verdict.act or "")
+        decision = self.decision
+        action = self.workflow.actions.get(decision.act or "")
         if action and action.agents:
             return action.agents
         return target.agents if target else ()
 
     def _evidence(self) -> tuple:
         inferred = ()
-        if not isinstance(self.workflow.phase, tuple) and self.phase and not self.verdict.guards:
+        if not isinstance(self.workflow.phase, tuple) and self.phase and not self.decision.guards:
             inferred = (self.workflow.phase,)
-        return (*self.witness.of(*self.verdict.guards, *inferred), *self.verdict.extra)
+        return (*self.witness.of(*self.decision.guards, *inferred), *self.decision.extra)
 
     def _allowed(self) -> tuple[str, ...]:
         names = (
-            [self.verdict.to]
-            if self.verdict.kind in (SuggestionKind.ADVANCE, SuggestionKind.REGRESS, SuggestionKind.STAY)
+            [self.decision.to]
+            if self.decision.kind in (SuggestionKind.ADVANCE, SuggestionKind.REGRESS, SuggestionKind.STAY)
             else []
         )
-        names += [self.verdict.act] if self.verdict.act else []
-        for gate in self.verdict.gates:
-            names += granted(gate, self.workflow)
+        names += [self.decision.act] if self.decision.act else []
+        for gate in self.decision.gates:
+            names += allowed_steps(gate, self.workflow)
         return tuple(dict.fromkeys(name for name in names if name))
 
     def _forbidden(self) -> tuple[Forbidden, ...]:
         """What gates in force forbid, and the later phases that would be a skip (seed 002, section 4)."""
-        if self.phase is None or self.verdict.kind.is_final:
+        if self.phase is None or self.decision.kind.is_final:
             return ()
-        said = [entry for gate in self.verdict.gates if gate.in_force for entry in gate.forbidden]
+        said = [entry for gate in self.decision.gates if gate.in_force for entry in gate.forbidden]
         named = {entry.action for entry in said} | set(self._allowed()) | {self.phase.id}
         later = (p for p in self.workflow.phases.values() if p.order > self.phase.order and not p.detour)
         return (*said, *(Forbidden(p.id, "phases are not skipped") for p in later if p.id not in named))
 
     def _reports(self) -> tuple[Reportable, ...]:
         """What may be reported now, the suggested step first."""
-        verdict, due = self.verdict, turns(self.verdict, self.workflow)
-        first = tuple(name for name in (verdict.act, verdict.to) if name in due)
+        decision, due = self.decision, reportable_steps(self.decision, self.workflow)
+        first = tuple(name for name in (decision.act, decision.to) if name in due)
         return tuple(map(self._reportable, dict.fromkeys((*first[:1], *due))))
 
     def _reportable(self, step: str) -> Reportable:
         workflow = self.workflow
         declared = workflow.phases.get(step) or workflow.actions.get(action_of(workflow, step))
         outcomes = declared.outcomes if isinstance(declared, Phase) else DEFAULT_OUTCOMES
-        example = self.sight.context.value(declared.data).value if declared and declared.data else None
+        example = self.facts.context.value(declared.data).value if declared and declared.data else None
         # CEL's maps have no order of their own; an answer has.
         return Reportable(step, outcomes, ordered(example) if example and isinstance(example, dict) else None)
 
     def _produce(self, target: Phase | None) -> tuple[Produce, ...]:
         """The files that the step lacks; all its files where it has each, but has to be done again."""
         names = target.produces if target else ()
-        lacking = [name for name in names if not self.sight.held(name).valid]
+        lacking = [name for name in names if not self.facts.held(name).valid]
         again = (
-            self.verdict.kind in (SuggestionKind.REGRESS, SuggestionKind.STAY)
+            self.decision.kind in (SuggestionKind.REGRESS, SuggestionKind.STAY)
             and not self.handed.schedule.ready
         )
         return tuple(entry for name in lacking or (names if again else ()) for entry in self._made(name))
 
     def _made(self, name: str) -> tuple[Produce, ...]:
-        artifact, held = self.workflow.artifacts[name], self.sight.held(name)
+        artifact, held = self.workflow.artifacts[name], self.facts.held(name)
         paths = (held.path,) if artifact.listed is None else held.missing
         return tuple(Produce(path, artifact.schema or None, artifact.example or None) for path in paths)
 
@@ -264,7 +264,7 @@ class _Dressing:
         )  # fmt: skip
 
     def _produced(self, name: str) -> Produced:
-        held = self.sight.held(name)
+        held = self.facts.held(name)
         return Produced(name, held.path, held.state)
 
     def _phase_state(self, phase: Phase, produces: Sequence[Produced]) -> PhaseStatus:
@@ -272,12 +272,12 @@ class _Dressing:
             return PhaseStatus.CURRENT
         if phase.detour:
             return PhaseStatus.DETOUR
-        if phase.id in self.verdict.skipped:
+        if phase.id in self.decision.skipped:
             return PhaseStatus.SKIPPED
         if self.phase is None or phase.order > self.phase.order:
             return PhaseStatus.AHEAD
-        overridden = phase.id in self.sight.override.phases
-        if overridden or (phase.skip and self.sight.context.holds(phase.skip)):
+        overridden = phase.id in self.facts.override.phases
+        if overridden or (phase.skip and self.facts.context.holds(phase.skip)):
             return PhaseStatus.SKIPPED
         return PhaseStatus.DONE if all(entry.valid for entry in produces) else PhaseStatus.AHEAD
 
@@ -291,26 +291,26 @@ class _Dressing:
 
     def _limit(self, name: str) -> LimitState:
         def known(part: str) -> Any:
-            return self.sight.context.known(f"limits.{name}.{part}").value
+            return self.facts.context.known(f"limits.{name}.{part}").value
 
         count, most, reached = known("count"), known("max"), known("reached")
         if reached:
             path, span = self._counter(self.workflow.limits[name].count)
-            self.sight.tell("iteration-limit", path, f"{name}: {count} of {most}", span)
+            self.facts.tell("iteration-limit", path, f"{name}: {count} of {most}", span)
         return LimitState(name, count, most, reached)
 
     def _counter(self, count: Expression) -> tuple[str, Span | None]:
         """Where a file holds the count itself; else the file that stands for the run."""
         plan, state = self.snapshot.plan, self.snapshot.state
         path = count.source.strip().split(".")
-        where, span = self.sight.place(path) if tuple(path) in count.paths else (None, None)
+        where, span = self.facts.place(path) if tuple(path) in count.paths else (None, None)
         if where and span:
             return where, span
         return self.snapshot.plan_path if plan else state.path if state else self.snapshot.run, None
 
     def _progress(self) -> Progress | None:
         if self.workflow.progress:
-            done, total = (self.sight.context.value(part).value for part in self.workflow.progress)
+            done, total = (self.facts.context.value(part).value for part in self.workflow.progress)
             return Progress(done, total) if isinstance(done, int) and isinstance(total, int) else None
         plan = self.snapshot.plan
         return Progress(self.snapshot.parts.done, len(plan.tasks)) if plan else None
@@ -318,13 +318,13 @@ class _Dressing:
     def _notes(self) -> tuple[NoteText, ...]:
         if self.phase is None:
             return ()
-        notes = (note for note in self.workflow.notes if self.sight.holds(f"notes.{note.id}.when", note.when))
-        return tuple(NoteText(note.id, note.title, self.sight.text(note.text)) for note in notes)
+        notes = (note for note in self.workflow.notes if self.facts.holds(f"notes.{note.id}.when", note.when))
+        return tuple(NoteText(note.id, note.title, self.facts.text(note.text)) for note in notes)
 
     def _parameters(self) -> dict[str, Any]:
         """Parameters whose value is not the default one."""
         declared = self.workflow.parameters
-        values = {name: self.sight.context.known(f"parameters.{name}").value for name in declared}
+        values = {name: self.facts.context.known(f"parameters.{name}").value for name in declared}
         return {name: value for name, value in values.items() if value != declared[name].default}
 
     # ---- findings
@@ -340,12 +340,12 @@ class _Dressing:
 
     def _waived(self) -> frozenset[tuple[str, str]]:
         """(code, path) of what a person's override goes without: artifacts of the phases that it names."""
-        override, snapshot = self.sight.override, self.snapshot
-        if self.verdict.lost or not override.waives(self.sight.stage):
+        override, snapshot = self.facts.override, self.snapshot
+        if self.decision.lost or not override.waives(self.facts.stage):
             return frozenset()
         phases = [phase for phase in self.workflow.phases.values() if phase.id in override.phases]
         names = [name for phase in phases for name in phase.produces]
-        held = [self.sight.held(name) for name in names]
+        held = [self.facts.held(name) for name in names]
         found = {(code, path) for one in held for path in (one.path, *one.paths) for code in LACKS}
         if any(self.workflow.artifacts[name].listed for name in names):
             # Files named by data are missed where they are named.
@@ -358,8 +358,3 @@ def ordered(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: ordered(value[key]) for key in sorted(value, key=str)}
     return [ordered(each) for each in value] if isinstance(value, list) else value
-
-
-def completed(evaluation: Evaluation) -> bool:
-    """Whether the run is complete; unknown, unreadable or missing evidence is never complete."""
-    return evaluation.status == RunStatus.COMPLETE

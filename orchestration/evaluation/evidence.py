@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..decision.facts import Sight, short
+from ..decision.facts import RunFacts, value_summary
 from ..expressions.context import Expression
 from ..findings import Evidence, Span
 from ..journal.journal import Record
 
 
-class Witness:
+class EvidenceCollector:
     """The evidence of one evaluation. Gates and rules share most facts, so each is looked into once."""
 
-    def __init__(self, sight: Sight):
-        self.sight = sight
+    def __init__(self, facts: RunFacts):
+        self.facts = facts
         self._facts: dict[str, tuple[Evidence, ...]] = {}
         self._paths: dict[tuple[str, ...], tuple[Evidence, ...]] = {}
 
@@ -24,7 +24,7 @@ class Witness:
         return tuple(dict.fromkeys(found))
 
     def _expression(self, expression: Expression) -> list[Evidence]:
-        found = self._records(self.sight.context.touching(expression))
+        found = self._records(self.facts.context.touching(expression))
         for path in expression.paths:
             found += self._path(path)
         return found
@@ -36,19 +36,19 @@ class Witness:
 
     def _looked_up(self, path: tuple[str, ...]) -> tuple[Evidence, ...]:
         """A fact gives way to what it was computed from, where that has a place in a file."""
-        name = self.sight.context.fact_in(path)
+        name = self.facts.context.fact_in(path)
         located = tuple(entry for entry in self._fact(name) if entry.path) if name else ()
         if located:
             return located
-        outcome = self.sight.context.seen(path)
+        outcome = self.facts.context.seen(path)
         if outcome.error is not None:
             return ()
-        where, span = self.sight.place(path)
-        return (Evidence(".".join(path), short(outcome.value), where, span),)
+        where, span = self.facts.place(path)
+        return (Evidence(".".join(path), value_summary(outcome.value), where, span),)
 
     def _fact(self, name: str) -> tuple[Evidence, ...]:
         if name not in self._facts:
-            found = self._records(self.sight.context.touched.get(name, ()))
+            found = self._records(self.facts.context.touched.get(name, ()))
             for part in self._behind(name):
                 found += self._expression(part)
             self._facts[name] = tuple(found)
@@ -56,17 +56,17 @@ class Witness:
 
     def _behind(self, name: str) -> list[Expression]:
         """The expressions a fact is computed from, where they say more than the fact itself."""
-        workflow = self.sight.workflow
+        workflow = self.facts.workflow
         if name in workflow.values:
             return [workflow.values[name]]
         group, _, rest = name.partition(".")
         if group in ("valid", "exists"):
             listed = workflow.artifacts[rest].listed
-            return [listed] if listed and self.sight.snapshot.plan is None else []
+            return [listed] if listed and self.facts.snapshot.plan is None else []
         return []
 
     def _records(self, records: Iterable[Record]) -> list[Evidence]:
-        return [_of_record(entry, self.sight.snapshot.places.get(id(entry))) for entry in records]
+        return [_of_record(entry, self.facts.snapshot.places.get(id(entry))) for entry in records]
 
 
 def _of_record(entry: Record, place: tuple[str, Span | None] | None) -> Evidence:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ..decision.decision import action_of
 from ..result.values import Evaluation
 from ..states import SuggestionKind
-from .evaluate import Steps
+from .evaluate import EvaluationTrace
 
 
 class Permission(NamedTuple):
@@ -19,9 +19,9 @@ class Permission(NamedTuple):
     gate: str | None = None
 
 
-def may(steps: Steps, step: str) -> Permission | None:
+def check_action(trace: EvaluationTrace, step: str) -> Permission | None:
     """Whether a phase or action may be done now; None when the workflow has none of that name."""
-    workflow, evaluation = steps.sight.workflow, steps.evaluation
+    workflow, evaluation = trace.facts.workflow, trace.evaluation
     name = workflow.action_aliases.get(step, step)
     action = workflow.actions.get(action_of(workflow, name))
     if name not in workflow.phases and action is None:
@@ -32,7 +32,7 @@ def may(steps: Steps, step: str) -> Permission | None:
     if name in workflow.phases:
         return _of_phase(evaluation, name)
     assert action
-    if steps.sight.context.holds(action.when):
+    if trace.facts.context.holds(action.when):
         return Permission(name, True, "its precondition holds")
     return Permission(name, False, f"the precondition of {action.id} does not hold")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..decision.decision import Verdict
-from ..decision.facts import Seen, Sight
+from ..decision.decision import Decision
+from ..decision.facts import RunFacts, TraceEntry
 from ..definition.model import Phase
 from ..expressions.context import Outcome
 from ..plans.model import Task
@@ -17,42 +17,42 @@ from ..states import RecordKind
 MOST_NAMED = 5
 
 
-class HandedOut(NamedTuple):
+class TaskSchedule(NamedTuple):
     """`phase` is the one whose tasks are arranged, None where none are handed out."""
 
     phase: Phase | None = None
     schedule: Schedule = Schedule()
 
 
-def hand_out(sight: Sight, verdict: Verdict) -> HandedOut:
+def schedule_tasks(facts: RunFacts, decision: Decision) -> TaskSchedule:
     """What of the plan can be started in the phase at hand, and what the rest waits for."""
-    target, snapshot = sight.workflow.phases.get(verdict.to or verdict.phase or ""), sight.snapshot
-    if snapshot.plan is None or target is None or target.tasks is None or verdict.kind.is_final:
-        return HandedOut()
-    outcome = sight.context.items(target.tasks)
-    seen = Seen(f"phases.{target.id}.tasks", target.tasks, Outcome(None, outcome.error), "tasks")
-    sight.trace.append(seen)
+    target, snapshot = facts.workflow.phases.get(decision.to or decision.phase or ""), facts.snapshot
+    if snapshot.plan is None or target is None or target.tasks is None or decision.kind.is_final:
+        return TaskSchedule()
+    outcome = facts.context.items(target.tasks)
+    seen = TraceEntry(f"phases.{target.id}.tasks", target.tasks, Outcome(None, outcome.error), "tasks")
+    facts.trace.append(seen)
     by_id = snapshot.plan.by_id
     items = outcome.value if isinstance(outcome.value, list) else []
     ids = (str(item.get("id")) for item in items if isinstance(item, dict))
     tasks = [by_id[name] for name in ids if name in by_id]
     # What is handed out (again) is not finished, whatever was reported of it before.
-    finished = reported(sight) - {task.id for task in tasks}
-    return HandedOut(target, arrange(snapshot.plan, tasks, snapshot.details, finished, snapshot.claims))
+    finished = reported_tasks(facts) - {task.id for task in tasks}
+    return TaskSchedule(target, arrange(snapshot.plan, tasks, snapshot.details, finished, snapshot.claims))
 
 
-def reported(sight: Sight) -> frozenset[str]:
+def reported_tasks(facts: RunFacts) -> frozenset[str]:
     """The tasks that some report of handed-out work names."""
-    phases = {phase.id for phase in sight.workflow.phases.values() if phase.tasks is not None}
+    phases = {phase.id for phase in facts.workflow.phases.values() if phase.tasks is not None}
     named: set[str] = set()
-    for entry in sight.records:
+    for entry in facts.records:
         if entry["kind"] == RecordKind.REPORT and entry["phase"] in phases:
             named.add(str(entry["task"]))
             named.update(map(str, entry["tasks"] if isinstance(entry["tasks"], list) else ()))
     return frozenset(named)
 
 
-def stuck(handed: HandedOut, snapshot: Snapshot) -> str:
+def deadlock_reason(handed: TaskSchedule, snapshot: Snapshot) -> str:
     """Why none of the tasks that are left can start, or ""; while somebody works on one, it is not stuck."""
     schedule = handed.schedule
     if schedule.ready or not schedule.blocked or snapshot.claims:
@@ -63,32 +63,32 @@ def stuck(handed: HandedOut, snapshot: Snapshot) -> str:
     return f"no task can start: {waits}" + (f"; and {more} more" if more > 0 else "")
 
 
-def board_of(sight: Sight, verdict: Verdict, schedule: Schedule) -> Board | None:
+def task_board(facts: RunFacts, decision: Decision, schedule: Schedule) -> Board | None:
     """The plan as people see it; None when the run has none."""
-    plan, snapshot, workflow = sight.snapshot.plan, sight.snapshot, sight.workflow
+    plan, snapshot, workflow = facts.snapshot.plan, facts.snapshot, facts.workflow
     if plan is None:
         return None
-    ids = sight.context.value(workflow.skipped_stages).value if workflow.skipped_stages else []
+    ids = facts.context.value(workflow.skipped_stages).value if workflow.skipped_stages else []
     agents = next((phase.agents for phase in workflow.phases.values() if phase.tasks is not None), ())
     return Board(
         path=snapshot.plan_path,
         plan=plan,
         folder=snapshot.run,
         schedule=schedule,
-        stage=sight.stage,
-        phase=verdict.phase or "",
+        stage=facts.stage,
+        phase=decision.phase or "",
         agent=agents[0] if agents else None,
-        reported=reported(sight),
+        reported=reported_tasks(facts),
         skipped=frozenset(map(str, ids)) if isinstance(ids, list) else frozenset(),
         claims={claim.task: claim for claim in snapshot.claims},
-        files={task.file: files for task in looked_at(sight) if (files := snapshot.details(task).files)},
+        files={task.file: files for task in relevant_tasks(facts) if (files := snapshot.details(task).files)},
     )
 
 
-def looked_at(sight: Sight) -> tuple[Task, ...]:
+def relevant_tasks(facts: RunFacts) -> tuple[Task, ...]:
     """The tasks whose own files are part of the answer: all of a small plan, else those of the stage."""
-    plan = sight.snapshot.plan
+    plan = facts.snapshot.plan
     if plan is None:
         return ()
-    at_hand = sight.stage
-    return sight.snapshot.whole or tuple(t for s in plan.stages if s.id == at_hand for t in s.tasks)
+    at_hand = facts.stage
+    return facts.snapshot.whole or tuple(t for s in plan.stages if s.id == at_hand for t in s.tasks)

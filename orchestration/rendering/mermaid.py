@@ -18,7 +18,7 @@ _STYLES = (
 )
 
 
-def graph(workflow: Workflow, evaluation: Evaluation | None = None) -> str:
+def mermaid_diagram(workflow: Workflow, evaluation: Evaluation | None = None) -> str:
     """Mermaid text: phases as states, rules as arrows.
 
     With an evaluation the phases that are done, the current one and those with a shut gate are marked.
@@ -49,11 +49,11 @@ def _label(workflow: Workflow, name: str) -> str:
 def _arrows(workflow: Workflow) -> list[str]:
     return [
         f"    {_id(start)} --> {_id(end)}" + (f": {mermaid(because, 60)}" if because else "")
-        for start, end, because in arrows(workflow)
+        for start, end, because in phase_arrows(workflow)
     ]
 
 
-def arrows(workflow: Workflow) -> list[tuple[str, str, str]]:
+def phase_arrows(workflow: Workflow) -> list[tuple[str, str, str]]:
     """(phase, phase, why) for each way from one phase to another, with its first rule's reason."""
     found = []
     ways = edges(workflow)

@@ -176,7 +176,7 @@ class NoteText:
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class DefinitionRef:
     name: str
     digest: str
 
@@ -189,7 +189,7 @@ class Evaluation:
     run: str
     title: str
     workflow: str
-    definition: Definition
+    definition: DefinitionRef
     revision: str
     current_phase: str | None
     raw_phase: str | None

@@ -13,7 +13,7 @@ from ..findings import Problem, Span
 from ..formats.json_schema_cost import TooManyStepsError, steps
 from ..formats.json_text import read_json
 from ..vfs.files import File, join
-from .read_log import Held, Looked
+from .read_log import ArtifactState, RunReader
 
 # Nobody reads more errors of one file, and of a long one they are not even made.
 MOST_ERRORS = 20
@@ -33,12 +33,14 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 }
 
 
-def unmet(artifact: Artifact, data: object, held: Held, looked: Looked) -> list[Problem]:
+def content_problems(
+    artifact: Artifact, data: object, held: ArtifactState, reader: RunReader
+) -> list[Problem]:
     """What the artifact lacks of its `require` and its `schema`, each at its place."""
-    return [*_not_there(artifact, data, held), *_schema_problems(artifact, held, looked)]
+    return [*_not_there(artifact, data, held), *_schema_problems(artifact, held, reader)]
 
 
-def _not_there(artifact: Artifact, data: object, held: Held) -> list[Problem]:
+def _not_there(artifact: Artifact, data: object, held: ArtifactState) -> list[Problem]:
     """A problem for each `require` entry none of whose alternatives is there with the right type."""
     return [
         _missing(artifact, [(path, dig(data, path)) for path in alternatives], want, held)
@@ -58,7 +60,7 @@ def _fits(value: object, want: str | tuple[str, ...]) -> bool:
 
 
 def _missing(
-    artifact: Artifact, values: list[tuple[str, object]], want: str | tuple[str, ...], held: Held
+    artifact: Artifact, values: list[tuple[str, object]], want: str | tuple[str, ...], held: ArtifactState
 ) -> Problem:
     names = " or ".join(path for path, _ in values)
     wanted = f"one of {', '.join(want)}" if isinstance(want, tuple) else want
@@ -70,23 +72,23 @@ def _missing(
     return _invalid(f"{artifact.id}: {names}{wanted} is missing", None, values[0][0].split("."), want)
 
 
-def _schema_problems(artifact: Artifact, held: Held, looked: Looked) -> Sequence[Problem]:
+def _schema_problems(artifact: Artifact, held: ArtifactState, reader: RunReader) -> Sequence[Problem]:
     """What a JSON Schema says of the artifact; one that cannot be used proves nothing, so it is a problem."""
     if not artifact.schema:
         return ()
     path = join("", artifact.schema.lstrip("/"))
-    file = looked.read(path) if path else File("")
-    schema = looked.once("json", file, read_json).data if file.text is not None else None
+    file = reader.read(path) if path else File("")
+    schema = reader.once("json", file, read_json).data if file.text is not None else None
     if not isinstance(schema, (dict, bool)):
         return [_of_schema(artifact, "could not be read")]
     # Compiling a schema takes longer than all the rest of an evaluation.
-    memory = (f"schema {file.digest} of {artifact.id}", looked.reads[held.path])
-    if memory not in looked.parsed:
-        looked.parsed[memory] = _judged(artifact, schema, held)
-    return looked.parsed[memory]
+    memory = (f"schema {file.digest} of {artifact.id}", reader.reads[held.path])
+    if memory not in reader.parsed:
+        reader.parsed[memory] = _judged(artifact, schema, held)
+    return reader.parsed[memory]
 
 
-def _by_schema(artifact: Artifact, schema: Any, held: Held, error: Any) -> Problem:
+def _by_schema(artifact: Artifact, schema: Any, held: ArtifactState, error: Any) -> Problem:
     """The problem for an error of the validator, with what the value may be as far as the schema says it."""
     import jsonschema_rs
 
@@ -129,7 +131,7 @@ def _validator(schema: Any) -> Any:
     return jsonschema_rs.validator_for(schema, retriever=_no_retrieval, pattern_options=options)
 
 
-def _judged(artifact: Artifact, schema: Any, held: Held) -> list[Problem]:
+def _judged(artifact: Artifact, schema: Any, held: ArtifactState) -> list[Problem]:
     try:
         long = steps(schema, held.raw, MOST_STEPS)
         validator = _validator(schema)
@@ -140,7 +142,7 @@ def _judged(artifact: Artifact, schema: Any, held: Held) -> list[Problem]:
     return [_by_schema(artifact, schema, held, error) for error in _errors(validator, held, long)]
 
 
-def _errors(validator: Any, held: Held, long: int) -> list[Any]:
+def _errors(validator: Any, held: ArtifactState, long: int) -> list[Any]:
     """The first errors of the artifact; of a long one just one, for all are made before any can be had."""
     import jsonschema_rs
 

@@ -19,8 +19,8 @@ from ..plans.model import Plan
 from ..states import ArtifactStatus
 from ..vfs.files import Entry, File, join
 from ..vfs.glob import is_glob
-from .artifact_checks import unmet
-from .read_log import Held, Looked
+from .artifact_checks import content_problems
+from .read_log import ArtifactState, RunReader
 
 # ---- kinds ------------------------------------------------------------------------------------
 
@@ -48,105 +48,108 @@ KINDS: Mapping[str, Callable[[str], Document]] = {
 # ---- reading ----------------------------------------------------------------------------------
 
 
-def read_artifact(artifact: Artifact, run: str, looked: Looked) -> Held:
-    """The artifact as it stands in the run's folder; what is wrong with it is told to `looked`."""
-    found = _locations(artifact, run, looked)
+def read_artifact(artifact: Artifact, run: str, reader: RunReader) -> ArtifactState:
+    """The artifact as it stands in the run's folder; what is wrong with it is told to `reader`."""
+    found = _locations(artifact, run, reader)
     if artifact.kind == "files":
-        return _folder(artifact, run, found, looked)
+        return _folder(artifact, run, found, reader)
     if not found:
-        return Held(artifact.id, ArtifactStatus.MISSING, join(run, artifact.paths[0]) or artifact.paths[0])
+        where = join(run, artifact.paths[0]) or artifact.paths[0]
+        return ArtifactState(artifact.id, ArtifactStatus.MISSING, where)
     path = found[0][0]
-    file = looked.read(path)
+    file = reader.read(path)
     if len(found) > 1:
-        _copies(file, [looked.read(other) for other, _ in found[1:]], looked)
-    return read_file(artifact, file, looked)
+        _copies(file, [reader.read(other) for other, _ in found[1:]], reader)
+    return read_file(artifact, file, reader)
 
 
-def _locations(artifact: Artifact, run: str, looked: Looked) -> list[tuple[str, Entry]]:
+def _locations(artifact: Artifact, run: str, reader: RunReader) -> list[tuple[str, Entry]]:
     found: list[tuple[str, Entry]] = []
     for pattern in artifact.paths:
         path = join(run, pattern)
         if path is None:
-            looked.tell(run, "artifact-missing", f"{artifact.id}: {pattern} leaves the root and is not read")
+            reader.tell(run, "artifact-missing", f"{artifact.id}: {pattern} leaves the root and is not read")
         elif is_glob(pattern):
-            found += looked.glob(path)
+            found += reader.glob(path)
         else:
-            file = looked.read(path)
+            file = reader.read(path)
             if file.exists or file.refused:
                 found.append((path, Entry(path, "file", file.size, file.mtime_ns)))
             elif file.problem:
-                looked.tell_all(path, [file.problem])
+                reader.tell_all(path, [file.problem])
     return found
 
 
-def _copies(first: File, others: Sequence[File], looked: Looked) -> None:
+def _copies(first: File, others: Sequence[File], reader: RunReader) -> None:
     for other in others:
         if other.digest != first.digest:
             said = f"{first.path} is used; this copy differs from it"
-            looked.tell(other.path, "duplicate-location", said, data={"used": first.path})
+            reader.tell(other.path, "duplicate-location", said, data={"used": first.path})
 
 
-def _folder(artifact: Artifact, run: str, found: Sequence[tuple[str, Entry]], looked: Looked) -> Held:
-    filled = [path for path, entry in found if looked.filled(path, entry)]
+def _folder(
+    artifact: Artifact, run: str, found: Sequence[tuple[str, Entry]], reader: RunReader
+) -> ArtifactState:
+    filled = [path for path, entry in found if reader.filled(path, entry)]
     state = ArtifactStatus.VALID if filled else ArtifactStatus.EMPTY if found else ArtifactStatus.MISSING
     paths = tuple(path for path, _ in found)
     where = paths[0] if paths else join(run, artifact.paths[0]) or run
     newest = max((entry.mtime_ns for _, entry in found), default=0)
     data = {"paths": list(paths)} if filled else None
-    return Held(artifact.id, state, where, data, kind="files", paths=paths, mtime_ns=newest)
+    return ArtifactState(artifact.id, state, where, data, kind="files", paths=paths, mtime_ns=newest)
 
 
-def read_file(artifact: Artifact, file: File, looked: Looked) -> Held:
+def read_file(artifact: Artifact, file: File, reader: RunReader) -> ArtifactState:
     """The artifact held by one file."""
-    held = Held(
+    held = ArtifactState(
         artifact.id, ArtifactStatus.UNREADABLE, file.path, kind=artifact.kind, text=file.text or "",
         paths=(file.path,), mtime_ns=file.mtime_ns,
     )  # fmt: skip
     if file.text is None:
-        looked.tell_all(file.path, [file.problem] if file.problem else [])
+        reader.tell_all(file.path, [file.problem] if file.problem else [])
         return held
     if not file.text.strip():
-        return _blank(artifact, held, looked)
+        return _blank(artifact, held, reader)
     if artifact.kind in DIALECTS:
-        return _plan(artifact, file, held, looked)
-    document = looked.once(artifact.kind, file, KINDS[artifact.kind])
-    looked.tell_all(file.path, document.problems)
+        return _plan(artifact, file, held, reader)
+    document = reader.once(artifact.kind, file, KINDS[artifact.kind])
+    reader.tell_all(file.path, document.problems)
     if document.readable:
-        return _judged(artifact, held._replace(raw=document.data), looked)
+        return _judged(artifact, held._replace(raw=document.data), reader)
     if not document.problems:
         # YAML that is all comments.
-        return _blank(artifact, held, looked)
+        return _blank(artifact, held, reader)
     wrong = any(problem.code == "artifact-invalid" for problem in document.problems)
     return held._replace(state=ArtifactStatus.INVALID) if wrong else held
 
 
-def _judged(artifact: Artifact, held: Held, looked: Looked) -> Held:
+def _judged(artifact: Artifact, held: ArtifactState, reader: RunReader) -> ArtifactState:
     """The artifact with its data, or invalid when that is not what it has to be."""
     data = clean(held.raw)
     if not isinstance(data, dict):
-        looked.tell(held.path, "artifact-invalid", f"{artifact.id} must be an object", Span(0, 0, 0, 1))
+        reader.tell(held.path, "artifact-invalid", f"{artifact.id} must be an object", Span(0, 0, 0, 1))
         return held._replace(state=ArtifactStatus.INVALID)
-    problems = unmet(artifact, data, held, looked)
-    looked.tell_all(held.path, problems)
+    problems = content_problems(artifact, data, held, reader)
+    reader.tell_all(held.path, problems)
     if problems:
         return held._replace(state=ArtifactStatus.INVALID)
     return held._replace(state=ArtifactStatus.VALID, data=lay_under(data, dict(artifact.defaults)))
 
 
-def _blank(artifact: Artifact, held: Held, looked: Looked) -> Held:
+def _blank(artifact: Artifact, held: ArtifactState, reader: RunReader) -> ArtifactState:
     """A file of nothing. An optional one is not as good as absent: it was emptied, or is yet to be filled."""
     if not artifact.optional:
         return held._replace(state=ArtifactStatus.EMPTY)
     said = f"{artifact.id} is empty; fill it or remove it"
-    looked.tell(held.path, "artifact-invalid", said, Span(0, 0, 0, 0))
+    reader.tell(held.path, "artifact-invalid", said, Span(0, 0, 0, 0))
     return held._replace(state=ArtifactStatus.INVALID)
 
 
-def _plan(artifact: Artifact, file: File, held: Held, looked: Looked) -> Held:
+def _plan(artifact: Artifact, file: File, held: ArtifactState, reader: RunReader) -> ArtifactState:
     dialect = DIALECTS[artifact.kind]
-    plan: Plan | None = looked.once(artifact.kind, file, dialect.read)
+    plan: Plan | None = reader.once(artifact.kind, file, dialect.read)
     if plan is None:
-        looked.tell(file.path, "artifact-invalid", f"holds no {dialect.lacks}", Span(0, 0, 0, 1))
+        reader.tell(file.path, "artifact-invalid", f"holds no {dialect.lacks}", Span(0, 0, 0, 1))
         return held._replace(state=ArtifactStatus.INVALID)
-    looked.tell_all(file.path, plan.problems)
+    reader.tell_all(file.path, plan.problems)
     return held._replace(state=ArtifactStatus.VALID, data=plan)

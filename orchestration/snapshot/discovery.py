@@ -18,11 +18,11 @@ from ..markdown.tables import tables
 from ..states import RecordKind
 from ..vfs.files import File, Files, join, natural
 from ..vfs.glob import fits, glob, glob_at, leads_to
-from .read_log import Looked
+from .read_log import RunReader
 from .snapshot import JOURNAL
 
 
-class Definition(NamedTuple):
+class DiscoverableWorkflow(NamedTuple):
     """A workflow that can be found in a root; `load` compiles it when a folder might be one of its runs.
 
     `at` is empty where the definition cannot even say where its runs are; `load` then raises why.
@@ -58,7 +58,7 @@ class Passed(NamedTuple):
     because: str
 
 
-class Found(NamedTuple):
+class Discovery(NamedTuple):
     """The runs of a root in natural order of their paths, the folders that were passed over, and what is
     wrong, by name, with definitions that cannot be used.
     """
@@ -68,10 +68,10 @@ class Found(NamedTuple):
     broken: dict[str, tuple[Finding, ...]]
 
 
-class Known:
+class DefinitionSet:
     """Definitions by name, each compiled when it is first needed; `broken` says why some cannot be used."""
 
-    def __init__(self, definitions: Iterable[Definition]) -> None:
+    def __init__(self, definitions: Iterable[DiscoverableWorkflow]) -> None:
         self.definitions = {definition.name: definition for definition in definitions}
         self.broken: dict[str, tuple[Finding, ...]] = {}
         for definition in self.definitions.values():
@@ -104,24 +104,24 @@ class Judged(NamedTuple):
 
 
 def discover(
-    known: Known, files: Files, config: Config, parsed: dict[tuple[str, str], Any] | None = None
-) -> Found:
+    known: DefinitionSet, files: Files, config: Config, parsed: dict[tuple[str, str], Any] | None = None
+) -> Discovery:
     """What of a root is a run, and of which workflow. A broken definition hides the runs of no other one."""
     found = list(judged(known, files, config, parsed))
     matches = [each.match for each in found if each.match]
-    return Found(matches, [passed for each in found for passed in each.passed], known.broken)
+    return Discovery(matches, [passed for each in found for passed in each.passed], known.broken)
 
 
 def judged(
-    known: Known, files: Files, config: Config, parsed: dict[tuple[str, str], Any] | None = None
+    known: DefinitionSet, files: Files, config: Config, parsed: dict[tuple[str, str], Any] | None = None
 ) -> Iterator[Judged]:
     """Every folder that may be a run by its place, in natural order of their paths."""
-    looked = Looked(files, {} if parsed is None else parsed)
+    reader = RunReader(files, {} if parsed is None else parsed)
     claims = candidates(known, files)
-    return (judge(run, claims[run], known, looked, config) for run in sorted(claims, key=natural))
+    return (judge(run, claims[run], known, reader, config) for run in sorted(claims, key=natural))
 
 
-def candidates(known: Known, files: Files) -> dict[str, list[str]]:
+def candidates(known: DefinitionSet, files: Files) -> dict[str, list[str]]:
     """The folders that may be runs by their place, with the names of the definitions that say so."""
     found: dict[str, list[str]] = {}
     for definition in known.definitions.values():
@@ -130,7 +130,7 @@ def candidates(known: Known, files: Files) -> dict[str, list[str]]:
     return found
 
 
-def claims_at(folder: str, known: Known, files: Files) -> dict[str, list[str]]:
+def claims_at(folder: str, known: DefinitionSet, files: Files) -> dict[str, list[str]]:
     """Like `candidates`, at a folder and below it only."""
     found: dict[str, list[str]] = {}
     for definition in known.definitions.values():
@@ -145,7 +145,7 @@ def _folders(at: Iterable[str], files: Files) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def judge(run: str, claims: Iterable[str], known: Known, looked: Looked, config: Config) -> Judged:
+def judge(run: str, claims: Iterable[str], known: DefinitionSet, reader: RunReader, config: Config) -> Judged:
     """Whether a folder is a run, and of which workflow: of whom its journal names, else whom the
     configuration assigns, else a built-in one.
 
@@ -156,11 +156,11 @@ def judge(run: str, claims: Iterable[str], known: Known, looked: Looked, config:
         workflow = known.workflow(name)
         if workflow is None:
             passed.append(Passed(run, name, "its definition is broken"))
-        elif why := _refused(workflow, run, looked):
+        elif why := _refused(workflow, run, reader):
             passed.append(Passed(run, name, why))
         else:
             fitting.append(workflow)
-    named = (_started(run, looked), assigned(run, config)) if fitting else (None, None)
+    named = (_started(run, reader), assigned(run, config)) if fitting else (None, None)
     return Judged(_match(run, fitting, named, known), tuple(passed), named)
 
 
@@ -169,7 +169,9 @@ def assigned(run: str, config: Config) -> str | None:
     return next((name for pattern, name in config.workflows.items() if fits(pattern, run)), None)
 
 
-def _match(run: str, fitting: Sequence[Workflow], named: Iterable[str | None], known: Known) -> Match | None:
+def _match(
+    run: str, fitting: Sequence[Workflow], named: Iterable[str | None], known: DefinitionSet
+) -> Match | None:
     by_name = {workflow.name: workflow for workflow in fitting}
     for name in named:
         if name in by_name:
@@ -184,10 +186,10 @@ def _match(run: str, fitting: Sequence[Workflow], named: Iterable[str | None], k
     return Match(run, first, rivals)
 
 
-def _started(run: str, looked: Looked) -> str | None:
+def _started(run: str, reader: RunReader) -> str | None:
     """The workflow that the journal's start record names."""
-    file = looked.read(join(run, JOURNAL) or JOURNAL)
-    return looked.once("workflow that was started", file, _first_started) if file.text else None
+    file = reader.read(join(run, JOURNAL) or JOURNAL)
+    return reader.once("workflow that was started", file, _first_started) if file.text else None
 
 
 def _first_started(journal: str) -> str | None:
@@ -197,21 +199,21 @@ def _first_started(journal: str) -> str | None:
     )
 
 
-def _refused(workflow: Workflow, run: str, looked: Looked) -> str:
+def _refused(workflow: Workflow, run: str, reader: RunReader) -> str:
     """Why the folder is no run of the workflow, "" if it is one."""
-    reasons = [_unmet(test, workflow, run, looked) for test in workflow.marker]
+    reasons = [_unmet(test, workflow, run, reader) for test in workflow.marker]
     return "" if "" in reasons else "; ".join(dict.fromkeys(reasons))
 
 
-def _unmet(test: MarkerTest, workflow: Workflow, run: str, looked: Looked) -> str:
-    if test.journal and _started(run, looked) != test.journal:
+def _unmet(test: MarkerTest, workflow: Workflow, run: str, reader: RunReader) -> str:
+    if test.journal and _started(run, reader) != test.journal:
         return f"its journal names no {test.journal}"
-    return _file_unmet(test, workflow, run, looked) if test.file else ""
+    return _file_unmet(test, workflow, run, reader) if test.file else ""
 
 
-def _file_unmet(test: MarkerTest, workflow: Workflow, run: str, looked: Looked) -> str:
+def _file_unmet(test: MarkerTest, workflow: Workflow, run: str, reader: RunReader) -> str:
     path = join(run, test.file)
-    file = looked.read(path) if path else None
+    file = reader.read(path) if path else None
     if file is None or not (file.exists or file.refused):
         return f"it has no {test.file}"
     if file.text is None:
@@ -220,18 +222,18 @@ def _file_unmet(test: MarkerTest, workflow: Workflow, run: str, looked: Looked) 
         return ""
     if test.text and test.text not in file.text:
         return f"{test.file} does not hold {test.text!r}"
-    if test.table and not _has_table(test, workflow, file, looked):
+    if test.table and not _has_table(test, workflow, file, reader):
         return f"{test.file} has no table with {', '.join(test.table)}"
-    return _state_unmet(test, workflow, file, looked) if test.has or test.where else ""
+    return _state_unmet(test, workflow, file, reader) if test.has or test.where else ""
 
 
-def _has_table(test: MarkerTest, workflow: Workflow, file: File, looked: Looked) -> bool:
+def _has_table(test: MarkerTest, workflow: Workflow, file: File, reader: RunReader) -> bool:
     wanted = {name_of(name) for name in test.table}
     plan, dialect = workflow.plan, workflow.dialect
     if plan and dialect and plan.paths == (test.file,) and wanted == dialect.columns:
         # The plan's reader looks for the same columns, and its parse is kept: reading the run needs it again.
-        return looked.once(plan.kind, file, dialect.read) is not None
-    headers = looked.once("headers of tables", file, _headers)
+        return reader.once(plan.kind, file, dialect.read) is not None
+    headers = reader.once("headers of tables", file, _headers)
     return any(wanted <= header for header in headers)
 
 
@@ -240,8 +242,8 @@ def _headers(text: str) -> list[set[str]]:
     return [{name_of(cell.text) for cell in table.header} for table in found]
 
 
-def _state_unmet(test: MarkerTest, workflow: Workflow, file: File, looked: Looked) -> str:
-    document = looked.once("json", file, read_json)
+def _state_unmet(test: MarkerTest, workflow: Workflow, file: File, reader: RunReader) -> str:
+    document = reader.once("json", file, read_json)
     if not document.readable or not isinstance(document.data, dict):
         # A broken state file is a run with a broken state file, not a run that vanished.
         return ""

@@ -17,7 +17,7 @@ from ..vfs.glob import glob, leads_to
 SMALL = 64
 
 
-class Held(NamedTuple):
+class ArtifactState(NamedTuple):
     """An artifact of a run. `data` is what guards see (valid only); `raw` what the file says.
 
     `missing` are the first of the files named by data that are not there.
@@ -50,7 +50,7 @@ class Held(NamedTuple):
 
 
 @dataclass
-class Looked:
+class RunReader:
     """What reading a run looked at, for its revision, and what it found wrong.
 
     `parsed` may be shared between runs and times: it is keyed by kind and digest. Like the rest it is an
@@ -131,7 +131,7 @@ class Looked:
             self.parsed[key] = parse(file.text or "")
         return self.parsed[key]
 
-    def span(self, held: Held, path: Sequence[str]) -> Span | None:
+    def span(self, held: ArtifactState, path: Sequence[str]) -> Span | None:
         """Where a value of a file stands; looked for once for each content."""
         key = (f"span of {held.kind}", "\0".join((self.reads.get(held.path, ""), *path)))
         if key not in self.parsed:

@@ -23,8 +23,8 @@ from ..plans.schedule import resolve
 from ..states import RecordKind
 from ..vfs.files import File, Files, digest_of, join
 from .artifacts import read_artifact
-from .read_log import Held, Looked
-from .staleness import aged
+from .read_log import ArtifactState, RunReader
+from .staleness import with_staleness
 from .state_file import read_state
 
 JOURNAL = ".phasekeeper/journal.jsonl"
@@ -35,7 +35,7 @@ WHOLE_PLAN = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class PlanFacts:
     """What guards see of a plan; it lives as long as the parsed plan."""
 
     files: list[str]
@@ -46,7 +46,7 @@ class Parts:
     total: int = 0
 
 
-class Pending(NamedTuple):
+class PendingReport(NamedTuple):
     """A report file that no journal record holds yet."""
 
     path: str
@@ -59,18 +59,18 @@ class Snapshot:
     """One run at one moment. `records` are the journal's; `pending` report files are still to be judged.
 
     `unread` is a report file or folder that could not be read: it may hold a failure, so nothing is known.
-    `memory` holds what evaluations found out, and `looked` grows while they read: one thread at a time.
+    `memory` holds what evaluations found out, and `reader` grows while they read: one thread at a time.
     """
 
     root: str
     run: str
     workflow: Workflow
-    looked: Looked
-    state: Held | None
-    artifacts: Mapping[str, Held]
+    reader: RunReader
+    state: ArtifactState | None
+    artifacts: Mapping[str, ArtifactState]
     records: tuple[Record, ...]
     places: Mapping[int, tuple[str, Span | None]]
-    pending: tuple[Pending, ...]
+    pending: tuple[PendingReport, ...]
     journal: Journal
     claims: tuple[Claim, ...]
     config: Config
@@ -110,16 +110,16 @@ class Snapshot:
         return self.artifacts[artifact.id].path if artifact else self.run
 
     @cached_property
-    def parts(self) -> Parts:
+    def parts(self) -> PlanFacts:
         plan, artifact = self.plan, self.workflow.plan
         if plan is None or artifact is None:
-            return Parts([], frozenset(), Index(()), [])
+            return PlanFacts([], frozenset(), Index(()), [])
         held = self.artifacts[artifact.id]
-        digest = self.looked.reads[held.path]
+        digest = self.reader.reads[held.path]
         key = ("parts of " + artifact.kind, digest)
-        if key not in self.looked.parsed:
-            self.looked.parsed[key] = _parts(plan)
-        return self.looked.parsed[key]
+        if key not in self.reader.parsed:
+            self.reader.parsed[key] = _parts(plan)
+        return self.reader.parsed[key]
 
     @cached_property
     def task_paths(self) -> tuple[str, ...]:
@@ -157,20 +157,20 @@ class _Details:
     def __init__(self, snapshot: Snapshot):
         artifact = snapshot.workflow.plan
         assert artifact
-        self.run, self.looked, self.kind = snapshot.run, snapshot.looked, artifact.kind
+        self.run, self.reader, self.kind = snapshot.run, snapshot.reader, artifact.kind
         self.read = DIALECTS[artifact.kind].read_task
         self.seen: dict[str, TaskFile] = {}
 
     def __call__(self, task: Task) -> TaskFile:
         if task.file not in self.seen:
             path = join(self.run, task.file) if task.file else None
-            file = self.looked.read(path) if path else None
+            file = self.reader.read(path) if path else None
             self.seen[task.file] = self._read(file) if file else TaskFile()
         return self.seen[task.file]
 
     def _read(self, file: File) -> TaskFile:
         if file.text is not None:
-            return self.looked.once(f"task of {self.kind}", file, self.read)
+            return self.reader.once(f"task of {self.kind}", file, self.read)
         # What cannot be read may ask for a review, so it does.
         problem = file.problem or Problem("artifact-missing", "it does not exist")
         return TaskFile(requires_ux_dx_review=file.exists, problems=(problem,) if file.exists else ())
@@ -185,7 +185,7 @@ def _details(detail: TaskFile) -> dict[str, Any]:
     }
 
 
-def _parts(plan: Plan) -> Parts:
+def _parts(plan: Plan) -> PlanFacts:
     items = [
         {
             "id": task.id,
@@ -212,7 +212,7 @@ def _parts(plan: Plan) -> Parts:
     ]
     files = [task.file for task in plan.tasks]
     done, total = (sum(stage[key] for stage in stages) for key in ("done", "total"))
-    return Parts(files, frozenset(files), Index(items), stages, done, total)
+    return PlanFacts(files, frozenset(files), Index(items), stages, done, total)
 
 
 def definition_digest(workflow: Workflow, parameters: Mapping[str, Any]) -> str:
@@ -236,34 +236,34 @@ def read_run(
     `claims` are the live ones; `verify` tells which decisions a person made; `parsed` keeps parse results
     between calls.
     """
-    looked = Looked(files, {} if parsed is None else parsed)
+    reader = RunReader(files, {} if parsed is None else parsed)
     path = join(run, JOURNAL) or JOURNAL
-    journal = _journal(path, looked, verify)
-    state = read_state(workflow.state, run, looked) if workflow.state else None
-    held = {a.id: read_artifact(a, run, looked) for a in workflow.artifacts.values() if a.listed is None}
-    held = aged(held, workflow.artifacts, run, journal.records, looked)
-    records = _stamped(journal.records, held, workflow)
+    journal = _journal(path, reader, verify)
+    state = read_state(workflow.state, run, reader) if workflow.state else None
+    held = {a.id: read_artifact(a, run, reader) for a in workflow.artifacts.values() if a.listed is None}
+    held = with_staleness(held, workflow.artifacts, run, journal.records, reader)
+    records = _stamped(journal.records, held)
     places = {
         id(entry): (path, Span(line, 0, line, 0)) for entry, line in zip(records, journal.lines, strict=True)
     }
-    pending = _pending(workflow, run, looked, records)
+    pending = _pending(workflow, run, reader, records)
     return Snapshot(
-        root, run, workflow, looked, state, held, records, places, pending, journal, tuple(claims),
-        config or Config(), tuple(looked.findings), _unread(workflow, run, looked),
+        root, run, workflow, reader, state, held, records, places, pending, journal, tuple(claims),
+        config or Config(), tuple(reader.findings), _unread(workflow, run, reader),
     )  # fmt: skip
 
 
-def _journal(path: str, looked: Looked, verify: Verify) -> Journal:
-    file = looked.read(path)
+def _journal(path: str, reader: RunReader, verify: Verify) -> Journal:
+    file = reader.read(path)
     if file.text is None and (file.exists or file.problem):
-        looked.tell_all(path, [file.problem] if file.problem else [])
+        reader.tell_all(path, [file.problem] if file.problem else [])
         return Journal(broken=True)
     journal = read_journal(file.text or "", verify)
-    looked.tell_all(path, journal.problems)
+    reader.tell_all(path, journal.problems)
     return journal
 
 
-def _stamped(records: Sequence[Record], held: Mapping[str, Held], workflow: Workflow) -> tuple[Record, ...]:
+def _stamped(records: Sequence[Record], held: Mapping[str, ArtifactState]) -> tuple[Record, ...]:
     """Records with the task names they use made ids, and the stage of their task where they name none."""
     plan = next((h.data for h in held.values() if h.valid and isinstance(h.data, Plan)), None)
     return tuple(stamped(entry, plan) for entry in records)
@@ -281,7 +281,9 @@ def stamped(entry: Record, plan: Plan | None) -> Record:
     return entry | {"task": task, "tasks": tasks, "stage": stage}
 
 
-def _pending(workflow: Workflow, run: str, looked: Looked, records: Sequence[Record]) -> tuple[Pending, ...]:
+def _pending(
+    workflow: Workflow, run: str, reader: RunReader, records: Sequence[Record]
+) -> tuple[PendingReport, ...]:
     known = {
         (entry["path"], entry["about"])
         for entry in records
@@ -289,31 +291,31 @@ def _pending(workflow: Workflow, run: str, looked: Looked, records: Sequence[Rec
     }
     patterns = (join(run, pattern) or pattern for pattern in workflow.report_files)
     # A file that fits two patterns is one report.
-    paths = dict.fromkeys(path for pattern in patterns for path, _ in looked.glob(pattern))
-    found = (_report(workflow, path, looked) for path in paths)
+    paths = dict.fromkeys(path for pattern in patterns for path, _ in reader.glob(pattern))
+    found = (_report(workflow, path, reader) for path in paths)
     return tuple(report for report in found if report and (report.path, report.report.digest) not in known)
 
 
-def _report(workflow: Workflow, path: str, looked: Looked) -> Pending | None:
-    file = looked.read(path)
+def _report(workflow: Workflow, path: str, reader: RunReader) -> PendingReport | None:
+    file = reader.read(path)
     if file.text is None or not file.text.strip():
-        looked.tell_all(path, [file.problem] if file.problem else [_empty_report()])
+        reader.tell_all(path, [file.problem] if file.problem else [_empty_report()])
         return None
-    report, problems = looked.once(
+    report, problems = reader.once(
         f"report of {workflow.digest}", file, lambda text: read_report(text, workflow.report_forms)
     )
-    looked.tell_all(path, problems)
-    return Pending(path, file.mtime_ns, report) if report else None
+    reader.tell_all(path, problems)
+    return PendingReport(path, file.mtime_ns, report) if report else None
 
 
-def _unread(workflow: Workflow, run: str, looked: Looked) -> str:
+def _unread(workflow: Workflow, run: str, reader: RunReader) -> str:
     """The first report file, or folder of them, that exists and could not be read."""
     for pattern in workflow.report_files:
         whole = join(run, pattern) or pattern
-        if looked.reads.get(whole) == "unreadable":
+        if reader.reads.get(whole) == "unreadable":
             return whole
-        for path, _ in looked.glob(whole):
-            if looked.read(path).text is None:
+        for path, _ in reader.glob(whole):
+            if reader.read(path).text is None:
                 return path
     return ""
 

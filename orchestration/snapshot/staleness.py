@@ -13,7 +13,7 @@ from ..findings import Span
 from ..states import ArtifactStatus
 from ..vfs.files import digest_of, join
 from ..vfs.glob import fits, is_glob
-from .read_log import Held, Looked
+from .read_log import ArtifactState, RunReader
 
 # Judged within this time of what it judges, a verdict counts as newer: a clone writes files in any order.
 SAME_MOMENT_NS = 2_000_000_000
@@ -23,23 +23,27 @@ MOST_NAMED = 50
 _Records = Sequence[Mapping[str, Any]]
 
 
-def aged(
-    held: Mapping[str, Held], artifacts: Mapping[str, Artifact], run: str, records: _Records, looked: Looked
-) -> dict[str, Held]:
+def with_staleness(
+    held: Mapping[str, ArtifactState],
+    artifacts: Mapping[str, Artifact],
+    run: str,
+    records: _Records,
+    reader: RunReader,
+) -> dict[str, ArtifactState]:
     """The artifacts with those made `stale` that judge something which changed after the verdict."""
     out = dict(held)
     named = _named(records) if any(artifact.of for artifact in artifacts.values()) else []
     for artifact in artifacts.values():
-        verdict = held.get(artifact.id)
-        if verdict is None or not verdict.valid or not artifact.of:
+        decision = held.get(artifact.id)
+        if decision is None or not decision.valid or not artifact.of:
             continue
         judged = [(held[name], artifacts[name]) for name in artifact.of if name in held]
-        known = _known(verdict, judged, run, named, looked)
-        changed = next(filter(None, (_changed(*one, run, verdict, known, looked) for one in judged)), "")
+        known = _known(decision, judged, run, named, reader)
+        changed = next(filter(None, (_changed(*one, run, decision, known, reader) for one in judged)), "")
         if changed:
             said = f"{changed} changed after this was made; make it again"
-            looked.tell(verdict.path, "artifact-stale", said, Span(0, 0, 0, 1))
-            out[artifact.id] = verdict._replace(state=ArtifactStatus.STALE, data=None)
+            reader.tell(decision.path, "artifact-stale", said, Span(0, 0, 0, 1))
+            out[artifact.id] = decision._replace(state=ArtifactStatus.STALE, data=None)
     return out
 
 
@@ -52,9 +56,9 @@ def _named(records: _Records) -> list[Mapping[str, str]]:
     ]
 
 
-def digests(held: Held, artifact: Artifact, run: str, looked: Looked) -> dict[str, str]:
+def digests(held: ArtifactState, artifact: Artifact, run: str, reader: RunReader) -> dict[str, str]:
     """path -> digest of an artifact's files as they are now; of very many a single entry for all."""
-    each = {path: looked.read(path).digest for path in held.paths or (held.path,)} if held.exists else {}
+    each = {path: reader.read(path).digest for path in held.paths or (held.path,)} if held.exists else {}
     if len(each) <= MOST_NAMED:
         return each
     whole = "\n".join(f"{path}\0{digest}" for path, digest in each.items())
@@ -66,25 +70,30 @@ def _patterns(artifact: Artifact, run: str) -> list[str]:
 
 
 def _known(
-    verdict: Held,
-    judged: Sequence[tuple[Held, Artifact]],
+    decision: ArtifactState,
+    judged: Sequence[tuple[ArtifactState, Artifact]],
     run: str,
     named: Sequence[Mapping[str, str]],
-    looked: Looked,
+    reader: RunReader,
 ) -> Mapping[str, str]:
     """path -> digest of the newest record that names the verdict as it is and something that it judges."""
     if not named:
         return {}
-    digest = looked.read(verdict.path).digest
+    digest = reader.read(decision.path).digest
     patterns = [pattern for _, artifact in judged for pattern in _patterns(artifact, run)]
     for files in reversed(named):
-        if files.get(verdict.path) == digest and any(_is_of(path, patterns) for path in files):
+        if files.get(decision.path) == digest and any(_is_of(path, patterns) for path in files):
             return files
     return {}
 
 
 def _changed(
-    judged: Held, artifact: Artifact, run: str, verdict: Held, known: Mapping[str, str], looked: Looked
+    judged: ArtifactState,
+    artifact: Artifact,
+    run: str,
+    decision: ArtifactState,
+    known: Mapping[str, str],
+    reader: RunReader,
 ) -> str:
     """The path of a judged file that is not the one the verdict was about, or "".
 
@@ -93,8 +102,8 @@ def _changed(
     patterns = _patterns(artifact, run)
     before = {path: known[path] for path in known if _is_of(path, patterns)}
     if not before:
-        return judged.path if judged.exists and _saved_later(judged, verdict, looked) else ""
-    now = digests(judged, artifact, run, looked)
+        return judged.path if judged.exists and _saved_later(judged, decision, reader) else ""
+    now = digests(judged, artifact, run, reader)
     return next((path for path in {**now, **before} if now.get(path) != before.get(path)), "")
 
 
@@ -102,13 +111,13 @@ def _is_of(path: str, patterns: Sequence[str]) -> bool:
     return any(path == pattern or (is_glob(pattern) and fits(pattern, path)) for pattern in patterns)
 
 
-def _saved_later(judged: Held, verdict: Held, looked: Looked) -> bool:
+def _saved_later(judged: ArtifactState, decision: ArtifactState, reader: RunReader) -> bool:
     """Whether a judged file was certainly saved after the verdict, as far as times of files tell."""
-    if not verdict.mtime_ns or not judged.mtime_ns:
+    if not decision.mtime_ns or not judged.mtime_ns:
         return False
-    later = judged.mtime_ns - verdict.mtime_ns
-    hinted = any(f.code == "freshness-unknown" and f.path == verdict.path for f in looked.findings)
+    later = judged.mtime_ns - decision.mtime_ns
+    hinted = any(f.code == "freshness-unknown" and f.path == decision.path for f in reader.findings)
     if 0 < later <= SAME_MOMENT_NS and not hinted:
         said = f"saved within 2 s of {judged.path}; it counts as newer"
-        looked.tell(verdict.path, "freshness-unknown", said)
+        reader.tell(decision.path, "freshness-unknown", said)
     return later > SAME_MOMENT_NS

@@ -10,45 +10,45 @@ from ..formats.json_text import clean, fold_dotted, lay_under, locate_json, read
 from ..states import ArtifactStatus
 from ..vfs.files import File, join
 from .artifacts import read_file
-from .read_log import Held, Looked
+from .read_log import ArtifactState, RunReader
 
 # Guards take quadratic time on what they filter; more members than this in one list or map are not judged.
 MOST_MEMBERS = 1000
 
 
-def read_state(state: StateFile, run: str, looked: Looked) -> Held:
+def read_state(state: StateFile, run: str, reader: RunReader) -> ArtifactState:
     """The run's own state file as an artifact "state": null is absent, dotted keys folded, defaults under."""
     path = join(run, state.file) or run
-    file = looked.read(path)
-    held = Held("state", ArtifactStatus.MISSING, path)
+    file = reader.read(path)
+    held = ArtifactState("state", ArtifactStatus.MISSING, path)
     if not (file.exists or file.refused):
-        looked.tell(path, "artifact-missing", f"{state.file} does not exist")
+        reader.tell(path, "artifact-missing", f"{state.file} does not exist")
         return held
-    held = read_file(Artifact("state", "json"), file, looked)
+    held = read_file(Artifact("state", "json"), file, reader)
     if held.state == ArtifactStatus.EMPTY:
-        looked.tell(path, "artifact-unreadable", f"{state.file} is empty")
+        reader.tell(path, "artifact-unreadable", f"{state.file} is empty")
     if not held.valid:
         return held
     data: dict[str, Any] = held.data
     if state.fold_dotted:
         # Before null is dropped: {"diagnosis.context": null} empties what stands at that path.
-        data = _folded(held.raw, held, looked)
+        data = _folded(held.raw, held, reader)
     # Both before files are included, for each costs a read, and after: they hold lists too.
-    if _judged(data, held, looked):
-        data = _with_included(data, state, run, looked)
-        if _judged(data, held, looked):
+    if _judged(data, held, reader):
+        data = _with_included(data, state, run, reader)
+        if _judged(data, held, reader):
             return held._replace(data=lay_under(data, dict(state.defaults)))
     return held._replace(state=ArtifactStatus.INVALID, data=None)
 
 
-def _judged(data: dict[str, Any], held: Held, looked: Looked) -> bool:
+def _judged(data: dict[str, Any], held: ArtifactState, reader: RunReader) -> bool:
     """Whether guards can look through the data in bounded time; if not, that is told."""
     long = _too_long(data)
     if long is None:
         return True
     path, count = long
     said = f"{'.'.join(map(str, path))} holds {count} items, at most {MOST_MEMBERS} can be judged"
-    looked.tell(held.path, "artifact-invalid", said, held.span(path) or Span(0, 0, 0, 1))
+    reader.tell(held.path, "artifact-invalid", said, held.span(path) or Span(0, 0, 0, 1))
     return False
 
 
@@ -65,24 +65,24 @@ def _too_long(data: object) -> tuple[tuple[str | int, ...], int] | None:
     return None
 
 
-def _folded(data: dict[str, Any], held: Held, looked: Looked) -> dict[str, Any]:
+def _folded(data: dict[str, Any], held: ArtifactState, reader: RunReader) -> dict[str, Any]:
     folded, keys = fold_dotted(data)
     for key in keys:
         place = locate_json(held.text, (key,), key=True)
-        looked.tell(held.path, "dotted-key", f"{key!r} is read as a path", place)
+        reader.tell(held.path, "dotted-key", f"{key!r} is read as a path", place)
     cleaned = clean(folded)
     assert isinstance(cleaned, dict)
     return cleaned
 
 
-def _with_included(data: dict[str, Any], state: StateFile, run: str, looked: Looked) -> dict[str, Any]:
+def _with_included(data: dict[str, Any], state: StateFile, run: str, reader: RunReader) -> dict[str, Any]:
     for name, pattern in state.include.items():
         if isinstance(data.get(name), list):
-            data = data | {name: [_included(item, pattern, run, looked) for item in data[name]]}
+            data = data | {name: [_included(item, pattern, run, reader) for item in data[name]]}
     return data
 
 
-def _included(item: object, pattern: str, run: str, looked: Looked) -> object:
+def _included(item: object, pattern: str, run: str, reader: RunReader) -> object:
     """A list element that is an id (text, or a number in old files): its file, or {id, status: missing}."""
     if isinstance(item, bool) or not isinstance(item, (str, int)):
         return item
@@ -91,8 +91,8 @@ def _included(item: object, pattern: str, run: str, looked: Looked) -> object:
     path = included_path(pattern, run, name)
     if path is None:
         return lost
-    file = looked.read(path)
-    data = _object_in(file, looked)
+    file = reader.read(path)
+    data = _object_in(file, reader)
     return lost if data is None else {"id": name, **data}
 
 
@@ -101,15 +101,15 @@ def included_path(pattern: str, run: str, name: str) -> str | None:
     return join(run, pattern.replace("{id}", name)) if name.strip(".") and "/" not in name else None
 
 
-def _object_in(file: File, looked: Looked) -> dict[str, Any] | None:
+def _object_in(file: File, reader: RunReader) -> dict[str, Any] | None:
     """The JSON object a file holds, null left out; None, and a finding, where it holds none."""
     if file.text is None or not file.text.strip():
         empty = Problem("artifact-unreadable", f"{file.path.rsplit('/', 1)[-1]} is empty", Span(0, 0, 0, 0))
-        looked.tell_all(file.path, [file.problem or empty] if file.exists or file.problem else [])
+        reader.tell_all(file.path, [file.problem or empty] if file.exists or file.problem else [])
         return None
-    document = looked.once("json", file, read_json)
-    looked.tell_all(file.path, document.problems)
+    document = reader.once("json", file, read_json)
+    reader.tell_all(file.path, document.problems)
     if document.readable and not isinstance(document.data, dict):
-        looked.tell(file.path, "artifact-invalid", "must be an object", Span(0, 0, 0, 1))
+        reader.tell(file.path, "artifact-invalid", "must be an object", Span(0, 0, 0, 1))
     data = clean(document.data)
     return data if isinstance(data, dict) else None

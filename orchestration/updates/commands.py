@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from ..decision.pending_reports import turns
+from ..decision.pending_reports import reportable_steps
 from ..definition.model import DEFAULT_OUTCOMES, Phase
-from ..evaluation.evaluate import Steps
-from ..evaluation.permission import Permission, may
+from ..evaluation.evaluate import EvaluationTrace
+from ..evaluation.permission import Permission, check_action
 from ..evaluation.questions import answerable
 from ..expressions.context import did_you_mean
 from ..formats.json_text import read_json
@@ -25,27 +25,30 @@ MOST_CHARACTERS = 100_000
 """Of one record as JSON: a journal is read whole, again and again."""
 
 
-class Refused(Exception):  # noqa: N818 - said to people as it is
+class CommandRefused(Exception):  # noqa: N818 - said to people as it is
     """What was asked for is not allowed or not possible now; the text says why."""
 
 
-class Misnamed(Refused):
+class InvalidCommand(CommandRefused):
     """The call itself is wrong: it names what there is not, or leaves out what is needed."""
 
 
-class Settled(Refused):
+class AlreadyDone(CommandRefused):
     """What is reported needs no report: the files show that it is done."""
 
 
-class Act(NamedTuple):
-    """What somebody reports, decides or asks for. `kind`: start, report, raise, answer, override or redo.
+CommandKind = Literal["start", "report", "raise", "answer", "override", "redo"]
+
+
+class Command(NamedTuple):
+    """What somebody reports, decides or asks for.
 
     `step` is a phase or action, for an override or redo the phase to go to. `data` is what a report
     carries; what it wants merged into the state file is in it under `stateUpdates`. A raise asks a person
     `message`; `tasks` are those it is about.
     """
 
-    kind: str
+    kind: CommandKind
     step: str = ""
     outcome: str = ""
     stage: str = ""
@@ -61,28 +64,28 @@ class Act(NamedTuple):
     channel: str = ""
 
 
-def record_of(steps: Steps, act: Act) -> Record:
-    """The record of an act. Raises Refused when it is not its turn, or names what is not there."""
-    if steps.sight.snapshot.journal.broken:
-        raise Refused(f"nothing can be recorded: {steps.evaluation.status_reason}")
-    made = _RECORDS[act.kind](steps, act)
+def build_record(trace: EvaluationTrace, act: Command) -> Record:
+    """The record of an act. Raises CommandRefused when it is not its turn, or names what is not there."""
+    if trace.facts.snapshot.journal.broken:
+        raise CommandRefused(f"nothing can be recorded: {trace.evaluation.status_reason}")
+    made = _RECORDS[act.kind](trace, act)
     text = json.dumps(made)
     if len(text) > MOST_CHARACTERS:
-        raise Refused(f"the record has {len(text)} characters, at most {MOST_CHARACTERS} are kept")
+        raise CommandRefused(f"the record has {len(text)} characters, at most {MOST_CHARACTERS} are kept")
     document = read_json(text)
     if not document.readable:
-        raise Refused(f"what is said cannot be kept as text: {document.problems[0].message}")
+        raise CommandRefused(f"what is said cannot be kept as text: {document.problems[0].message}")
     return made
 
 
-def skip_of(steps: Steps, act: Act, phase: str) -> Record:
+def build_skip_record(trace: EvaluationTrace, act: Command, phase: str) -> Record:
     """The record of a phase that an act passes over (seed 001, canSkip), with its reason."""
-    because = steps.sight.workflow.phases[phase].skip_because
-    why = steps.sight.text(because, "its condition to be skipped holds")
-    return _made(steps, act, kind="transition", phase=phase, outcome=SKIPPED, why=why)
+    because = trace.facts.workflow.phases[phase].skip_because
+    why = trace.facts.text(because, "its condition to be skipped holds")
+    return _made(trace, act, kind="transition", phase=phase, outcome=SKIPPED, why=why)
 
 
-def events_of(act: Act, step: str) -> tuple[str, ...]:
+def effect_events(act: Command, step: str) -> tuple[str, ...]:
     """The names under which effects of an act on a step are declared, the general ones first (A.14)."""
     if act.kind == "raise":
         return ()
@@ -94,15 +97,15 @@ def events_of(act: Act, step: str) -> tuple[str, ...]:
     return "always", act.kind, f"{step}.{act.kind}"
 
 
-def _made(steps: Steps, act: Act, **fields: object) -> Record:
+def _made(trace: EvaluationTrace, act: Command, **fields: object) -> Record:
     """A record with what every act leaves: who, by which way, in which stage and iteration."""
-    given = {"stage": steps.sight.stage, "iteration": _iteration(steps), **fields}
+    given = {"stage": trace.facts.stage, "iteration": _iteration(trace), **fields}
     return record(actor=act.actor, channel=act.channel, **given)
 
 
-def _iteration(steps: Steps) -> int:
+def _iteration(trace: EvaluationTrace) -> int:
     """The state's own iteration, which seed 001 counts passes by."""
-    state = steps.sight.snapshot.state
+    state = trace.facts.snapshot.state
     value = state.data.get("iteration") if state and state.valid else None
     return value if type(value) is int else 0
 
@@ -110,185 +113,185 @@ def _iteration(steps: Steps) -> int:
 # ---- work -------------------------------------------------------------------------------------
 
 
-def _reported(steps: Steps, act: Act) -> Record:
-    step = _in_turn(steps, act.step)
-    phase = steps.sight.workflow.phases.get(step)
+def _reported(trace: EvaluationTrace, act: Command) -> Record:
+    step = _in_turn(trace, act.step)
+    phase = trace.facts.workflow.phases.get(step)
     known = phase.outcomes if phase else DEFAULT_OUTCOMES
     if act.outcome not in known:
-        raise Misnamed(f"a report of {step} says one of {', '.join(known)}, not {act.outcome!r}")
+        raise InvalidCommand(f"a report of {step} says one of {', '.join(known)}, not {act.outcome!r}")
     if act.next:
-        _phase(steps, act.next)
-    tasks = tuple(_task(steps, name) for name in act.tasks)
+        _phase(trace, act.next)
+    tasks = tuple(_task(trace, name) for name in act.tasks)
     return _made(
-        steps, act, kind="report", phase=step, outcome=act.outcome, stage=_stage(steps, act, tasks),
+        trace, act, kind="report", phase=step, outcome=act.outcome, stage=_stage(trace, act, tasks),
         next=act.next, message=act.message, task=tasks[0] if len(tasks) == 1 else "", tasks=list(tasks),
-        manual_criteria=list(act.manual_criteria), files=files_of_report(steps.sight, step),
+        manual_criteria=list(act.manual_criteria), files=files_of_report(trace.facts, step),
     )  # fmt: skip
 
 
-def _started(steps: Steps, act: Act) -> Record:
-    return _made(steps, act, kind="start", phase=_in_turn(steps, act.step))
+def _started(trace: EvaluationTrace, act: Command) -> Record:
+    return _made(trace, act, kind="start", phase=_in_turn(trace, act.step))
 
 
-def _raised(steps: Steps, act: Act) -> Record:
+def _raised(trace: EvaluationTrace, act: Command) -> Record:
     """A question of an agent's own, open until a person answers it (design, section 5)."""
-    evaluation, said = steps.evaluation, " ".join(act.message.split())
+    evaluation, said = trace.evaluation, " ".join(act.message.split())
     if not said:
-        raise Misnamed("say what a person is to decide")
+        raise InvalidCommand("say what a person is to decide")
     if evaluation.suggestion.kind.is_final:
-        raise Refused(f"nothing is left to decide: {evaluation.status_reason}")
+        raise CommandRefused(f"nothing is left to decide: {evaluation.status_reason}")
     same = next((q.id for q in evaluation.questions if " ".join(q.question.split()) == said), None)
     if same:
-        raise Refused(f"{same} asks that already, and awaits its answer")
-    tasks = tuple(_task(steps, name) for name in act.tasks)
+        raise CommandRefused(f"{same} asks that already, and awaits its answer")
+    tasks = tuple(_task(trace, name) for name in act.tasks)
     return _made(
-        steps, act, kind="question", phase=evaluation.current_phase or "", message=act.message,
-        stage=_stage(steps, act, tasks), tasks=list(tasks),
+        trace, act, kind="question", phase=evaluation.current_phase or "", message=act.message,
+        stage=_stage(trace, act, tasks), tasks=list(tasks),
     )  # fmt: skip
 
 
-def _in_turn(steps: Steps, step: str) -> str:
+def _in_turn(trace: EvaluationTrace, step: str) -> str:
     """The phase or action that `step` means. Raises Refused with the gate's reason if it is not its turn."""
-    workflow = steps.sight.workflow
-    permission = may(steps, step)
+    workflow = trace.facts.workflow
+    permission = check_action(trace, step)
     if permission is None:
-        known = _known(steps, step, [*workflow.phases, *workflow.actions])
-        raise Misnamed(f"{workflow.name} has no phase or action {step!r}{known}")
-    due = turns(steps.verdict, workflow)
+        known = _known(trace, step, [*workflow.phases, *workflow.actions])
+        raise InvalidCommand(f"{workflow.name} has no phase or action {step!r}{known}")
+    due = reportable_steps(trace.decision, workflow)
     if permission.step not in due:
-        raise _not_now(steps, permission, due)
+        raise _not_now(trace, permission, due)
     return permission.step
 
 
-def _not_now(steps: Steps, permission: Permission, due: Sequence[str]) -> Refused:
+def _not_now(trace: EvaluationTrace, permission: Permission, due: Sequence[str]) -> CommandRefused:
     """Why a step may not be reported: a gate, a run that is over, or a phase that the run is past."""
-    name, current = permission.step, steps.verdict.phase
+    name, current = permission.step, trace.decision.phase
     turn = f"; it is the turn of {', '.join(due)}" if due else ""
-    phase = steps.sight.workflow.phases.get(name)
-    if phase and current and permission.gate is None and due and _is_past(steps, phase, current):
-        said = f"{name} {_done_by(steps, phase)}; the run is in {current} now: {steps.verdict.reason}{turn}"
-        return Settled(said) if phase.produces else Refused(said)
+    phase = trace.facts.workflow.phases.get(name)
+    if phase and current and permission.gate is None and due and _is_past(trace, phase, current):
+        said = f"{name} {_done_by(trace, phase)}; the run is in {current} now: {trace.decision.reason}{turn}"
+        return AlreadyDone(said) if phase.produces else CommandRefused(said)
     why = "it is not its turn" if permission.allowed else permission.because
     gate = f" (gate {permission.gate})" if permission.gate else ""
-    return Refused(f"{name} may not be reported now: {why}{gate}{turn}")
+    return CommandRefused(f"{name} may not be reported now: {why}{gate}{turn}")
 
 
-def _is_past(steps: Steps, phase: Phase, current: str) -> bool:
-    present = steps.sight.workflow.phases[current]
-    held = [steps.sight.held(name) for name in phase.produces]
+def _is_past(trace: EvaluationTrace, phase: Phase, current: str) -> bool:
+    present = trace.facts.workflow.phases[current]
+    held = [trace.facts.held(name) for name in phase.produces]
     in_order = not (phase.detour or present.detour) and phase.order < present.order
     return in_order and all(one.valid for one in held)
 
 
-def _done_by(steps: Steps, phase: Phase) -> str:
+def _done_by(trace: EvaluationTrace, phase: Phase) -> str:
     """That a phase needs no report: its files show that it is done."""
-    paths = dict.fromkeys(steps.sight.held(name).path for name in phase.produces)
+    paths = dict.fromkeys(trace.facts.held(name).path for name in phase.produces)
     return f"counts as done by its evidence ({', '.join(paths)})" if paths else "is behind the run"
 
 
-def _phase(steps: Steps, name: str) -> str:
-    phases = steps.sight.workflow.phases
+def _phase(trace: EvaluationTrace, name: str) -> str:
+    phases = trace.facts.workflow.phases
     if name not in phases:
-        raise Misnamed(f"unknown phase {name!r}{_known(steps, name, list(phases))}")
+        raise InvalidCommand(f"unknown phase {name!r}{_known(trace, name, list(phases))}")
     return name
 
 
-def _known(steps: Steps, word: str, names: Sequence[str]) -> str:
+def _known(trace: EvaluationTrace, word: str, names: Sequence[str]) -> str:
     """What was probably meant, or where the names of the workflow stand."""
-    listed = f"; `phasekeeper workflow show {steps.sight.workflow.name}` lists them"
+    listed = f"; `phasekeeper workflow show {trace.facts.workflow.name}` lists them"
     return did_you_mean(word, names) or listed
 
 
-def _task(steps: Steps, name: str) -> str:
-    plan = steps.sight.snapshot.plan
+def _task(trace: EvaluationTrace, name: str) -> str:
+    plan = trace.facts.snapshot.plan
     if plan is None:
-        raise Refused(f"{name!r} is no task: the run has no plan that can be read")
+        raise CommandRefused(f"{name!r} is no task: the run has no plan that can be read")
     found = resolve(plan, name)
     if found is None:
-        raise Misnamed(f"{name!r} is no task of the plan{did_you_mean(name, list(plan.by_id))}")
+        raise InvalidCommand(f"{name!r} is no task of the plan{did_you_mean(name, list(plan.by_id))}")
     return found
 
 
-def _stage(steps: Steps, act: Act, tasks: Sequence[str]) -> str:
+def _stage(trace: EvaluationTrace, act: Command, tasks: Sequence[str]) -> str:
     """The stage that is reported on: as said, else that of the tasks, else the one under work."""
-    plan = steps.sight.snapshot.plan
+    plan = trace.facts.snapshot.plan
     stages = [stage.id for stage in plan.stages] if plan else []
     if act.stage and stages and act.stage not in stages:
-        raise Refused(f"the plan has no stage {act.stage!r}; it has {', '.join(stages)}")
+        raise CommandRefused(f"the plan has no stage {act.stage!r}; it has {', '.join(stages)}")
     of_tasks = {plan.by_id[task].stage for task in tasks} if plan else set()
     named = of_tasks | ({act.stage} if act.stage else set())
     if len(named) > 1:
-        raise Refused(f"one report is of one stage, not of {', '.join(sorted(named))}")
-    return next(iter(named), "") or steps.sight.stage
+        raise CommandRefused(f"one report is of one stage, not of {', '.join(sorted(named))}")
+    return next(iter(named), "") or trace.facts.stage
 
 
 # ---- decisions --------------------------------------------------------------------------------
 
 
-def answerable_question(steps: Steps, name: str) -> QuestionState:
+def answerable_question(trace: EvaluationTrace, name: str) -> QuestionState:
     """The question that may be answered now under this id. Raises Misnamed, with those that may."""
-    open_now = {question.id: question for question in answerable(steps)}
+    open_now = {question.id: question for question in answerable(trace)}
     if name not in open_now:
         names = ", ".join(open_now) or "none is open"
-        raise Misnamed(f"the question {name!r} is not open; open are: {names}")
+        raise InvalidCommand(f"the question {name!r} is not open; open are: {names}")
     return open_now[name]
 
 
-def _answered(steps: Steps, act: Act) -> Record:
-    question = answerable_question(steps, act.question)
+def _answered(trace: EvaluationTrace, act: Command) -> Record:
+    question = answerable_question(trace, act.question)
     options = [option.id for option in question.options]
     if options and act.option not in options:
-        raise Misnamed(f"{act.question} has no option {act.option!r}; it has {', '.join(options)}")
+        raise InvalidCommand(f"{act.question} has no option {act.option!r}; it has {', '.join(options)}")
     _need_reason(act)
-    name, scope, about = _bound(steps, act.question)
+    name, scope, about = _bound(trace, act.question)
     return _made(
-        steps, act, kind="answer", question=name, scope=scope, option=act.option, why=act.why, about=about,
-        files=files_of_question(steps.sight, name),
+        trace, act, kind="answer", question=name, scope=scope, option=act.option, why=act.why, about=about,
+        files=files_of_question(trace.facts, name),
     )  # fmt: skip
 
 
-def _bound(steps: Steps, question: str) -> tuple[str, str, str]:
+def _bound(trace: EvaluationTrace, question: str) -> tuple[str, str, str]:
     """(name, scope, what the answer is bound to): an answer holds while what it is about stays the same."""
     name, _, scope = question.partition(":")
-    declared = steps.sight.workflow.questions.get(name)
+    declared = trace.facts.workflow.questions.get(name)
     if declared is None:
-        return question, "", steps.sight.snapshot.definition if question == DEFINITION else ""
-    return name, scope, steps.sight.substance(declared.about) if declared.about else ""
+        return question, "", trace.facts.snapshot.definition if question == DEFINITION else ""
+    return name, scope, trace.facts.substance(declared.about) if declared.about else ""
 
 
-def _need_reason(act: Act) -> None:
+def _need_reason(act: Command) -> None:
     if not act.why.strip():
-        raise Misnamed("a decision needs a reason")
+        raise InvalidCommand("a decision needs a reason")
 
 
-def _overridden(steps: Steps, act: Act) -> Record:
+def _overridden(trace: EvaluationTrace, act: Command) -> Record:
     """It lists what has not passed and is missing before the phase, which it waives (design, section 6)."""
-    workflow, evaluation, current = steps.sight.workflow, steps.evaluation, steps.verdict.phase
+    workflow, evaluation, current = trace.facts.workflow, trace.evaluation, trace.decision.phase
     if current is None:
-        raise Refused(f"nothing can be overridden: {evaluation.status_reason}")
+        raise CommandRefused(f"nothing can be overridden: {evaluation.status_reason}")
     _need_reason(act)
-    order = workflow.order(_phase(steps, act.step))
+    order = workflow.order(_phase(trace, act.step))
     if act.step not in reached(edges(workflow), {current}):
-        raise Refused(f"no rule leads from {current} to {act.step}, not even by way of others")
+        raise CommandRefused(f"no rule leads from {current} to {act.step}, not even by way of others")
     before = (gate for gate in evaluation.gates if workflow.order(gate.after) < order)
     gates = [gate.id for gate in before if gate.status != GateStatus.PASSED]
     earlier = (phase for phase in evaluation.phases if phase.order < order)
     phases = [phase.id for phase in earlier if any(not one.valid for one in phase.produces)]
     return _made(
-        steps, act, kind="override", phase=current, next=act.step, gates=gates, phases=phases, why=act.why
+        trace, act, kind="override", phase=current, next=act.step, gates=gates, phases=phases, why=act.why
     )
 
 
-def _redone(steps: Steps, act: Act) -> Record:
-    workflow, current = steps.sight.workflow, steps.verdict.phase
-    step = _phase(steps, act.step)
-    if steps.evaluation.status == RunStatus.BLOCKED and steps.verdict.kind == SuggestionKind.STOP:
-        raise Refused(f"the run is blocked: {steps.evaluation.status_reason}")
+def _redone(trace: EvaluationTrace, act: Command) -> Record:
+    workflow, current = trace.facts.workflow, trace.decision.phase
+    step = _phase(trace, act.step)
+    if trace.evaluation.status == RunStatus.BLOCKED and trace.decision.kind == SuggestionKind.STOP:
+        raise CommandRefused(f"the run is blocked: {trace.evaluation.status_reason}")
     if "redo" not in workflow.effects and f"{step}.redo" not in workflow.effects:
-        raise Refused(f"{workflow.name} has no way to do a phase again by a command; its files decide")
+        raise CommandRefused(f"{workflow.name} has no way to do a phase again by a command; its files decide")
     if current is not None and workflow.order(step) > workflow.order(current):
-        raise Refused(f"{step} is ahead of {current}; what was not done cannot be done again")
-    return _made(steps, act, kind="transition", phase=current or "", next=step, why=act.why)
+        raise CommandRefused(f"{step} is ahead of {current}; what was not done cannot be done again")
+    return _made(trace, act, kind="transition", phase=current or "", next=step, why=act.why)
 
 
 _RECORDS = {

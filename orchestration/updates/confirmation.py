@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from ..evaluation.evaluate import Steps
+from ..evaluation.evaluate import EvaluationTrace
 from ..findings import Severity
 from ..result.values import Evaluation, QuestionState
 from ..states import RecordKind
-from .commands import Act, Refused, answerable_question
+from .commands import Command, CommandRefused, answerable_question
 from .propose import propose
 
 MOST_HISTORY = 6
@@ -34,26 +34,26 @@ class Confirmation(NamedTuple):
     lines: tuple[str, ...]
 
 
-def confirmation(steps: Steps, act: Act, now: datetime) -> Confirmation:
+def confirmation(trace: EvaluationTrace, act: Command, now: datetime) -> Confirmation:
     """What a person confirms with an answer or an override.
 
     An answer that names no option gets the text for choosing one: every option, each with what follows from
     it. An act without a reason gets the text as it is before the reason is typed.
 
-    Raises Misnamed for a question or option that is not open and for an unknown phase, Refused for what is
-    not possible now. Cost: one evaluation for each option that is shown.
+    Raises InvalidCommand for a question or option that is not open and for an unknown phase, CommandRefused
+    for what is not possible now. Cost: one evaluation for each option that is shown.
     """
     reason = (f"reason: {act.why.strip()}",) if act.why.strip() else ()
     if not reason:
         act = act._replace(why=_UNTYPED_REASON)
-    evaluation = steps.evaluation
+    evaluation = trace.evaluation
     if act.kind == "override":
         way = f"from {evaluation.current_phase} to {act.step}"
         title = f"Move {evaluation.run} {way}, against what its files say?"
-        lines = _override(steps, act, now, reason)
+        lines = _override(trace, act, now, reason)
     else:
-        question = answerable_question(steps, act.question)
-        title, lines = question.question, _answer(steps, question, act, now, reason)
+        question = answerable_question(trace, act.question)
+        title, lines = question.question, _answer(trace, question, act, now, reason)
     return Confirmation(title, (*_run(evaluation), *lines))
 
 
@@ -66,7 +66,7 @@ def _run(evaluation: Evaluation) -> Iterator[str]:
 
 
 def _answer(
-    steps: Steps, question: QuestionState, act: Act, now: datetime, reason: Iterable[str]
+    trace: EvaluationTrace, question: QuestionState, act: Command, now: datetime, reason: Iterable[str]
 ) -> Iterator[str]:
     if question.tasks:
         yield f"tasks: {', '.join(question.tasks)}"
@@ -74,7 +74,7 @@ def _answer(
         what = f"{entry.get('phase', '')} {entry.get('outcome', '')}".strip()
         yield ": ".join(filter(None, ("before", what, str(entry.get("message", "")))))
     if act.option:
-        proposal = propose(steps, act, now)
+        proposal = propose(trace, act, now)
         text = next((f" ({option.text})" for option in question.options if option.id == act.option), "")
         yield f"answer: {act.option}{text}"
         yield from reason
@@ -83,14 +83,14 @@ def _answer(
     for option in question.options:
         yield f"- {option.id}: {option.text}"
         try:
-            yield f"  {_afterwards(propose(steps, act._replace(option=option.id), now).evaluation)}"
-        except Refused as error:
+            yield f"  {_afterwards(propose(trace, act._replace(option=option.id), now).evaluation)}"
+        except CommandRefused as error:
             yield f"  not possible now: {error}"
 
 
-def _override(steps: Steps, act: Act, now: datetime, reason: Iterable[str]) -> Iterator[str]:
+def _override(trace: EvaluationTrace, act: Command, now: datetime, reason: Iterable[str]) -> Iterator[str]:
     """What the override waives and goes without, exactly as its record will list it."""
-    evaluation, proposal = steps.evaluation, propose(steps, act, now)
+    evaluation, proposal = trace.evaluation, propose(trace, act, now)
     record = next(entry for entry in proposal.records if entry["kind"] == RecordKind.OVERRIDE)
     waived = record["gates"] if isinstance(record["gates"], list) else []
     for gate in (gate for gate in evaluation.gates if gate.id in waived):

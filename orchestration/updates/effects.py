@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from ..decision.decision import Verdict
+from ..decision.decision import Decision
 from ..definition.model import Workflow, Write
-from ..evaluation.evaluate import Steps
+from ..evaluation.evaluate import EvaluationTrace
 from ..expressions.context import Context, Expression, Template
 from ..findings import Edit
 from ..formats.json_edits import create
@@ -19,7 +19,7 @@ from ..plans.model import Plan
 from ..snapshot.snapshot import Snapshot
 from ..states import RunStatus, SuggestionKind
 from ..vfs.files import File, join
-from .commands import Refused
+from .commands import CommandRefused
 from .list_members import new_members
 from .state_patch import with_updates, with_value
 
@@ -33,7 +33,7 @@ class Cause(NamedTuple):
     events: tuple[str, ...]
 
 
-class Changes:
+class EffectRunner:
     """New texts by path, made one cause after the other."""
 
     def __init__(self, snapshot: Snapshot, now: datetime):
@@ -51,9 +51,9 @@ class Changes:
 
     # ---- from definitions
 
-    def apply(self, cause: Cause, steps: Steps) -> None:
-        """The effects of a cause. All expressions are evaluated on `steps` before anything changes (A.14)."""
-        context = self._context(cause, steps)
+    def apply(self, cause: Cause, trace: EvaluationTrace) -> None:
+        """The effects of a cause. All expressions are evaluated on `trace` before anything changes (A.14)."""
+        context = self._context(cause, trace)
         order = _orders(cause.report.get("data"))
         values = [
             (write, path, _value(context, write.value, f"what {event} writes to {path or 'a file'}", order))
@@ -64,36 +64,36 @@ class Changes:
         for write, path, value in values:
             self._write(write, path, value)
 
-    def follow(self, cause: Cause, steps: Steps) -> None:
+    def follow(self, cause: Cause, trace: EvaluationTrace) -> None:
         """What the winning rule sets, the phase it leads to where the state names it, effects of an end."""
-        verdict = steps.verdict
-        if verdict.rule is None or verdict.kind == SuggestionKind.NONE:
+        decision = trace.decision
+        if decision.rule is None or decision.kind == SuggestionKind.NONE:
             return
-        context = self._context(cause, steps)
+        context = self._context(cause, trace)
         values: dict[str, Any] = {
-            path: _value(context, value, f"what {verdict.rule.where} sets at {path}", {})
-            for path, value in verdict.rule.set.items()
+            path: _value(context, value, f"what {decision.rule.where} sets at {path}", {})
+            for path, value in decision.rule.set.items()
         }
         stated = stated_phase(self.workflow)
-        if stated and moves(verdict):
-            values[stated] = verdict.to
+        if stated and moves_on(decision):
+            values[stated] = decision.to
         for path, value in values.items():
             self._set(path, value)
-        if verdict.status == RunStatus.COMPLETE:
-            self.apply(cause._replace(events=("stop", f"{verdict.phase}.stop")), steps)
+        if decision.status == RunStatus.COMPLETE:
+            self.apply(cause._replace(events=("stop", f"{decision.phase}.stop")), trace)
 
-    def _context(self, cause: Cause, steps: Steps) -> Context:
-        sight, language = steps.sight, self.workflow.effects_language
+    def _context(self, cause: Cause, trace: EvaluationTrace) -> Context:
+        facts, language = trace.facts, self.workflow.effects_language
 
         def known(name: str) -> object:
             if name == "report":
                 return cause.report
-            value = sight.fact(name)
+            value = facts.fact(name)
             # A set of tasks is a handle that only the context which made it can open.
-            return context.keep(sight.context.members(name)) if language.is_set(name) else value
+            return context.keep(facts.context.members(name)) if language.is_set(name) else value
 
-        variables = {**sight.context.variables, "step": cause.step, "now": self.now}
-        context = Context(language, variables, known, sight.context.records, sight.context.tasks)
+        variables = {**facts.context.variables, "step": cause.step, "now": self.now}
+        context = Context(language, variables, known, facts.context.records, facts.context.tasks)
         return context
 
     # ---- into texts
@@ -111,7 +111,7 @@ class Changes:
     def _set(self, path: str, value: Any) -> None:
         state = self.snapshot.state
         if state is None or not state.valid:
-            raise Refused("the run has no state file that could be changed")
+            raise CommandRefused("the run has no state file that could be changed")
         folds = self.workflow.state is not None and self.workflow.state.fold_dotted
         self._change(state.path, lambda: _state(self.texts.get(state.path, state.text), path, value, folds))
 
@@ -128,7 +128,7 @@ class Changes:
             return
         held = self.snapshot.artifacts[name]
         if not isinstance(held.data, Plan):
-            raise Refused(f"{held.path} is {held.state}; it cannot be changed")
+            raise CommandRefused(f"{held.path} is {held.state}; it cannot be changed")
         dialect = DIALECTS[held.kind]
         edit, arguments, before = value["edit"], value["with"], self.texts.get(held.path, held.text)
         self._change(held.path, lambda: dialect.edit(edit, before, arguments))
@@ -140,25 +140,25 @@ class Changes:
     def _file(self, kind: str, path: str, value: Any) -> None:
         whole = join(self.snapshot.run, path)
         if not whole or whole == self.snapshot.run:
-            raise Refused(f"{path!r} is no file below the root and is not written")
+            raise CommandRefused(f"{path!r} is no file below the root and is not written")
         before = self._before(whole)
         if before.exists and before.text is None and kind != "replace":
-            raise Refused(f"{whole} exists and cannot be read; it is not overwritten")
+            raise CommandRefused(f"{whole} exists and cannot be read; it is not overwritten")
         self._change(whole, lambda: _FILES[kind](self.texts.get(whole, before.text), value, whole))
 
     def _change(self, path: str, change: Callable[[], str]) -> None:
         try:
             self.texts[path] = change()
         except ValueError as error:
-            raise Refused(f"{path} cannot be changed: {error}") from None
+            raise CommandRefused(f"{path} cannot be changed: {error}") from None
 
     def _before(self, path: str) -> File:
-        return self.snapshot.looked.files.read(path)
+        return self.snapshot.reader.files.read(path)
 
 
-def moves(verdict: Verdict) -> bool:
+def moves_on(decision: Decision) -> bool:
     """Whether the run goes on to another phase."""
-    return verdict.kind.leads_elsewhere and verdict.to is not None
+    return decision.kind.leads_elsewhere and decision.to is not None
 
 
 def stated_phase(workflow: Workflow) -> str:
@@ -191,7 +191,7 @@ def _created(before: str | None, value: Any, path: str) -> str:
     if before is None:
         return text
     if before != text and not _same(before, text):
-        raise Refused(f"{path} exists with other content; it is not overwritten")
+        raise CommandRefused(f"{path} exists with other content; it is not overwritten")
     return before
 
 
@@ -240,14 +240,14 @@ def _path(context: Context, template: Template, event: str) -> str:
         outcome = None if isinstance(part, str) else context.value(part)
         if outcome and outcome.error is not None:
             where = f"the place {template.source!r} that {event} writes to"
-            raise Refused(f"{where} cannot be told: {outcome.error}")
+            raise CommandRefused(f"{where} cannot be told: {outcome.error}")
     return context.text(template) or ""
 
 
 def _value(context: Context, expression: Expression, what: str, order: _Orders) -> Any:
     outcome = context.value(expression)
     if outcome.error is not None:
-        raise Refused(f"{what} has no value: {outcome.error}")
+        raise CommandRefused(f"{what} has no value: {outcome.error}")
     return _Plainly(expression.source, what, order).value(outcome.value)
 
 
@@ -267,7 +267,7 @@ class _Plainly(NamedTuple):
             return value.isoformat()
         if value is None or isinstance(value, (str, bool, int, float)):
             return value
-        raise Refused(f"{self.what} is {value}, which JSON does not have")
+        raise CommandRefused(f"{self.what} is {value}, which JSON does not have")
 
     def _keys(self, value: Mapping[Any, Any]) -> Iterable[Any]:
         known = self.order.get(frozenset(map(str, value)))

@@ -12,7 +12,7 @@ from ..journal.journal import EMPTY_RECORD, Journal, Record, Verify
 from ..vfs.files import digest_of
 
 
-class Extension:
+class JournalPreview:
     """A journal with more records at its end, stamped as the writer will stamp them under its lock.
 
     Only the `mac` of a decision is left out: it needs a key.

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ..decision.decision import Verdict
-from ..evaluation.evaluate import Steps, look
+from ..decision.decision import Decision
+from ..evaluation.evaluate import EvaluationTrace, evaluate_traced
 from ..findings import Edit, Severity
 from ..formats.json_text import read_json
 from ..journal.journal import FAILURES, Record
@@ -24,11 +24,9 @@ from ..snapshot.snapshot import JOURNAL, read_run
 from ..states import RunStatus, SuggestionKind
 from ..vfs.files import join
 from ..vfs.overlay import PROPOSED_MTIME_NS, OverlayFiles
-from .commands import Act, Misnamed, Refused, events_of, record_of, skip_of
-from .effects import Cause, Changes, moves, stated_phase
-from .preview import Extension
-
-__all__ = ["Act", "Misnamed", "Proposal", "Refused", "propose"]
+from .commands import Command, CommandRefused, build_record, build_skip_record, effect_events
+from .effects import Cause, EffectRunner, moves_on, stated_phase
+from .preview import JournalPreview
 
 
 @dataclass(frozen=True)
@@ -45,33 +43,36 @@ class Proposal:
     evaluation: Evaluation
 
 
-def propose(steps: Steps, act: Act, now: datetime) -> Proposal:
-    """What an act writes. Raises Refused when it is not its turn, names what is not there, claims what is
-    not done, or would leave a run that nothing can be said of."""
-    made = record_of(steps, act)
+def propose(trace: EvaluationTrace, act: Command, now: datetime) -> Proposal:
+    """What a command writes, as edits and records.
+
+    Raises CommandRefused where it is out of turn, names what is not there, claims what is not done, or would
+    leave a run that cannot be evaluated.
+    """
+    made = build_record(trace, act)
     step = str(made["phase"] if act.kind in ("report", "start") else made["next"])
-    draft = _Draft(steps, act, now)
-    before = draft.skip(_passed_by(steps, act, step), steps)
-    cause = draft.add(made, step, events_of(act, step), _given(act), before)
+    draft = _Draft(trace, act, now)
+    before = draft.skip(_passed_by(trace, act, step), trace)
+    cause = draft.add(made, step, effect_events(act, step), _given(act), before)
     after = draft.look()
-    leading = _leading(act, step, steps, after)
+    leading = _leading(act, step, trace, after)
     if leading:
         after = draft.lead(cause, leading, after)
-    _check(steps, after, act, step)
+    _check(trace, after, act, step)
     return Proposal(draft.changes.edits(), tuple(draft.records), after.evaluation)
 
 
 class _Draft:
     """Records and texts in the making, over one look at a run."""
 
-    def __init__(self, steps: Steps, act: Act, now: datetime):
-        self.steps, self.act = steps, act
-        self.changes = Changes(steps.sight.snapshot, now)
-        self.records: list[Record] = [*steps.sight.records[len(steps.sight.snapshot.records) :]]
-        self.journal = _journal(steps, now)
+    def __init__(self, trace: EvaluationTrace, act: Command, now: datetime):
+        self.steps, self.act = trace, act
+        self.changes = EffectRunner(trace.facts.snapshot, now)
+        self.records: list[Record] = [*trace.facts.records[len(trace.facts.snapshot.records) :]]
+        self.journal = _journal(trace, now)
 
     def add(
-        self, made: Record, step: str, events: tuple[str, ...], given: dict[str, Any], seen: Steps
+        self, made: Record, step: str, events: tuple[str, ...], given: dict[str, Any], seen: EvaluationTrace
     ) -> Cause:
         """One more record with its effects; what they were carried out for."""
         cause = Cause({**made, **given, "seq": self.journal.seq + len(self.records)}, step, events)
@@ -79,79 +80,81 @@ class _Draft:
         self.records.append(made)
         return cause
 
-    def look(self) -> Steps:
+    def look(self) -> EvaluationTrace:
         """The run as it would be read once the records and the changed texts are written."""
-        old, edits = self.steps.sight.snapshot, self.changes.edits()
+        old, edits = self.steps.facts.snapshot, self.changes.edits()
         texts = {edit.path: edit.text for edit in edits}
         texts[join(old.run, JOURNAL) or JOURNAL] = self.journal.text(self.records, edits)
-        files = OverlayFiles(old.looked.files, texts, PROPOSED_MTIME_NS)
+        files = OverlayFiles(old.reader.files, texts, PROPOSED_MTIME_NS)
         fresh = read_run(
             old.workflow, files, old.run, root=old.root, config=old.config,
-            claims=old.claims, verify=self.journal.verify, parsed=old.looked.parsed,
+            claims=old.claims, verify=self.journal.verify, parsed=old.reader.parsed,
         )  # fmt: skip
-        return look(old.workflow, fresh)
+        return evaluate_traced(old.workflow, fresh)
 
-    def lead(self, cause: Cause, leading: Steps, after: Steps) -> Steps:
+    def lead(self, cause: Cause, leading: EvaluationTrace, after: EvaluationTrace) -> EvaluationTrace:
         """Let the run follow the rule that leads it on; how it stands then."""
         edits, count = self.changes.edits(), len(self.records)
-        skipped = leading.verdict.skipped if leading is after and _follows(after) else ()
+        skipped = leading.decision.skipped if leading is after and _follows(after) else ()
         self.skip(skipped, after)
         self.changes.follow(cause, leading if not skipped else self.look())
         unchanged = self.changes.edits() == edits and len(self.records) == count
         return after if unchanged else self.look()
 
-    def skip(self, phases: Sequence[str], steps: Steps) -> Steps:
+    def skip(self, phases: Sequence[str], trace: EvaluationTrace) -> EvaluationTrace:
         """Record phases that are passed over, one after the other; how the run stands then."""
         for phase in phases:
             events = ("skip", f"{phase}.skip")
-            self.add(skip_of(steps, self.act, phase), phase, events, {"message": "", "data": {}}, steps)
-            steps = self.look()
-        return steps
+            record = build_skip_record(trace, self.act, phase)
+            self.add(record, phase, events, {"message": "", "data": {}}, trace)
+            trace = self.look()
+        return trace
 
 
-def _follows(steps: Steps) -> bool:
+def _follows(trace: EvaluationTrace) -> bool:
     """Whether the state file names the phase and goes on to another now."""
-    return bool(stated_phase(steps.sight.workflow)) and moves(steps.verdict)
+    return bool(stated_phase(trace.facts.workflow)) and moves_on(trace.decision)
 
 
-def _passed_by(steps: Steps, act: Act, step: str) -> list[str]:
+def _passed_by(trace: EvaluationTrace, act: Command, step: str) -> list[str]:
     """The phases that are passed over on the way to the suggested step, the present one if it is skipped."""
-    verdict, workflow = steps.verdict, steps.sight.workflow
-    if act.kind not in ("report", "start") or verdict.to != step or not _advances(verdict):
+    decision, workflow = trace.decision, trace.facts.workflow
+    if act.kind not in ("report", "start") or decision.to != step or not _advances(decision):
         return []
-    present = workflow.phases[verdict.phase or ""]
-    here = present.skip is not None and steps.sight.context.holds(present.skip)
-    return [*([present.id] if here else []), *verdict.skipped]
+    present = workflow.phases[decision.phase or ""]
+    here = present.skip is not None and trace.facts.context.holds(present.skip)
+    return [*([present.id] if here else []), *decision.skipped]
 
 
-def _advances(verdict: Verdict) -> bool:
-    return verdict.kind == SuggestionKind.ADVANCE and verdict.phase is not None
+def _advances(decision: Decision) -> bool:
+    return decision.kind == SuggestionKind.ADVANCE and decision.phase is not None
 
 
-def _check(before: Steps, after: Steps, act: Act, step: str) -> None:
-    """Raises Refused for an act that spoils the run, or a report of a phase whose files are not there."""
+def _check(before: EvaluationTrace, after: EvaluationTrace, act: Command, step: str) -> None:
+    """Raises CommandRefused for what spoils the run, or a report of a phase whose files are not there."""
     if after.evaluation.status == RunStatus.INVALID and before.evaluation.status != RunStatus.INVALID:
-        raise Refused(f"nothing was written, because the run would be invalid: {_worse(before, after)}")
-    phase = after.sight.workflow.phases.get(step)
+        why = _worse(before, after)
+        raise CommandRefused(f"nothing was written, because the run would be invalid: {why}")
+    phase = after.facts.workflow.phases.get(step)
     claims = act.kind == "report" and phase and act.outcome == phase.outcomes[0] not in FAILURES
-    verdict = after.verdict
+    decision = after.decision
     if not (
         claims
         and phase
-        and verdict.phase == step
-        and verdict.kind == SuggestionKind.STAY
-        and verdict.rule is None
+        and decision.phase == step
+        and decision.kind == SuggestionKind.STAY
+        and decision.rule is None
     ):
         return
-    held = {name: after.sight.held(name) for name in phase.produces}
+    held = {name: after.facts.held(name) for name in phase.produces}
     lacking = [f"{name} is {one.state} ({one.path})" for name, one in held.items() if not one.valid]
     if lacking:
         run = after.evaluation.run
         hint = f"`phasekeeper next --run {run}` shows what it needs"
-        raise Refused(f"{step} is not done: {', '.join(lacking)}; make it, then report again. {hint}")
+        raise CommandRefused(f"{step} is not done: {', '.join(lacking)}; make it, then report again. {hint}")
 
 
-def _worse(before: Steps, after: Steps) -> str:
+def _worse(before: EvaluationTrace, after: EvaluationTrace) -> str:
     """What is wrong only now: the first new error, else why nothing can be said."""
     known = {(found.code, found.message) for found in before.evaluation.findings}
     errors = (f for f in after.evaluation.findings if f.severity == Severity.ERROR)
@@ -159,16 +162,16 @@ def _worse(before: Steps, after: Steps) -> str:
     return f"{new.path}: {new.message}" if new else after.evaluation.status_reason
 
 
-def _given(act: Act) -> dict[str, Any]:
-    """What effects see of a report beside its record. Raises Refused for what guards cannot read."""
+def _given(act: Command) -> dict[str, Any]:
+    """What effects see of a report beside its record. Raises CommandRefused for what guards cannot read."""
     try:
         text = json.dumps(dict(act.data), allow_nan=False)
         data: dict[str, Any] = json.loads(text, parse_int=_whole)
     except (TypeError, ValueError, RecursionError) as error:
-        raise Refused(f"the data of the report cannot be used: {error}") from None
+        raise CommandRefused(f"the data of the report cannot be used: {error}") from None
     document = read_json(text)
     if not document.readable:
-        raise Refused(f"the data of the report cannot be used: {document.problems[0].message}")
+        raise CommandRefused(f"the data of the report cannot be used: {document.problems[0].message}")
     return {"message": act.message, "data": data, "stateUpdates": data.get("stateUpdates", {})}
 
 
@@ -179,18 +182,20 @@ def _whole(digits: str) -> int:
     return value
 
 
-def _leading(act: Act, step: str, before: Steps, after: Steps) -> Steps | None:
+def _leading(
+    act: Command, step: str, before: EvaluationTrace, after: EvaluationTrace
+) -> EvaluationTrace | None:
     """How the run stands where a rule moves its phase on at once.
 
     A report and an answer lead wherever they lead. Starting the suggested step leads into it; a record of a
     start clears the report that did, so the old state leads. An override or a redo ends where it says.
     """
     if act.kind == "start":
-        return before if before.verdict.to == step else None
+        return before if before.decision.to == step else None
     return after if act.kind in ("report", "answer") else None
 
 
-def _journal(steps: Steps, now: datetime) -> Extension:
-    snapshot = steps.sight.snapshot
-    file = snapshot.looked.files.read(join(snapshot.run, JOURNAL) or JOURNAL)
-    return Extension(snapshot.journal, file.text or "", now)
+def _journal(trace: EvaluationTrace, now: datetime) -> JournalPreview:
+    snapshot = trace.facts.snapshot
+    file = snapshot.reader.files.read(join(snapshot.run, JOURNAL) or JOURNAL)
+    return JournalPreview(snapshot.journal, file.text or "", now)

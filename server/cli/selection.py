@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...orchestration.definition.reader import InvalidWorkflow
-from ...orchestration.evaluation.evaluate import Steps
+from ...orchestration.evaluation.evaluate import EvaluationTrace
 from ...orchestration.findings import Finding, finding
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
@@ -41,7 +41,7 @@ class Chosen(NamedTuple):
     folder: str
     name: str
 
-    def look(self) -> Steps:
+    def look(self) -> EvaluationTrace:
         """What `explain` and `can` need; paths are relative to the run's own root."""
         return self.workspace.look(self.match)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from ...orchestration.updates.propose import Refused
+from ...orchestration.updates.commands import CommandRefused
 from ..store.folder import StoreError
 from ..workspace import apply
 from ..workspace.roots import UsageError
@@ -72,7 +72,7 @@ class AutoJournal:
                 return
             recorded = await writing(apply.journal, Workspace(root), run)
             await self._engine.touch(root, [root / run])
-        except (UsageError, Refused, StoreError) as error:
+        except (UsageError, CommandRefused, StoreError) as error:
             # The run went, or another writer has it; its next change brings this back.
             _log.warning("the reports of %s in %s were not recorded: %s", run, root, error)
             self._said(f"the reports of {run} could not be recorded: {error}")

@@ -16,10 +16,10 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
 
-from ...orchestration.evaluation.evaluate import Steps
+from ...orchestration.evaluation.evaluate import EvaluationTrace
 from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.snapshot import JOURNAL
-from ...orchestration.updates.propose import Act
+from ...orchestration.updates.commands import Command
 from ...orchestration.vfs.files import join
 from ..workspace.apply import Done, Token
 from ..workspace.roots import UsageError
@@ -108,7 +108,7 @@ class Engine:
                     await self._changed.setdefault(root, asyncio.Event()).wait()
         return self.board(root).version
 
-    async def ask(self, root: Path, run: str, question: Callable[[Steps], T]) -> T:
+    async def ask(self, root: Path, run: str, question: Callable[[EvaluationTrace], T]) -> T:
         """What a question about how a run's evaluation comes about is answered, on the engine's thread.
 
         Raises UsageError when it is no run, and what `question` raises.
@@ -128,7 +128,7 @@ class Engine:
         self,
         root: Path,
         run: str,
-        act: Act,
+        act: Command,
         *,
         signed: bool = False,
         token: Token | None = None,

@@ -21,11 +21,11 @@ from typing import NamedTuple, TypeVar
 
 from ...orchestration.definition.root_config import PATH as CONFIG_PATH
 from ...orchestration.definition.root_config import Config, read_config
-from ...orchestration.evaluation.evaluate import Steps
+from ...orchestration.evaluation.evaluate import EvaluationTrace
 from ...orchestration.findings import Finding, finding
 from ...orchestration.result.values import Evaluation
-from ...orchestration.snapshot.discovery import Known, Match, assigned, candidates, claims_at, judge
-from ...orchestration.snapshot.read_log import Looked
+from ...orchestration.snapshot.discovery import DefinitionSet, Match, assigned, candidates, claims_at, judge
+from ...orchestration.snapshot.read_log import RunReader
 from ...orchestration.vfs.files import Files, RecordingFiles, natural, parent
 from ...orchestration.vfs.overlay import OverlayFiles
 from ..disk.file_cache import Kept
@@ -79,7 +79,7 @@ class Live:
         self._library = Library()
         self._config = Config()
         self._projects: tuple[Path, ...] = ()
-        self._known = Known(())
+        self._known = DefinitionSet(())
         self._definitions: Mapping[str, object] = {}
         self._claims: dict[str, tuple[str, ...]] = {}
         self._places: dict[str, _Place] = {}
@@ -164,7 +164,7 @@ class Live:
         """The folders whose changes can matter; True where changes of all that is below them do."""
         return self._watches.of(self._known, self._outside.places)
 
-    def ask(self, run: str, question: Callable[[Steps], T]) -> T:
+    def ask(self, run: str, question: Callable[[EvaluationTrace], T]) -> T:
         """What a question about how a run's evaluation comes about is answered.
 
         It is asked of the files as they were last looked at: a file that is being written is not seen half.
@@ -238,14 +238,14 @@ class Live:
 
     def _look(self, run: str, below: Files) -> tuple[_Place, RecordingFiles, Parsed]:
         files, parsed = RecordingFiles(below), self._parsed(run)
-        judged = judge(run, self._claims[run], self._known, Looked(files, parsed), self._config)
+        judged = judge(run, self._claims[run], self._known, RunReader(files, parsed), self._config)
         if judged.match is None:
             return _Place(judged.named), files, parsed
         evaluation = self._steps(judged.match, files, parsed).evaluation
         until = min((claim.until for claim in evaluation.claims), default="")
         return _Place(judged.named, judged.match, evaluation, until), files, parsed
 
-    def _steps(self, match: Match, files: RecordingFiles, parsed: Parsed) -> Steps:
+    def _steps(self, match: Match, files: RecordingFiles, parsed: Parsed) -> EvaluationTrace:
         return look_at(match, read_match(match, files, self._around(files), parsed))
 
     def _parsed(self, run: str) -> Parsed:
@@ -269,7 +269,7 @@ class Live:
         self._library = Library.of(files)
         self._depends(_LIBRARY, files.used)
         before, self._definitions = self._definitions, self._library.states()
-        self._known = Known(self._library.definitions())
+        self._known = DefinitionSet(self._library.definitions())
         now = self._definitions
         names = {name for name in {**before, **now} if before.get(name) != now.get(name)}
         for run, place in self._places.items():

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from ...orchestration.snapshot.discovery import Known
+from ...orchestration.snapshot.discovery import DefinitionSet
 from ...orchestration.vfs.files import parent
 from ...orchestration.vfs.glob import is_glob
 from ..disk.file_cache import Kept
@@ -23,7 +23,7 @@ class Watches:
     def __init__(self, kept: Kept) -> None:
         self._kept = kept
         self._root = Path(kept.root)
-        self._known: Known | None = None
+        self._known: DefinitionSet | None = None
         self._whole: frozenset[str] = frozenset()
         self._single: set[str] = set()
         self._ways = 0
@@ -35,7 +35,7 @@ class Watches:
         if self._kept.linked() or not all(self._is_whole(parent(folder)) for folder in folders):
             self._answer = None
 
-    def of(self, known: Known, outside: frozenset[Path]) -> Mapping[Path, bool]:
+    def of(self, known: DefinitionSet, outside: frozenset[Path]) -> Mapping[Path, bool]:
         """Folder -> whether all below it matters, for these definitions and files `outside` the root."""
         fresh = self._kept.take_folders()
         if known is not self._known:

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from ...orchestration.evaluation.questions import answerable
 from ...orchestration.result.values import Evaluation, QuestionState
 from ...orchestration.sanitize import plain
-from ...orchestration.updates.commands import Act, Refused
+from ...orchestration.updates.commands import Command, CommandRefused
 from ...tools.assistant.answer import Answer, Draft, quoted
 from ...tools.assistant.next_step import next_step
 from ...tools.assistant.questions import DECIDES, dialog, how_to_decide, how_to_override
@@ -77,20 +77,21 @@ async def look(
         access_of(ctx).work_in(await asyncio.to_thread(folders_of, roots))
     found = chosen(await access_of(ctx).place(root), run)
     if override_to:
-        act = Act(kind="override", step=override_to)
+        act = Command(kind="override", step=override_to)
         choices, command = Literal["no", "override"], how_to_override(found, override_to)
         return await _shown(found, act, choices, command)
     asked = await _meant(access_of(ctx), found, question)
     ids = tuple(option.id for option in asked.options)
     choices = Literal[ids] if ids else Annotated[str, Field(min_length=1, max_length=2_000)]
-    return await _shown(found, Act(kind="answer", question=asked.id), choices, how_to_decide(found, asked))
+    command = Command(kind="answer", question=asked.id)
+    return await _shown(found, command, choices, how_to_decide(found, asked))
 
 
-async def _shown(run: Evaluation, act: Act, choices: Any, command: str) -> Shown:
+async def _shown(run: Evaluation, act: Command, choices: Any, command: str) -> Shown:
     workspace = Workspace(Path(run.root))
     try:
         prepared = await asyncio.to_thread(prepare_decision, workspace, run.run, act, reason_follows=True)
-    except (Refused, StoreError, UsageError) as error:
+    except (CommandRefused, StoreError, UsageError) as error:
         raise Refusal(plain(str(error), 1_200)) from None
     return Shown(run, prepared, dialog(prepared.text), _form(choices), command)
 
@@ -158,7 +159,7 @@ async def _recorded(access: CallAccess, shown: Shown, decision: str, reason: str
     revision = shown.prepared.revision
     try:
         done = await access.engine.act(root, shown.run.run, act, signed=True, revision=revision)
-    except (Refused, StoreError, UsageError) as error:
+    except (CommandRefused, StoreError, UsageError) as error:
         raise Refusal(plain(str(error), 1_200)) from None
     what = f"answered {plain(act.question, 80)} {plain(decision, 60)}" if is_answer else "overridden"
     return next_step(done.evaluation, recorded=f"{what}, by a person")

@@ -14,7 +14,7 @@ from typing import Any
 import mcp_types as types
 
 from ...orchestration.journal.journal import read_journal
-from ...orchestration.rendering.mermaid import graph
+from ...orchestration.rendering.mermaid import mermaid_diagram
 from ...orchestration.result.json_schema import evaluation_schema
 from ...orchestration.result.values import Evaluation, as_json
 from ...orchestration.sanitize import markdown, plain
@@ -131,8 +131,8 @@ async def _part(access: CallAccess, run: Evaluation, part: str) -> tuple[str, st
         return await asyncio.to_thread(_questions, run), _JSON
     if part == "history":
         return await asyncio.to_thread(_history, run), _JSON
-    workflow = await access.ask(run, lambda steps: steps.sight.workflow)
-    drawn = graph(workflow, run)
+    workflow = await access.ask(run, lambda steps: steps.facts.workflow)
+    drawn = mermaid_diagram(workflow, run)
     return f"# {markdown(workflow.title)}\n\n```mermaid\n{drawn}```\n", _MARKDOWN
 
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from ...orchestration.evaluation.evaluate import Steps
+from ...orchestration.evaluation.evaluate import EvaluationTrace
 from ...orchestration.journal.journal import Claim
 from ...orchestration.plans.schedule import resolve
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
-from ...orchestration.updates.commands import Act, Refused, Settled
+from ...orchestration.updates.commands import AlreadyDone, Command, CommandRefused
 from ...tools.assistant.run_status import revision_of
 from ...tools.assistant.tools import Place, Refusal, tasks_held
 from ...tools.run_names import joined
@@ -115,7 +115,7 @@ class CallAccess:
     async def _opened(self, folder: Path) -> Place:
         return place_of([self.engine.board(root) for root in await self._roots(folder)])
 
-    async def ask(self, run: Evaluation, question: Callable[[Steps], T]) -> T:
+    async def ask(self, run: Evaluation, question: Callable[[EvaluationTrace], T]) -> T:
         try:
             return await self.engine.ask(Path(run.root), run.run, question)
         except UsageError as error:
@@ -125,15 +125,15 @@ class CallAccess:
         file = await asyncio.to_thread(DiskFiles(Path(run.root)).read, path)
         return (file.text or "")[:_TASK_TEXT]
 
-    async def act(self, run: Evaluation, act: Act, token: int | None) -> Evaluation:
+    async def act(self, run: Evaluation, act: Command, token: int | None) -> Evaluation:
         given = Token(act.actor, token) if token is not None else None
         try:
             done = await self.engine.act(Path(run.root), run.run, act, token=given)
             if act.kind == "report" and act.tasks:
                 await self._let_go(done.evaluation, act)
-        except Settled:
+        except AlreadyDone:
             raise
-        except (Refused, StoreError, UsageError) as error:
+        except (CommandRefused, StoreError, UsageError) as error:
             raise Refusal(plain(str(error), 1_200)) from None
         return self._now(run)
 
@@ -142,7 +142,7 @@ class CallAccess:
         await self.engine.touch(root, [root / run.run])
         return self._now(run)
 
-    async def _let_go(self, run: Evaluation, act: Act) -> None:
+    async def _let_go(self, run: Evaluation, act: Command) -> None:
         """What was reported need not be claimed any more."""
         plan = run.plan.plan if run.plan else None
         named = {resolve(plan, task) for task in act.tasks} if plan else set()

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import IO, TYPE_CHECKING
 
 from ...orchestration.findings import Evidence, Finding, Severity
-from ...orchestration.rendering.explanation import Looked
+from ...orchestration.rendering.explanation import ExplanationEntry
 from ...orchestration.result.phrases import in_sentence
 from ...orchestration.result.phrases import status_phrase as status_word
 from ...orchestration.result.values import Evaluation, GateState, QuestionState, Suggestion
@@ -327,7 +327,7 @@ def questions(e: Evaluation, asked: Sequence[QuestionState], where: Sequence[str
         yield from command_hints.deciding(e, question, where)
 
 
-def explanation(e: Evaluation, looked: Sequence[Looked]) -> Iterator[Line]:
+def explanation(e: Evaluation, looked: Sequence[ExplanationEntry]) -> Iterator[Line]:
     """Everything that was looked at in one run, in order; the rule that decided is marked."""
     yield from _head(e)
     yield _next(e)
@@ -335,7 +335,7 @@ def explanation(e: Evaluation, looked: Sequence[Looked]) -> Iterator[Line]:
         yield from _looked(entry)
 
 
-def _looked(entry: Looked) -> Iterator[Line]:
+def _looked(entry: ExplanationEntry) -> Iterator[Line]:
     decided = entry.decided
     yield [
         Part("  > " if decided else "    ", "run"),
@@ -352,7 +352,7 @@ def _looked(entry: Looked) -> Iterator[Line]:
     yield from _evidence(entry.evidence, "          ")
 
 
-def _result(entry: Looked) -> Part:
+def _result(entry: ExplanationEntry) -> Part:
     if entry.error is not None:
         return Part("no value", "warn")
     if isinstance(entry.result, bool):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...orchestration.definition.model import Workflow
-from ...orchestration.evaluation.evaluate import Steps
+from ...orchestration.evaluation.evaluate import EvaluationTrace
 from ...orchestration.findings import Edit, Finding, Severity
 from ...orchestration.journal.journal import Claim, Record, record
 from ...orchestration.plans.schedule import resolve
@@ -25,8 +25,9 @@ from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import Match
 from ...orchestration.snapshot.snapshot import definition_digest
 from ...orchestration.suggestions import did_you_mean
+from ...orchestration.updates.commands import Command, CommandRefused, InvalidCommand
 from ...orchestration.updates.confirmation import confirmation
-from ...orchestration.updates.propose import Act, Misnamed, Refused, propose
+from ...orchestration.updates.propose import propose
 from ..store import claims as store_claims
 from ..store.commit import Committed, Held, StoreError, committed
 from ..store.commit import Proposal as Writes
@@ -64,7 +65,7 @@ class PreparedDecision(NamedTuple):
     that still has to be escaped); `revision` is that of the evaluation they were made from."""
 
     run: str
-    wanted: Act
+    wanted: Command
     title: str
     lines: tuple[str, ...]
     revision: str
@@ -78,7 +79,7 @@ class PreparedDecision(NamedTuple):
 def act(
     workspace: Workspace,
     run: str,
-    wanted: Act,
+    wanted: Command,
     *,
     signed: bool = False,
     token: Token | None = None,
@@ -97,7 +98,8 @@ def act(
     def writes(held: Held) -> Writes:
         steps = _fresh(workspace, run)
         if revision is not None and steps.evaluation.revision != revision:
-            raise Refused(f"{run} was changed meanwhile; nothing was decided. Look again and repeat it")
+            said = f"{run} was changed meanwhile; nothing was decided. Look again and repeat it"
+            raise CommandRefused(said)
         _check_claims(held, steps, wanted, token)
         proposal = propose(steps, wanted, datetime.fromisoformat(held.at))
         before[:] = [steps.evaluation]
@@ -124,9 +126,9 @@ def _arisen(before: Evaluation, after: Evaluation) -> tuple[Finding, ...]:
     return tuple(arisen)
 
 
-def unrecorded(steps: Steps) -> tuple[Record, ...]:
+def unrecorded(steps: EvaluationTrace) -> tuple[Record, ...]:
     """The records of report files that no record in the journal holds, as they were judged."""
-    return steps.sight.records[len(steps.sight.snapshot.records) :]
+    return steps.facts.records[len(steps.facts.snapshot.records) :]
 
 
 def journal(workspace: Workspace, run: str) -> int:
@@ -137,19 +139,19 @@ def journal(workspace: Workspace, run: str) -> int:
 
     def writes(_: Held) -> Writes:
         steps = _fresh(workspace, run)
-        if steps.sight.snapshot.journal.broken:
-            raise Refused(f"nothing can be recorded: {steps.evaluation.status_reason}")
+        if steps.facts.snapshot.journal.broken:
+            raise CommandRefused(f"nothing can be recorded: {steps.evaluation.status_reason}")
         return Writes([_plain(entry) for entry in unrecorded(steps)])
 
     return len(committed(workspace.root, run, writes).records)
 
 
-def _fresh(workspace: Workspace, run: str) -> Steps:
+def _fresh(workspace: Workspace, run: str) -> EvaluationTrace:
     """The run as it is on disk now. Raises Refused where nobody can say by which workflow to judge it."""
     fresh = Workspace(workspace.root, parsed=workspace.parsed)
     match = _match(fresh, run)
     if match.rivals:
-        raise Refused(f"nothing can be recorded: {match.findings()[0].message}")
+        raise CommandRefused(f"nothing can be recorded: {match.findings()[0].message}")
     return fresh.look(match)
 
 
@@ -169,17 +171,17 @@ def _match(workspace: Workspace, run: str) -> Match:
 
 
 def prepare_decision(
-    workspace: Workspace, run: str, wanted: Act, *, reason_follows: bool = False
+    workspace: Workspace, run: str, wanted: Command, *, reason_follows: bool = False
 ) -> PreparedDecision:
     """What a person is asked to confirm, once all that could be refused was tried.
 
     `wanted` is an answer or an override, with its reason; with `reason_follows` the reason is typed after the
-    text was read, and an answer may leave the option to the person. Raises Misnamed for a question or option
-    that is not open and for a missing reason, Refused for what is not possible, UsageError for a key that
-    cannot be used. Nothing is written.
+    text was read, and an answer may leave the option to the person. Raises InvalidCommand for a question or
+    option that is not open and for a missing reason, CommandRefused for what is not possible, UsageError for
+    a key that cannot be used. Nothing is written.
     """
     if not (reason_follows or wanted.why.strip()):
-        raise Misnamed("a decision needs a reason")
+        raise InvalidCommand("a decision needs a reason")
     signer(workspace.root, run)
     steps = _fresh(workspace, run)
     text = confirmation(steps, wanted, datetime.now(UTC))
@@ -187,8 +189,10 @@ def prepare_decision(
 
 
 def record_decision(workspace: Workspace, decision: PreparedDecision, actor: str, channel: str) -> Done:
-    """Sign and record what a person has confirmed by one of CHANNELS. Raises as `act` does, and Refused when
-    the run is not the one that was shown any more."""
+    """Sign and record what a person has confirmed by one of CHANNELS.
+
+    Raises as `act` does, and CommandRefused when the run is not the one that was shown any more.
+    """
     if channel not in CHANNELS:
         raise ValueError(f"{channel!r} is no channel of a person's; they are {', '.join(CHANNELS)}")
     wanted = decision.wanted._replace(actor=actor, channel=channel)
@@ -210,18 +214,18 @@ def signer(root: Path, run: str) -> Callable[[Record], str]:
 def claim(workspace: Workspace, run: str, task: str, who: str, ttl_s: float) -> Claim:
     """Take a task for a time, by any name the plan knows it by; the answer's `seq` is the token.
 
-    Raises UsageError for a task that is none, an empty `who` or a wrong time; Refused for one that cannot
-    start now; Conflict while somebody else has it.
+    Raises UsageError for a task that is none, an empty `who` or a wrong time; CommandRefused for one that
+    cannot start now; Conflict while somebody else has it.
     """
     steps = _fresh(workspace, run)
-    plan = steps.sight.snapshot.plan
+    plan = steps.facts.snapshot.plan
     name = resolve(plan, task) if plan else None
     if name is None:
         close = did_you_mean(task, list(plan.by_id)) if plan else "; it has no plan that can be read"
         raise UsageError(f"{task!r} is no task of {run}{close}")
     ready, claims = steps.evaluation.suggestion.tasks, steps.evaluation.claims
     if name not in ready and all(each.task != name for each in claims):
-        raise Refused(f"{name} cannot start now; ready are {', '.join(ready) or 'none'}")
+        raise CommandRefused(f"{name} cannot start now; ready are {', '.join(ready) or 'none'}")
     try:
         return store_claims.claim(workspace.root, run, name, who, ttl_s)
     except ValueError as error:
@@ -230,24 +234,24 @@ def claim(workspace: Workspace, run: str, task: str, who: str, ttl_s: float) -> 
 
 def release(workspace: Workspace, run: str, task: str, who: str) -> tuple[str, bool]:
     """Give a task back: (its id, whether it was claimed). Raises Conflict when somebody else has it."""
-    plan = _fresh(workspace, run).sight.snapshot.plan
+    plan = _fresh(workspace, run).facts.snapshot.plan
     name = (resolve(plan, task) if plan else None) or task
     return name, store_claims.release(workspace.root, run, name, who)
 
 
-def _check_claims(held: Held, steps: Steps, wanted: Act, token: Token | None) -> None:
+def _check_claims(held: Held, steps: EvaluationTrace, wanted: Command, token: Token | None) -> None:
     """A report of a task that somebody claimed is that one's to make, with the claim's token."""
-    plan = steps.sight.snapshot.plan
+    plan = steps.facts.snapshot.plan
     named = (resolve(plan, name) for name in wanted.tasks) if plan and wanted.kind == "report" else ()
     tasks = [task for task in named if task]
     if token and not tasks:
-        raise Refused("a token belongs to a claimed task, and the report names none")
+        raise CommandRefused("a token belongs to a claimed task, and the report names none")
     claims = {each.task: each for each in steps.evaluation.claims}
     for task in tasks:
         if token:
             store_claims.check_token(held.root, held.run, task, token.actor, token.seq, held.at)
         elif task in claims and claims[task].actor != wanted.actor:
-            raise Refused(f"{task} is claimed by {claims[task].actor} until {claims[task].until}")
+            raise CommandRefused(f"{task} is claimed by {claims[task].actor} until {claims[task].until}")
 
 
 # ---- a new run --------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from ...orchestration.definition.loader import folders_of, load_branch
 from ...orchestration.definition.model import Workflow
 from ...orchestration.definition.reader import InvalidWorkflow, Source, read_branch
 from ...orchestration.findings import Finding, Problem, finding
-from ...orchestration.snapshot.discovery import Definition
+from ...orchestration.snapshot.discovery import DiscoverableWorkflow
 from ...orchestration.suggestions import did_you_mean
 from ...orchestration.vfs.files import Files
 from ...orchestration.vfs.glob import glob
@@ -133,11 +133,11 @@ class Library:
         names = (name for name in self.own if name not in self.built_in)
         return [found for name in names for found in self.faults(name) or check(self.workflow(name))]
 
-    def definitions(self) -> Iterator[Definition]:
+    def definitions(self) -> Iterator[DiscoverableWorkflow]:
         """Every definition, to find runs with. One whose YAML cannot be read has no place for its runs."""
         for name in self.names:
             at = _built_in_folders(name) if name in self.built_in else self._folders(name)
-            yield Definition(name, at, name in self.built_in, lambda name=name: self.workflow(name))
+            yield DiscoverableWorkflow(name, at, name in self.built_in, lambda name=name: self.workflow(name))
 
     def _folders(self, name: str) -> tuple[str, ...]:
         try:

@@ -42,7 +42,7 @@ def history_of(workspace: Workspace, match: Match) -> RunHistory:
     if file.problem is not None:
         journal = journal._replace(problems=(*journal.problems, file.problem), broken=True)
     steps = workspace.look(match)
-    state = steps.sight.snapshot.state
+    state = steps.facts.snapshot.state
     data = state.data if state is not None and state.valid else {}
     session = lifecycle_events.session_of(match.run, data)
     events = lifecycle_events.events(match.workflow, session, journal.records)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...orchestration.definition.root_config import Config
-from ...orchestration.evaluation.evaluate import Steps, look
+from ...orchestration.evaluation.evaluate import EvaluationTrace, evaluate_traced
 from ...orchestration.journal.journal import Claim, read_claims
 from ...orchestration.snapshot.discovery import Match
 from ...orchestration.snapshot.snapshot import JOURNAL, Snapshot, read_run
@@ -51,9 +51,9 @@ def read_match(match: Match, files: Files, around: Around, parsed: Parsed) -> Sn
     )
 
 
-def look_at(match: Match, snapshot: Snapshot) -> Steps:
+def look_at(match: Match, snapshot: Snapshot) -> EvaluationTrace:
     """How the run stands. If two definitions claim it with equal right nothing is guessed."""
-    steps = look(match.workflow, snapshot)
+    steps = evaluate_traced(match.workflow, snapshot)
     return _ambiguous(steps, match) if match.rivals else steps
 
 
@@ -88,7 +88,7 @@ def _claims(run: str, files: Files, now: str) -> tuple[Claim, ...]:
     return read_claims(file.text, now) if file.text else ()
 
 
-def _ambiguous(steps: Steps, match: Match) -> Steps:
+def _ambiguous(steps: EvaluationTrace, match: Match) -> EvaluationTrace:
     found = match.findings()
     suggestion = replace(
         steps.evaluation.suggestion,

@@ -11,13 +11,13 @@ from typing import Any
 
 from ...orchestration.definition.root_config import PATH as CONFIG_PATH
 from ...orchestration.definition.root_config import Config, read_config
-from ...orchestration.evaluation.evaluate import Steps
+from ...orchestration.evaluation.evaluate import EvaluationTrace
 from ...orchestration.expressions.context import did_you_mean
 from ...orchestration.findings import Finding
 from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import (
-    Found,
-    Known,
+    DefinitionSet,
+    Discovery,
     Match,
     Passed,
     claims_at,
@@ -25,7 +25,7 @@ from ...orchestration.snapshot.discovery import (
     judge,
     judged,
 )
-from ...orchestration.snapshot.read_log import Looked
+from ...orchestration.snapshot.read_log import RunReader
 from ...orchestration.snapshot.snapshot import Snapshot
 from ...orchestration.vfs.files import Files, RecordingFiles
 from ...orchestration.vfs.overlay import OverlayFiles
@@ -60,17 +60,17 @@ class Workspace:
         return read_config(file.text or "")
 
     @cached_property
-    def _known(self) -> Known:
-        return Known(self.library.definitions())
+    def _known(self) -> DefinitionSet:
+        return DefinitionSet(self.library.definitions())
 
     @cached_property
-    def _found(self) -> Found:
+    def _found(self) -> Discovery:
         return discover(self._known, self.files, self.config, self.parsed)
 
     def match(self, run: str) -> Match | None:
         """The run in that folder, found without a look at any other; None when it is none."""
         claims = claims_at(run, self._known, self.files).get(run)
-        looked = Looked(self.files, self.parsed)
+        looked = RunReader(self.files, self.parsed)
         return judge(run, claims, self._known, looked, self.config).match if claims else None
 
     @property
@@ -104,7 +104,7 @@ class Workspace:
         around = Around(self.root, self.config, self.clock().isoformat(), lambda: decide.load_key().secret)
         return read_match(match, RecordingFiles(self.files), around, self.parsed)
 
-    def look(self, match: Match) -> Steps:
+    def look(self, match: Match) -> EvaluationTrace:
         return look_at(match, self.snapshot(match))
 
     def evaluate(self, match: Match) -> Evaluation:

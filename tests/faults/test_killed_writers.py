@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.orchestration.journal.journal import read_journal
-from phasekeeper.orchestration.updates.propose import Act
+from phasekeeper.orchestration.updates.commands import Command
 from phasekeeper.server.store.commit import pending
 from phasekeeper.server.workspace.apply import act
 from phasekeeper.server.workspace.workspace import Workspace
@@ -33,7 +33,7 @@ def test_what_is_acknowledged_stands_once_whoever_is_killed_meanwhile(tmp_path: 
         assert done.returncode == 0, done.stderr
         acknowledged: list[str] = json.loads(done.stdout.splitlines()[-1])
         # The next one finishes what the last ones left; the lock is free.
-        act(Workspace(root), RUN, Act("report", "do", "ok", message="after", actor="ann"))
+        act(Workspace(root), RUN, Command("report", "do", "ok", message="after", actor="ann"))
         journal = read_journal((root / RUN / ".phasekeeper/journal.jsonl").read_text())
         assert (journal.problems, journal.forked) == ((), False)
         assert [each["seq"] for each in journal.records] == list(range(1, len(journal.records) + 1))

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from phasekeeper.orchestration.updates.propose import Act
+from phasekeeper.orchestration.updates.commands import Command
 from phasekeeper.server.store.commit import StoreError
 from phasekeeper.server.workspace.apply import act
 from phasekeeper.server.workspace.workspace import Workspace
@@ -57,14 +57,14 @@ def write(root: Path, name: str, most: int, out: int) -> None:
     """Report again and again, and say each time what was acknowledged."""
     for number in range(most):
         message = f"{name}-{number}"
-        wanted = Act("report", "do", "ok", message=message, actor=name)
+        wanted = Command("report", "do", "ok", message=message, actor=name)
         # On a busy machine the lock is not had in time now and then; that is said, and nothing is recorded.
         while not reported(root, wanted):
             pass
         os.write(out, f"{message}\n".encode())
 
 
-def reported(root: Path, wanted: Act) -> bool:
+def reported(root: Path, wanted: Command) -> bool:
     try:
         act(Workspace(root), RUN, wanted)
     except StoreError as error:

@@ -25,7 +25,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from phasekeeper.orchestration.journal.journal import read_journal
 from phasekeeper.orchestration.result.values import Evaluation, as_json
-from phasekeeper.orchestration.updates.propose import Act, Proposal, Refused
+from phasekeeper.orchestration.updates.commands import Command, CommandRefused
+from phasekeeper.orchestration.updates.propose import Proposal
 from phasekeeper.server.live.live_root import Live
 from phasekeeper.server.store import claims
 from phasekeeper.server.store.commit import StoreError, pending
@@ -97,7 +98,9 @@ class Operations(RuleBasedStateMachine):
         goal = data.draw(st.sampled_from(["", "", "", *workflow.phases]), "next")
         self.act(
             data,
-            Act("report", step, outcome, tasks=tuple(tasks), data=given, next=goal, message="m", actor="ann"),
+            Command(
+                "report", step, outcome, tasks=tuple(tasks), data=given, next=goal, message="m", actor="ann"
+            ),
         )
 
     def tasks(self, now: Evaluation) -> list[str]:
@@ -124,7 +127,7 @@ class Operations(RuleBasedStateMachine):
         outcome = data.draw(st.sampled_from((*(phase.outcomes if phase else ()), "ok")), "outcome")
         self.act(
             data,
-            Act(
+            Command(
                 "report",
                 step,
                 outcome,
@@ -140,7 +143,7 @@ class Operations(RuleBasedStateMachine):
     @rule(data=st.data())
     def start_step(self, data: st.DataObject) -> None:
         step = data.draw(st.sampled_from([*self.world.workflow.phases, *self.world.workflow.actions]), "step")
-        self.act(data, Act("start", step, actor="ann"))
+        self.act(data, Command("start", step, actor="ann"))
 
     @precondition(lambda self: self.now().questions)
     @rule(data=st.data())
@@ -150,7 +153,7 @@ class Operations(RuleBasedStateMachine):
         option = data.draw(st.sampled_from(options * 4 + ["no-such-option"]), "option")
         stale = data.draw(st.sampled_from([False, False, False, True]), "stale")
         revision = "0" * 16 if stale else self.now().revision
-        act = Act(
+        act = Command(
             "answer", question=question.id, option=option, why="because", actor="ann", channel="terminal"
         )
         self.act(data, act, signed=True, revision=revision)
@@ -158,14 +161,14 @@ class Operations(RuleBasedStateMachine):
     @rule(data=st.data())
     def override(self, data: st.DataObject) -> None:
         step = data.draw(st.sampled_from([*self.world.workflow.phases]), "to")
-        self.act(data, Act("override", step, why="because", actor="ann", channel="terminal"), signed=True)
+        self.act(data, Command("override", step, why="because", actor="ann", channel="terminal"), signed=True)
 
     @rule(data=st.data())
     def redo(self, data: st.DataObject) -> None:
         step = data.draw(st.sampled_from([*self.world.workflow.phases]), "phase")
-        self.act(data, Act("redo", step, why="again", actor="ann"))
+        self.act(data, Command("redo", step, why="again", actor="ann"))
 
-    def act(self, data: st.DataObject, act: Act, **options: Any) -> None:
+    def act(self, data: st.DataObject, act: Command, **options: Any) -> None:
         """Carry out an act, with a fault or without, and compare with the model."""
         fault = self.fault(data)
         before, proposals = recorded(self.world.root, self.world.run), list[Proposal]()
@@ -174,7 +177,7 @@ class Operations(RuleBasedStateMachine):
             try:
                 with failing(*fault) if fault else failing(10**9, 0, False):
                     done = apply.act(Workspace(self.world.root), self.world.run, act, **options)
-            except (Refused, UsageError, StoreError) as error:
+            except (CommandRefused, UsageError, StoreError) as error:
                 self.tally["refused"] += 1
                 note(f"refused: {error}")
                 assert fault or not isinstance(error, StoreError) or self.is_broken(), error
@@ -387,15 +390,15 @@ class Operations(RuleBasedStateMachine):
         shutil.copytree(self.world.root, other)
         try:
             before = (other / self.world.journal).read_bytes()
-            act = Act("report", step, "ok", actor="bob")
+            act = Command("report", step, "ok", actor="bob")
             try:
                 apply.act(Workspace(other), self.world.run, act)
-            except (Refused, UsageError, StoreError):
+            except (CommandRefused, UsageError, StoreError):
                 return
             theirs = (other / self.world.journal).read_bytes()[len(before) :]
         finally:
             shutil.rmtree(other)
-        self.act(data, Act("report", step, "ok", message="ours", actor="ann"))
+        self.act(data, Command("report", step, "ok", message="ours", actor="ann"))
         if self.is_whole():
             self.world.append(theirs)
             self.acknowledged += theirs.decode().splitlines()

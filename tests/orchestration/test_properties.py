@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from phasekeeper.orchestration.definition.model import Workflow
-from phasekeeper.orchestration.evaluation.evaluate import look
-from phasekeeper.orchestration.evaluation.permission import may
+from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
+from phasekeeper.orchestration.evaluation.permission import check_action
 from phasekeeper.orchestration.rendering.explanation import explain
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.snapshot import read_run
@@ -166,11 +166,11 @@ def looked(name: str, files: Mapping[str, str | bytes], run: str):
     snapshot = read_run(
         workflow(name), MemoryFiles(files), run, verify=lambda lines: frozenset(range(len(lines)))
     )
-    steps = look(workflow(name), snapshot)
+    steps = evaluate_traced(workflow(name), snapshot)
     json.dumps(as_json(steps.evaluation))
     explain(steps)
     for step in (*workflow(name).phases, *workflow(name).actions, "nothing"):
-        may(steps, step)
+        check_action(steps, step)
     assert steps.evaluation.status in STATUSES
     assert steps.evaluation.suggestion.kind in KINDS
     return steps.evaluation

@@ -11,13 +11,13 @@ from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...orchestration.evaluation.evaluate import Steps
-from ...orchestration.evaluation.permission import may
+from ...orchestration.evaluation.evaluate import EvaluationTrace
+from ...orchestration.evaluation.permission import check_action
 from ...orchestration.expressions.context import did_you_mean
 from ...orchestration.journal.journal import Claim
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
-from ...orchestration.updates.commands import Act, Settled
+from ...orchestration.updates.commands import AlreadyDone, Command
 from ..run_names import NoSuchRun, find_run, head_of
 from .answer import Answer
 from .next_step import next_step as next_step_of
@@ -52,7 +52,7 @@ class Access(Protocol):
         """The runs of the root that is named, else of the caller's."""
         ...
 
-    async def ask(self, run: Evaluation, question: Callable[[Steps], T]) -> T:
+    async def ask(self, run: Evaluation, question: Callable[[EvaluationTrace], T]) -> T:
         """What a question about how the run's evaluation comes about is answered."""
         ...
 
@@ -60,8 +60,8 @@ class Access(Protocol):
         """What a file of the root says; "" where it cannot be read."""
         ...
 
-    async def act(self, run: Evaluation, act: Act, token: int | None) -> Evaluation:
-        """Carry an act out; how the run stands then. Raises Settled for a report that is not needed."""
+    async def act(self, run: Evaluation, act: Command, token: int | None) -> Evaluation:
+        """Carry an act out; how the run stands then. Raises AlreadyDone for a report that is not needed."""
         ...
 
     async def again(self, run: Evaluation) -> Evaluation:
@@ -189,10 +189,10 @@ async def run_check_action(access: Access, asked_for: CheckAction) -> Answer:
     return await access.ask(run, lambda steps: _permission(steps, asked_for.step))
 
 
-def _permission(steps: Steps, step: str) -> Answer:
-    given = may(steps, step)
+def _permission(steps: EvaluationTrace, step: str) -> Answer:
+    given = check_action(steps, step)
     if given is None:
-        workflow = steps.sight.workflow
+        workflow = steps.facts.workflow
         known = did_you_mean(step, [*workflow.phases, *workflow.actions])
         raise Refusal(f"{workflow.name} has no phase or action {plain(step, 80)!r}{known}")
     return permission(steps.evaluation, given)
@@ -200,14 +200,14 @@ def _permission(steps: Steps, step: str) -> Answer:
 
 async def run_report(access: Access, asked_for: Report) -> Answer:
     run = chosen(await access.place(asked_for.root), asked_for.run)
-    wanted = Act(
+    wanted = Command(
         kind="report", step=asked_for.step, outcome=asked_for.outcome, stage=asked_for.stage,
         tasks=tuple(asked_for.tasks), next=asked_for.next, message=asked_for.summary, data=asked_for.data,
         actor=access.who(asked_for.agent), channel="mcp",
     )  # fmt: skip
     try:
         after = await access.act(run, wanted, asked_for.token)
-    except Settled as told:
+    except AlreadyDone as told:
         note = f"nothing to record: {plain(str(told), 400)}"
         return await _shown(access, await access.again(run), note=note)
     return await _shown(access, after, recorded=f"{plain(asked_for.step, 60)} {plain(asked_for.outcome, 40)}")
@@ -217,7 +217,8 @@ async def run_escalations(access: Access, asked_for: Escalations) -> Answer:
     place = await access.place(asked_for.root)
     if asked_for.ask:
         run = chosen(place, asked_for.run)
-        wanted = Act(kind="raise", message=asked_for.ask, actor=access.who(asked_for.agent), channel="mcp")
+        who = access.who(asked_for.agent)
+        wanted = Command(kind="raise", message=asked_for.ask, actor=who, channel="mcp")
         after = await access.act(run, wanted, None)
         head, line = head_of(after)
         return asked(head, line, [after], asked_for.start)

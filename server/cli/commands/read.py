@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ....orchestration.evaluation.permission import may
+from ....orchestration.evaluation.permission import check_action
 from ....orchestration.findings import Finding, Severity
 from ....orchestration.result.values import Evaluation, as_json, finding_json
 from ....orchestration.sanitize import plain
@@ -167,7 +167,7 @@ def can(options: Namespace) -> int:
     """`can`: whether a step may be done now."""
     [run] = chosen(options).runs
     steps = run.look()
-    permission = may(steps, options.step)
+    permission = check_action(steps, options.step)
     if permission is None:
         workflow = run.match.workflow
         known = ", ".join([*workflow.phases, *workflow.actions])
@@ -275,17 +275,17 @@ def workflow_lint(options: Namespace) -> int:
 
 def workflow_graph(options: Namespace) -> int:
     """`workflow graph`: Mermaid, on stdout."""
-    from ....orchestration.rendering.mermaid import graph
+    from ....orchestration.rendering.mermaid import mermaid_diagram
 
     if bool(options.name) == bool(options.run):
         raise UsageError("name a workflow, or a run with --run")
     if options.run:
         [run] = chosen(Namespace(path=Path(), root=options.root, run=options.run)).runs
-        sys.stdout.write(graph(run.match.workflow, run.evaluate()))
+        sys.stdout.write(mermaid_diagram(run.match.workflow, run.evaluate()))
         return OK
     workspace = opened_at(Path(), options.root).workspaces[0]
     with definitions_of(workspace.root):
-        sys.stdout.write(graph(workspace.library.workflow(options.name)))
+        sys.stdout.write(mermaid_diagram(workspace.library.workflow(options.name)))
     return OK
 
 

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from ....orchestration.formats.json_text import read_json
 from ....orchestration.journal.journal import Record
 from ....orchestration.sanitize import plain
-from ....orchestration.snapshot.artifacts import Held
+from ....orchestration.snapshot.artifacts import ArtifactState
 from ....orchestration.vfs.files import File
 from ...store.folder import StoreError
 from ...store.lock import JOURNAL
@@ -98,7 +98,7 @@ def _lines(mended: tuple[Mended, ...]) -> Iterator[list[Part]]:
 
 def _restore(run: Chosen) -> tuple[dict[str, str], str]:
     """({path: good text} for a broken state file, "") or ({}, why there is none)."""
-    snapshot = run.look().sight.snapshot
+    snapshot = run.look().facts.snapshot
     state = snapshot.state
     if state is None or state.valid:
         return {}, ""
@@ -121,7 +121,7 @@ def _items(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _good_copies(run: Chosen, state: Held) -> list[File]:
+def _good_copies(run: Chosen, state: ArtifactState) -> list[File]:
     """Files beside the state file whose names begin with its own and that hold a JSON object, newest first.
 
     Those are backups, texts that a conflict left, and what an earlier repair copied aside.

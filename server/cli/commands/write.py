@@ -13,7 +13,7 @@ from ....orchestration.evaluation.questions import answerable
 from ....orchestration.findings import Finding
 from ....orchestration.result.values import as_json
 from ....orchestration.sanitize import plain
-from ....orchestration.updates.propose import Act, Misnamed, Refused
+from ....orchestration.updates.commands import Command, CommandRefused, InvalidCommand
 from ....tools.run_names import awaits_person
 from ...store.folder import StoreError
 from ...terminal import command_hints
@@ -39,7 +39,7 @@ def _run(options: Namespace) -> Chosen:
 def _refused(error: Exception) -> int:
     """Say why nothing was done. A call that names what there is not is wrong use."""
     complain([f"phasekeeper: {plain(str(error), 600)}"])
-    return USAGE if isinstance(error, Misnamed) else REFUSED
+    return USAGE if isinstance(error, InvalidCommand) else REFUSED
 
 
 def _shown(options: Namespace, done: apply.Done, said: str) -> int:
@@ -87,7 +87,7 @@ def report(options: Namespace) -> int:
     if options.token is not None and not options.who:
         raise UsageError("--token is the one of a claim: say with --as whose")
     token = apply.Token(options.who, options.token) if options.token is not None else None
-    wanted = Act(
+    wanted = Command(
         kind="report", step=options.step, outcome=options.outcome, stage=options.stage or "",
         tasks=tuple(options.task or options.failed or ()), next=options.next or "",
         message=options.summary or "", data=_data(options.data), manual_criteria=tuple(options.manual or ()),
@@ -97,17 +97,19 @@ def report(options: Namespace) -> int:
 
 def escalate(options: Namespace) -> int:
     """`escalate`: put a question to a person, who lets the run go on or stops it."""
-    wanted = Act(kind="raise", message=options.question, tasks=tuple(options.task or ()))
+    wanted = Command(kind="raise", message=options.question, tasks=tuple(options.task or ()))
     return _acted(options, _run(options), wanted, "asked: a person lets the run go on, or stops it")
 
 
-def _acted(options: Namespace, run: Chosen, wanted: Act, said: str, token: apply.Token | None = None) -> int:
+def _acted(
+    options: Namespace, run: Chosen, wanted: Command, said: str, token: apply.Token | None = None
+) -> int:
     """Carry out an act that is no person's decision."""
     who = getattr(options, "who", None) or actor(run.workspace.root)
     wanted = wanted._replace(actor=who, channel=_CHANNEL)
     try:
         done = apply.act(run.workspace, run.match.run, wanted, token=token)
-    except (Refused, StoreError) as error:
+    except (CommandRefused, StoreError) as error:
         return _refused(error)
     return _told(options, done, said)
 
@@ -173,19 +175,19 @@ def adopt(options: Namespace) -> int:
 
 
 def _answered(options: Namespace, run: Chosen, question: str, option: str) -> int:
-    wanted = Act(kind="answer", question=question, option=option, why=_reason(options))
+    wanted = Command(kind="answer", question=question, option=option, why=_reason(options))
     return _decided(options, run, wanted, f"answered: {question} {option}")
 
 
 def override(options: Namespace) -> int:
     """`override`: go against a suggestion or a shut gate, with a reason."""
-    wanted = Act(kind="override", step=options.to, why=_reason(options))
+    wanted = Command(kind="override", step=options.to, why=_reason(options))
     return _decided(options, _run(options), wanted, f"overridden: now in {options.to}")
 
 
 def redo(options: Namespace) -> int:
     """`redo`: a phase is done once more."""
-    wanted = Act(kind="redo", step=options.phase, why=options.reason or "")
+    wanted = Command(kind="redo", step=options.phase, why=options.reason or "")
     return _acted(options, _run(options), wanted, f"to be done again: {options.phase}")
 
 
@@ -195,14 +197,14 @@ def _reason(options: Namespace) -> str:
     return options.reason.strip()
 
 
-def _decided(options: Namespace, run: Chosen, wanted: Act, done: str) -> int:
+def _decided(options: Namespace, run: Chosen, wanted: Command, done: str) -> int:
     """Check all that can be refused, have a person confirm, then sign and record."""
     workspace = run.workspace
     try:
         decision = apply.prepare_decision(workspace, run.match.run, wanted)
         confirm(decision.text, run.name)
         made = apply.record_decision(workspace, decision, actor(workspace.root), _PERSONS_CHANNEL)
-    except (Refused, StoreError, NotConfirmed) as error:
+    except (CommandRefused, StoreError, NotConfirmed) as error:
         return _refused(error)
     return _told(options, made, done)
 
@@ -215,7 +217,7 @@ def claim(options: Namespace) -> int:
     run = _run(options)
     try:
         made = apply.claim(run.workspace, run.match.run, options.task, options.who, options.ttl)
-    except (Refused, StoreError) as error:
+    except (CommandRefused, StoreError) as error:
         return _refused(error)
     if options.json:
         print_json({"run": run.match.run, **made._asdict()})
@@ -229,7 +231,7 @@ def release(options: Namespace) -> int:
     run = _run(options)
     try:
         task, ended = apply.release(run.workspace, run.match.run, options.task, options.who)
-    except (Refused, StoreError) as error:
+    except (CommandRefused, StoreError) as error:
         return _refused(error)
     emit([[Part(f"{plain(task)} {'is released' if ended else 'was not claimed'}")]])
     return OK

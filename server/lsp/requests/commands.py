@@ -18,7 +18,7 @@ from pygls.exceptions import JsonRpcException
 from ....orchestration.evaluation.questions import answerable
 from ....orchestration.result.values import Evaluation, Option, QuestionState
 from ....orchestration.sanitize import plain
-from ....orchestration.updates.propose import Act, Refused
+from ....orchestration.updates.commands import Command, CommandRefused
 from ....tools.assistant.questions import dialog, how_to_decide, how_to_override
 from ...live.writer_threads import writing
 from ...store.folder import StoreError
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 LATER, LINK = "Not now", "Let them count"
 NOTHING = "nothing was decided"
-_REFUSALS = (Refused, StoreError, UsageError, Refusal)
+_REFUSALS = (CommandRefused, StoreError, UsageError, Refusal)
 
 Run = Callable[["Connection", View, Evaluation, "dict[str, Any]"], Awaitable[str]]
 
@@ -89,7 +89,8 @@ async def _command(connection: Connection, view: View, e: Evaluation, params: di
 async def _redo(connection: Connection, view: View, e: Evaluation, params: dict[str, Any]) -> str:
     require_trust(connection)
     phase = str(params.get("phase", ""))
-    after = await act_on(connection, view, e.run, Act(kind="redo", step=phase, why="asked for in the editor"))
+    wanted = Command(kind="redo", step=phase, why="asked for in the editor")
+    after = await act_on(connection, view, e.run, wanted)
     return f"to be done again: {phase}; next: {next_words(after.suggestion)}"
 
 
@@ -128,7 +129,7 @@ async def _decide(connection: Connection, view: View, e: Evaluation, params: dic
     if option is None:
         return NOTHING
     why = f"chosen in the editor: {option.label}"
-    act = Act(kind="answer", question=question.id, option=option.id, why=why)
+    act = Command(kind="answer", question=question.id, option=option.id, why=why)
     decision = await asyncio.to_thread(prepare_decision, Workspace(view.root), asked.run, act)
     said = dialog(decision.text)
     if said is None:
@@ -141,13 +142,16 @@ async def _decide(connection: Connection, view: View, e: Evaluation, params: dic
 
 
 async def _open_question(connection: Connection, view: View, e: Evaluation, name: object) -> QuestionState:
-    """A question that may be answered now, though maybe nobody is asked it. Raises Refused for any other."""
+    """A question that may be answered now, though maybe nobody is asked it.
+
+    Raises CommandRefused for any other.
+    """
     found = next((q for q in e.questions if q.id == name), None)
     if found is None:
         known = await connection.engine.ask(view.root, e.run, answerable)
         found = next((q for q in known if q.id == name), None)
     if found is None:
-        raise Refused(f"the question {name!r} is not open any more")
+        raise CommandRefused(f"the question {name!r} is not open any more")
     return found
 
 

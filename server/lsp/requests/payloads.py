@@ -9,7 +9,7 @@ from typing import Any
 
 from ....orchestration.definition.model import Workflow
 from ....orchestration.findings import Severity
-from ....orchestration.rendering.mermaid import arrows, graph
+from ....orchestration.rendering.mermaid import mermaid_diagram, phase_arrows
 from ....orchestration.result.values import Evaluation, GateState, as_json
 from ...live.boards import Board, RootChange
 
@@ -74,11 +74,13 @@ def graph_json(workflow: Workflow, evaluation: Evaluation) -> dict[str, Any]:
     whole = as_json(replace(evaluation, plan=None, notes=()))
     outcomes = {phase.id: list(phase.outcomes) for phase in workflow.phases.values()}
     return {
-        "mermaid": graph(workflow, evaluation),
+        "mermaid": mermaid_diagram(workflow, evaluation),
         "phases": [
             {"id": p.id, "title": p.title, "state": p.state, "outcomes": outcomes[p.id]}
             for p in evaluation.phases
         ],
-        "edges": [{"from": start, "to": end, "because": because} for start, end, because in arrows(workflow)],
+        "edges": [
+            {"from": start, "to": end, "because": because} for start, end, because in phase_arrows(workflow)
+        ],
         "gates": whole["gates"],
     }

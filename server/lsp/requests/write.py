@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....orchestration.result.values import Evaluation
 from ....orchestration.sanitize import plain
-from ....orchestration.updates.propose import Act, Refused
+from ....orchestration.updates.commands import Command, CommandRefused
 from ....tools.assistant.questions import DIALOG
 from ...live import writer_threads
 from ...store.folder import StoreError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 CLAIM_S = 8 * 3600
 """How long a task claimed in an editor is kept: a working day."""
-_REFUSALS = (Refused, StoreError, UsageError, UnknownWorkflow, ValueError)
+_REFUSALS = (CommandRefused, StoreError, UsageError, UnknownWorkflow, ValueError)
 
 
 def requests(connection: Connection) -> dict[str, Answer]:
@@ -104,7 +104,7 @@ async def _report(connection: Connection, view: View, params: dict[str, Any]) ->
     if not isinstance(data, dict):
         raise UsageError("'data' has to be an object")
     step, outcome = _word(params, "step", True), _word(params, "outcome", True)
-    act = Act(
+    act = Command(
         kind="report", step=step, outcome=outcome, stage=_word(params, "stage"),
         tasks=_words(params, "tasks") or _words(params, "failed"), next=_word(params, "next"),
         message=_word(params, "summary"), data=data, manual_criteria=_words(params, "manual"),
@@ -114,7 +114,7 @@ async def _report(connection: Connection, view: View, params: dict[str, Any]) ->
 
 async def _redo(connection: Connection, view: View, params: dict[str, Any]) -> tuple[str, Evaluation]:
     phase = _word(params, "phase", True)
-    act = Act(kind="redo", step=phase, why=_word(params, "reason"))
+    act = Command(kind="redo", step=phase, why=_word(params, "reason"))
     return f"to be done again: {phase}", await act_on(connection, view, _word(params, "run", True), act)
 
 
@@ -122,7 +122,7 @@ async def act_on(
     connection: Connection,
     view: View,
     run: str,
-    act: Act,
+    act: Command,
     *,
     revision: str | None = None,
     signed: bool = False,
@@ -192,22 +192,22 @@ async def _prepare_decision(connection: Connection, params: Any) -> dict[str, An
     }
 
 
-def _decision(params: dict[str, Any], *, option_needed: bool = False) -> tuple[str, Act]:
+def _decision(params: dict[str, Any], *, option_needed: bool = False) -> tuple[str, Command]:
     """(run, what is decided there), without the reason. Raises UsageError."""
     run, kind = _word(params, "run", True), _word(params, "kind", True)
     if kind == "override":
-        return run, Act(kind="override", step=_word(params, "to", True))
+        return run, Command(kind="override", step=_word(params, "to", True))
     if kind == "adopt":
-        return run, Act(kind="answer", question="adoption", option="adopt")
+        return run, Command(kind="answer", question="adoption", option="adopt")
     if kind != "answer":
         raise UsageError(f"{kind!r} is no decision: answer, override or adopt")
     question, option = _word(params, "question", True), _word(params, "option", option_needed)
-    return run, Act(kind="answer", question=question, option=option)
+    return run, Command(kind="answer", question=question, option=option)
 
 
 def _require_dialogs(connection: Connection) -> None:
-    """Raises Refused for a client that does not show the person a dialog of its own."""
+    """Raises CommandRefused for a client that does not show the person a dialog of its own."""
     if not connection.decides:
-        raise Refused(
+        raise CommandRefused(
             "a person decides in a dialog: through a code action, or with `phasekeeper answer` on a terminal"
         )

@@ -388,7 +388,7 @@ class Connection:
         if key not in self._workflows:
             try:
                 run = evaluation.run
-                self._workflows[key] = await self.engine.ask(view.root, run, lambda each: each.sight.workflow)
+                self._workflows[key] = await self.engine.ask(view.root, run, lambda each: each.facts.workflow)
             except UsageError:
                 return None
         return self._workflows[key]

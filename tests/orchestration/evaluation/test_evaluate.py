@@ -8,7 +8,11 @@ from dataclasses import dataclass, field
 
 import pytest
 from phasekeeper.orchestration.definition.model import Workflow
-from phasekeeper.orchestration.evaluation.evaluate import Steps, completed, evaluate, look
+from phasekeeper.orchestration.evaluation.evaluate import (
+    EvaluationTrace,
+    evaluate,
+    evaluate_traced,
+)
 from phasekeeper.orchestration.findings import Problem
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.rendering.explanation import as_json, explain
@@ -46,9 +50,9 @@ def snapshot(files: MemoryFiles, used: Workflow | None = None) -> Snapshot:
     return read_run(used or workflow(), files, "t", verify=lambda lines: frozenset(range(len(lines))))
 
 
-def looked(files: MemoryFiles, used: Workflow | None = None) -> Steps:
+def traced(files: MemoryFiles, used: Workflow | None = None) -> EvaluationTrace:
     taken = snapshot(files, used)
-    return look(taken.workflow, taken)
+    return evaluate_traced(taken.workflow, taken)
 
 
 STATE = {"t/state.json": json.dumps({"phase": "one", "ok": True})}
@@ -58,14 +62,14 @@ def test_a_snapshot_gives_the_same_answer_again() -> None:
     used = workflow("reports: {files: [reports/*.md], read: {one: {heading: One}}}\n")
     taken = snapshot(MemoryFiles({**STATE, "t/reports/1.md": "# One\n"}), used)
     assert evaluate(used, taken) == evaluate(used, taken)
-    assert len(look(used, taken).sight.records) == 1
+    assert len(evaluate_traced(used, taken).facts.records) == 1
 
 
 def test_evidence_shows_the_first_items_of_a_list_and_how_many_more_there_are() -> None:
     used = workflow(rules="[{when: 'state.a != [] && state.b.size() > 1 && state.c.size() == 2', to: done}]")
     odd = [{"id": "x"}, {"n": 1}, [1], 3, "y" * 99]
     state = {"phase": "one", "a": ["1", "2", "3", "4", "5", "6", "7"], "b": odd, "c": {"d": 1, "e": 2}}
-    found = looked(MemoryFiles({"t/state.json": json.dumps(state)}), used).evaluation
+    found = traced(MemoryFiles({"t/state.json": json.dumps(state)}), used).evaluation
     assert {entry.expression: entry.value for entry in found.suggestion.evidence} == {
         "state.a": ("1", "2", "3", "4", "5", "and 2 more"),
         "state.b": ("x", "1 key", "1 item", 3, "y" * 79 + "…"),
@@ -73,20 +77,21 @@ def test_evidence_shows_the_first_items_of_a_list_and_how_many_more_there_are() 
     }
 
 
-def test_only_a_run_that_is_complete_is_completed() -> None:
+def test_only_a_run_that_is_complete_has_that_status() -> None:
     used = workflow()
-    assert not completed(evaluate(used, snapshot(MemoryFiles(STATE))))
-    assert completed(evaluate(used, snapshot(MemoryFiles({"t/state.json": '{"phase": "done"}'}))))
+    assert evaluate(used, snapshot(MemoryFiles(STATE))).status == "active"
+    ended = snapshot(MemoryFiles({"t/state.json": '{"phase": "done"}'}))
+    assert evaluate(used, ended).status == "complete"
 
 
 @pytest.mark.parametrize("path", ["t/state.json", "t/.phasekeeper/journal.jsonl"])
 def test_a_state_or_journal_that_cannot_be_read_makes_the_run_invalid(path: str) -> None:
-    found = looked(Closed(STATE, shut=frozenset({path}))).evaluation
+    found = traced(Closed(STATE, shut=frozenset({path}))).evaluation
     assert (found.status, found.suggestion.kind) == ("invalid", "none")
 
 
 def test_a_journal_that_is_no_text_makes_the_run_invalid() -> None:
-    found = looked(MemoryFiles({**STATE, "t/.phasekeeper/journal.jsonl": b"\xff"})).evaluation
+    found = traced(MemoryFiles({**STATE, "t/.phasekeeper/journal.jsonl": b"\xff"})).evaluation
     assert found.status == "invalid"
     assert [f.path for f in found.findings] == ["t/.phasekeeper/journal.jsonl"]
 
@@ -96,7 +101,7 @@ def test_reports_that_cannot_be_read_may_hold_a_failure(broken: dict[str, bytes]
     used = workflow("reports: {files: ['reports/**/*.md'], read: {one: {heading: One}}}\n")
     shut = {} if broken else {"t/reports/old": LOCKED}
     root = Closed({**STATE, "t/reports/old/2.md": "# One\n", **broken}, unlisted=shut)
-    found = looked(root, used).evaluation
+    found = traced(root, used).evaluation
     assert found.status == "invalid"
     assert found.status_reason.endswith("cannot be read; it may hold a failure")
     assert {finding.code for finding in found.findings} == {"artifact-unreadable"}
@@ -107,7 +112,7 @@ def test_an_artifact_that_cannot_be_read_is_told_and_proves_nothing() -> None:
         "artifacts: {a: {paths: [a.json], kind: json}, b: {paths: [b.json], kind: json}}\n",
         "[{when: '!exists.a || valid.a || valid.b', to: done}, {when: exists.a && exists.b, wait: job}]",
     )
-    found = looked(Closed({**STATE, "t/b.json": b"\xff"}, shut=frozenset({"t/a.json"})), used).evaluation
+    found = traced(Closed({**STATE, "t/b.json": b"\xff"}, shut=frozenset({"t/a.json"})), used).evaluation
     assert found.suggestion.kind == "wait"
     assert [f.path for f in found.findings] == ["t/a.json", "t/b.json"]
 
@@ -120,7 +125,7 @@ def test_an_artifact_that_vanished_while_it_was_read_is_told() -> None:
             return File(path, problem=gone) if path == "t/a.json" else super().read(path)
 
     used = workflow("artifacts: {a: {paths: [a.json], kind: json}}\n", "[{when: valid.a, to: done}]")
-    found = looked(Vanishing(STATE), used).evaluation
+    found = traced(Vanishing(STATE), used).evaluation
     assert (found.suggestion.kind, found.suggestion.suggested_next) != ("advance", "done")
     assert [(f.path, f.code, f.message) for f in found.findings] == [("t/a.json", gone.code, gone.message)]
 
@@ -128,7 +133,7 @@ def test_an_artifact_that_vanished_while_it_was_read_is_told() -> None:
 def test_a_state_file_that_is_no_file_to_be_read_is_a_run_nobody_can_judge() -> None:
     used = workflow()
     files = Closed({}, shut=frozenset({"t/state.json"}))
-    told = looked(files, used).evaluation
+    told = traced(files, used).evaluation
     assert (told.status, told.suggestion.reason) == ("invalid", "t/state.json is unreadable")
     assert [(f.path, f.message) for f in told.findings] == [("t/state.json", "permission denied")]
 
@@ -137,7 +142,7 @@ def test_an_explanation_names_every_rule_once_and_the_one_that_decided() -> None
     used = workflow(
         rules="[{when: state.no == 1, to: done}, {when: state.ok == true, to: done, because: it is}]"
     )
-    shown = explain(looked(MemoryFiles(STATE), used))
+    shown = explain(traced(MemoryFiles(STATE), used))
     assert [(one.where, one.result, one.decided) for one in shown] == [
         ("phase", "one", False),
         ("phases.one.rules[0]", None, False),
@@ -148,8 +153,8 @@ def test_an_explanation_names_every_rule_once_and_the_one_that_decided() -> None
 
 
 def test_a_rule_without_a_guard_decides_too() -> None:
-    steps = looked(MemoryFiles(STATE), workflow(rules="[{wait: job, because: it works}]"))
-    told = as_json(steps)
+    trace = traced(MemoryFiles(STATE), workflow(rules="[{wait: job, because: it works}]"))
+    told = as_json(trace)
     assert told["looked"][-1] == {
         "where": "phases.one.rules[0]", "expression": "", "result": True, "error": None,
         "about": "wait for a job: it works (always fits)", "decided": True, "named": {}, "evidence": [],
@@ -168,7 +173,7 @@ def test_each_rule_says_what_it_leads_to_and_what_the_names_in_it_mean() -> None
         " {when: n == 3 && answers.more != 'a', act: count, to: done,"
         " because: 'there are {n}, not {broken}'}]",
     )
-    shown = explain(looked(MemoryFiles({"t/state.json": '{"phase": "one", "items": [1, 2]}'}), used))
+    shown = explain(traced(MemoryFiles({"t/state.json": '{"phase": "one", "items": [1, 2]}'}), used))
     assert [(one.about, {each.expression: each.value for each in one.named}) for one in shown[1:]] == [
         ("wait for a person", {"many": False}),
         ("ask more, warn of own-code", {"many": False, "n": 2}),
@@ -185,7 +190,7 @@ def test_a_guessed_phase_says_which_it_is() -> None:
         "phase: [{when: input.n == 1, is: one}, {is: two}]\n"
         "phases: {one: {rules: [{wait: job}]}, two: {rules: [{wait: job}]}}\n"
     )
-    shown = explain(looked(MemoryFiles({"t/in.json": '{"n": 2}'}), used))
+    shown = explain(traced(MemoryFiles({"t/in.json": '{"n": 2}'}), used))
     assert [(one.where, one.result, one.about) for one in shown] == [
         ("phase[0]", False, "is one"),
         ("phases.two.rules[0]", True, "wait for a job (always fits)"),
@@ -193,14 +198,14 @@ def test_a_guessed_phase_says_which_it_is() -> None:
 
 
 def test_nothing_leads_anywhere_in_a_run_without_a_phase() -> None:
-    shown = explain(looked(MemoryFiles({"t/state.json": '{"phase": "elsewhere"}'})))
+    shown = explain(traced(MemoryFiles({"t/state.json": '{"phase": "elsewhere"}'})))
     assert [(one.where, one.result, one.about) for one in shown] == [("phase", "elsewhere", "")]
 
 
 def test_what_was_looked_at_twice_is_told_once() -> None:
     used = workflow("gates: {g: {after: one, criteria: [{text: ok, when: state.ok == true}]}}\n")
-    steps = looked(MemoryFiles(STATE), used)
-    places = [one.where for one in explain(steps._replace(trace=(*steps.trace, *steps.trace)))]
+    trace = traced(MemoryFiles(STATE), used)
+    places = [one.where for one in explain(trace._replace(trace=(*trace.trace, *trace.trace)))]
     assert places == ["phase", "gates.g.criteria[0]", "phases.one.rules[0]"]
 
 
@@ -225,10 +230,10 @@ def test_many_reports_of_one_moment_all_count() -> None:
     files = {"t/MASTER_PLAN.md": PLAN + "".join(rows), "t/.phasekeeper/journal.jsonl": ADOPTED}
     files |= {f"t/{name}": "# T\n" for name in names}
     files |= {f"t/reports/{name}": f"{done}{name}\n" for name in names}
-    steps = looked(MemoryFiles(files), Library().workflow("master-plan"))
-    assert [str(entry["task"]) for entry in steps.sight.records[1:]] == [f"f-{n:02}" for n in range(1, 61)]
-    assert not [f for f in steps.evaluation.findings if f.code.startswith("report")]
-    assert steps.sight.context.records.items[-1]["task"] == "f-60"
+    trace = traced(MemoryFiles(files), Library().workflow("master-plan"))
+    assert [str(entry["task"]) for entry in trace.facts.records[1:]] == [f"f-{n:02}" for n in range(1, 61)]
+    assert not [f for f in trace.evaluation.findings if f.code.startswith("report")]
+    assert trace.facts.context.records.items[-1]["task"] == "f-60"
 
 
 def test_what_looks_through_a_state_is_bounded() -> None:
@@ -240,7 +245,7 @@ def test_what_looks_through_a_state_is_bounded() -> None:
     long = {"phase": "one", "parts": ["x"] * 1001}
     taken = snapshot(MemoryFiles({"t/state.json": json.dumps(long), "parts/x.json": "{}"}), used)
     assert taken.state and taken.state.state == "invalid"
-    assert "parts/x.json" not in taken.looked.reads
+    assert "parts/x.json" not in taken.reader.reads
     assert [f.message for f in taken.findings] == ["parts holds 1001 items, at most 1000 can be judged"]
 
     deep = {
@@ -274,14 +279,14 @@ def test_a_part_that_cannot_be_read_is_missing_and_told(text: str | None, code: 
 
 def test_without_a_phase_what_is_made_of_it_is_unknown() -> None:
     used = workflow('progress: {done: "phase == \'one\' ? 1 : 0", total: "1"}\n')
-    assert looked(MemoryFiles(STATE), used).evaluation.progress == Progress(1, 1)
-    assert looked(MemoryFiles({"t/state.json": "{}"}), used).evaluation.progress is None
+    assert traced(MemoryFiles(STATE), used).evaluation.progress == Progress(1, 1)
+    assert traced(MemoryFiles({"t/state.json": "{}"}), used).evaluation.progress is None
 
 
 def test_the_next_step_is_known_in_notes_only() -> None:
     used = workflow(rules="[{when: next_step == 'done', to: done}]")
     assert (
-        explain(looked(MemoryFiles(STATE), used))[-1].error
+        explain(traced(MemoryFiles(STATE), used))[-1].error
         == "next_step: the next step is known in notes only"
     )
 
@@ -306,7 +311,7 @@ def test_files_named_without_a_state_file_are_missed_in_the_run() -> None:
         "phase: [{is: one}]\nparameters: {speed: {default: 1.5, from: input.speed}}\n"
         "phases: {one: {produces: [out], rules: [{when: valid.out, to: done}]}, done: {terminal: complete}}\n"
     )
-    found = looked(MemoryFiles({"t/in.json": '{"files": ["a.md"], "speed": 2}'}), used).evaluation
+    found = traced(MemoryFiles({"t/in.json": '{"files": ["a.md"], "speed": 2}'}), used).evaluation
     assert [(f.path, f.message) for f in found.findings] == [("t", "out: a.md does not exist or is empty")]
     assert found.parameters == {"speed": 2.0}
 
@@ -321,13 +326,13 @@ def test_parsed_plans_and_folders_are_kept_between_snapshots() -> None:
     again = read_run(used, files, "t", parsed=parsed)
     assert as_data(evaluate(used, first)) == as_data(evaluate(used, again))
     assert first.parts is again.parts
-    assert first.looked.lacking("t", frozenset({"00-a.md"}), "some") == frozenset()
-    assert first.looked.lacking("t", frozenset({"01-a.md"}), "others") == frozenset({"01-a.md"})
+    assert first.reader.lacking("t", frozenset({"00-a.md"}), "some") == frozenset()
+    assert first.reader.lacking("t", frozenset({"01-a.md"}), "others") == frozenset({"01-a.md"})
 
 
 def test_the_same_warning_of_two_rules_is_told_once() -> None:
     warning = "{when: state.ok == true, warn: odd, because: it is odd}"
-    found = looked(
+    found = traced(
         MemoryFiles(STATE), workflow(rules=f"[{warning}, {warning}, {{wait: job, because: it works}}]")
     )
     assert [one.code for one in found.evaluation.findings] == ["odd"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from phasekeeper.orchestration.evaluation.evaluate import look
+from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
 from phasekeeper.orchestration.rendering.escalation_markdown import (
     SHOWN,
     Failure,
@@ -55,14 +55,14 @@ def plan_run(*entries: dict[str, Any]) -> Evaluation:
     }
     used = Library().workflow("master-plan")
     taken = read_run(used, MemoryFiles(files), RUN, verify=lambda lines: frozenset(range(len(lines))))
-    return look(used, taken).evaluation
+    return evaluate_traced(used, taken).evaluation
 
 
 def loop_run(**state: Any) -> Evaluation:
     data = {"version": "2", "phase": "plan", "iteration": 3, "workQueue": [], "gates": {}, **state}
     used = Library().workflow("phase-loop")
     files = MemoryFiles({".claude/state/loop.state.json": json.dumps(data)})
-    return look(used, read_run(used, files, ".claude/state")).evaluation
+    return evaluate_traced(used, read_run(used, files, ".claude/state")).evaluation
 
 
 ROUND = (

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from phasekeeper.orchestration.lint.checks import parse_workflow
-from phasekeeper.orchestration.rendering.mermaid import graph
+from phasekeeper.orchestration.rendering.mermaid import mermaid_diagram
 from phasekeeper.server.workspace.definitions import built_in_sources
 
 from tests.orchestration.definitions import sound
@@ -15,7 +15,7 @@ from tests.orchestration.lint.test_checks import phases
 
 
 def lines(workflow, evaluation=None) -> list[str]:
-    return [line.strip() for line in graph(workflow, evaluation).splitlines()]
+    return [line.strip() for line in mermaid_diagram(workflow, evaluation).splitlines()]
 
 
 def arrows(workflow) -> list[str]:
@@ -77,7 +77,7 @@ def test_a_run_shows_where_it_stands_and_which_gates_are_shut():
 def test_every_state_of_a_built_in_graph_is_declared_once(name: str):
     source = built_in_sources()[name]
     workflow = parse_workflow(source.text, source.path)
-    said = graph(workflow)
+    said = mermaid_diagram(workflow)
     declared = re.findall(r'state ".*" as (\w+)', said)
     assert len(declared) == len(set(declared)) == len(workflow.phases)
     assert set(re.findall(r"p_\w+", said)) == set(declared)

@@ -11,36 +11,38 @@ from phasekeeper.orchestration.snapshot.artifact_checks import (
     MOST_FOR_ALL_ERRORS,
 )
 from phasekeeper.orchestration.snapshot.artifacts import read_artifact
-from phasekeeper.orchestration.snapshot.read_log import Held, Looked
+from phasekeeper.orchestration.snapshot.read_log import ArtifactState, RunReader
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 
 SCHEMA = {"properties": {"lines": {"items": {"type": "string"}}}}
 
 
-def read(data: object, schema: object = SCHEMA, path: str = "s.json", **more: str) -> tuple[Held, Looked]:
-    looked = Looked(MemoryFiles({"t/a.json": json.dumps(data), "s.json": json.dumps(schema), **more}))
-    return read_artifact(Artifact("a", "json", ("a.json",), schema=path), "t", looked), looked
+def read(
+    data: object, schema: object = SCHEMA, path: str = "s.json", **more: str
+) -> tuple[ArtifactState, RunReader]:
+    reader = RunReader(MemoryFiles({"t/a.json": json.dumps(data), "s.json": json.dumps(schema), **more}))
+    return read_artifact(Artifact("a", "json", ("a.json",), schema=path), "t", reader), reader
 
 
 def test_of_many_errors_the_first_are_told() -> None:
-    held, looked = read({"lines": list(range(100))})
+    held, reader = read({"lines": list(range(100))})
     assert held.state == "invalid"
-    assert len(looked.findings) == MOST_ERRORS
-    assert looked.findings[0].message == 'a: 0 is not of type "string"'
+    assert len(reader.findings) == MOST_ERRORS
+    assert reader.findings[0].message == 'a: 0 is not of type "string"'
 
 
 def test_of_a_long_file_one_error_is_told() -> None:
     long = ["x" * 100] * (MOST_FOR_ALL_ERRORS // 100)
     assert read({"lines": long})[0].state == "valid"
-    held, looked = read({"lines": [*long, 1, 2]})
+    held, reader = read({"lines": [*long, 1, 2]})
     assert held.state == "invalid"
-    assert [found.message for found in looked.findings] == ['a: 1 is not of type "string"']
+    assert [found.message for found in reader.findings] == ['a: 1 is not of type "string"']
 
 
 def test_an_error_that_quotes_a_whole_file_is_cut_short() -> None:
-    _, looked = read({"lines": ["x" * 1000] * 5}, {"type": "string"})
-    assert [len(found.message) < 250 for found in looked.findings] == [True]
-    assert looked.findings[0].message.endswith("…")
+    _, reader = read({"lines": ["x" * 1000] * 5}, {"type": "string"})
+    assert [len(found.message) < 250 for found in reader.findings] == [True]
+    assert reader.findings[0].message.endswith("…")
 
 
 @pytest.mark.parametrize("path", ["/s.json", "./s.json", "x/../s.json"])
@@ -49,16 +51,16 @@ def test_a_schema_is_looked_for_from_the_root(path: str) -> None:
 
 
 def test_a_schema_outside_the_root_is_not_read() -> None:
-    held, looked = read({"lines": []}, path="../s.json")
+    held, reader = read({"lines": []}, path="../s.json")
     assert held.state == "invalid"
-    assert looked.findings[0].message == "a: its schema ../s.json could not be read"
+    assert reader.findings[0].message == "a: its schema ../s.json could not be read"
 
 
 def test_a_schema_is_compiled_once_for_each_pair_of_contents() -> None:
-    held, looked = read({"lines": [1]})
-    again = read_artifact(Artifact("a", "json", ("a.json",), schema="s.json"), "t", looked)
+    held, reader = read({"lines": [1]})
+    again = read_artifact(Artifact("a", "json", ("a.json",), schema="s.json"), "t", reader)
     assert again == held
-    assert len([key for key in looked.parsed if key[0].startswith("schema")]) == 1
+    assert len([key for key in reader.parsed if key[0].startswith("schema")]) == 1
 
 
 def test_a_reference_of_a_schema_to_itself_is_followed() -> None:
@@ -72,28 +74,28 @@ def test_a_reference_of_a_schema_to_itself_is_followed() -> None:
 
 def test_a_schema_whose_references_double_is_refused_before_it_takes_seconds() -> None:
     twice = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)}
-    held, looked = read({"a": 1}, {"$ref": "#/$defs/d0", "$defs": {**twice, "d40": {"type": "object"}}})
+    held, reader = read({"a": 1}, {"$ref": "#/$defs/d0", "$defs": {**twice, "d40": {"type": "object"}}})
     assert held.state == "invalid"
     said = "a: its schema s.json takes more than 100000 steps; let fewer of its parts repeat"
-    assert [found.message for found in looked.findings] == [said]
+    assert [found.message for found in reader.findings] == [said]
 
 
 def test_a_chain_of_references_too_long_to_follow_is_refused() -> None:
     chain = {f"d{n}": {"$ref": f"#/$defs/d{n + 1}"} for n in range(5_000)}
-    held, looked = read({"a": 1}, {"$ref": "#/$defs/d0", "$defs": {**chain, "d5000": {"type": "object"}}})
-    assert (held.state, "takes more than" in looked.findings[0].message) == ("invalid", True)
+    held, reader = read({"a": 1}, {"$ref": "#/$defs/d0", "$defs": {**chain, "d5000": {"type": "object"}}})
+    assert (held.state, "takes more than" in reader.findings[0].message) == ("invalid", True)
 
 
 def test_of_a_schema_with_many_steps_one_error_is_told() -> None:
     twice = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(13)}
-    held, looked = read({"a": 1}, {"$ref": "#/$defs/d0", "$defs": {**twice, "d13": {"type": "string"}}})
-    assert (held.state, len(looked.findings)) == ("invalid", 1)
+    held, reader = read({"a": 1}, {"$ref": "#/$defs/d0", "$defs": {**twice, "d13": {"type": "string"}}})
+    assert (held.state, len(reader.findings)) == ("invalid", 1)
 
 
 def wanted(schema: object, data: object) -> list[tuple[object, ...]]:
     """(path, want) of each finding that says what a value may be."""
-    _, looked = read(data, schema)
-    return [(found.data["path"], found.data["want"]) for found in looked.findings if found.data]
+    _, reader = read(data, schema)
+    return [(found.data["path"], found.data["want"]) for found in reader.findings if found.data]
 
 
 def test_a_finding_says_the_words_or_the_type_that_a_schema_asks_for() -> None:
@@ -126,6 +128,6 @@ def test_values_deep_in_the_data_have_their_whole_paths() -> None:
     ],
 )
 def test_a_schema_that_says_no_words_or_cannot_be_used_wants_nothing(schema: object, data: object) -> None:
-    held, looked = read(data, schema)
+    held, reader = read(data, schema)
     assert held.state == "invalid"
-    assert [found.data for found in looked.findings] == [{}]
+    assert [found.data for found in reader.findings] == [{}]

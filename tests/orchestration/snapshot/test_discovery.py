@@ -14,8 +14,8 @@ from phasekeeper.orchestration.definition.reader import Source
 from phasekeeper.orchestration.definition.root_config import Config, read_config
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.snapshot.discovery import (
-    Definition,
-    Known,
+    DefinitionSet,
+    DiscoverableWorkflow,
     Passed,
     candidates,
     claims_at,
@@ -30,29 +30,29 @@ TABLE = "| Task ID | File | Status |\n|---|---|---|\n| a-01 | `01-a.md` | [ ] |\
 
 def definition(
     marker: str, name: str = "mine", at: str = "tasks/*", built_in: bool = False, more: str = ""
-) -> Definition:
+) -> DiscoverableWorkflow:
     def load() -> Workflow:
         return parse_workflow(
             f"workflow: {name}\nruns: {{at: [{at}], marker: {marker}}}\nstate: {{file: state.json}}\n"
             f"phase: state.phase\nphases: {{one: {{terminal: complete}}}}\n{more}"
         )
 
-    return Definition(name, (at,), built_in, load)
+    return DiscoverableWorkflow(name, (at,), built_in, load)
 
 
 def found(
-    files: Mapping[str, str | bytes], *definitions: Definition, config: Config | None = None
+    files: Mapping[str, str | bytes], *definitions: DiscoverableWorkflow, config: Config | None = None
 ) -> list[str]:
     """ "RUN WORKFLOW" of every run."""
-    matches = discover(Known(definitions), MemoryFiles(files), config or Config()).matches
+    matches = discover(DefinitionSet(definitions), MemoryFiles(files), config or Config()).matches
     return [f"{match.run} {match.workflow.name}" for match in matches]
 
 
-def passed(files: Mapping[str, str | bytes], *definitions: Definition) -> list[Passed]:
-    return discover(Known(definitions), MemoryFiles(files), Config()).passed
+def passed(files: Mapping[str, str | bytes], *definitions: DiscoverableWorkflow) -> list[Passed]:
+    return discover(DefinitionSet(definitions), MemoryFiles(files), Config()).passed
 
 
-def built_ins() -> list[Definition]:
+def built_ins() -> list[DiscoverableWorkflow]:
     return list(Library.of(MemoryFiles({})).definitions())
 
 
@@ -220,7 +220,7 @@ def test_the_journal_goes_before_the_configuration_and_that_before_a_built_in():
 
 
 def test_two_definitions_of_users_that_claim_one_folder_are_told():
-    (match,) = discover(Known([YOURS, MINE]), MemoryFiles(FILES), Config()).matches
+    (match,) = discover(DefinitionSet([YOURS, MINE]), MemoryFiles(FILES), Config()).matches
     assert (match.workflow.name, match.rivals) == ("mine", ("yours",))
     (told,) = match.findings()
     assert (told.code, told.path) == ("workflow-ambiguous", "tasks/a")
@@ -228,7 +228,7 @@ def test_two_definitions_of_users_that_claim_one_folder_are_told():
         "mine, yours all claim this folder; assign one in .phasekeeper/config.yaml under workflows"
     )
     config = read_config("workflows: {tasks/a: yours}\n")
-    (match,) = discover(Known([YOURS, MINE]), MemoryFiles(FILES), config).matches
+    (match,) = discover(DefinitionSet([YOURS, MINE]), MemoryFiles(FILES), config).matches
     assert (match.workflow.name, match.findings()) == ("yours", ())
 
 
@@ -276,7 +276,7 @@ def test_a_file_that_only_looks_alike_is_claimed_by_nobody(path: str, content: s
 
 def test_the_plan_that_was_parsed_to_find_a_run_is_kept():
     parsed: dict = {}
-    discover(Known(built_ins()), MemoryFiles({"tasks/t/MASTER_PLAN.md": TABLE}), Config(), parsed)
+    discover(DefinitionSet(built_ins()), MemoryFiles({"tasks/t/MASTER_PLAN.md": TABLE}), Config(), parsed)
     assert ("master-plan", digest_of(TABLE)) in parsed
 
 
@@ -305,7 +305,7 @@ def test_a_marker_that_no_check_has_seen_knows_the_state_only() -> None:
         "artifacts: {x: {paths: [x.json], kind: json}}\n"
     )
     unchecked = compile_definition(*load_branch(Source("mine.yaml", text), lambda _name: None))
-    definition = Definition("mine", ("tasks/*",), False, lambda: unchecked)
+    definition = DiscoverableWorkflow("mine", ("tasks/*",), False, lambda: unchecked)
     assert found({"tasks/a/state.json": "{}", "tasks/a/x.json": "{}"}, definition) == []
 
 
@@ -313,14 +313,14 @@ BROKEN = definition("{file: state.json, has: [phase]}", "broken", more="rulez: 1
 
 
 def test_a_broken_definition_is_told_and_hides_no_run_of_another():
-    seen = discover(Known([BROKEN, MINE]), MemoryFiles(FILES), Config())
+    seen = discover(DefinitionSet([BROKEN, MINE]), MemoryFiles(FILES), Config())
     assert [match.workflow.name for match in seen.matches] == ["mine"]
     assert [entry.because for entry in seen.passed] == ["its definition is broken"]
     assert "rulez" in seen.broken["broken"][0].message
 
 
 def test_a_definition_without_a_place_for_runs_is_told_too():
-    seen = discover(Known([BROKEN._replace(at=())]), MemoryFiles(FILES), Config())
+    seen = discover(DefinitionSet([BROKEN._replace(at=())]), MemoryFiles(FILES), Config())
     assert (seen.matches, list(seen.broken)) == ([], ["broken"])
 
 
@@ -328,11 +328,11 @@ def test_a_definition_without_a_place_for_runs_is_told_too():
 def test_the_run_of_a_broken_definition_is_judged_by_no_other(by):
     config = read_config("workflows: {tasks/*: broken}" if by == "configuration" else "")
     files = FILES | ({"tasks/a/.phasekeeper/journal.jsonl": journal("broken")} if by == "journal" else {})
-    assert discover(Known([BROKEN, MINE]), MemoryFiles(files), config).matches == []
+    assert discover(DefinitionSet([BROKEN, MINE]), MemoryFiles(files), config).matches == []
 
 
 def test_one_folder_is_claimed_by_the_definitions_that_claim_it_among_all():
-    known = Known([*built_ins(), definition("{file: state.json}", "deep", at="own/**")])
+    known = DefinitionSet([*built_ins(), definition("{file: state.json}", "deep", at="own/**")])
     files = MemoryFiles({f"{path}/state.json": "{}" for path in ("tasks/a", "tasks/a/b", "own/x/y", "own")})
     everywhere = candidates(known, files)
     assert everywhere == {"tasks/a": ["master-plan"], "own/x": ["deep"], "own/x/y": ["deep"]}

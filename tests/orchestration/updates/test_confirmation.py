@@ -6,12 +6,12 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from phasekeeper.orchestration.evaluation.evaluate import look
+from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.updates import confirmation as module
+from phasekeeper.orchestration.updates.commands import Command, CommandRefused, InvalidCommand
 from phasekeeper.orchestration.updates.confirmation import Confirmation, confirmation
-from phasekeeper.orchestration.updates.propose import Act, Misnamed, Refused
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 
 SMALL = parse_workflow(
@@ -65,15 +65,15 @@ phases:
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
-def shown(act: Act, asks: str = "") -> Confirmation:
+def shown(act: Command, asks: str = "") -> Confirmation:
     """The confirmation of an act on a run in phase one; `asks` opens one of its questions."""
     state = json.dumps({"phase": "one", "asks": asks})
-    steps = look(SMALL, read_run(SMALL, MemoryFiles({"t/state.json": state}), "t"))
-    return confirmation(steps, act, NOW)
+    trace = evaluate_traced(SMALL, read_run(SMALL, MemoryFiles({"t/state.json": state}), "t"))
+    return confirmation(trace, act, NOW)
 
 
 def test_an_answer_shows_the_question_its_tasks_the_option_and_what_follows() -> None:
-    text = shown(Act("answer", question="pick", option="left", why=" near "), "options")
+    text = shown(Command("answer", question="pick", option="left", why=" near "), "options")
     assert text.title == "Which one?"
     assert text.lines[1:] == (
         "phase one: no reason is given",
@@ -85,44 +85,44 @@ def test_an_answer_shows_the_question_its_tasks_the_option_and_what_follows() ->
 
 
 def test_the_first_line_names_the_run_and_the_revision_that_is_decided_on() -> None:
-    text = shown(Act("answer", question="words", option="x"), "words")
+    text = shown(Command("answer", question="words", option="x"), "words")
     assert text.lines[0].startswith('run t "t" (small) in , revision ')
-    assert text.lines[0] != shown(Act("override", "two"))[1][0]
+    assert text.lines[0] != shown(Command("override", "two"))[1][0]
 
 
 def test_an_answer_without_an_option_shows_every_option_and_what_follows_from_each() -> None:
-    text = shown(Act("answer", question="pick"), "options")
+    text = shown(Command("answer", question="pick"), "options")
     after = "  afterwards: active in one, next one: paper is missing (t/paper.md)"
     assert text.lines[3:] == ("- left: the left one", after, "- right: the right one", after)
 
 
 def test_an_option_that_cannot_be_taken_now_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
-        raise Refused("the state file is gone")
+        raise CommandRefused("the state file is gone")
 
     monkeypatch.setattr(module, "propose", refuse)
-    text = shown(Act("answer", question="pick"), "options")
+    text = shown(Command("answer", question="pick"), "options")
     assert text.lines[4] == "  not possible now: the state file is gone"
 
 
 def test_an_answer_in_words_shows_the_words() -> None:
-    text = shown(Act("answer", question="words", option="it is old", why="w"), "words")
+    text = shown(Command("answer", question="words", option="it is old", why="w"), "words")
     assert (text.title, text.lines[2]) == ("Why?", "answer: it is old")
-    assert len(shown(Act("answer", question="words"), "words").lines) == 2
+    assert len(shown(Command("answer", question="words"), "words").lines) == 2
 
 
 def test_a_question_shows_the_failures_that_led_to_it() -> None:
-    text = shown(Act("answer", question="again"), "failures")
+    text = shown(Command("answer", question="again"), "failures")
     assert text.lines[2:4] == ("before: one failed: it rained", "before: one: snow")
 
 
 def test_a_question_that_is_not_open_cannot_be_confirmed() -> None:
-    with pytest.raises(Misnamed, match="the question 'pick' is not open; open are: words"):
-        shown(Act("answer", question="pick"), "words")
+    with pytest.raises(InvalidCommand, match="the question 'pick' is not open; open are: words"):
+        shown(Command("answer", question="pick"), "words")
 
 
 def test_an_override_shows_the_gates_it_waives_and_the_files_it_goes_without() -> None:
-    text = shown(Act("override", "two", why="w"))
+    text = shown(Command("override", "two", why="w"))
     assert text.title == "Move t from one to two, against what its files say?"
     assert text.lines[1:] == (
         "phase one: paper is missing (t/paper.md)",
@@ -135,8 +135,8 @@ def test_an_override_shows_the_gates_it_waives_and_the_files_it_goes_without() -
 
 def test_an_override_shows_the_first_errors_that_it_goes_past() -> None:
     files = {"t/state.json": json.dumps({"phase": "one"})} | {f"t/{n}.json": "{" for n in "abcd"}
-    steps = look(WITH_ERRORS, read_run(WITH_ERRORS, MemoryFiles(files), "t"))
-    lines = confirmation(steps, Act("override", "two"), NOW).lines
+    trace = evaluate_traced(WITH_ERRORS, read_run(WITH_ERRORS, MemoryFiles(files), "t"))
+    lines = confirmation(trace, Command("override", "two"), NOW).lines
     assert [line.partition(": ")[0] for line in lines if "error" in line] == [
         "error in t/a.json",
         "error in t/b.json",

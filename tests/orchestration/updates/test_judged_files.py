@@ -6,12 +6,13 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from phasekeeper.orchestration.evaluation.evaluate import Steps, look
+from phasekeeper.orchestration.evaluation.evaluate import EvaluationTrace, evaluate_traced
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.snapshot.staleness import MOST_NAMED
+from phasekeeper.orchestration.updates.commands import Command
 from phasekeeper.orchestration.updates.judged_files import files_of_question, files_of_report
-from phasekeeper.orchestration.updates.propose import Act, propose
+from phasekeeper.orchestration.updates.propose import propose
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 
@@ -44,8 +45,8 @@ def texts(phase: str = "review", **more: str) -> dict[str, str]:
     }  # fmt: skip
 
 
-def steps_of(files: dict[str, str], mtimes: dict[str, int] | None = None) -> Steps:
-    return look(SMALL, read_run(SMALL, MemoryFiles(files, mtimes or {}), "t"))
+def steps_of(files: dict[str, str], mtimes: dict[str, int] | None = None) -> EvaluationTrace:
+    return evaluate_traced(SMALL, read_run(SMALL, MemoryFiles(files, mtimes or {}), "t"))
 
 
 def recorded(files: dict[str, str], named: list[dict[str, str]], **more: object) -> dict[str, str]:
@@ -54,12 +55,12 @@ def recorded(files: dict[str, str], named: list[dict[str, str]], **more: object)
 
 
 def states(files: dict[str, str], mtimes: dict[str, int] | None = None) -> str:
-    return steps_of(files, mtimes).sight.held("review").state
+    return steps_of(files, mtimes).facts.held("review").state
 
 
 def reviewed(files: dict[str, str]) -> dict[str, str]:
     """The review was reported as the files are."""
-    return recorded(files, files_of_report(steps_of(files).sight, "review"))
+    return recorded(files, files_of_report(steps_of(files).facts, "review"))
 
 
 # ---- what is named ----------------------------------------------------------------------------
@@ -67,12 +68,12 @@ def reviewed(files: dict[str, str]) -> dict[str, str]:
 
 def test_a_report_names_what_its_phase_makes_and_what_that_judges() -> None:
     files = texts()
-    named = files_of_report(steps_of(files).sight, "review")
+    named = files_of_report(steps_of(files).facts, "review")
     assert named == [
         {"path": path, "digest": digest_of(files[path])}
         for path in ("t/review.json", "t/code/a.py", "t/code/b.py")
     ]
-    assert [item["path"] for item in files_of_report(steps_of(files).sight, "write")] == [
+    assert [item["path"] for item in files_of_report(steps_of(files).facts, "write")] == [
         "t/code/a.py", "t/code/b.py",
     ]  # fmt: skip
 
@@ -80,21 +81,21 @@ def test_a_report_names_what_its_phase_makes_and_what_that_judges() -> None:
 def test_an_action_and_what_is_missing_name_nothing() -> None:
     files = texts()
     del files["t/review.json"]
-    assert files_of_report(steps_of(files).sight, "action-tidy") == []
-    paths = [item["path"] for item in files_of_report(steps_of(files).sight, "review")]
+    assert files_of_report(steps_of(files).facts, "action-tidy") == []
+    paths = [item["path"] for item in files_of_report(steps_of(files).facts, "review")]
     assert paths == ["t/code/a.py", "t/code/b.py"]
 
 
 def test_an_answer_names_what_its_question_is_about() -> None:
-    sight = steps_of(texts()).sight
-    assert [item["path"] for item in files_of_question(sight, "fine")] == ["t/code/a.py", "t/code/b.py"]
-    assert files_of_question(sight, "raised:1") == []
+    facts = steps_of(texts()).facts
+    assert [item["path"] for item in files_of_question(facts, "fine")] == ["t/code/a.py", "t/code/b.py"]
+    assert files_of_question(facts, "raised:1") == []
 
 
 def test_very_many_files_are_one_entry() -> None:
     many = {f"t/code/{number}.py": f"{number}\n" for number in range(MOST_NAMED)}
     files = texts(**many)
-    (_, code) = files_of_report(steps_of(files).sight, "review")
+    (_, code) = files_of_report(steps_of(files).facts, "review")
     assert code["path"] == "t/code/**"
     kept = reviewed(files)
     assert states(kept) == "valid"
@@ -103,7 +104,7 @@ def test_very_many_files_are_one_entry() -> None:
 
 def test_the_record_of_a_report_holds_them_before_what_was_written() -> None:
     files, now = texts("write"), datetime(2026, 1, 2, tzinfo=UTC)
-    proposal = propose(steps_of(files), Act("report", "write", "ok"), now)
+    proposal = propose(steps_of(files), Command("report", "write", "ok"), now)
     named: Any = proposal.records[-1]["files"]
     assert [item["path"] for item in named] == ["t/code/a.py", "t/code/b.py"]
     assert proposal.evaluation.current_phase == "review"
@@ -134,7 +135,7 @@ def test_a_kind_of_file_that_was_not_there_is_told_by_its_time() -> None:
 def test_the_newest_record_of_the_verdict_as_it_is_decides() -> None:
     files = reviewed(texts())
     changed = {**files, "t/code/a.py": "a = 2\n"}
-    again = files_of_report(steps_of(texts(**{"t/code/a.py": "a = 2\n"})).sight, "review")
+    again = files_of_report(steps_of(texts(**{"t/code/a.py": "a = 2\n"})).facts, "review")
     assert states(changed) == "stale"
     prev = digest_of(files[JOURNAL].strip())
     assert states(recorded(changed, again, seq=2, prev=prev)) == "valid"
@@ -154,5 +155,5 @@ def test_a_stale_verdict_is_named_again_once_it_was_saved_after_what_it_judges()
     files = {**reviewed(texts()), "t/code/a.py": "a = 2\n"}
     older = {"t/review.json": 1, "t/code/a.py": LATER, "t/code/b.py": 1}
     newer = {**older, "t/review.json": LATER + 1}
-    assert files_of_report(steps_of(files, older).sight, "review") == []
-    assert files_of_report(steps_of(files, newer).sight, "review")[0]["path"] == "t/review.json"
+    assert files_of_report(steps_of(files, older).facts, "review") == []
+    assert files_of_report(steps_of(files, newer).facts, "review")[0]["path"] == "t/review.json"

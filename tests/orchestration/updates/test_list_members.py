@@ -5,7 +5,7 @@ import json
 import pytest
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.snapshot.snapshot import Snapshot, read_run
-from phasekeeper.orchestration.updates.commands import Refused
+from phasekeeper.orchestration.updates.commands import CommandRefused
 from phasekeeper.orchestration.updates.list_members import new_members
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 
@@ -51,19 +51,19 @@ def test_a_file_that_is_there_stays_as_it_is(there: str):
 
 @pytest.mark.parametrize("there", ['{"id": "b"}', '{"id": "a", "owner_id": "2"}'])
 def test_a_file_of_another_is_not_taken(there: str):
-    with pytest.raises(Refused, match=f"{PLACE} exists already and belongs to another"):
+    with pytest.raises(CommandRefused, match=f"{PLACE} exists already and belongs to another"):
         new_members(snapshot("{}", a=there), "parts", [{"id": "a", "owner_id": "1"}])
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "../a", "a\\b", "a\0b"])
 def test_an_id_that_is_no_name_is_refused(name: str):
-    with pytest.raises(Refused, match="is no id of a member of parts"):
+    with pytest.raises(CommandRefused, match="is no id of a member of parts"):
         new_members(snapshot("{}"), "parts", [{"id": name}])
 
 
 @pytest.mark.parametrize("members", [None, 7, {"id": "a"}, ["a"], [{"id": "a"}, 1]])
 def test_members_that_are_no_objects_are_refused(members: object):
-    with pytest.raises(Refused, match="must be a list of objects"):
+    with pytest.raises(CommandRefused, match="must be a list of objects"):
         new_members(snapshot("{}"), "parts", members)
 
 
@@ -77,5 +77,5 @@ def test_members_that_are_no_objects_are_refused(members: object):
     ],
 )
 def test_a_state_without_such_a_list_is_refused(state: str, definition: str):
-    with pytest.raises(Refused, match="parts is no list of the state"):
+    with pytest.raises(CommandRefused, match="parts is no list of the state"):
         new_members(snapshot(state, definition), "parts", [{"id": "a"}])

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from phasekeeper.orchestration.definition.model import Workflow
-from phasekeeper.orchestration.evaluation.evaluate import Steps, look
+from phasekeeper.orchestration.evaluation.evaluate import EvaluationTrace, evaluate_traced
 from phasekeeper.orchestration.journal.journal import EMPTY_RECORD, Claim
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.snapshot import read_run
-from phasekeeper.orchestration.updates.propose import Act, Misnamed, Proposal, Refused, propose
+from phasekeeper.orchestration.updates.commands import Command, CommandKind, CommandRefused, InvalidCommand
+from phasekeeper.orchestration.updates.propose import Proposal, propose
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.workspace.definitions import Library
@@ -95,22 +96,23 @@ def everyone(lines: Any) -> frozenset[int]:
     return frozenset(range(len(lines)))
 
 
-def steps_of(texts: dict[str, Any], of: Workflow = SMALL, run: str = "t", **options: Any) -> Steps:
-    return look(of, read_run(of, MemoryFiles(texts), run, root="r", **{"verify": everyone, **options}))
+def steps_of(texts: dict[str, Any], of: Workflow = SMALL, run: str = "t", **options: Any) -> EvaluationTrace:
+    snapshot = read_run(of, MemoryFiles(texts), run, root="r", **{"verify": everyone, **options})
+    return evaluate_traced(of, snapshot)
 
 
-def proposed(texts: dict[str, Any], act: Act, of: Workflow = SMALL, run: str = "t") -> Proposal:
+def proposed(texts: dict[str, Any], act: Command, of: Workflow = SMALL, run: str = "t") -> Proposal:
     return propose(steps_of(texts, of, run), act, NOW)
 
 
-def refused(texts: dict[str, Any], act: Act, of: Workflow = SMALL, run: str = "t") -> str:
-    with pytest.raises(Refused) as told:
+def refused(texts: dict[str, Any], act: Command, of: Workflow = SMALL, run: str = "t") -> str:
+    with pytest.raises(CommandRefused) as told:
         proposed(texts, act, of, run)
     return str(told.value)
 
 
-def report(step: str = "one", outcome: str = "ok", **more: Any) -> Act:
-    return Act("report", step, outcome, **{"actor": "me", "channel": "cli", **more})
+def report(step: str = "one", outcome: str = "ok", **more: Any) -> Command:
+    return Command("report", step, outcome, **{"actor": "me", "channel": "cli", **more})
 
 
 def written(proposal: Proposal, path: str = "t/state.json") -> Any:
@@ -135,9 +137,9 @@ def after(texts: dict[str, Any], proposal: Proposal, run: str = "t") -> dict[str
     return {**texts, **{e.path: e.text for e in proposal.edits}, path: "".join(f"{line}\n" for line in lines)}
 
 
-def seen(steps: Steps) -> dict[str, Any]:
+def seen(trace: EvaluationTrace) -> dict[str, Any]:
     """An evaluation without the fingerprint of the files, which holds a line's very bytes."""
-    return {key: value for key, value in as_json(steps.evaluation).items() if key != "revision"}
+    return {key: value for key, value in as_json(trace.evaluation).items() if key != "revision"}
 
 
 def told_truly(
@@ -196,14 +198,14 @@ def test_a_way_back_moves_the_phase_too() -> None:
 
 def test_an_override_ends_in_the_phase_it_names_though_a_rule_would_lead_on() -> None:
     texts = files({"phase": "two", "note": ""}, paper_md="# P\n")
-    proposal = proposed(texts, Act("override", "one", why="look again", actor="me", channel="terminal"))
+    proposal = proposed(texts, Command("override", "one", why="look again", actor="me", channel="terminal"))
     assert written(proposal)["phase"] == proposal.evaluation.current_phase == "one"
     told_truly(texts, proposal)
 
 
 def test_a_redo_ends_in_the_phase_it_names() -> None:
     proposal = proposed(
-        files({"phase": "two", "note": ""}, paper_md="# P\n"), Act("redo", "one", why="again")
+        files({"phase": "two", "note": ""}, paper_md="# P\n"), Command("redo", "one", why="again")
     )
     assert written(proposal)["phase"] == "one"
     entry = proposal.records[-1]
@@ -214,7 +216,7 @@ def test_a_start_leads_only_into_the_step_that_is_started() -> None:
     texts = after(texts := files({"note": ""}), proposed(texts, report()))
     texts["t/paper.md"] = "# P\n"
     assert steps_of(texts).evaluation.suggestion.suggested_next == "two"
-    stays, goes = proposed(texts, Act("start", "one")), proposed(texts, Act("start", "two"))
+    stays, goes = proposed(texts, Command("start", "one")), proposed(texts, Command("start", "two"))
     assert (written(stays)["phase"], written(goes)["phase"]) == ("one", "two")
     assert goes.records[-1]["kind"] == "start" and goes.records[-1]["phase"] == "two"
 
@@ -236,7 +238,7 @@ def test_an_iteration_that_is_no_whole_number_is_none(iteration: object) -> None
 
 
 def test_the_override_lists_what_was_shut_and_what_was_missing() -> None:
-    act = Act("override", "two", why="no time", actor="me", channel="terminal")
+    act = Command("override", "two", why="no time", actor="me", channel="terminal")
     texts = files()
     proposal = proposed(texts, act)
     entry = proposal.records[-1]
@@ -247,7 +249,7 @@ def test_the_override_lists_what_was_shut_and_what_was_missing() -> None:
 def test_an_answer_is_bound_to_its_scope_and_to_what_it_is_about() -> None:
     texts = files(paper_md="# Paper\n")
     texts = after(texts, proposed(texts, report(outcome="error")))
-    proposal = proposed(texts, Act("answer", question="help:3", option="go", why="because"))
+    proposal = proposed(texts, Command("answer", question="help:3", option="go", why="because"))
     entry = proposal.records[-1]
     assert (entry["question"], entry["scope"], entry["option"], entry["why"]) == (
         "help",
@@ -255,7 +257,7 @@ def test_an_answer_is_bound_to_its_scope_and_to_what_it_is_about() -> None:
         "go",
         "because",
     )
-    assert entry["about"] == steps_of(texts).sight.substance(("paper",)) != ""
+    assert entry["about"] == steps_of(texts).facts.substance(("paper",)) != ""
     assert (written(proposal)["asked"], written(proposal)["helped"]) == ("3", "because")
     told_truly(texts, proposal)
 
@@ -263,8 +265,8 @@ def test_an_answer_is_bound_to_its_scope_and_to_what_it_is_about() -> None:
 def test_accepting_a_changed_definition_names_the_one_accepted() -> None:
     start = json.dumps({"seq": 1, "kind": "start", "workflow": "small", "definition": "another"})
     texts = {**files(), JOURNAL: f"{start}\n"}
-    proposal = proposed(texts, Act("answer", question="definition", option="accept", why="I read it"))
-    assert proposal.records[-1]["about"] == steps_of(texts).sight.snapshot.definition
+    proposal = proposed(texts, Command("answer", question="definition", option="accept", why="I read it"))
+    assert proposal.records[-1]["about"] == steps_of(texts).facts.snapshot.definition
     assert not any(question.id == "definition" for question in proposal.evaluation.questions)
     told_truly(texts, proposal)
 
@@ -272,7 +274,7 @@ def test_accepting_a_changed_definition_names_the_one_accepted() -> None:
 def test_a_question_that_an_agent_raised_is_answered_by_its_number() -> None:
     raised = json.dumps({"seq": 7, "kind": "question", "message": "Which?"})
     proposal = proposed(
-        {**files(), JOURNAL: f"{raised}\n"}, Act("answer", question="raised:7", option="stop", why="no")
+        {**files(), JOURNAL: f"{raised}\n"}, Command("answer", question="raised:7", option="stop", why="no")
     )
     entry = proposal.records[-1]
     assert (entry["question"], entry["scope"], entry["about"]) == ("raised:7", "", "")
@@ -281,9 +283,9 @@ def test_a_question_that_an_agent_raised_is_answered_by_its_number() -> None:
 
 def test_report_files_are_recorded_before_the_act() -> None:
     texts = files({"note": ""}, paper_md="# P\n", reports__one_md="# One\n\n**Result**: error\n")
-    steps = steps_of(texts)
-    assert steps.evaluation.suggestion.kind == "escalate"
-    proposal = propose(steps, Act("answer", question="help:3", option="go", why="w"), NOW)
+    trace = steps_of(texts)
+    assert trace.evaluation.suggestion.kind == "escalate"
+    proposal = propose(trace, Command("answer", question="help:3", option="go", why="w"), NOW)
     assert [(entry["kind"], entry["path"]) for entry in proposal.records] == [
         ("report", "t/reports/one.md"), ("answer", ""),
     ]  # fmt: skip
@@ -294,7 +296,7 @@ def test_effects_know_the_number_that_the_record_will_have() -> None:
     old = [json.dumps({"seq": 41, "kind": "start"})]
     old.append(json.dumps({"seq": 44, "kind": "transition", "prev": digest_of(old[0])}))
     texts = {**files(), JOURNAL: "\n".join(old)}
-    proposal = proposed(texts, Act("override", "two", why="w"))
+    proposal = proposed(texts, Command("override", "two", why="w"))
     line = next(edit.text for edit in proposal.edits if edit.path == "t/transcript.jsonl")
     assert json.loads(line) == {"to": "two", "why": "w", "seq": 45}
 
@@ -311,12 +313,12 @@ def test_effects_know_the_number_that_the_record_will_have() -> None:
         (report(outcome="fine"), "a report of one says one of done, ok, error, not 'fine'"),
         (report(next="thre"), "unknown phase 'thre'; did you mean 'three'?"),
         (report(tasks=("01",)), "'01' is no task: the run has no plan that can be read"),
-        (Act("answer", question="hlep", option="go", why="w"), "the question 'hlep' is not open"),
-        (Act("override", "thre", why="w"), "unknown phase 'thre'; did you mean 'three'?"),
-        (Act("override", "three", why="w"), "no rule leads from one to three, not even by way of others"),
-        (Act("override", "two", why=" \n"), "a decision needs a reason"),
-        (Act("redo", "nought"), "unknown phase 'nought'"),
-        (Act("redo", "three"), "three is ahead of one; what was not done cannot be done again"),
+        (Command("answer", question="hlep", option="go", why="w"), "the question 'hlep' is not open"),
+        (Command("override", "thre", why="w"), "unknown phase 'thre'; did you mean 'three'?"),
+        (Command("override", "three", why="w"), "no rule leads from one to three, not even by way of others"),
+        (Command("override", "two", why=" \n"), "a decision needs a reason"),
+        (Command("redo", "nought"), "unknown phase 'nought'"),
+        (Command("redo", "three"), "three is ahead of one; what was not done cannot be done again"),
         (report(message="\udc80"), "what is said cannot be kept as text: "),
         (report(message="x" * 100_001), "the record has "),
         (report(data={"a": float("nan")}), "the data of the report cannot be used: "),
@@ -326,7 +328,7 @@ def test_effects_know_the_number_that_the_record_will_have() -> None:
         (report(data={"a": "\udc80"}), "the data of the report cannot be used: "),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused_with_its_reason(act: Act, said: str) -> None:
+def test_what_cannot_be_is_refused_with_its_reason(act: Command, said: str) -> None:
     assert refused(files(), act).startswith(said)
 
 
@@ -341,7 +343,7 @@ def test_what_cannot_be_is_refused_with_its_reason(act: Act, said: str) -> None:
 )
 def test_an_answer_needs_an_option_and_a_reason(option: str, why: str, said: str) -> None:
     texts = after(texts := files(), proposed(texts, report(outcome="error")))
-    assert refused(texts, Act("answer", question="help:3", option=option, why=why)) == said
+    assert refused(texts, Command("answer", question="help:3", option=option, why=why)) == said
 
 
 def test_while_a_person_decides_nothing_is_reported() -> None:
@@ -357,25 +359,26 @@ def test_a_run_that_ended_badly_takes_no_report() -> None:
 @pytest.mark.parametrize("state", ["", "{", "[]", '{"phase": "nowhere"}'])
 def test_a_state_that_cannot_be_judged_takes_nothing(state: str) -> None:
     assert "may not be reported now: the run is invalid" in refused(files(state), report())
-    assert refused(files(state), Act("override", "two", why="w")).startswith("nothing can be overridden: ")
+    override = Command("override", "two", why="w")
+    assert refused(files(state), override).startswith("nothing can be overridden: ")
 
 
 def test_what_a_person_stopped_is_not_done_again() -> None:
     texts = {**files(), JOURNAL: f"{json.dumps({'seq': 7, 'kind': 'question', 'message': 'Which?'})}\n"}
     stopped = after(
-        texts, proposed(texts, Act("answer", question="raised:7", option="stop", why="not worth it"))
+        texts, proposed(texts, Command("answer", question="raised:7", option="stop", why="not worth it"))
     )
     said = "the run is blocked: a person stopped the run: not worth it"
-    assert refused(stopped, Act("redo", "one")) == said
+    assert refused(stopped, Command("redo", "one")) == said
 
 
 def test_a_redo_mends_a_phase_that_is_unknown_and_no_file_that_is_broken() -> None:
-    assert written(proposed(files({"phase": "nowhere"}), Act("redo", "one")))["phase"] == "one"
-    assert refused(files("{"), Act("redo", "one")) == "the run has no state file that could be changed"
+    assert written(proposed(files({"phase": "nowhere"}), Command("redo", "one")))["phase"] == "one"
+    assert refused(files("{"), Command("redo", "one")) == "the run has no state file that could be changed"
 
 
 def test_a_broken_journal_takes_nothing() -> None:
-    said = refused({**files(), JOURNAL: '{"kind": "odd"}\n{}\n'}, Act("redo", "one"))
+    said = refused({**files(), JOURNAL: '{"kind": "odd"}\n{}\n'}, Command("redo", "one"))
     assert said.startswith("nothing can be recorded: the journal cannot be trusted")
 
 
@@ -387,16 +390,16 @@ def test_a_question_without_options_is_answered_in_words() -> None:
     )
     asked = steps_of(files(), of).evaluation.questions[0]
     entry = proposed(
-        files(), Act("answer", question=asked.id, option="left", why="it is nearer"), of
+        files(), Command("answer", question=asked.id, option="left", why="it is nearer"), of
     ).records[-1]
     assert (entry["question"], entry["option"]) == (asked.id, "left")
 
 
 def test_a_workflow_without_redo_says_that_its_files_decide() -> None:
     of = workflow(DEFINITION.replace("  redo: {phase: step}\n", ""))
-    assert "its files decide" in refused(files(), Act("redo", "one"), of)
+    assert "its files decide" in refused(files(), Command("redo", "one"), of)
     own = workflow(DEFINITION.replace("  redo: {phase: step}\n", "  one.redo: {again: step}\n"))
-    assert written(proposed(files(), Act("redo", "one"), own))["again"] == "one"
+    assert written(proposed(files(), Command("redo", "one"), own))["again"] == "one"
 
 
 # ---- values -----------------------------------------------------------------------------------
@@ -646,8 +649,8 @@ def test_a_decision_that_was_not_proven_stays_unproven() -> None:
     def nobody(lines: Any) -> frozenset[int]:
         return frozenset(i for i, line in enumerate(lines) if line != forged)
 
-    steps = steps_of(texts, verify=nobody)
-    proposal = propose(steps, report(), NOW)
+    trace = steps_of(texts, verify=nobody)
+    proposal = propose(trace, report(), NOW)
     assert [f.code for f in proposal.evaluation.findings if f.code == "decision-unverified"]
     assert proposal.evaluation.current_phase == "one"
     told_truly(texts, proposal, verify=nobody)
@@ -690,11 +693,11 @@ def test_the_preview_is_what_a_cold_look_at_the_written_files_says(name: str, da
     of, run = BUILT_IN[name], "t"
     texts = begun(name)
     for _ in range(data.draw(st.integers(1, 6))):
-        steps = steps_of(texts, of, run)
-        act = data.draw(acts(steps))
+        trace = steps_of(texts, of, run)
+        act = data.draw(acts(trace))
         try:
-            proposal = propose(steps, act, NOW)
-        except Refused:
+            proposal = propose(trace, act, NOW)
+        except CommandRefused:
             continue
         told_truly(texts, proposal, of, run)
         texts = after(texts, proposal, run)
@@ -702,8 +705,8 @@ def test_the_preview_is_what_a_cold_look_at_the_written_files_says(name: str, da
 
 
 @st.composite
-def acts(draw: st.DrawFn, steps: Steps) -> Act:
-    evaluation, of = steps.evaluation, steps.sight.workflow
+def acts(draw: st.DrawFn, trace: EvaluationTrace) -> Command:
+    evaluation, of = trace.evaluation, trace.facts.workflow
     suggestion = evaluation.suggestion
     likely = [
         name for name in (suggestion.suggested_next, suggestion.action, evaluation.current_phase) if name
@@ -711,11 +714,13 @@ def acts(draw: st.DrawFn, steps: Steps) -> Act:
     step = draw(st.sampled_from([*likely, *of.phases]))
     phase = of.phases.get(step)
     outcome = draw(st.sampled_from(phase.outcomes if phase else ("ok", "error")))
-    kind = draw(st.sampled_from(["report"] * 6 + ["answer"] * 3 + ["start", "override", "redo", "raise"]))
+    kinds: tuple[CommandKind, ...] = get_args(CommandKind)
+    reports: tuple[CommandKind, ...] = ("report",) * 5
+    kind = draw(st.sampled_from((*reports, "answer", "answer", *kinds)))
     options = [(q.id, o.id) for q in evaluation.questions for o in q.options]
     question, option = draw(st.sampled_from(options or [("none", "")]))
     updates = draw(st.dictionaries(st.sampled_from(["a", "b.c", "b"]), st.integers(), max_size=2))
-    act = Act(kind, step, outcome, question=question, option=option, data={"stateUpdates": updates})
+    act = Command(kind, step, outcome, question=question, option=option, data={"stateUpdates": updates})
     return act._replace(message=draw(st.text(max_size=5)), why="because", actor="me")
 
 
@@ -800,7 +805,7 @@ def test_nothing_is_reported_of_a_run_that_is_over() -> None:
     texts = files({"phase": "two"}, paper_md="# P\n")
     ended = after(texts, proposed(texts, report("two"), of))
     assert refused(ended, report("two"), of).startswith("two may not be reported now: the run is exited: ")
-    assert "nothing is left to decide" in refused(ended, Act("raise", message="Why?"), of)
+    assert "nothing is left to decide" in refused(ended, Command("raise", message="Why?"), of)
 
 
 # ---- phases that are passed over --------------------------------------------------------------
@@ -824,7 +829,9 @@ effects:
 """
 
 
-def _skips(state: dict[str, Any], act: Act, text: str = SKIPPING) -> tuple[Any, list[tuple[Any, Any, Any]]]:
+def _skips(
+    state: dict[str, Any], act: Command, text: str = SKIPPING
+) -> tuple[Any, list[tuple[Any, Any, Any]]]:
     """(the state afterwards, kind, phase and reason of the records)"""
     of, texts = workflow(text), {"t/state.json": json.dumps(state)}
     proposal = propose(steps_of(texts, of), act, NOW)
@@ -845,8 +852,8 @@ def test_phases_passed_over_on_the_way_on_are_recorded_behind_the_report() -> No
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("act", [report("four"), Act("start", "four")])
-def test_phases_passed_over_before_the_step_are_recorded_before_it(act: Act) -> None:
+@pytest.mark.parametrize("act", [report("four"), Command("start", "four")])
+def test_phases_passed_over_before_the_step_are_recorded_before_it(act: Command) -> None:
     state, records = _skips({"phase": "two", "quick": True}, act)
     assert [entry[:2] for entry in records] == [
         ("transition", "two"), ("transition", "three"), (act.kind, "four"),
@@ -893,7 +900,7 @@ def test_of_two_orders_of_the_same_keys_the_first_is_kept() -> None:
 
 
 def test_a_question_of_an_agent_is_recorded_and_writes_nothing() -> None:
-    proposal = proposed(files(), Act("raise", message="Which one?", actor="bot"))
+    proposal = proposed(files(), Command("raise", message="Which one?", actor="bot"))
     (entry,) = proposal.records
     assert (entry["kind"], entry["message"], entry["phase"], proposal.edits) == (
         "question",
@@ -904,13 +911,14 @@ def test_a_question_of_an_agent_is_recorded_and_writes_nothing() -> None:
     assert [q.id for q in proposal.evaluation.questions] == ["raised:1"]
     again = after(files(), proposal)
     assert (
-        refused(again, Act("raise", message=" Which  one? "))
+        refused(again, Command("raise", message=" Which  one? "))
         == "raised:1 asks that already, and awaits its answer"
     )
-    assert refused(files(), Act("raise", message=" ")) == "say what a person is to decide"
+    assert refused(files(), Command("raise", message=" ")) == "say what a person is to decide"
 
 
 def test_what_is_not_named_right_is_wrong_use() -> None:
-    for act in (Act("answer", question="x", option="y", why="z"), Act("override", "two"), Act("raise")):
-        with pytest.raises(Misnamed):
+    unknown = Command("answer", question="x", option="y", why="z")
+    for act in (unknown, Command("override", "two"), Command("raise")):
+        with pytest.raises(InvalidCommand):
             proposed(files(), act)

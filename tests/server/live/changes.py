@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from hypothesis import strategies as st
-from phasekeeper.orchestration.updates.propose import Act, Refused
+from phasekeeper.orchestration.updates.commands import Command, CommandRefused
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server.store.folder import StoreError
 from phasekeeper.server.workspace import apply
@@ -303,8 +303,8 @@ class Changes:
 
     def act(self, run: str, step: str, outcome: str) -> list[Path]:
         """A report by the one door for writes; what it wrote is not told, only where."""
-        with suppress(Refused, StoreError, UsageError):
-            apply.act(Workspace(self.root), run, Act("report", step=step, outcome=outcome, actor="a"))
+        with suppress(CommandRefused, StoreError, UsageError):
+            apply.act(Workspace(self.root), run, Command("report", step=step, outcome=outcome, actor="a"))
         return [_content(self.at(run))]
 
     def commit(self) -> list[Path]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phasekeeper.orchestration.updates.propose import Act
+from phasekeeper.orchestration.updates.commands import Command
 from phasekeeper.server.live import engine as engine_module
 from phasekeeper.server.live import worker as worker_module
 from phasekeeper.server.live.auto_journal import AutoJournal
@@ -112,7 +112,7 @@ async def test_an_act_is_on_the_board_when_it_returns(root: Path) -> None:
     task(root, "T1")
     async with engine() as e:
         await e.open(root)
-        done = await e.act(root, T1, Act("report", step="plan_review", outcome="ok", actor="somebody"))
+        done = await e.act(root, T1, Command("report", step="plan_review", outcome="ok", actor="somebody"))
         assert e.board(root).runs[T1] == done.evaluation
 
 
@@ -120,7 +120,7 @@ async def test_an_act_is_on_the_board_when_it_returns(root: Path) -> None:
 async def test_those_who_wait_for_a_run_s_lock_keep_nobody_else_waiting(root: Path) -> None:
     """More of them than there are threads for what connections and answers need."""
     task(root, "T1")
-    act = Act("report", step="plan_review", outcome="ok", actor="somebody")
+    act = Command("report", step="plan_review", outcome="ok", actor="somebody")
     async with engine() as e:
         await e.open(root)
         with run_lock(root, T1):
@@ -194,7 +194,7 @@ async def test_acts_on_many_runs_at_once_are_all_on_the_board(root: Path) -> Non
         task(root, name)
     async with engine() as e:
         await e.open(root)
-        act = Act("report", step="plan_review", outcome="ok", actor="somebody")
+        act = Command("report", step="plan_review", outcome="ok", actor="somebody")
         done = await asyncio.gather(*(e.act(root, f"{TASKS}/{name}", act) for name in names))
         assert [e.board(root).runs[f"{TASKS}/{name}"] for name in names] == [d.evaluation for d in done]
 

@@ -10,7 +10,7 @@ from typing import Any
 import mcp_types as types
 import pytest
 from mcp import Client
-from phasekeeper.orchestration.updates.commands import Act
+from phasekeeper.orchestration.updates.commands import Command
 from phasekeeper.server.cli.main import main
 from phasekeeper.server.mcp.uris import address
 from phasekeeper.server.workspace import apply
@@ -86,9 +86,12 @@ async def test_the_dialog_shows_what_the_files_and_the_definition_say(root: Path
 async def test_what_has_changed_since_it_was_approved_can_be_approved_anew(root: Path, era: str) -> None:
     """Nobody is asked, for the work goes on; an assistant that read of it can have its person decide."""
     path, name = plan(root, "lists", 3) / "MASTER_PLAN.md", ".orchestrator/tasks/lists"
-    workspace, approval = Workspace(root), Act("answer", question="plan", option="approve", why="it is right")
+    workspace, approval = (
+        Workspace(root),
+        Command("answer", question="plan", option="approve", why="it is right"),
+    )
     apply.record_decision(workspace, apply.prepare_decision(workspace, name, approval), "ann", "terminal")
-    apply.act(Workspace(root), name, Act("report", "4a", "complete", tasks=("lists-1",), actor="ann"))
+    apply.act(Workspace(root), name, Command("report", "4a", "complete", tasks=("lists-1",), actor="ann"))
     path.write_text(path.read_text().replace("Step 3", "Step 3 and what follows"))
     person = Person(decision="approve", reason="it says more now")
     async with rig() as r, r.client(root, era, elicitation_callback=person) as client:

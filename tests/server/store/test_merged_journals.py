@@ -74,7 +74,7 @@ class Repository(Drive):
         match = workspace.match(RUN)
         assert match
         steps = workspace.look(match)
-        reports = [each for each in steps.sight.snapshot.records if each["kind"] == "report"]
+        reports = [each for each in steps.facts.snapshot.records if each["kind"] == "report"]
         return steps.evaluation, [(str(each["phase"]), str(each["outcome"])) for each in reports]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from phasekeeper.orchestration.result.values import as_json
-from phasekeeper.orchestration.updates.propose import Act, Misnamed, Refused
+from phasekeeper.orchestration.updates.commands import Command, CommandRefused, InvalidCommand
 from phasekeeper.server.store.claims import claim, release
 from phasekeeper.server.store.commit import Conflict
 from phasekeeper.server.store.folder import StoreError
@@ -66,8 +66,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def report(outcome: str = "ok", *tasks: str, actor: str = "ann", message: str = "m") -> Act:
-    return Act("report", "do", outcome, tasks=tasks, actor=actor, message=message)
+def report(outcome: str = "ok", *tasks: str, actor: str = "ann", message: str = "m") -> Command:
+    return Command("report", "do", outcome, tasks=tasks, actor=actor, message=message)
 
 
 def lines(root: Path, run: str = RUN) -> list[dict[str, Any]]:
@@ -121,8 +121,8 @@ def test_a_file_that_changes_under_the_writer_is_a_conflict_and_nothing_is_writt
 
 def test_a_refusal_writes_nothing(root: Path) -> None:
     before = contents(root)
-    with pytest.raises(Refused, match="no phase or action"):
-        act(Workspace(root), RUN, Act("report", "nought", "ok"))
+    with pytest.raises(CommandRefused, match="no phase or action"):
+        act(Workspace(root), RUN, Command("report", "nought", "ok"))
     assert contents(root) == before
 
 
@@ -136,7 +136,7 @@ def test_a_run_that_two_definitions_claim_takes_nothing(root: Path) -> None:
     rival = DEFINITION.replace("workflow: planned", "workflow: rival")
     (root / ".phasekeeper/workflows/rival.yaml").write_text(rival)
     (root / ".phasekeeper/config.yaml").unlink()
-    with pytest.raises(Refused, match="nothing can be recorded"):
+    with pytest.raises(CommandRefused, match="nothing can be recorded"):
         act(Workspace(root), RUN, report())
     assert lines(root) == []
 
@@ -146,7 +146,7 @@ def test_a_run_that_two_definitions_claim_takes_nothing(root: Path) -> None:
 
 def test_a_claimed_task_is_reported_by_nobody_else(root: Path) -> None:
     claim(root, RUN, "f-01", "ann", 3600)
-    with pytest.raises(Refused, match="f-01 is claimed by ann until"):
+    with pytest.raises(CommandRefused, match="f-01 is claimed by ann until"):
         act(Workspace(root), RUN, report("ok", "01", actor="bob"))
     act(Workspace(root), RUN, report("ok", "02", actor="bob"))
     act(Workspace(root), RUN, report("ok", "01", actor="ann"))
@@ -190,18 +190,18 @@ def test_a_task_is_taken_and_given_back_by_any_of_its_names(root: Path) -> None:
 
 def test_a_task_that_is_done_is_not_taken(root: Path) -> None:
     (root / RUN / "PLAN.md").write_text(PLAN.replace("impl | [ ] |", "impl | [x] |", 1))
-    with pytest.raises(Refused, match="f-01 cannot start now; ready are f-02"):
+    with pytest.raises(CommandRefused, match="f-01 cannot start now; ready are f-02"):
         apply.claim(Workspace(root), RUN, "01", "ann", 60)
 
 
 def test_a_token_without_a_task_is_refused(root: Path) -> None:
-    with pytest.raises(Refused, match="the report names none"):
+    with pytest.raises(CommandRefused, match="the report names none"):
         act(Workspace(root), RUN, report(), token=Token("ann", 1))
 
 
 # ---- decisions --------------------------------------------------------------------------------
 
-ANSWER = Act("answer", question="go_on", option="yes", why="fine", actor="ann", channel="terminal")
+ANSWER = Command("answer", question="go_on", option="yes", why="fine", actor="ann", channel="terminal")
 
 
 def asked(root: Path, run: str = RUN) -> None:
@@ -231,7 +231,7 @@ def test_a_decision_copied_to_another_run_does_not_count(root: Path) -> None:
 
 def test_a_person_sees_the_question_the_answer_and_what_comes_of_it(root: Path) -> None:
     asked(root)
-    wanted = Act("answer", question="go_on", option="yes", why="fine")
+    wanted = Command("answer", question="go_on", option="yes", why="fine")
     decision = prepare_decision(Workspace(root), RUN, wanted)
     assert decision.title == "Go on?"
     assert decision.lines == (
@@ -251,7 +251,7 @@ def test_a_person_sees_the_question_the_answer_and_what_comes_of_it(root: Path) 
 def test_an_override_shows_what_it_waives(root: Path) -> None:
     workspace = Workspace(root)
     run, _ = apply.start(workspace, workspace.library.workflow("artifact-pipeline"), "T1", "", "ann")
-    decision = prepare_decision(Workspace(root), run, Act("override", "codegen", why="urgent"))
+    decision = prepare_decision(Workspace(root), run, Command("override", "codegen", why="urgent"))
     said = "\n".join(decision.lines)
     assert decision.title == f"Move {run} from planning to codegen, against what its files say?"
     assert "gate plan-review is not-reached and will be waived: The plan is approved by its review" in said
@@ -262,15 +262,15 @@ def test_an_override_shows_what_it_waives(root: Path) -> None:
 def test_all_that_can_be_refused_is_refused_before_a_person_is_asked(root: Path) -> None:
     asked(root)
     wrong = (
-        Act("answer", question="nought", option="yes", why="w"),
-        Act("answer", question="go_on", option="maybe", why="w"),
-        Act("answer", question="go_on", option="yes", why=" "),
+        Command("answer", question="nought", option="yes", why="w"),
+        Command("answer", question="go_on", option="maybe", why="w"),
+        Command("answer", question="go_on", option="yes", why=" "),
     )
     for wanted in wrong:
-        with pytest.raises(Misnamed):
+        with pytest.raises(InvalidCommand):
             prepare_decision(Workspace(root), RUN, wanted)
-    with pytest.raises(Refused, match="no rule leads from mend"):
-        prepare_decision(Workspace(root), RUN, Act("override", "do", why="w"))
+    with pytest.raises(CommandRefused, match="no rule leads from mend"):
+        prepare_decision(Workspace(root), RUN, Command("override", "do", why="w"))
     assert len(lines(root)) == 1
 
 
@@ -286,7 +286,7 @@ def test_a_decision_is_about_what_was_shown(root: Path) -> None:
     asked(root)
     decision = prepare_decision(Workspace(root), RUN, ANSWER)
     (root / RUN / "PLAN.md").write_text(PLAN.replace("Do it", "Do something else"))
-    with pytest.raises(Refused, match="was changed meanwhile"):
+    with pytest.raises(CommandRefused, match="was changed meanwhile"):
         record_decision(Workspace(root), decision, "ann", "terminal")
 
 
@@ -316,7 +316,7 @@ def test_a_decision_about_what_was_changed_meanwhile_is_refused(root: Path) -> N
     asked(root)
     shown = evaluation(root).revision
     (root / RUN / "PLAN.md").write_text(PLAN.replace("Do it", "Do something else"))
-    with pytest.raises(Refused, match="was changed meanwhile"):
+    with pytest.raises(CommandRefused, match="was changed meanwhile"):
         act(Workspace(root), RUN, ANSWER, signed=True, revision=shown)
     act(Workspace(root), RUN, ANSWER, signed=True, revision=evaluation(root).revision)
     assert evaluation(root).questions == ()

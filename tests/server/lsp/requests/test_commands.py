@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phasekeeper.orchestration.updates.propose import Act
+from phasekeeper.orchestration.updates.commands import Command
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server.workspace import apply
 from phasekeeper.server.workspace.workspace import Workspace
@@ -30,11 +30,11 @@ def key(tmp_path_factory, monkeypatch):
 
 def reported(root: Path, run: str, *reports: tuple[str, str]) -> None:
     for step, outcome in reports:
-        apply.act(Workspace(root), run, Act("report", step, outcome, actor="ann"))
+        apply.act(Workspace(root), run, Command("report", step, outcome, actor="ann"))
 
 
 def decided(root: Path, run: str, question: str, option: str) -> None:
-    act = Act(kind="answer", question=question, option=option, why="looked at", actor="ann")
+    act = Command(kind="answer", question=question, option=option, why="looked at", actor="ann")
     workspace = Workspace(root)
     apply.record_decision(workspace, apply.prepare_decision(workspace, run, act), "ann", "terminal")
 
@@ -64,7 +64,7 @@ def test_a_plan_that_changed_after_its_approval_is_approved_again(root):
     path = plan(root, first="[ ]") / "MASTER_PLAN.md"
     put(root / ".phasekeeper/config.yaml", "projects: []\n")
     decided(root, RUN, "plan", "approve")
-    apply.act(Workspace(root), RUN, Act("report", "4a", "complete", tasks=("shop-01",), actor="ann"))
+    apply.act(Workspace(root), RUN, Command("report", "4a", "complete", tasks=("shop-01",), actor="ann"))
     put(path, path.read_text().replace("The cart", "The cart and its fees"))
 
     async def work(client: Client) -> None:
