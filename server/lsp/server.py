@@ -1,171 +1,111 @@
-"""Which function answers which of an editor's requests."""
+"""One editor's connection, and the tables of what it is answered.
+
+A feature of the protocol is one function of a `DocumentContext` and one line of `FEATURES`. Requests of our
+own stand in `requests/read.py` and `requests/write.py`, commands in `requests/commands.py`.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from functools import wraps
-from importlib.resources import files as resources
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from ..disk.disk_files import DiskFiles
-from ..workspace.definitions import BUILT_IN, built_in_sources
-from .features import code_actions as actions
-from .features import code_lens as lenses
-from .features import completion, navigation
-from .features import document_symbols as symbols
-from .features import hover as hovers
-from .requests import commands, read
-from .requests import write as writing
-from .session.transport import INTERNAL_ERROR, Refusal
-from .view.document_context import Scene
-from .view.positions import Text
+from ..live.engine import Engine
+from .features import code_actions, code_lens, completion, document_symbols, hover, navigation
+from .requests.commands import COMMANDS, execute
+from .requests.read import READ_REQUESTS
+from .requests.write import WRITE_REQUESTS
+from .session.connection import Connection
+from .session.transport import INTERNAL_ERROR, DroppingWriter, RequestFailed, read_messages
+from .view.document_context import DocumentContext
 
-if TYPE_CHECKING:
-    from .session.connection import Connection
-
-Answer = Callable[[Scene, Any], Any]
 _log = logging.getLogger(__name__)
 
 
-def register(connection: Connection) -> None:
-    """Have the connection answer what it can."""
-    on = connection.server.feature
-    for method, (options, answer) in _answers(connection).items():
-        on(method, options)(guarded(_on_scene(connection, answer)))
-    for name, request in {**read.requests(connection), **writing.requests(connection)}.items():
-        on(name)(guarded(request))
-    for name, command in commands.commands(connection).items():
-        connection.server.command(name)(guarded(command))
+class Feature(NamedTuple):
+    """A function of the document that a request names, and the options with which it is announced."""
+
+    answer: Callable[[DocumentContext, Any], Any]
+    options: Any = None
 
 
-def guarded(answer: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    """A function that answers a request: what goes wrong in it is logged once and told in one sentence."""
+FEATURES: dict[str, Feature] = {
+    lsp.TEXT_DOCUMENT_CODE_ACTION: Feature(code_actions.code_actions, code_actions.OPTIONS),
+    lsp.TEXT_DOCUMENT_CODE_LENS: Feature(code_lens.code_lenses, code_lens.OPTIONS),
+    lsp.TEXT_DOCUMENT_COMPLETION: Feature(completion.complete, completion.OPTIONS),
+    lsp.TEXT_DOCUMENT_DEFINITION: Feature(navigation.definition),
+    lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: Feature(document_symbols.document_symbols),
+    lsp.TEXT_DOCUMENT_HOVER: Feature(hover.hover),
+    lsp.TEXT_DOCUMENT_REFERENCES: Feature(navigation.references),
+}
 
-    @wraps(answer)
-    async def guarding(*arguments: Any) -> Any:
+
+async def serve_lsp(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    engine: Engine,
+    *,
+    trusted_allowed: bool = True,
+) -> int:
+    """Serve one editor until it says `exit` or goes; 0 when it said `shutdown` before, else 1.
+
+    Never ends the process, whatever the editor sends. With `trusted_allowed` False nothing is written for
+    it, whatever it says of itself. The caller closes the streams.
+    """
+    dropping_writer = DroppingWriter(writer)
+    connection = Connection(engine, dropping_writer, trusted_allowed)
+    _register(connection)
+    try:
+        await read_messages(reader, connection.protocol)
+        return 0 if connection.protocol.is_shut_down else 1
+    finally:
+        await connection.close()
+        await dropping_writer.drain()
+
+
+def _register(connection: Connection) -> None:
+    """Have the connection answer requests and commands."""
+    server = connection.server
+    for method, feature in FEATURES.items():
+        answer = partial(_on_document, connection, feature.answer)
+        server.feature(method, feature.options)(_guarded(method, answer))
+    for name, request in {**READ_REQUESTS, **WRITE_REQUESTS}.items():
+        server.feature(name)(_guarded(name, partial(request, connection)))
+    for name, command in COMMANDS.items():
+        server.command(name)(_guarded(name, partial(execute, connection, command)))
+
+
+def _guarded(name: str, answer: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """A function that answers a request: what goes wrong in it is logged once, and answered in a sentence."""
+
+    async def guarded(*arguments: Any) -> Any:
         try:
             return await answer(*arguments)
         except (JsonRpcException, asyncio.CancelledError):
             raise
         except Exception:
-            _log.exception("%s could not be answered", answer.__name__)
-            raise Refusal("this could not be answered; the server's log says why", INTERNAL_ERROR) from None
+            _log.exception("%s could not be answered", name)
+            message = "this could not be answered; the server's log says why"
+            raise RequestFailed(message, INTERNAL_ERROR) from None
 
-    return guarding
+    return guarded
 
 
-def _on_scene(connection: Connection, answer: Answer) -> Callable[[Any], Awaitable[Any]]:
-    """The answer for the document that a request names, on a thread: parsing a long text takes its time.
+async def _on_document(
+    connection: Connection, answer: Callable[[DocumentContext, Any], Any], params: Any
+) -> Any:
+    """The answer about the document that a request names, on a thread: parsing a long text takes its time.
 
     An editor asks for lenses and outlines as soon as it has opened a document, and most never ask again: they
-    get their answer once the first look at the root is done.
+    get their answer once the root is evaluated for the first time.
     """
-
-    async def on_scene(params: Any) -> Any:
-        scene = await connection.scene(params.text_document.uri)
-        if scene is None:
-            await connection.opened()
-            scene = await connection.scene(params.text_document.uri)
-        return await asyncio.to_thread(answer, scene, params) if scene else None
-
-    on_scene.__name__ = answer.__name__
-    return on_scene
-
-
-def _answers(connection: Connection) -> dict[str, tuple[Any, Answer]]:
-    """(options, function) by the method that it answers."""
-
-    def code_lens(scene: Scene, _: Any) -> Any:
-        return lenses.lenses(scene)
-
-    def hover(scene: Scene, params: lsp.HoverParams) -> Any:
-        return hovers.hover(scene, params.position, _shows_markdown(connection))
-
-    def complete(scene: Scene, params: lsp.CompletionParams) -> Any:
-        return completion.complete(scene, params.position)
-
-    def definition(scene: Scene, params: lsp.DefinitionParams) -> Any:
-        return navigation.definition(scene, params.position, _find(connection, scene), _shipped)
-
-    def references(scene: Scene, params: lsp.ReferenceParams) -> Any:
-        return navigation.references(scene, params.position, _find(connection, scene))
-
-    def outline(scene: Scene, _: Any) -> Any:
-        return symbols.symbols(scene)
-
-    def code_action(scene: Scene, params: lsp.CodeActionParams) -> Any:
-        wanted = params.context.only
-        if wanted and not any(lsp.CodeActionKind.QuickFix.value.startswith(kind) for kind in wanted):
-            return []
-        return actions.actions(scene, actions.marks_in(scene, params.range), _writer(connection, scene))
-
-    kinds = lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix])
-    return {
-        lsp.TEXT_DOCUMENT_CODE_LENS: (lsp.CodeLensOptions(), code_lens),
-        lsp.TEXT_DOCUMENT_HOVER: (None, hover),
-        lsp.TEXT_DOCUMENT_COMPLETION: (
-            lsp.CompletionOptions(trigger_characters=completion.TRIGGERS),
-            complete,
-        ),
-        lsp.TEXT_DOCUMENT_DEFINITION: (None, definition),
-        lsp.TEXT_DOCUMENT_REFERENCES: (None, references),
-        lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: (None, outline),
-        lsp.TEXT_DOCUMENT_CODE_ACTION: (kinds, code_action),
-    }
-
-
-def _shows_markdown(connection: Connection) -> bool:
-    document = connection.server.client_capabilities.text_document
-    formats = document.hover.content_format if document and document.hover else None
-    return lsp.MarkupKind.Markdown in (formats or ())
-
-
-def _find(connection: Connection, scene: Scene) -> navigation.Find:
-    """The URI and text of a path of the scene's root: as the editor holds it, else from disk."""
-
-    def find(path: str) -> tuple[str, Text] | None:
-        whole = scene.view.root / path
-        document = connection.documents.at(whole)
-        if document is not None:
-            return document.uri, document.text
-        text = DiskFiles(scene.view.root).read(path).text
-        return None if text is None else (connection.uri_of(whole), Text(text, connection.encoding))
-
-    return find
-
-
-def _writer(connection: Connection, scene: Scene) -> actions.Writer:
-    find = _find(connection, scene)
-
-    def text_of(path: str) -> Text | None:
-        found = find(path)
-        return found[1] if found else None
-
-    def version_of(path: str) -> int | None:
-        document = connection.documents.at(scene.view.root / path)
-        return document.version if document else None
-
-    def uri_of(path: Path) -> str:
-        document = connection.documents.at(path)
-        return document.uri if document else connection.uri_of(path)
-
-    workspace = connection.server.client_capabilities.workspace
-    edit = workspace.workspace_edit if workspace else None
-    can = edit.resource_operations if edit else None
-    creates, deletes = (
-        kind in (can or ()) for kind in (lsp.ResourceOperationKind.Create, lsp.ResourceOperationKind.Delete)
-    )
-    return actions.Writer(uri_of, text_of, version_of, creates, deletes)
-
-
-def _shipped(name: str) -> Path | None:
-    """Where a built-in definition lies on disk."""
-    if name not in {source.path for source in built_in_sources().values()}:
-        return None
-    return Path(str(resources(BUILT_IN) / name))
+    context = await connection.document_context(params.text_document.uri)
+    if context is None:
+        await connection.roots_opened()
+        context = await connection.document_context(params.text_document.uri)
+    return await asyncio.to_thread(answer, context, params) if context else None

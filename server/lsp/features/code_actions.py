@@ -1,11 +1,9 @@
-"""Code actions: what a person may do about a finding, as an edit or as a command where the store must act."""
+"""Code actions: what a person may do about a finding, as edits or, where the store must act, as commands."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
 
 from lsprotocol import types as lsp
 
@@ -13,157 +11,123 @@ from ....orchestration.findings import Edit
 from ....orchestration.sanitize import plain
 from ....tools.fixes.fix import FixContext, QuickFix
 from ....tools.fixes.registry import fixes_for
-from ..view.annotations import Mark
+from ..view.annotations import Annotation
 from ..view.diagnostics import diagnostics_of
-from ..view.document_context import Scene
-from ..view.positions import Text
-from .code_action_commands import Offer, offers
+from ..view.document_context import DocumentContext
+from ..view.positions import EncodedText
+from .code_action_commands import CommandOffer, offers
 
 MOST_LINES = 2000
 """Of a change; a longer one is one edit instead of one a place, which nobody could tell apart anyway."""
-
-Reads = Callable[[str], "str | None"]
-
-
-def marks_in(scene: Scene, wanted: lsp.Range) -> tuple[Mark, ...]:
-    """The marks of the document whose places touch a range."""
-    text = scene.document.text
-    return tuple(mark for mark in scene.view.at(scene.path) if _touch(text.range(mark.finding.span), wanted))
+OPTIONS = lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix])
 
 
-def _touch(one: lsp.Range, other: lsp.Range) -> bool:
-    """Whether two ranges meet; an action is asked for with the cursor anywhere in a finding's lines."""
-    return one.start.line <= other.end.line and other.start.line <= one.end.line
+def code_actions(context: DocumentContext, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    """The actions for a range of a document: for each of its findings edits first, then commands."""
+    wanted = params.context.only
+    if wanted and not any(lsp.CodeActionKind.QuickFix.value.startswith(kind) for kind in wanted):
+        return []
+    actions: list[lsp.CodeAction | None] = []
+    for annotation in annotations_in(context, params.range):
+        diagnostics = _diagnostics(context, annotation)
+        around = context._replace(evaluation=context.view.run(annotation.run) or context.evaluation)
+        finding, files = annotation.finding, context.files
+        fixes = fixes_for(
+            FixContext(finding, context.source, files.source, around.evaluation, around.workflow)
+        )
+        actions += [_edit_action(context, fix, diagnostics) for fix in fixes]
+        actions += [_command_action(offer, diagnostics) for offer in offers(finding, around)]
+    return _merge(action for action in actions if action is not None)
 
 
-class Writer(NamedTuple):
-    """What turns edits into an editor's: how it names files, holds texts, and what it can do to files."""
-
-    uri_of: Callable[[Path], str]
-    text_of: Callable[[str], Text | None]
-    version_of: Callable[[str], int | None]
-    creates: bool
-    deletes: bool
+def annotations_in(context: DocumentContext, wanted: lsp.Range) -> Iterator[Annotation]:
+    """The annotations whose lines a range touches; the cursor may stand anywhere in a finding's lines."""
+    for annotation in context.view.at(context.path):
+        place = context.text.range(annotation.finding.span)
+        if place.start.line <= wanted.end.line and wanted.start.line <= place.end.line:
+            yield annotation
 
 
-def actions(scene: Scene, marks: Sequence[Mark], writer: Writer) -> list[lsp.CodeAction]:
-    """The actions for marks of a document: edits first, then commands."""
-    found: list[lsp.CodeAction | None] = []
-    for mark in marks:
-        said = _said(scene, mark, writer)
-        around = scene._replace(evaluation=scene.view.run(mark.run) or scene.evaluation)
-        found += [_edit(scene, mend, said, writer) for mend in _mends(around, mark, writer)]
-        found += [_command(offer, said) for offer in offers(mark.finding, around)]
-    return _merged(action for action in found if action is not None)
-
-
-def _merged(actions: Iterable[lsp.CodeAction]) -> list[lsp.CodeAction]:
-    """The actions, each once: one that is offered for several findings mends them all."""
-    found: dict[tuple[str, str], lsp.CodeAction] = {}
+def _merge(actions: Iterable[lsp.CodeAction]) -> list[lsp.CodeAction]:
+    """The actions, each once: one that is offered for several findings fixes them all."""
+    merged: dict[tuple[str, str], lsp.CodeAction] = {}
     for action in actions:
-        first = found.setdefault((action.title, repr(action.edit or action.command)), action)
+        first = merged.setdefault((action.title, repr(action.edit or action.command)), action)
         if first is not action:
             first.diagnostics = [*(first.diagnostics or ()), *(action.diagnostics or ())]
-    return list(found.values())
+    return list(merged.values())
 
 
-def _said(scene: Scene, mark: Mark, writer: Writer) -> list[lsp.Diagnostic]:
-    """The diagnostic of a mark, as it was published."""
-    empty = Text("")
-    return diagnostics_of(
-        [mark], scene.document.text, lambda path: (writer.uri_of(scene.view.root / path), empty)
-    )
+def _diagnostics(context: DocumentContext, annotation: Annotation) -> list[lsp.Diagnostic]:
+    """The diagnostic of an annotation, as it was published."""
+    empty = EncodedText("")
+    return diagnostics_of([annotation], context.text, lambda path: (context.files.uri(path), empty))
 
 
-def _mends(scene: Scene, mark: Mark, writer: Writer) -> list[QuickFix]:
-    finding = mark.finding
-
-    def read(path: str) -> str | None:
-        text = writer.text_of(path)
-        return text.source if text else None
-
-    return fixes_for(FixContext(finding, scene.text, read, scene.evaluation, scene.workflow))
-
-
-# ---- edits ------------------------------------------------------------------------------------
-
-
-def _edit(scene: Scene, mend: QuickFix, said: list[lsp.Diagnostic], writer: Writer) -> lsp.CodeAction | None:
-    """A mend as an action; None where the editor could not carry out a part of it."""
-    if (mend.removes and not writer.deletes) or (
-        not writer.creates and any(e.digest is None for e in mend.edits)
+def _edit_action(
+    context: DocumentContext, fix: QuickFix, diagnostics: list[lsp.Diagnostic]
+) -> lsp.CodeAction | None:
+    """A quick fix as an action; None where the editor could not carry out a part of it."""
+    workspace = context.capabilities.workspace
+    edits = workspace.workspace_edit if workspace else None
+    operations = (edits.resource_operations if edits else None) or ()
+    creates = any(edit.digest is None for edit in fix.edits)
+    if (fix.removes and lsp.ResourceOperationKind.Delete not in operations) or (
+        creates and lsp.ResourceOperationKind.Create not in operations
     ):
         return None
     changes: list[lsp.TextDocumentEdit | lsp.CreateFile | lsp.RenameFile | lsp.DeleteFile] = []
-    for edit in mend.edits:
-        changes += _changes(scene, edit, writer)
-    changes += [lsp.DeleteFile(writer.uri_of(scene.view.root / path)) for path in mend.removes]
+    for edit in fix.edits:
+        changes += _document_changes(context, edit)
+    changes += [lsp.DeleteFile(context.files.uri(path)) for path in fix.removes]
     return lsp.CodeAction(
-        title=plain(mend.title),
+        title=plain(fix.title),
         kind=lsp.CodeActionKind.QuickFix,
-        diagnostics=said,
-        is_preferred=mend.preferred or None,
+        diagnostics=diagnostics,
+        is_preferred=fix.preferred or None,
         edit=lsp.WorkspaceEdit(document_changes=changes),
     )
 
 
-def _changes(scene: Scene, edit: Edit, writer: Writer) -> Iterator[lsp.TextDocumentEdit | lsp.CreateFile]:
-    uri = writer.uri_of(scene.view.root / edit.path)
-    old = scene.document.text if edit.path == scene.path else writer.text_of(edit.path)
-    if edit.digest is None:
-        yield lsp.CreateFile(uri, options=lsp.CreateFileOptions(ignore_if_exists=True))
-        old = None
-    which = lsp.OptionalVersionedTextDocumentIdentifier(uri, writer.version_of(edit.path))
-    yield lsp.TextDocumentEdit(
-        which, list(text_edits(old or Text("", scene.document.text.encoding), edit.text))
-    )
+def _document_changes(
+    context: DocumentContext, edit: Edit
+) -> Sequence[lsp.TextDocumentEdit | lsp.CreateFile]:
+    files = context.files
+    uri = files.uri(edit.path)
+    document = lsp.OptionalVersionedTextDocumentIdentifier(uri, files.version(edit.path))
+    is_new = edit.digest is None
+    old = (None if is_new else files.text(edit.path)) or EncodedText("", files.encoding)
+    change = lsp.TextDocumentEdit(document, [*text_edits(old, edit.text)])
+    create = lsp.CreateFile(uri, options=lsp.CreateFileOptions(ignore_if_exists=True))
+    return (create, change) if is_new else (change,)
 
 
-def text_edits(old: Text, new: str) -> list[lsp.TextEdit]:
+def text_edits(old: EncodedText, new: str) -> list[lsp.TextEdit]:
     """The edits that make one text of another: one for each place that differs, so that cursors stay."""
-    before, after = _lines(old.source), _lines(new)
+    before, after = old.lines_with_ends(), EncodedText(new).lines_with_ends()
+    end_of_text = old.position_at(len(old.source))
     if max(len(before), len(after)) > MOST_LINES and len(before) != len(after):
-        return [_whole(old, new)]
-    found, at, offsets = [], 0, [0]
-    for line in before:
-        at += len(line)
-        offsets.append(at)
-    for kind, start, end, new_start, new_end in _opcodes(before, after):
-        if kind != "equal":
-            first, last = old.position_at(offsets[start]), old.position_at(offsets[end])
-            found.append(lsp.TextEdit(lsp.Range(first, last), "".join(after[new_start:new_end])))
-    return found
+        return [lsp.TextEdit(lsp.Range(lsp.Position(0, 0), end_of_text), new)]
+    starts = [*(lsp.Position(line, 0) for line in range(len(before))), end_of_text]
+    return [
+        lsp.TextEdit(lsp.Range(starts[start], starts[end]), "".join(after[new_start:new_end]))
+        for start, end, new_start, new_end in _differences(before, after)
+    ]
 
 
-def _opcodes(before: list[str], after: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
+def _differences(before: list[str], after: list[str]) -> Iterable[tuple[int, int, int, int]]:
+    """(start, end, new start, new end) of each run of lines that differs."""
     if len(before) == len(after):
         pairs = enumerate(zip(before, after, strict=True))
-        return [("replace", n, n + 1, n, n + 1) for n, (one, other) in pairs if one != other]
-    return difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+        return [(n, n + 1, n, n + 1) for n, (one, other) in pairs if one != other]
+    opcodes = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    return [(start, end, n, m) for kind, start, end, n, m in opcodes if kind != "equal"]
 
 
-def _lines(text: str) -> list[str]:
-    """The lines with their ends; a form feed ends none."""
-    return (
-        text.replace("\r\n", "\0")
-        .replace("\r", "\r\1")
-        .replace("\n", "\n\1")
-        .replace("\0", "\r\n\1")
-        .split("\1")
-    )
-
-
-def _whole(old: Text, new: str) -> lsp.TextEdit:
-    return lsp.TextEdit(lsp.Range(lsp.Position(0, 0), old.position_at(len(old.source))), new)
-
-
-# ---- commands ---------------------------------------------------------------------------------
-
-
-def _command(offer: Offer, said: list[lsp.Diagnostic]) -> lsp.CodeAction:
+def _command_action(offer: CommandOffer, diagnostics: list[lsp.Diagnostic]) -> lsp.CodeAction:
     return lsp.CodeAction(
         title=plain(offer.title),
         kind=lsp.CodeActionKind.QuickFix,
-        diagnostics=said,
+        diagnostics=diagnostics,
         command=lsp.Command(plain(offer.title), offer.command, arguments=[offer.argument]),
     )

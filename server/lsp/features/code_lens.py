@@ -1,4 +1,4 @@
-"""What stands above lines of a run's files: where the run is, what is next, who is asked."""
+"""Code lenses above lines of a run's files: where the run is, what is next, who is asked."""
 
 from __future__ import annotations
 
@@ -8,49 +8,53 @@ from lsprotocol import types as lsp
 
 from ....orchestration.findings import Span
 from ....orchestration.plans.model import Stage
+from ....orchestration.result.phrases import in_sentence, status_phrase
 from ....orchestration.result.values import Evaluation
 from ....orchestration.sanitize import plain
-from ...terminal.run_views import next_words, status_word
-from ..view.document_context import Scene
+from ....orchestration.states import GateStatus
+from ..view.document_context import DocumentContext
+from .code_action_commands import CommandName, CommandOffer, offer
 
-SHOW, DECIDE = "phasekeeper.show", "phasekeeper.decide"
+OPTIONS = lsp.CodeLensOptions()
 _REASON = 120
-_TASKS_SHOWN = 6
+_MOST_TASKS = 6
 
 
-def lenses(scene: Scene) -> list[lsp.CodeLens]:
+def code_lenses(context: DocumentContext, _: lsp.CodeLensParams) -> list[lsp.CodeLens]:
     """The lenses of a document of a run: its head on the first line, and one above each stage of a plan."""
-    evaluation = scene.evaluation
+    evaluation, plan = context.evaluation, context.own_plan()
     if evaluation is None:
         return []
-    head = [_lens(scene, Span(0, 0, 0, 0), title, *command) for title, command in _head(evaluation)]
-    plan = scene.plan()
-    return head + [_stage(scene, evaluation, stage) for stage in (plan.stages if plan else ())]
+    head = [_lens(context, Span(0, 0, 0, 0), command) for command in _head(evaluation)]
+    return head + [
+        _lens(context, stage.span, _stage(evaluation, stage)) for stage in (plan.stages if plan else ())
+    ]
 
 
-def _head(e: Evaluation) -> Iterator[tuple[str, tuple[str, dict[str, str]]]]:
-    """(title, (command, argument)) of what is said of the whole run."""
-    here = {"root": e.root, "run": e.run}
-    done = f", {e.progress.done} of {e.progress.total} done" if e.progress else ""
-    yield f"{plain(e.current_phase or 'unknown phase', 60)}: {status_word(e.status)}{done}", (SHOW, here)
-    yield f"next: {next_words(e.suggestion)} ({plain(e.suggestion.reason, _REASON)})", (SHOW, here)
+def _lens(context: DocumentContext, span: Span, command: CommandOffer) -> lsp.CodeLens:
+    shown = lsp.Command(plain(command.title, 600), command.command, arguments=[command.argument])
+    return lsp.CodeLens(context.text.range(span), shown)
+
+
+def _head(e: Evaluation) -> Iterator[CommandOffer]:
+    """What is said of the whole run."""
+    progress = f", {e.progress.done} of {e.progress.total} done" if e.progress else ""
+    standing = f"{plain(e.current_phase or 'unknown phase', 60)}: {status_phrase(e.status)}{progress}"
+    yield offer(standing, CommandName.SHOW, e)
+    next_step = f"{in_sentence(e.suggestion.phrase)} ({plain(e.suggestion.reason, _REASON)})"
+    yield offer(f"next: {next_step}", CommandName.SHOW, e)
     for gate in e.gates:
-        if gate.in_force and gate.status == "failed":
-            unmet = "; ".join(plain(c.text, 80) for c in gate.criteria if c.met is False)
-            yield f"gate {plain(gate.id, 40)} is shut: {unmet}", (SHOW, here)
+        if gate.in_force and gate.status == GateStatus.FAILED:
+            unmet = "; ".join(plain(each.text, 80) for each in gate.criteria if each.met is False)
+            yield offer(f"gate {plain(gate.id, 40)} is shut: {unmet}", CommandName.SHOW, e)
     for question in e.questions:
-        said = plain(question.question, _REASON)
-        yield f"{question.kind}: {said}", (DECIDE, {**here, "question": question.id})
+        title = f"{question.kind}: {plain(question.question, _REASON)}"
+        yield offer(title, CommandName.DECIDE, e, question=question.id)
 
 
-def _stage(scene: Scene, evaluation: Evaluation, stage: Stage) -> lsp.CodeLens:
-    ready = [task.number or task.id for task in stage.tasks if task.id in evaluation.suggestion.tasks]
-    shown = ", ".join(plain(name, 40) for name in ready[:_TASKS_SHOWN])
-    more = f" and {len(ready) - _TASKS_SHOWN} more" if len(ready) > _TASKS_SHOWN else ""
-    work = f"; work on {shown}{more}" if ready else ""
-    title = f"{stage.done} of {stage.total} done{work}"
-    return _lens(scene, stage.span, title, SHOW, {"root": evaluation.root, "run": evaluation.run})
-
-
-def _lens(scene: Scene, span: Span, title: str, command: str, argument: dict[str, str]) -> lsp.CodeLens:
-    return lsp.CodeLens(scene.document.text.range(span), lsp.Command(title, command, arguments=[argument]))
+def _stage(e: Evaluation, stage: Stage) -> CommandOffer:
+    ready = [task.number or task.id for task in stage.tasks if task.id in e.suggestion.tasks]
+    names = ", ".join(plain(name, 40) for name in ready[:_MOST_TASKS])
+    more = f" and {len(ready) - _MOST_TASKS} more" if len(ready) > _MOST_TASKS else ""
+    work = f"; work on {names}{more}" if ready else ""
+    return offer(f"{stage.done} of {stage.total} done{work}", CommandName.SHOW, e)

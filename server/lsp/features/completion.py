@@ -1,4 +1,4 @@
-"""What may stand at a place of a run's file: phases, statuses, marks, verdicts, task ids."""
+"""Completion in files of a run: phases, statuses, marks, verdicts, task ids."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from ....orchestration.vfs.glob import fits
 from ....tools.fixes.state_fixes import phase_path
 from ..definitions.items import KIND, item
 from ..definitions.key_completion import in_definition
-from ..view.document_context import Scene
-from ..view.open_definitions import is_definition
+from ..view.document_context import DocumentContext
 
 MOST = 500
 """Of one answer; the editor asks again as more is typed."""
-TRIGGERS = ["[", '"', "'", ":", " ", ".", "-", "{"]
+OPTIONS = lsp.CompletionOptions(trigger_characters=["[", '"', "'", ":", " ", ".", "-", "{"])
 # Possessive, and never begun in the middle of a word: lines may be very long.
 _WORD_BEFORE = re.compile(r"(?<![\w.-])[\w.-]*+$")
 _VERDICT = re.compile(r"\**+\s*+[\w-]*+")
@@ -31,65 +30,56 @@ _JSON_BEFORE = 1_000
 _LIST_FIELD = re.compile(r"(?i)(?:depends on|parallel with|tasks?|task ids?|only tasks)\b[*: ]*.*$")
 
 
-def complete(scene: Scene, position: lsp.Position) -> lsp.CompletionList:
-    """The completions at a place, each replacing the word that is begun there."""
-    line, column = scene.document.text.place(position)
-    text = scene.document.text.line(line)[:column]
-    if is_definition(scene.path, scene.text):
-        items = in_definition(scene.text, line, column)
-    elif scene.path.endswith(".json"):
-        items = _in_json(scene, text)
+def complete(context: DocumentContext, params: lsp.CompletionParams) -> lsp.CompletionList:
+    """The completions at a position, each replacing the word that is begun there."""
+    line, column = context.text.line_and_column(params.position)
+    before = context.text.line(line)[:column]
+    if context.is_definition:
+        items = in_definition(context.source, line, column)
+    elif context.path.endswith(".json"):
+        items = _in_json(context, before)
     else:
-        items = _in_markdown(scene, text)
-    begun = _begun(text)
-    span = Span(line, column - len(begun), line, column)
-    where = scene.document.text.range(span)
-    found = [replace_item(each, where) for each in list(items)[:MOST]]
-    return lsp.CompletionList(is_incomplete=len(found) == MOST, items=found)
+        items = _in_markdown(context, before)
+    place = context.text.range(Span(line, column - len(_begun_word(before)), line, column))
+    offered = list(items)[:MOST]
+    for each in offered:
+        each.text_edit = lsp.TextEdit(place, each.insert_text or each.label)
+    return lsp.CompletionList(is_incomplete=len(offered) == MOST, items=offered)
 
 
-def _begun(text: str) -> str:
+def _begun_word(text: str) -> str:
     match = _WORD_BEFORE.search(text)
     return match[0].rpartition(".")[2] if match else ""
 
 
-def replace_item(made: lsp.CompletionItem, where: lsp.Range) -> lsp.CompletionItem:
-    made.text_edit = lsp.TextEdit(where, made.insert_text or made.label)
-    return made
-
-
-# ---- files of a run ---------------------------------------------------------------------------
-
-
-def _in_json(scene: Scene, text: str) -> Iterator[lsp.CompletionItem]:
+def _in_json(context: DocumentContext, text: str) -> Iterator[lsp.CompletionItem]:
     """Values of a state file or artifact, by the key before them; task ids where nothing else is known."""
     text = text[-_JSON_BEFORE:]
-    workflow, match = scene.workflow, _JSON_VALUE.search(text)
+    workflow, match = context.workflow, _JSON_VALUE.search(text)
     if workflow is None or match is None:
-        yield from _tasks(scene) if '"' in text else ()
+        yield from _tasks(context) if '"' in text else ()
         return
     key, quoted = match[1], text[match.end(1) :].count('"') % 2 == 0
     path = phase_path(workflow)
-    if scene.is_state and path and key == path[-1]:
-        yield from (
-            item(p.id, KIND.EnumMember, p.title, _quoted(p.id, quoted)) for p in workflow.phases.values()
-        )
+    if context.is_state and path and key == path[-1]:
+        for phase in workflow.phases.values():
+            yield item(phase.id, KIND.EnumMember, phase.title, _quoted(phase.id, quoted))
         return
-    words = list(_words(scene, workflow, key))
-    yield from (item(word, KIND.EnumMember, insert=_quoted(word, quoted)) for word in words)
+    for word in _words(context, workflow, key):
+        yield item(word, KIND.EnumMember, insert=_quoted(word, quoted))
     if "task" in key.lower():
-        yield from _tasks(scene)
+        yield from _tasks(context)
 
 
 def _quoted(word: str, inside: bool) -> str:
     return word if inside else f'"{word}"'
 
 
-def _words(scene: Scene, workflow: Workflow, key: str) -> Iterator[str]:
+def _words(context: DocumentContext, workflow: Workflow, key: str) -> Iterator[str]:
     """The words that an artifact's value must be one of, by the last part of its path."""
-    run = scene.evaluation.run if scene.evaluation else ""
+    run = context.evaluation.run if context.evaluation else ""
     for artifact in workflow.artifacts.values():
-        if any(fits(join(run, path) or path, scene.path) for path in artifact.paths):
+        if any(fits(join(run, path) or path, context.path) for path in artifact.paths):
             yield from _required(artifact, key)
 
 
@@ -99,10 +89,10 @@ def _required(artifact: Artifact, key: str) -> Iterator[str]:
             yield from want if isinstance(want, tuple) else (("true", "false") if want == "bool" else ())
 
 
-def _in_markdown(scene: Scene, text: str) -> Iterator[lsp.CompletionItem]:
+def _in_markdown(context: DocumentContext, text: str) -> Iterator[lsp.CompletionItem]:
     """Plans, task files, reports: marks in a box, verdicts behind their field, ids where tasks are named."""
-    workflow = scene.workflow
-    dialect = workflow.dialect if workflow and scene.is_plan else None
+    workflow = context.workflow
+    dialect = workflow.dialect if workflow and context.is_plan else None
     if dialect and dialect.mark_place.match(text):
         for status, mark in dialect.mark_of.items():
             yield item(f"[{mark}]", KIND.EnumMember, STATUS_MEANING[status], f"{mark}]")
@@ -111,19 +101,19 @@ def _in_markdown(scene: Scene, text: str) -> Iterator[lsp.CompletionItem]:
     if verdicts:
         yield from (item(word, KIND.EnumMember) for word in verdicts)
         return
-    if _LIST_FIELD.search(text) or _begun(text):
-        yield from _tasks(scene)
+    if _LIST_FIELD.search(text) or _begun_word(text):
+        yield from _tasks(context)
 
 
 def _verdicts(workflow: Workflow, text: str) -> Iterator[str]:
     """The outcomes that a field of a report may say, where the line is such a field."""
-    field, colon, said = text.rpartition(":")
-    named = field.strip(" \t#>*-").lower()
-    if colon and _VERDICT.fullmatch(said):
-        forms = (f for f in workflow.report_forms if any(named == key.lower() for key in f.outcome))
+    before, colon, verdict = text.rpartition(":")
+    field = before.strip(" \t#>*-").lower()
+    if colon and _VERDICT.fullmatch(verdict):
+        forms = (f for f in workflow.report_forms if any(field == key.lower() for key in f.outcome))
         yield from dict.fromkeys(word.upper() for form in forms for word in form.outcomes)
 
 
-def _tasks(scene: Scene) -> Iterator[lsp.CompletionItem]:
-    plan = scene.plan() or scene.board()
+def _tasks(context: DocumentContext) -> Iterator[lsp.CompletionItem]:
+    plan = context.plan()
     yield from (item(task.id, KIND.Reference, task.title) for task in (plan.tasks if plan else ()))

@@ -9,11 +9,10 @@ from lsprotocol import types as lsp
 from ....orchestration.findings import Span
 from ....orchestration.markdown.block_outline import split_lines
 from ....orchestration.plans.model import Plan
+from ....orchestration.result.phrases import status_phrase
 from ....orchestration.sanitize import plain
-from ...terminal.run_views import status_word
 from ..definitions.partial_yaml import Named, names_in
-from ..view.document_context import Scene
-from ..view.open_definitions import is_definition
+from ..view.document_context import DocumentContext
 
 _KINDS = {
     "phases": lsp.SymbolKind.Event, "gates": lsp.SymbolKind.Boolean, "artifacts": lsp.SymbolKind.File,
@@ -22,20 +21,25 @@ _KINDS = {
 }  # fmt: skip
 
 
-def symbols(scene: Scene) -> list[lsp.DocumentSymbol]:
+def document_symbols(context: DocumentContext, _: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
     """The symbols of a document, in order; none where it is no file of Phasekeeper's."""
-    if is_definition(scene.path, scene.text):
-        return list(_definition(scene))
-    plan = scene.plan()
+    if context.is_definition:
+        return list(_definition(context))
+    plan = context.own_plan()
     if plan is not None:
-        return list(_plan(scene, plan))
-    return list(_state(scene)) if scene.is_state else []
+        return list(_plan(context, plan))
+    return list(_state(context)) if context.is_state else []
 
 
 def _symbol(
-    scene: Scene, name: str, kind: lsp.SymbolKind, span: Span, whole: Span | None = None, about: str = ""
+    context: DocumentContext,
+    name: str,
+    kind: lsp.SymbolKind,
+    span: Span,
+    whole: Span | None = None,
+    about: str = "",
 ) -> lsp.DocumentSymbol:
-    text = scene.document.text
+    text = context.text
     # The protocol refuses an empty name.
     shown = plain(name, 120) or "?"
     return lsp.DocumentSymbol(
@@ -43,16 +47,18 @@ def _symbol(
     )
 
 
-def _plan(scene: Scene, plan: Plan) -> Iterator[lsp.DocumentSymbol]:
+def _plan(context: DocumentContext, plan: Plan) -> Iterator[lsp.DocumentSymbol]:
     for stage in plan.stages:
         last = max((task.span.end_line for task in stage.tasks), default=stage.span.end_line)
-        end = len(scene.document.text.line(last))
+        end = len(context.text.line(last))
         whole = Span(stage.span.line, stage.span.column, max(last, stage.span.end_line), end)
         about = f"{stage.done} of {stage.total} done"
-        symbol = _symbol(scene, f"{stage.id}. {stage.title}", lsp.SymbolKind.Module, stage.span, whole, about)
+        symbol = _symbol(
+            context, f"{stage.id}. {stage.title}", lsp.SymbolKind.Module, stage.span, whole, about
+        )
         symbol.children = [
             _symbol(
-                scene, f"{t.id} {t.title}", lsp.SymbolKind.Method, t.span, None, t.status.replace("_", " ")
+                context, f"{t.id} {t.title}", lsp.SymbolKind.Method, t.span, None, t.status.replace("_", " ")
             )
             for t in stage.tasks
             if t.span.line > stage.span.line or not whole.line
@@ -60,29 +66,29 @@ def _plan(scene: Scene, plan: Plan) -> Iterator[lsp.DocumentSymbol]:
         yield symbol
 
 
-def _definition(scene: Scene) -> Iterator[lsp.DocumentSymbol]:
+def _definition(context: DocumentContext) -> Iterator[lsp.DocumentSymbol]:
     """The names that a definition gives, below the key that they stand under."""
-    lines = split_lines(scene.text)
+    lines = split_lines(context.source)
     groups: dict[str, list[Named]] = {}
-    for named in names_in(lines):
-        if named.group in _KINDS:
-            groups.setdefault(named.group, []).append(named)
-    for group, all_named in groups.items():
+    for name in names_in(lines):
+        if name.group in _KINDS:
+            groups.setdefault(name.group, []).append(name)
+    for group, names in groups.items():
         first = next(n for n, line in enumerate(lines) if line.startswith((f"{group}:", f"{group} ")))
         key = Span(first, 0, first, len(group))
-        end = max(named.line for named in all_named)
-        symbol = _symbol(scene, group, lsp.SymbolKind.Namespace, key, Span(first, 0, end, len(lines[end])))
+        end = max(name.line for name in names)
+        symbol = _symbol(context, group, lsp.SymbolKind.Namespace, key, Span(first, 0, end, len(lines[end])))
         symbol.children = [
-            _symbol(scene, n.name, _KINDS[group], Span(n.line, n.column, n.line, n.column + len(n.name)))
-            for n in all_named
+            _symbol(context, n.name, _KINDS[group], Span(n.line, n.column, n.line, n.column + len(n.name)))
+            for n in names
         ]
         yield symbol
 
 
-def _state(scene: Scene) -> Iterator[lsp.DocumentSymbol]:
-    e = scene.evaluation
+def _state(context: DocumentContext) -> Iterator[lsp.DocumentSymbol]:
+    e = context.evaluation
     if e is not None:
-        end = max(scene.document.text.line_count - 1, 0)
-        whole = Span(0, 0, end, len(scene.document.text.line(end)))
-        about = f"{status_word(e.status)}, {e.suggestion.kind}"
-        yield _symbol(scene, e.current_phase or e.run, lsp.SymbolKind.Event, Span(0, 0, 0, 1), whole, about)
+        end = max(context.text.line_count - 1, 0)
+        whole = Span(0, 0, end, len(context.text.line(end)))
+        about = f"{status_phrase(e.status)}, {e.suggestion.kind}"
+        yield _symbol(context, e.current_phase or e.run, lsp.SymbolKind.Event, Span(0, 0, 0, 1), whole, about)

@@ -1,154 +1,142 @@
-"""Where a task or a phase is defined, and where it is named."""
+"""Go to definition and find references: of tasks and phases, and of the names in a workflow definition."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from importlib.resources import files as resources
 from pathlib import Path
 from typing import NamedTuple
 
 from lsprotocol import types as lsp
 
-from ....orchestration.definition.model import Workflow
 from ....orchestration.findings import Span
 from ....orchestration.markdown.block_outline import split_lines
-from ....orchestration.plans.model import Plan
+from ....orchestration.plans.model import Plan, Task
 from ....orchestration.plans.schedule import resolve
-from ....orchestration.result.values import Evaluation
 from ....orchestration.vfs.files import join
+from ...workspace.definitions import BUILT_IN, built_in_sources
 from ..definitions.partial_yaml import names_in
-from ..view.document_context import Scene
-from ..view.open_definitions import is_definition
-from ..view.positions import Text
+from ..view.document_context import DocumentContext
+from ..view.positions import EncodedText
 
 MOST_FILES = 300
 """Of a run that are looked through for a name."""
 _WORD = re.compile(r"[\w][\w.-]*")
-_GIVEN = ("phases", "artifacts", "values", "limits", "questions", "parameters", "actions", "gates")
-
-Find = Callable[[str], "tuple[str, Text] | None"]
-"""The URI and text of a path of the root."""
+_DECLARING = ("phases", "artifacts", "values", "limits", "questions", "parameters", "actions", "gates")
 
 
-class Where(NamedTuple):
+class Place(NamedTuple):
+    """A span in a file of the root."""
+
     path: str
     span: Span
 
 
-def definition(
-    scene: Scene, position: lsp.Position, find: Find, built_in: Callable[[str], Path | None]
-) -> list[lsp.Location]:
-    """Where what stands at a place is defined: a task's row and file, a phase's entry in its definition."""
-    line, column = scene.document.text.place(position)
-    if is_definition(scene.path, scene.text):
-        found = [Where(scene.path, span) for span in _given(scene.text, _word(scene.text, line, column))]
-    else:
-        found = list(_of_run(scene, line, column))
-    here = [_location(where, find) for where in found]
-    word = _word(scene.text, line, column)
-    return [each for each in here if each] or list(_of_phase(scene.workflow, word, scene, find, built_in))
+def definition(context: DocumentContext, params: lsp.DefinitionParams) -> list[lsp.Location]:
+    """Where what stands at a position is defined: a task's row and file, a phase's declaration."""
+    line, column = context.text.line_and_column(params.position)
+    word = _word_at(context, line, column)
+    places = _declarations(context, word) if context.is_definition else _of_task(context, word, line)
+    locations = [_location(context, place) for place in places]
+    return [each for each in locations if each] or _of_phase(context, word)
 
 
-def _word(text: str, line: int, column: int) -> str:
-    lines = split_lines(text)
+def _word_at(context: DocumentContext, line: int, column: int) -> str:
+    lines = split_lines(context.source)
     words = _WORD.finditer(lines[line]) if line < len(lines) else ()
-    return next((m[0] for m in words if m.start() <= column <= m.end()), "")
+    return next((match[0] for match in words if match.start() <= column <= match.end()), "")
 
 
-def _given(text: str, word: str) -> Iterator[Span]:
-    for named in names_in(split_lines(text)):
-        if named.name == word and named.group in _GIVEN:
-            yield Span(named.line, named.column, named.line, named.column + len(word))
+def _declarations(context: DocumentContext, word: str) -> Iterator[Place]:
+    for name in names_in(split_lines(context.source)):
+        if name.name == word and name.group in _DECLARING:
+            yield Place(context.path, Span(name.line, name.column, name.line, name.column + len(word)))
 
 
-def _location(where: Where, find: Find) -> lsp.Location | None:
-    found = find(where.path)
-    return lsp.Location(found[0], found[1].range(where.span)) if found else None
+def _location(context: DocumentContext, place: Place) -> lsp.Location | None:
+    text = context.files.text(place.path)
+    return lsp.Location(context.files.uri(place.path), text.range(place.span)) if text else None
 
 
-def _of_run(scene: Scene, line: int, column: int) -> Iterator[Where]:
+def _of_task(context: DocumentContext, word: str, line: int) -> Iterator[Place]:
     """The row of the task that is named, then the task's own file."""
-    plan, evaluation = scene.plan() or scene.board(), scene.evaluation
-    if plan is None or evaluation is None or evaluation.plan is None:
-        return
-    word = _word(scene.text, line, column)
-    on_row = next((t for t in plan.tasks if scene.is_plan and t.span.line == line), None)
-    task = plan.by_id.get(resolve(plan, word) or "") if word else None
-    task = task or on_row
-    if task is None:
+    plan, evaluation = context.plan(), context.evaluation
+    task = _task_at(context, plan, word, line) if plan else None
+    if task is None or evaluation is None or evaluation.plan is None:
         return
     file = join(evaluation.run, task.file) if task.file else None
-    row = Where(evaluation.plan.path, task.span)
-    top = [Where(file, Span(0, 0, 0, 0))] if file else []
+    row = Place(evaluation.plan.path, task.span)
+    top = [Place(file, Span(0, 0, 0, 0))] if file else []
     # Who stands in the row wants the file; who stands elsewhere the row.
-    yield from [*top, row] if on_row is task and scene.is_plan else [row, *top]
+    yield from [*top, row] if context.is_plan and task.span.line == line else [row, *top]
 
 
-def _of_phase(
-    workflow: Workflow | None, word: str, scene: Scene, find: Find, built_in: Callable[[str], Path | None]
-) -> Iterator[lsp.Location]:
+def _task_at(context: DocumentContext, plan: Plan, word: str, line: int) -> Task | None:
+    """The task that a word names, else the one whose row the line is."""
+    named = plan.by_id.get(resolve(plan, word) or "") if word else None
+    in_row = (task for task in plan.tasks if context.is_plan and task.span.line == line)
+    return named or next(in_row, None)
+
+
+def _of_phase(context: DocumentContext, word: str) -> list[lsp.Location]:
+    workflow = context.workflow
     phase = workflow.phases.get(workflow.aliases.get(word, word)) if workflow else None
-    if workflow is None or phase is None:
-        return
-    path = phase.place.source.path
-    text = Text(phase.place.source.text, scene.document.text.encoding)
-    shipped = built_in(path)
-    if shipped is not None:
-        yield lsp.Location(shipped.as_uri(), text.range(phase.place.span))
-    elif (found := find(path)) is not None:
-        yield lsp.Location(found[0], found[1].range(phase.place.span))
+    if phase is None:
+        return []
+    path, span = phase.place.source.path, phase.place.span
+    if path in {source.path for source in built_in_sources().values()}:
+        text = EncodedText(phase.place.source.text, context.text.encoding)
+        return [lsp.Location(Path(str(resources(BUILT_IN) / path)).as_uri(), text.range(span))]
+    location = _location(context, Place(path, span))
+    return [location] if location else []
 
 
 # ---- references -------------------------------------------------------------------------------
 
 
-def references(scene: Scene, position: lsp.Position, find: Find) -> list[lsp.Location]:
-    """Every place of the run, or of the definition, that names what stands at a place."""
-    line, column = scene.document.text.place(position)
-    word = _word(scene.text, line, column)
-    if is_definition(scene.path, scene.text):
-        return list(_naming(scene.path, (word,), find)) if word else []
-    names = _names(scene, word, line)
-    paths = _files(scene.evaluation) if scene.evaluation and names else ()
-    return [each for path in paths for each in _naming(path, names, find)]
+def references(context: DocumentContext, params: lsp.ReferenceParams) -> list[lsp.Location]:
+    """Every place of the run, or of the definition, that names what stands at a position."""
+    line, column = context.text.line_and_column(params.position)
+    word = _word_at(context, line, column)
+    if context.is_definition:
+        return list(_occurrences(context, context.path, (word,))) if word else []
+    names = _names_of(context, word, line)
+    paths = _documents_read(context) if names else ()
+    return [each for path in paths for each in _occurrences(context, path, names)]
 
 
-def _naming(path: str, names: Sequence[str], find: Find) -> Iterator[lsp.Location]:
+def _occurrences(context: DocumentContext, path: str, names: Sequence[str]) -> Iterator[lsp.Location]:
     """The places of a file where one of the names stands."""
-    found = find(path)
-    if found is not None:
-        uri, text = found
-        yield from (lsp.Location(uri, text.range(span)) for span in _named(text.source, names))
-
-
-def _named(text: str, names: Sequence[str]) -> Iterator[Span]:
+    text, uri = context.files.text(path), context.files.uri(path)
     pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, names))})(?![\w-])")
-    for number, line in enumerate(split_lines(text)):
-        yield from (Span(number, m.start(), number, m.end()) for m in pattern.finditer(line))
+    for number, line in enumerate(split_lines(text.source) if text else ()):
+        for match in pattern.finditer(line):
+            span = Span(number, match.start(), number, match.end())
+            yield from [lsp.Location(uri, text.range(span))] if text else ()
 
 
-def _names(scene: Scene, word: str, line: int) -> tuple[str, ...]:
-    plan: Plan | None = scene.plan() or scene.board()
-    task = plan.by_id.get(resolve(plan, word) or "") if plan and word else None
-    if task is None and plan is not None and scene.is_plan:
-        task = next((t for t in plan.tasks if t.span.line == line), None)
+def _names_of(context: DocumentContext, word: str, line: int) -> tuple[str, ...]:
+    """By which names files may speak of the task or phase at a position; none where it is neither."""
+    plan = context.plan()
+    task = _task_at(context, plan, word, line) if plan else None
     if task is not None:
         return (task.id, *([task.file.rsplit("/", 1)[-1]] if task.file else []))
-    phases = scene.workflow.phases if scene.workflow else {}
-    aliases = scene.workflow.aliases if scene.workflow else {}
+    phases = context.workflow.phases if context.workflow else {}
+    aliases = context.workflow.aliases if context.workflow else {}
     name = aliases.get(word, word)
-    return (
-        (name, *(alias for alias, of in aliases.items() if of == name and "*" not in alias))
-        if name in phases
-        else ()
+    if name not in phases:
+        return ()
+    return (name, *(alias for alias, phase in aliases.items() if phase == name and "*" not in alias))
+
+
+def _documents_read(context: DocumentContext) -> list[str]:
+    reads = context.evaluation.reads.items() if context.evaluation else ()
+    documents = (
+        path
+        for path, state in reads
+        if path.endswith((".md", ".json", ".yaml"))
+        and "*" not in path
+        and state not in ("missing", "unreadable")
     )
-
-
-def _files(e: Evaluation) -> tuple[str, ...]:
-    states = ("missing", "unreadable")
-    named = [
-        p
-        for p, s in e.reads.items()
-        if p.endswith((".md", ".json", ".yaml")) and s not in states and "*" not in p
-    ]
-    return tuple(named[:MOST_FILES])
+    return list(documents)[:MOST_FILES]

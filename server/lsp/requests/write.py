@@ -1,4 +1,4 @@
-"""What writes for an editor: reports, claims, new runs, phases done again, and a person's decisions.
+"""The requests of our own that write: reports, claims, new runs, phases done again, a person's decisions.
 
 Nothing is written for a connection that is not trusted. The reason of every refusal is the answer.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +18,14 @@ from ....tools.assistant.questions import DIALOG
 from ...live import writer_threads
 from ...store.folder import StoreError
 from ...workspace import apply
-from ...workspace.apply import Done
 from ...workspace.definitions import UnknownWorkflow
 from ...workspace.git import actor
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace
-from ..session.transport import Refusal
-from ..view.root_view import View
-from .payloads import summary
-from .read import Answer, named
+from ..session.payloads import summary
+from ..session.transport import RequestFailed
+from ..view.root_view import RootView
+from .read import Request, named_run
 
 if TYPE_CHECKING:
     from ..session.connection import Connection
@@ -33,65 +33,51 @@ if TYPE_CHECKING:
 CLAIM_S = 8 * 3600
 """How long a task claimed in an editor is kept: a working day."""
 _REFUSALS = (CommandRefused, StoreError, UsageError, UnknownWorkflow, ValueError)
+Parameters = dict[str, Any]
+# (what was recorded, how the run stands), by the connection, the root and the request's parameters.
+Write = Callable[["Connection", RootView, Parameters], Awaitable[tuple[str, Evaluation]]]
 
 
-def requests(connection: Connection) -> dict[str, Answer]:
-    """The functions that answer requests that write, by their names."""
-    answers = {
-        "report": _report,
-        "claim": _claim,
-        "release": _release,
-        "start": _start,
-        "redo": _redo,
-        "decide": _decide,
-    }
-    writing = {f"phasekeeper/{name}": _written(connection, answer) for name, answer in answers.items()}
-    return {**writing, "phasekeeper/prepareDecision": lambda params: _prepare_decision(connection, params)}
-
-
-Write = Callable[["Connection", View, "dict[str, Any]"], Awaitable["tuple[str, Evaluation]"]]
-
-
-def _written(connection: Connection, write: Write) -> Answer:
-    """The answer to a request that writes: what was recorded, and how the run stands."""
-
-    async def written(params: Any) -> Any:
-        require_trust(connection)
-        view, _ = named(connection, params)
-        try:
-            recorded, evaluation = await write(connection, view, params)
-        except _REFUSALS as error:
-            raise Refusal(str(error)) from None
-        return {"recorded": recorded, "evaluation": summary(evaluation)}
-
-    written.__name__ = write.__name__
-    return written
+async def _answer(write: Write, connection: Connection, params: Any) -> Any:
+    """The answer to a request that writes."""
+    require_trust(connection)
+    view, _ = named_run(connection, params)
+    try:
+        recorded, evaluation = await write(connection, view, params)
+    except _REFUSALS as error:
+        raise RequestFailed(str(error)) from None
+    return {"recorded": recorded, "evaluation": summary(evaluation)}
 
 
 def require_trust(connection: Connection) -> None:
-    """Raises Refusal unless the editor said that the person trusts what is open in it."""
+    """Raises RequestFailed unless the editor said that the person trusts what is open in it."""
     if not connection.trusted:
-        said = "this editor's connection only reads: nothing is written before the workspace is trusted"
-        raise Refusal(f"{said} (initializationOptions.trusted); the command line writes")
+        raise RequestFailed(
+            "this editor's connection only reads: nothing is written before the workspace is trusted "
+            "(initializationOptions.trusted); the command line writes"
+        )
 
 
-def _word(params: dict[str, Any], name: str, needed: bool = False) -> str:
+def _text(params: Parameters, name: str, *, required: bool = False) -> str:
     value = params.get(name)
-    if value is None and not needed:
+    if value is None and not required:
         return ""
-    if not isinstance(value, str) or (needed and not value.strip()):
+    if not isinstance(value, str) or (required and not value.strip()):
         raise UsageError(f"{name!r} is missing" if value is None else f"{name!r} has to be a text")
     return value
 
 
-def _words(params: dict[str, Any], name: str) -> tuple[str, ...]:
+_required = partial(_text, required=True)
+
+
+def _texts(params: Parameters, name: str) -> tuple[str, ...]:
     value = params.get(name) or []
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise UsageError(f"{name!r} has to be a list of texts")
     return tuple(value)
 
 
-def known_run(view: View, run: str) -> Evaluation:
+def run_on_disk(view: RootView, run: str) -> Evaluation:
     """A run as it is on disk. Raises UsageError when there is none."""
     evaluation = view.board.runs.get(run)
     if evaluation is None:
@@ -99,115 +85,130 @@ def known_run(view: View, run: str) -> Evaluation:
     return evaluation
 
 
-async def _report(connection: Connection, view: View, params: dict[str, Any]) -> tuple[str, Evaluation]:
-    data = params.get("data") or {}
-    if not isinstance(data, dict):
-        raise UsageError("'data' has to be an object")
-    step, outcome = _word(params, "step", True), _word(params, "outcome", True)
-    act = Command(
-        kind="report", step=step, outcome=outcome, stage=_word(params, "stage"),
-        tasks=_words(params, "tasks") or _words(params, "failed"), next=_word(params, "next"),
-        message=_word(params, "summary"), data=data, manual_criteria=_words(params, "manual"),
-    )  # fmt: skip
-    return f"{step} {outcome}", await act_on(connection, view, _word(params, "run", True), act)
-
-
-async def _redo(connection: Connection, view: View, params: dict[str, Any]) -> tuple[str, Evaluation]:
-    phase = _word(params, "phase", True)
-    act = Command(kind="redo", step=phase, why=_word(params, "reason"))
-    return f"to be done again: {phase}", await act_on(connection, view, _word(params, "run", True), act)
-
-
 async def act_on(
     connection: Connection,
-    view: View,
+    view: RootView,
     run: str,
     act: Command,
     *,
     revision: str | None = None,
     signed: bool = False,
 ) -> Evaluation:
-    """Carry out an act in the name of the person at the editor."""
-    who = await asyncio.to_thread(actor, view.root)
-    wanted = act._replace(actor=who, channel=connection.channel)
-    done: Done = await connection.engine.act(view.root, run, wanted, signed=signed, revision=revision)
+    """Carry out an act in the name of the person at the editor. Raises as `apply.act` does."""
+    person = await asyncio.to_thread(actor, view.root)
+    wanted = act._replace(actor=person, channel=connection.channel)
+    done = await connection.engine.act(view.root, run, wanted, signed=signed, revision=revision)
     return done.evaluation
 
 
-async def _start(connection: Connection, view: View, params: dict[str, Any]) -> tuple[str, Evaluation]:
-    who = await asyncio.to_thread(actor, view.root)
-    run, done = await connection.engine.start(
-        view.root, _word(params, "workflow", True), _word(params, "name", True), _word(params, "title"), who
-    )
+async def report(connection: Connection, view: RootView, params: Parameters) -> tuple[str, Evaluation]:
+    data = params.get("data") or {}
+    if not isinstance(data, dict):
+        raise UsageError("'data' has to be an object")
+    step, outcome = _required(params, "step"), _required(params, "outcome")
+    act = Command(
+        kind="report", step=step, outcome=outcome, stage=_text(params, "stage"),
+        tasks=_texts(params, "tasks") or _texts(params, "failed"), next=_text(params, "next"),
+        message=_text(params, "summary"), data=data, manual_criteria=_texts(params, "manual"),
+    )  # fmt: skip
+    return f"{step} {outcome}", await act_on(connection, view, _required(params, "run"), act)
+
+
+async def redo(connection: Connection, view: RootView, params: Parameters) -> tuple[str, Evaluation]:
+    phase = _required(params, "phase")
+    act = Command(kind="redo", step=phase, why=_text(params, "reason"))
+    return f"to be done again: {phase}", await act_on(connection, view, _required(params, "run"), act)
+
+
+async def start(connection: Connection, view: RootView, params: Parameters) -> tuple[str, Evaluation]:
+    workflow, name = _required(params, "workflow"), _required(params, "name")
+    person = await asyncio.to_thread(actor, view.root)
+    run, done = await connection.engine.start(view.root, workflow, name, _text(params, "title"), person)
     return f"started {run}", done.evaluation
 
 
-async def _claim(connection: Connection, view: View, params: dict[str, Any]) -> tuple[str, Evaluation]:
-    run, task, who = (_word(params, name, True) for name in ("run", "task", "who"))
-    known_run(view, run)
-    made = await writer_threads.writing(apply.claim, Workspace(view.root), run, task, who, CLAIM_S)
-    return f"{made.task} is claimed by {who} until {made.until}", await _looked(connection, view, run)
+async def claim(connection: Connection, view: RootView, params: Parameters) -> tuple[str, Evaluation]:
+    run, task, who = (_required(params, name) for name in ("run", "task", "who"))
+    run_on_disk(view, run)
+    taken = await writer_threads.writing(apply.claim, Workspace(view.root), run, task, who, CLAIM_S)
+    return f"{taken.task} is claimed by {who} until {taken.until}", await _reread(connection, view, run)
 
 
-async def _release(connection: Connection, view: View, params: dict[str, Any]) -> tuple[str, Evaluation]:
-    run, task, who = (_word(params, name, True) for name in ("run", "task", "who"))
-    known_run(view, run)
-    name, ended = await writer_threads.writing(apply.release, Workspace(view.root), run, task, who)
-    said = f"{name} is released" if ended else f"{name} was not claimed"
-    return said, await _looked(connection, view, run)
+async def release(connection: Connection, view: RootView, params: Parameters) -> tuple[str, Evaluation]:
+    run, task, who = (_required(params, name) for name in ("run", "task", "who"))
+    run_on_disk(view, run)
+    name, was_claimed = await writer_threads.writing(apply.release, Workspace(view.root), run, task, who)
+    recorded = f"{name} is released" if was_claimed else f"{name} was not claimed"
+    return recorded, await _reread(connection, view, run)
 
 
-async def _looked(connection: Connection, view: View, run: str) -> Evaluation:
+async def _reread(connection: Connection, view: RootView, run: str) -> Evaluation:
     await connection.engine.touch(view.root, [Path(view.root, run, ".phasekeeper")])
-    return known_run(view, run)
+    return run_on_disk(view, run)
 
 
-async def _decide(connection: Connection, view: View, params: dict[str, Any]) -> tuple[str, Evaluation]:
-    _require_dialogs(connection)
-    run, act = _decision(params, option_needed=True)
-    act = act._replace(why=_word(params, "reason", True))
-    revision = _word(params, "revision", True)
-    said = "overridden" if act.kind == "override" else f"answered: {act.question} {act.option}"
-    return said, await act_on(connection, view, run, act, revision=revision, signed=True)
+# ---- decisions --------------------------------------------------------------------------------
 
 
-async def _prepare_decision(connection: Connection, params: Any) -> dict[str, Any]:
+async def prepare_decision(connection: Connection, params: Any) -> dict[str, Any]:
     """What a client's own dialog shows before a decision, and the revision that it is about."""
     require_trust(connection)
-    view, evaluation = named(connection, params)
+    view, evaluation = named_run(connection, params)
     try:
         _require_dialogs(connection)
         run, act = _decision(params)
         workspace = Workspace(view.root)
         prepared = await asyncio.to_thread(apply.prepare_decision, workspace, run, act, reason_follows=True)
     except _REFUSALS as error:
-        raise Refusal(str(error)) from None
+        raise RequestFailed(str(error)) from None
     reads = evaluation.reads if evaluation else {}
-    unsaved = [path for document, path in connection.documents_of(view) if document.changed and path in reads]
     return {
         "title": plain(prepared.title, DIALOG),
         "lines": [plain(line, DIALOG) for line in prepared.lines],
         "revision": prepared.revision,
-        "unsaved": unsaved,
+        "unsaved": [path for each, path in connection.documents_of(view) if each.changed and path in reads],
     }
 
 
-def _decision(params: dict[str, Any], *, option_needed: bool = False) -> tuple[str, Command]:
+async def decide(connection: Connection, view: RootView, params: Parameters) -> tuple[str, Evaluation]:
+    _require_dialogs(connection)
+    run, act = _decision(params, option_required=True)
+    act = act._replace(why=_required(params, "reason"))
+    revision = _required(params, "revision")
+    recorded = "overridden" if act.kind == "override" else f"answered: {act.question} {act.option}"
+    return recorded, await act_on(connection, view, run, act, revision=revision, signed=True)
+
+
+def _decision(params: Parameters, *, option_required: bool = False) -> tuple[str, Command]:
     """(run, what is decided there), without the reason. Raises UsageError."""
-    run, kind = _word(params, "run", True), _word(params, "kind", True)
+    run, kind = _required(params, "run"), _required(params, "kind")
     if kind == "override":
-        return run, Command(kind="override", step=_word(params, "to", True))
+        return run, Command(kind="override", step=_required(params, "to"))
     if kind == "adopt":
         return run, Command(kind="answer", question="adoption", option="adopt")
     if kind != "answer":
         raise UsageError(f"{kind!r} is no decision: answer, override or adopt")
-    question, option = _word(params, "question", True), _word(params, "option", option_needed)
-    return run, Command(kind="answer", question=question, option=option)
+    option = _text(params, "option", required=option_required)
+    return run, Command(kind="answer", question=_required(params, "question"), option=option)
 
 
 def _require_dialogs(connection: Connection) -> None:
     """Raises CommandRefused for a client that does not show the person a dialog of its own."""
-    if not connection.decides:
+    if not connection.may_decide:
         raise CommandRefused(
             "a person decides in a dialog: through a code action, or with `phasekeeper answer` on a terminal"
         )
+
+
+_WRITES: dict[str, Write] = {
+    "phasekeeper/report": report,
+    "phasekeeper/claim": claim,
+    "phasekeeper/release": release,
+    "phasekeeper/start": start,
+    "phasekeeper/redo": redo,
+    "phasekeeper/decide": decide,
+}
+WRITE_REQUESTS: dict[str, Request] = {
+    "phasekeeper/prepareDecision": prepare_decision,
+    **{name: partial(_answer, write) for name, write in _WRITES.items()},
+}

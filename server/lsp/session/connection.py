@@ -1,4 +1,7 @@
-"""One editor's connection: what it opened, what it sees of each root, and telling it what changes."""
+"""The state of one editor's connection: its documents, its roots, and telling it what changes.
+
+The functions that answer requests are registered on it from outside (`lsp/server.py`); it knows none of them.
+"""
 
 from __future__ import annotations
 
@@ -18,118 +21,99 @@ from ...live.boards import RootChange
 from ...live.engine import Engine
 from ...version import VERSION
 from ...workspace.roots import UsageError
-from .. import server as features
-from ..requests.payloads import both, changed_json
-from ..view.document_context import Scene
-from ..view.documents import Document, Documents, path_of
-from ..view.root_view import View, mark_all
-from ..view.unsaved import Judging
-from .folders import Folders, open_roots
-from .progress import Scanning
+from ..view.document_context import DocumentContext, EditorFiles
+from ..view.documents import OpenDocument, OpenDocuments, path_of
+from ..view.root_view import RootView, annotate_all
+from ..view.unsaved import UnsavedEvaluator
+from .folders import OpenFolders, open_roots
+from .payloads import changed_json, merge_changes
 from .publisher import Publisher
-from .transport import Outlet, Protocol, Server, new_server, read_messages, written
+from .transport import DroppingWriter, LspProtocol, LspServer, encode_json, new_server
 
 _log = logging.getLogger(__name__)
 
 
-async def serve_lsp(
-    reader: asyncio.StreamReader,
-    writer: asyncio.StreamWriter,
-    engine: Engine,
-    *,
-    trusted_allowed: bool = True,
-) -> int:
-    """Serve one editor until it says `exit` or goes; 0 when it said `shutdown` before, else 1.
-
-    Never ends the process, whatever the editor sends. With `trusted_allowed` False nothing is written for
-    it, whatever it says of itself. The caller closes the streams.
-    """
-    outlet = Outlet(writer)
-    connection = Connection(engine, outlet, trusted_allowed)
-    try:
-        await read_messages(reader, connection.protocol)
-        return 0 if connection.protocol.ending else 1
-    finally:
-        await connection.end()
-        await outlet.drain()
-
-
 class Connection:
-    """The state of one editor's connection. All of it belongs to the loop."""
+    """One editor's connection. All of it belongs to the loop."""
 
-    def __init__(self, engine: Engine, outlet: Outlet, trusted_allowed: bool) -> None:
+    def __init__(self, engine: Engine, writer: DroppingWriter, trusted_allowed: bool) -> None:
         self.engine = engine
-        self.server: Server = new_server(VERSION)
-        self.protocol.set_writer(outlet)
-        self.documents = Documents()
-        self.views: dict[Path, View] = {}
+        self.server: LspServer = new_server(VERSION)
+        self.protocol.set_writer(writer)
+        self.documents = OpenDocuments()
+        self.views: dict[Path, RootView] = {}
         # Whether the client shows boards: it says who it is, or has asked for one.
-        self.follows = False
+        self.wants_boards = False
+        # The way by which a person decides here; one of `apply.CHANNELS`.
         self.channel = "editor"
-        self.trusted = self.decides = False
-        # What is not told yet, one change a root: an editor that stopped reading makes them no more.
-        self._untold: dict[Path, RootChange] = {}
-        self._news = asyncio.Event()
+        self.trusted = self.may_decide = False
         self._trusted_allowed = trusted_allowed
-        self._outlet = outlet
-        self._folders = Folders()
-        self._ends: dict[Path, Callable[[], None]] = {}
-        self.judge = Judging(engine, self.spawn, self.documents_of, self._judged).judge
-        self._anew: set[str | Path] = set()
+        # What is not sent yet, one change a root: an editor that stopped reading makes them no more.
+        self._pending_changes: dict[Path, RootChange] = {}
+        self._wake = asyncio.Event()
+        self._folders = OpenFolders()
+        self._unsubscribe: dict[Path, Callable[[], None]] = {}
+        self._reopening: set[str | Path] = set()
         self._openings: set[asyncio.Task[Any]] = set()
         self._workflows: dict[tuple[str, str], Workflow] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
+        unsaved = UnsavedEvaluator(engine, self.spawn, self.documents_of, self._on_evaluated)
+        self.evaluate_unsaved = unsaved.evaluate
         self._publisher = Publisher(
-            self.documents, self.uri_of, self.innermost, self.server.text_document_publish_diagnostics
+            self.documents, self._uri_of, self.innermost_root, self.server.text_document_publish_diagnostics
         )
-        self.spawn(self._publisher.run(outlet.drain))
-        self.spawn(self._telling())
-        self._register()
+        self.spawn(self._publisher.run(writer.drain))
+        self.spawn(self._send_changes())
+        self._register_synchronisation()
 
     @property
-    def protocol(self) -> Protocol:
+    def protocol(self) -> LspProtocol:
         return self.server.protocol  # pyright: ignore[reportReturnType]
+
+    @property
+    def encoding(self) -> lsp.PositionEncodingKind:
+        """In which columns are counted, as was agreed in `initialize`."""
+        return self._publisher.encoding
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Run something beside the messages; its errors are logged, and it ends with the connection."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._on_task_end)
         return task
 
-    def _ended(self, task: asyncio.Task[Any]) -> None:
+    def _on_task_end(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         self._openings.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("the editor's connection: %r", error, exc_info=error)
 
-    async def end(self) -> None:
-        """Let go of everything that the connection holds."""
+    async def close(self) -> None:
+        """End the tasks of the connection and release its roots."""
         tasks = tuple(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for end in self._ends.values():
-            end()
+        for unsubscribe in self._unsubscribe.values():
+            unsubscribe()
         for root in tuple(self._folders.roots()):
             self.engine.close(root)
 
-    # ---- the protocol's own messages
+    # ---- synchronisation: what the editor says of itself, its folders and documents ---------------
 
-    def _register(self) -> None:
-        def on(method: str, options: Any = None) -> Callable[[Callable[[Any], None]], object]:
+    def _register_synchronisation(self) -> None:
+        def on(method: str, handler: Callable[[Any], None], options: Any = None) -> None:
             # pygls marks the function that it is given, which a bound method does not allow.
-            return lambda heard: self.server.feature(method, options)(lambda params: heard(params))
+            self.server.feature(method, options)(lambda params: handler(params))
 
-        on(lsp.INITIALIZE)(self._initialize)
-        on(lsp.INITIALIZED)(self._initialized)
-        on(lsp.TEXT_DOCUMENT_DID_OPEN)(self._opened)
-        on(lsp.TEXT_DOCUMENT_DID_CHANGE)(self._edited)
-        on(lsp.TEXT_DOCUMENT_DID_SAVE, lsp.SaveOptions(include_text=False))(self._saved)
-        on(lsp.TEXT_DOCUMENT_DID_CLOSE)(self._closed)
-        on(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)(self._watched)
-        on(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)(self._folders_changed)
-        features.register(self)
+        on(lsp.INITIALIZE, self._initialize)
+        on(lsp.INITIALIZED, self._open_folders)
+        on(lsp.TEXT_DOCUMENT_DID_OPEN, self._did_open)
+        on(lsp.TEXT_DOCUMENT_DID_CHANGE, self._did_change)
+        on(lsp.TEXT_DOCUMENT_DID_SAVE, self._did_save, lsp.SaveOptions(include_text=False))
+        on(lsp.TEXT_DOCUMENT_DID_CLOSE, self._did_close)
+        on(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, self._did_change_files)
+        on(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, self._did_change_folders)
 
     def _initialize(self, params: lsp.InitializeParams) -> None:
         options = params.initialization_options
@@ -137,119 +121,105 @@ class Connection:
         own = options.get("phasekeeper")
         own = own if isinstance(own, dict) else {}
         self.trusted = self._trusted_allowed and options.get("trusted") is True
-        self.follows = bool(own)
-        # The way by which a person decides here; one of `apply.CHANNELS`.
+        self.wants_boards = bool(own)
         self.channel = "vscode" if own.get("client") == "vscode" else "editor"
-        self.decides = self.trusted and own.get("client") == "vscode" and own.get("decides") is True
+        self.may_decide = self.trusted and own.get("client") == "vscode" and own.get("decides") is True
         self._publisher.encoding = lsp.PositionEncodingKind(self.server.workspace.position_encoding)
 
-    @property
-    def encoding(self) -> lsp.PositionEncodingKind:
-        return self._publisher.encoding
-
-    def _initialized(self, _: lsp.InitializedParams) -> None:
-        for folder in self._given_folders():
-            self._add_folder(folder)
-
-    def _given_folders(self) -> list[str]:
-        """The URIs of the folders that the editor has open."""
+    def _open_folders(self, _: lsp.InitializedParams) -> None:
         workspace = self.server.workspace
-        named = [folder.uri for folder in workspace.folders.values()]
-        return named or ([workspace.root_uri] if workspace.root_uri else [])
+        folders = [folder.uri for folder in workspace.folders.values()]
+        for uri in folders or ([workspace.root_uri] if workspace.root_uri else []):
+            self._add_folder(uri)
 
-    def _folders_changed(self, params: lsp.DidChangeWorkspaceFoldersParams) -> None:
+    def _did_change_folders(self, params: lsp.DidChangeWorkspaceFoldersParams) -> None:
         for folder in params.event.removed:
-            self._close(self._folders.drop(folder.uri))
+            self._release(self._folders.drop(folder.uri))
         for folder in params.event.added:
             self._add_folder(folder.uri)
 
-    def _opened(self, params: lsp.DidOpenTextDocumentParams) -> None:
-        document = self.documents.opened(params.text_document, self.encoding)
-        found = self.located(document)
-        if found is None:
+    def _did_open(self, params: lsp.DidOpenTextDocumentParams) -> None:
+        document = self.documents.open(params.text_document, self.encoding)
+        located = self.locate(document)
+        if located is None:
             self._add_loose(document)
             return
-        view, path = found
-        if self._as_on_disk(view, path, document):
-            self.documents.unchanged(document.uri)
-        self._publisher.publish(view, [path], anew=True)
-        self.judge(view)
+        view, path = located
+        if self._matches_disk(view, path, document):
+            self.documents.mark_saved(document.uri)
+        self._publisher.publish(view, [path], unconditionally=True)
+        self.evaluate_unsaved(view)
 
-    def _as_on_disk(self, view: View, path: str, document: Document) -> bool:
+    def _matches_disk(self, view: RootView, path: str, document: OpenDocument) -> bool:
         digest = digest_of(document.text.source)
-        return any(view.board.runs[run].reads[path] == digest for run in view.reading(path))
+        return any(view.board.runs[run].reads[path] == digest for run in view.runs_reading(path))
 
-    def _edited(self, params: lsp.DidChangeTextDocumentParams) -> None:
-        document = self.documents.edited(params.text_document, params.content_changes)
-        found = self.located(document) if document else None
-        if found:
-            view, path = found
-            # What is told already has moved with the text, and the version is another.
+    def _did_change(self, params: lsp.DidChangeTextDocumentParams) -> None:
+        document = self.documents.edit(params.text_document, params.content_changes)
+        # Diagnostics that are shown already have moved with the text, and the version is another.
+        self._publish_document(document)
+
+    def _did_save(self, params: lsp.DidSaveTextDocumentParams) -> None:
+        document = self.documents.mark_saved(params.text_document.uri)
+        located = self.locate(document) if document else None
+        if document and document.path and located:
+            self.spawn(self._reload(located[0], [document.path]))
+
+    def _did_close(self, params: lsp.DidCloseTextDocumentParams) -> None:
+        self._publish_document(self.documents.close(params.text_document.uri))
+        self._release(self._folders.drop_loose(each.path for each in self.documents if each.path))
+
+    def _publish_document(self, document: OpenDocument | None) -> None:
+        located = self.locate(document) if document else None
+        if located:
+            view, path = located
             self._publisher.publish(view, [path])
-            self.judge(view)
+            self.evaluate_unsaved(view)
 
-    def _saved(self, params: lsp.DidSaveTextDocumentParams) -> None:
-        document = self.documents.unchanged(params.text_document.uri)
-        found = self.located(document) if document else None
-        if document and document.path and found:
-            self.spawn(self._look_at(found[0], [document.path]))
-
-    def _closed(self, params: lsp.DidCloseTextDocumentParams) -> None:
-        document = self.documents.closed(params.text_document.uri)
-        found = self.located(document) if document else None
-        if found:
-            view, path = found
-            self._publisher.publish(view, [path])
-            self.judge(view)
-        self._close(self._folders.drop_loose(each.path for each in self.documents if each.path))
-
-    def _watched(self, params: lsp.DidChangeWatchedFilesParams) -> None:
+    def _did_change_files(self, params: lsp.DidChangeWatchedFilesParams) -> None:
         paths = [path for change in params.changes if (path := path_of(change.uri))]
         for view in self.views.values():
-            here = [path for path in paths if path.is_relative_to(view.root)]
-            if here:
-                self.spawn(self._look_at(view, here))
+            inside = [path for path in paths if path.is_relative_to(view.root)]
+            if inside:
+                self.spawn(self._reload(view, inside))
 
-    async def _look_at(self, view: View, paths: Iterable[Path]) -> None:
+    async def _reload(self, view: RootView, paths: Iterable[Path]) -> None:
         await self.engine.touch(view.root, paths)
-        self.judge(view)
+        self.evaluate_unsaved(view)
 
-    # ---- roots
+    # ---- opening and closing roots ----------------------------------------------------------------
 
     def _add_folder(self, uri: str) -> None:
         path = self._folders.add(uri)
         if path is not None:
             self._openings.add(self.spawn(self._open(uri, path)))
 
-    def _add_loose(self, document: Document) -> None:
+    def _add_loose(self, document: OpenDocument) -> None:
         """Open the root of a document that lies in no folder the editor has open."""
         folder = self._folders.add_loose(document.path) if document.path else None
         if folder is not None:
             self._openings.add(self.spawn(self._open(folder, folder)))
 
-    async def opened(self) -> None:
-        """Wait until the roots that are being opened have had their first look."""
+    async def roots_opened(self) -> None:
+        """Wait until the roots that are being opened are evaluated for the first time."""
         while self._openings:
             done, _ = await asyncio.wait(self._openings)
             self._openings -= done
 
     async def _open(self, key: str | Path, path: Path) -> None:
-        """Open a folder, for the first time or anew, and show its roots."""
-        scanning = Scanning(self.server, str(path))
+        """Open a folder, for the first time or once more, and show its roots."""
         try:
-            roots = await open_roots(self.engine, path, scanning.report)
+            roots = await open_roots(self.engine, path, self.server)
         except UsageError as error:
             _log.warning("%s", error)
             return
-        finally:
-            scanning.end()
         # Noted before anything else is waited for: whoever closes the folder meanwhile closes these.
-        self._close(self._folders.opened(key, roots))
+        self._release(self._folders.set_roots(key, roots))
         for root in roots:
             if root not in self.views and root in self._folders.roots():
-                await self._show(root)
+                await self._show_root(root)
 
-    async def _open_anew(self, root: Path, key: str | Path) -> None:
+    async def _reopen(self, root: Path, key: str | Path) -> None:
         """Open a folder once more, whose root has other projects now; what it was opened to is closed."""
         path = self._folders.path(key)
         before = self._projects(root)
@@ -257,133 +227,137 @@ class Connection:
             if path:
                 await self._open(key, path)
         finally:
-            self._anew.discard(key)
+            self._reopening.discard(key)
         if self._projects(root) != before:
-            self._look_for_projects(root)
+            self._reopen_folders(root)
 
     def _projects(self, root: Path) -> tuple[Path, ...]:
         return self.views[root].board.projects if root in self.views else ()
 
-    def _look_for_projects(self, root: Path) -> None:
-        """Open the folders anew that were opened when the root had other projects."""
-        for key in self._folders.around(root, self._projects(root)):
-            if key not in self._anew:
-                self._anew.add(key)
-                self.spawn(self._open_anew(root, key))
+    def _reopen_folders(self, root: Path) -> None:
+        """Open the folders once more that were opened when the root had other projects."""
+        for key in self._folders.opened_with_other_projects(root, self._projects(root)):
+            if key not in self._reopening:
+                self._reopening.add(key)
+                self.spawn(self._reopen(root, key))
 
-    async def _show(self, root: Path) -> None:
-        """Begin to tell the editor of a root."""
-        view = View(root, self.engine.board(root))
+    async def _show_root(self, root: Path) -> None:
+        """Subscribe to a root, and publish what is found in it so far."""
+        view = RootView(root, self.engine.board(root))
         self.views[root] = view
-        self._ends[root] = self.engine.subscribe(root, self._changed)
-        await mark_all(view)
+        self._unsubscribe[root] = self.engine.subscribe(root, self._on_change)
+        await annotate_all(view)
         if self.views.get(root) is not view:
             # The editor has closed it meanwhile.
             return
-        self._publish_around(root)
-        for document in self.documents:
-            found = self.located(document)
-            if found and found[0] is view and self._as_on_disk(view, found[1], document):
-                self.documents.unchanged(document.uri)
+        self._publish_enclosing(root)
+        for document, path in self.documents_of(view):
+            if self._matches_disk(view, path, document):
+                self.documents.mark_saved(document.uri)
         self._publisher.publish(view, view.paths)
         # A board that was asked for while the root was still being scanned did not hold it.
-        self._tell(RootChange(root, view.board.version, view.board.runs, (), {}))
-        self.judge(view)
+        self._queue_change(RootChange(root, view.board.version, view.board.runs, (), {}))
+        self.evaluate_unsaved(view)
 
-    def _close(self, roots: Iterable[Path]) -> None:
+    def _release(self, roots: Iterable[Path]) -> None:
+        """Close roots; what was shown of those that no folder holds any more is taken back."""
         for root in roots:
             self.engine.close(root)
             if root not in self._folders.roots() and root in self.views:
-                self._ends.pop(root)()
+                self._unsubscribe.pop(root)()
                 board = self.views.pop(root).board
                 self._publisher.forget(root)
-                self._publish_around(root)
-                self._tell(RootChange(root, board.version + 1, {}, tuple(board.runs), {}))
+                self._publish_enclosing(root)
+                self._queue_change(RootChange(root, board.version + 1, {}, tuple(board.runs), {}))
 
-    def _publish_around(self, root: Path) -> None:
-        """Tell anew of the roots that another lies in: which of them speaks of a file is different now."""
+    def _publish_enclosing(self, root: Path) -> None:
+        """Publish the roots that another lies in: which of them speaks of a file is different now."""
         for view in self.views.values():
             if root != view.root and root.is_relative_to(view.root):
                 self._publisher.publish(view, view.paths)
 
-    def _changed(self, change: RootChange) -> None:
+    # ---- telling the editor of changes ------------------------------------------------------------
+
+    def _on_change(self, change: RootChange) -> None:
         view = self.views.get(change.root)
         if view is None:
             return
         view.board = self.engine.board(change.root)
         touched = view.refresh([*change.changed, *change.removed])
         self._publisher.publish(view, touched | change.findings.keys(), texts=change.texts)
-        self._look_for_projects(change.root)
-        self._tell(change)
-        self.refresh_lenses()
-        self.judge(view)
+        self._reopen_folders(change.root)
+        self._queue_change(change)
+        self._refresh_lenses()
+        self.evaluate_unsaved(view)
 
-    def _tell(self, change: RootChange) -> None:
+    def _on_evaluated(self, view: RootView, touched: Iterable[str]) -> None:
+        self._publisher.publish(view, touched)
+        self._refresh_lenses()
+
+    def _queue_change(self, change: RootChange) -> None:
         """Have a client that shows boards told of a change; other editors would only throw it away."""
-        if self.follows:
-            before = self._untold.get(change.root)
-            self._untold[change.root] = both(before, change) if before else change
-            self._news.set()
+        if self.wants_boards:
+            before = self._pending_changes.get(change.root)
+            self._pending_changes[change.root] = merge_changes(before, change) if before else change
+            self._wake.set()
 
-    async def _telling(self) -> None:
-        """Tell of changes in their order, after the diagnostics, and without holding up the messages."""
-        while await self._news.wait():
-            self._news.clear()
-            while self._untold:
+    async def _send_changes(self) -> None:
+        """Send changes in their order, after the diagnostics, and without holding up the messages."""
+        while await self._wake.wait():
+            self._wake.clear()
+            while self._pending_changes:
                 await self._publisher.rested()
-                change = self._untold.pop(next(iter(self._untold)))
+                change = self._pending_changes.pop(next(iter(self._pending_changes)))
                 try:
-                    note = await asyncio.to_thread(written, changed_json, change)
+                    params = await asyncio.to_thread(encode_json, changed_json, change)
                 except Exception:
                     # The next one says by its version that this one was missed.
-                    _log.exception("a change of %s could not be told", change.root)
+                    _log.exception("a change of %s could not be sent", change.root)
                 else:
-                    self.protocol.send_note("phasekeeper/changed", note)
+                    self.protocol.send_encoded("phasekeeper/changed", params)
 
-    def refresh_lenses(self) -> None:
+    def _refresh_lenses(self) -> None:
         """Have the editor ask for its lenses again, where it can be told."""
         workspace = self.server.client_capabilities.workspace
         if workspace and workspace.code_lens and workspace.code_lens.refresh_support:
             self.server.workspace_code_lens_refresh(None)
 
-    def _judged(self, view: View, touched: Iterable[str]) -> None:
-        self._publisher.publish(view, touched)
-        self.refresh_lenses()
+    def show_message(self, text: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:
+        """Show the person a sentence."""
+        self.server.window_show_message(lsp.ShowMessageParams(kind, plain(text, 600)))
 
-    # ---- where documents lie
+    # ---- for the functions that answer ------------------------------------------------------------
 
-    def documents_of(self, view: View) -> list[tuple[Document, str]]:
+    def documents_of(self, view: RootView) -> list[tuple[OpenDocument, str]]:
         """The open documents of a root, with their paths in it."""
-        located = ((document, self.located(document)) for document in self.documents)
-        return [(document, found[1]) for document, found in located if found and found[0] is view]
+        located = ((document, self.locate(document)) for document in self.documents)
+        return [(document, place[1]) for document, place in located if place and place[0] is view]
 
-    def located(self, document: Document) -> tuple[View, str] | None:
+    def locate(self, document: OpenDocument) -> tuple[RootView, str] | None:
         """The innermost root that a document lies in, and its path there."""
-        if document.path is None:
-            return None
-        view = self.innermost(document.path)
-        return (view, document.path.relative_to(view.root).as_posix()) if view else None
+        view = self.innermost_root(document.path) if document.path else None
+        return (view, document.path.relative_to(view.root).as_posix()) if document.path and view else None
 
-    def innermost(self, path: Path) -> View | None:
+    def innermost_root(self, path: Path) -> RootView | None:
         """The innermost root that a file lies in: of roots in one another that one speaks of it."""
         around = [root for root in self.views if path.is_relative_to(root)]
         return self.views[max(around, key=lambda root: len(root.parts))] if around else None
 
-    # ---- for the functions that answer
-
-    async def scene(self, uri: str) -> Scene | None:
+    async def document_context(self, uri: str) -> DocumentContext | None:
         """All there is to know of an open document; None where it is not open or lies in no root."""
         document = self.documents.get(uri)
-        found = self.located(document) if document else None
-        if document is None or found is None:
+        located = self.locate(document) if document else None
+        if document is None or located is None:
             return None
-        view, path = found
+        view, path = located
         evaluation = view.run_at(path)
         workflow = await self.workflow(view, evaluation) if evaluation else None
-        return Scene(document, view, path, evaluation, workflow)
+        files = EditorFiles(view.root, self.documents, self.encoding, self._uri_of)
+        capabilities = self.server.client_capabilities
+        return DocumentContext(document, view, path, files, capabilities, evaluation, workflow)
 
-    async def workflow(self, view: View, evaluation: Evaluation) -> Workflow | None:
-        """The workflow that a run is judged by; None when the run is gone meanwhile."""
+    async def workflow(self, view: RootView, evaluation: Evaluation) -> Workflow | None:
+        """The workflow that a run is evaluated by; None when the run is gone meanwhile."""
         key = (evaluation.workflow, evaluation.definition.digest)
         if key not in self._workflows:
             try:
@@ -393,10 +367,6 @@ class Connection:
                 return None
         return self._workflows[key]
 
-    def uri_of(self, path: Path) -> str:
+    def _uri_of(self, path: Path) -> str:
         """The URI of a file, as the editor spells the folder that it lies in."""
         return self._folders.uri_of(path)
-
-    def tell(self, said: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:
-        """Show the person a sentence."""
-        self.server.window_show_message(lsp.ShowMessageParams(kind, plain(said, 600)))

@@ -5,63 +5,74 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from pathlib import Path
 from urllib.parse import quote
+from uuid import uuid4
 
-from ...live.boards import Progress
+from lsprotocol import types as lsp
+
 from ...live.engine import Engine
 from ..view.documents import path_of
+from .transport import LspServer
+
+FEWEST_RUNS = 200
+"""A root with fewer is evaluated before anybody would see a progress bar."""
 
 
-class Folders:
-    """The folders of one editor, by URI, and those of documents that lie in none of them."""
+class OpenFolders:
+    """The folders of one editor, by URI, and those of documents that lie in none of them, by path.
+
+    To each belong the roots it was opened to: its own, then those of its projects.
+    """
 
     def __init__(self) -> None:
-        self._given: dict[str, tuple[Path, tuple[Path, ...]]] = {}
+        self._by_uri: dict[str, tuple[Path, tuple[Path, ...]]] = {}
         self._loose: dict[Path, tuple[Path, ...]] = {}
 
     def add(self, uri: str) -> Path | None:
         """A folder that the editor opens; None for one that is known, or is no folder of a disk."""
         path = path_of(uri)
-        if path is None or uri in self._given:
+        if path is None or uri in self._by_uri:
             return None
-        self._given[uri] = (path, ())
+        self._by_uri[uri] = (path, ())
         return path
 
-    def around(self, root: Path, projects: tuple[Path, ...]) -> list[str | Path]:
-        """The folders, by URI or as loose ones, that were opened when a root had other projects."""
-        given = ((uri, roots) for uri, (_, roots) in self._given.items())
-        known: Iterator[tuple[str | Path, tuple[Path, ...]]] = chain(given, self._loose.items())
-        return [key for key, roots in known if roots[:1] == (root,) and roots[1:] != projects]
+    def add_loose(self, path: Path) -> Path | None:
+        """The folder of a document that lies in none of the editor's; None where it is known."""
+        inside = any(path.is_relative_to(folder) for folder, _ in self._by_uri.values())
+        if inside or path.parent in self._loose:
+            return None
+        self._loose[path.parent] = ()
+        return path.parent
 
-    def opened(self, key: str | Path, roots: tuple[Path, ...]) -> tuple[Path, ...]:
-        """Note what a folder was opened to; what is to be closed now: the roots before, or these where the
-        editor has closed it meanwhile."""
+    def set_roots(self, key: str | Path, roots: tuple[Path, ...]) -> tuple[Path, ...]:
+        """Note what a folder was opened to. Returns what is to be closed now: the roots before, or these
+        where the editor has closed the folder meanwhile."""
         if isinstance(key, Path) and key in self._loose:
             before, self._loose[key] = self._loose[key], roots
             return before
-        if isinstance(key, str) and key in self._given:
-            path, before = self._given[key]
-            self._given[key] = (path, roots)
+        if isinstance(key, str) and key in self._by_uri:
+            path, before = self._by_uri[key]
+            self._by_uri[key] = (path, roots)
             return before
         return roots
 
     def path(self, key: str | Path) -> Path | None:
         """The path of a folder by URI or of a loose one; None where it was closed meanwhile."""
-        return key if isinstance(key, Path) else self._given.get(key, (None, ()))[0]
+        return key if isinstance(key, Path) else self._by_uri.get(key, (None, ()))[0]
+
+    def opened_with_other_projects(self, root: Path, projects: tuple[Path, ...]) -> list[str | Path]:
+        """The keys of the folders that were opened when a root had other projects."""
+        return [key for key, roots in self._items() if roots[:1] == (root,) and roots[1:] != projects]
+
+    def _items(self) -> Iterator[tuple[str | Path, tuple[Path, ...]]]:
+        for uri, (_, roots) in self._by_uri.items():
+            yield uri, roots
+        yield from self._loose.items()
 
     def drop(self, uri: str) -> tuple[Path, ...]:
         """The roots of a folder that the editor closes."""
-        return self._given.pop(uri, (None, ()))[1]
-
-    def add_loose(self, path: Path) -> Path | None:
-        """The folder of a document that lies in none of the editor's; None where it is known."""
-        around = any(path.is_relative_to(folder) for folder, _ in self._given.values())
-        if around or path.parent in self._loose:
-            return None
-        self._loose[path.parent] = ()
-        return path.parent
+        return self._by_uri.pop(uri, (None, ()))[1]
 
     def drop_loose(self, documents: Iterable[Path]) -> tuple[Path, ...]:
         """The roots that were opened for documents of which none is among the open ones any more."""
@@ -74,32 +85,70 @@ class Folders:
         return tuple(root for folder in idle for root in self._loose.pop(folder))
 
     def roots(self) -> Iterator[Path]:
-        """Every root as often as it was opened."""
-        for _, roots in self._given.values():
-            yield from roots
-        for roots in self._loose.values():
-            yield from roots
+        """Every root, once for each folder that it was opened for."""
+        return (root for _, roots in self._items() for root in roots)
 
     def uri_of(self, path: Path) -> str:
         """The URI of a file, as the editor spells the folder that it lies in."""
-        for uri, (folder, _) in self._given.items():
+        for uri, (folder, _) in self._by_uri.items():
             if path.is_relative_to(folder):
                 rest = path.relative_to(folder).as_posix()
                 return uri if rest == "." else f"{uri.rstrip('/')}/{quote(os.fsencode(rest))}"
         return path.as_uri()
 
 
-async def open_roots(engine: Engine, path: Path, progress: Progress) -> tuple[Path, ...]:
-    """`engine.open`. Where nobody waits for it any more, what it opens is closed again."""
-    opening = asyncio.ensure_future(engine.open(path, progress))
+async def open_roots(engine: Engine, path: Path, server: LspServer) -> tuple[Path, ...]:
+    """`Engine.open`, with a progress bar in the editor. Cancelled, it closes what it opens."""
+    progress = _ScanProgress(server)
+    opening = asyncio.ensure_future(engine.open(path, progress.report))
     try:
         return await asyncio.shield(opening)
     except asyncio.CancelledError:
-        opening.add_done_callback(lambda done: _let_go(engine, done))
+        opening.add_done_callback(lambda done: _close_roots(engine, done))
         raise
+    finally:
+        progress.end()
 
 
-def _let_go(engine: Engine, opened: asyncio.Future[tuple[Path, ...]]) -> None:
-    if not opened.cancelled() and opened.exception() is None:
-        for root in opened.result():
+def _close_roots(engine: Engine, opening: asyncio.Future[tuple[Path, ...]]) -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        for root in opening.result():
             engine.close(root)
+
+
+class _ScanProgress:
+    """Work-done progress of a first evaluation of many runs; it begins with the first report."""
+
+    def __init__(self, server: LspServer) -> None:
+        self._server, self._token = server, f"phasekeeper-{uuid4()}"
+        self._beginning: asyncio.Task[None] | None = None
+        self._is_shown = self._has_ended = False
+        self._percent = -1
+
+    def report(self, done: int, total: int) -> None:
+        """So many of all runs have been evaluated."""
+        window = self._server.client_capabilities.window
+        if total < FEWEST_RUNS or not (window and window.work_done_progress):
+            return
+        if self._beginning is None:
+            self._beginning = asyncio.ensure_future(self._begin(total))
+        percent = 100 * done // total
+        if self._is_shown and percent > self._percent:
+            self._percent = percent
+            value = lsp.WorkDoneProgressReport(message=f"{done} of {total} runs", percentage=percent)
+            self._server.work_done_progress.report(self._token, value)
+
+    async def _begin(self, total: int) -> None:
+        # Shielded: an answer to a request that was cancelled is an error inside pygls.
+        await asyncio.shield(self._server.work_done_progress.create_async(self._token))
+        begin = lsp.WorkDoneProgressBegin("Phasekeeper", message=f"looking at {total} runs", percentage=0)
+        self._server.work_done_progress.begin(self._token, begin)
+        self._is_shown = True
+        if self._has_ended:
+            self.end()
+
+    def end(self) -> None:
+        self._has_ended = True
+        if self._is_shown:
+            self._is_shown = False
+            self._server.work_done_progress.end(self._token, lsp.WorkDoneProgressEnd())

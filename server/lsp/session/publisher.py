@@ -1,172 +1,178 @@
-"""Which diagnostics a connection was told, and telling it those that differ, empty lists included."""
+"""Publishing diagnostics: which ones an editor has, and sending those of files where they differ."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple
 
 from lsprotocol import types as lsp
 
 from ...disk.disk_files import DiskFiles
-from ..view.annotations import Mark
+from ..view.annotations import Annotation
 from ..view.diagnostics import MOST_RELATED, diagnostics_of
-from ..view.documents import Documents
-from ..view.positions import Text
-from ..view.root_view import View
+from ..view.documents import OpenDocuments
+from ..view.positions import EncodedText
+from ..view.root_view import RootView
 
 BATCH = 64
 """So many files are published before the editor's other messages get their turn."""
-
-NO_TEXTS: Mapping[str, str] = MappingProxyType({})
-
-Send = Callable[[lsp.PublishDiagnosticsParams], None]
+NO_TEXTS: Mapping[str, str] = {}
 
 _log = logging.getLogger(__name__)
 
+# A root, and the path of a file in it.
 _Key = tuple[Path, str]
 
 
-class _Waiting(NamedTuple):
-    """Whose findings of a file are to be told; None where they are taken back. `text` as `publish` has it."""
+class _Pending(NamedTuple):
+    """A file that is to be published; `view` None where all of its diagnostics are taken back.
 
-    view: View | None
+    `text` is what the file said when it was evaluated, None where that is not known.
+    """
+
+    view: RootView | None
     text: str | None = None
 
 
-class _Told(NamedTuple):
+class _Published(NamedTuple):
     uri: str
     diagnostics: list[lsp.Diagnostic]
 
 
 class Publisher:
-    """Tells one editor the diagnostics of its roots. One task publishes, so the newest comes last."""
+    """Publishes the diagnostics of one editor's roots. A single task sends, so the newest comes last."""
 
     def __init__(
         self,
-        documents: Documents,
+        documents: OpenDocuments,
         uri_of: Callable[[Path], str],
-        innermost: Callable[[Path], View | None],
-        send: Send,
+        innermost_root: Callable[[Path], RootView | None],
+        send: Callable[[lsp.PublishDiagnosticsParams], None],
     ) -> None:
-        self._documents, self._uri_of, self._innermost, self._send = documents, uri_of, innermost, send
+        self._documents, self._uri_of = documents, uri_of
+        self._innermost_root, self._send = innermost_root, send
         self.encoding = lsp.PositionEncodingKind.Utf16
-        self._waiting: dict[_Key, _Waiting] = {}
-        self._told: dict[_Key, _Told] = {}
-        self._anew: set[_Key] = set()
-        self._woken, self._rested = asyncio.Event(), asyncio.Event()
+        self._pending: dict[_Key, _Pending] = {}
+        self._published: dict[_Key, _Published] = {}
+        self._unconditional: set[_Key] = set()
+        self._wake, self._rested = asyncio.Event(), asyncio.Event()
         self._rested.set()
 
     def publish(
-        self, view: View, paths: Iterable[str], *, texts: Mapping[str, str] = NO_TEXTS, anew: bool = False
+        self,
+        view: RootView,
+        paths: Iterable[str],
+        *,
+        texts: Mapping[str, str] = NO_TEXTS,
+        unconditionally: bool = False,
     ) -> None:
-        """Have the diagnostics of some files told, where they differ; `anew`: also where they do not.
+        """Have the diagnostics of some files sent where they differ from what the editor has.
 
-        `texts` are what files said when that was found, as far as it is known.
+        `texts` are what files said when they were evaluated, as far as that is known. `unconditionally`:
+        also where nothing differs, as for a document that was just opened.
         """
-        waiting = {(view.root, path): _Waiting(view, texts.get(path)) for path in paths}
-        self._waiting |= waiting
-        if anew:
-            self._anew |= waiting.keys()
-        self._wake()
+        pending = {(view.root, path): _Pending(view, texts.get(path)) for path in paths}
+        if unconditionally:
+            self._unconditional |= pending.keys()
+        self._add(pending)
 
     def forget(self, root: Path) -> None:
-        """Take back all that was told of a root."""
-        gone = [key for key in self._told if key[0] == root]
-        self._waiting = {key: waiting for key, waiting in self._waiting.items() if key[0] != root}
-        self._waiting |= dict.fromkeys(gone, _Waiting(None))
-        self._wake()
+        """Take back all diagnostics of a root."""
+        self._pending = {key: pending for key, pending in self._pending.items() if key[0] != root}
+        self._add({key: _Pending(None) for key in self._published if key[0] == root})
 
-    def _wake(self) -> None:
-        if self._waiting:
-            self._woken.set()
+    def _add(self, pending: Mapping[_Key, _Pending]) -> None:
+        self._pending |= pending
+        if self._pending:
+            self._wake.set()
             self._rested.clear()
 
     async def rested(self) -> None:
-        """Wait until the next batch is told, if there is any."""
+        """Wait until the next batch is sent, if there is any."""
         await self._rested.wait()
 
-    async def run(self, drained: Callable[[], Awaitable[None]]) -> None:
+    async def run(self, drain: Callable[[], Awaitable[None]]) -> None:
         """Publish for as long as the connection lives."""
         while True:
-            await self._woken.wait()
-            self._woken.clear()
-            while self._waiting:
-                keys = list(self._waiting)[:BATCH]
-                await self._try({key: self._waiting.pop(key) for key in keys})
+            await self._wake.wait()
+            self._wake.clear()
+            while self._pending:
+                keys = list(self._pending)[:BATCH]
+                await self._try({key: self._pending.pop(key) for key in keys})
                 self._rested.set()
-                await drained()
+                await drain()
 
-    async def _try(self, batch: Mapping[_Key, _Waiting]) -> None:
-        """Publish some files. One that cannot be told of keeps no other from it."""
+    async def _try(self, batch: Mapping[_Key, _Pending]) -> None:
+        """Publish some files. One that cannot be published keeps no other from it."""
         try:
             await self._publish(batch)
         except Exception:
             if len(batch) > 1:
-                for key, waiting in batch.items():
-                    await self._try({key: waiting})
+                for key, pending in batch.items():
+                    await self._try({key: pending})
                 return
             for root, path in batch:
-                _log.exception("what is found in %s of %s could not be told", path, root)
+                _log.exception("what is found in %s of %s could not be published", path, root)
 
-    async def _publish(self, batch: Mapping[_Key, _Waiting]) -> None:
-        marks = {
-            (root, path): view.at(path) if view and self._innermost(root / path) is view else ()
+    async def _publish(self, batch: Mapping[_Key, _Pending]) -> None:
+        annotations = {
+            (root, path): view.at(path) if view and self._innermost_root(root / path) is view else ()
             for (root, path), (view, _) in batch.items()
         }
-        texts = await self._texts(marks, {key: text for key, (_, text) in batch.items() if text is not None})
-        for (root, path), found in marks.items():
-            self._tell(root, path, found, texts)
+        known = {key: text for key, (_, text) in batch.items() if text is not None}
+        texts = await self._texts(annotations, known)
+        for key, each in annotations.items():
+            self._send_changed(key, each, texts)
 
     async def _texts(
-        self, marks: Mapping[_Key, tuple[Mark, ...]], known: Mapping[_Key, str]
-    ) -> dict[_Key, Text]:
-        """The texts of all files that places are told of: as the editor holds them, else as they were when
-        they were judged, else from disk."""
+        self, annotations: Mapping[_Key, Sequence[Annotation]], known: Mapping[_Key, str]
+    ) -> dict[_Key, EncodedText]:
+        """The texts of all files that have places to convert: as the editor holds them, else as they were
+        evaluated, else from disk."""
         wanted = {
             (root, path)
-            for (root, own), found in marks.items()
-            for path in (own, *(e.path for m in found for e in m.related[:MOST_RELATED]))
-            if found and path is not None
+            for (root, own), each in annotations.items()
+            for path in (own, *(e.path for a in each for e in a.related[:MOST_RELATED]))
+            if each and path is not None
         }
-        open_here = {key: d.text for key in wanted if (d := self._documents.at(key[0] / key[1]))}
-        texts = {key: Text(known[key], self.encoding) for key in wanted & known.keys()} | open_here
+        texts = {key: EncodedText(known[key], self.encoding) for key in wanted & known.keys()}
+        texts |= {key: d.text for key in wanted if (d := self._documents.at(key[0] / key[1]))}
         missing = [key for key in wanted if key not in texts]
         return texts | (await asyncio.to_thread(_read, missing, self.encoding) if missing else {})
 
-    def _tell(self, root: Path, path: str, marks: tuple[Mark, ...], texts: Mapping[_Key, Text]) -> None:
-        empty = Text("", self.encoding)
+    def _send_changed(
+        self, key: _Key, annotations: Sequence[Annotation], texts: Mapping[_Key, EncodedText]
+    ) -> None:
+        root, path = key
+        empty = EncodedText("", self.encoding)
+
+        def locate(other: str) -> tuple[str, EncodedText]:
+            return self._uri(root / other), texts.get((root, other), empty)
+
+        uri, text = locate(path)
         document = self._documents.at(root / path)
-        uri = document.uri if document else self._uri_of(root / path)
-
-        def locate(other: str) -> tuple[str, Text]:
-            where = uri if other == path else self._uri(root / other)
-            return where, texts.get((root, other), empty)
-
-        found = diagnostics_of(marks, texts.get((root, path), empty), locate)
-        before = self._told.get((root, path))
-        if before is not None and before.uri != uri and before.diagnostics:
+        diagnostics = diagnostics_of(annotations, text, locate)
+        before = self._published.pop(key, None)
+        if before is not None and before.uri != uri:
             self._send(lsp.PublishDiagnosticsParams(before.uri, []))
             before = None
-        known = before.diagnostics if before else []
-        anew = (root, path) in self._anew
-        self._anew.discard((root, path))
-        if known != found or (anew and found):
-            self._send(lsp.PublishDiagnosticsParams(uri, found, document.version if document else None))
-        if found:
-            self._told[root, path] = _Told(uri, found)
-        else:
-            self._told.pop((root, path), None)
+        must_send = key in self._unconditional and diagnostics
+        self._unconditional.discard(key)
+        if must_send or diagnostics != (before.diagnostics if before else []):
+            version = document.version if document else None
+            self._send(lsp.PublishDiagnosticsParams(uri, diagnostics, version))
+        if diagnostics:
+            self._published[key] = _Published(uri, diagnostics)
 
     def _uri(self, path: Path) -> str:
         document = self._documents.at(path)
         return document.uri if document else self._uri_of(path)
 
 
-def _read(keys: list[_Key], encoding: lsp.PositionEncodingKind) -> dict[_Key, Text]:
+def _read(keys: Sequence[_Key], encoding: lsp.PositionEncodingKind) -> dict[_Key, EncodedText]:
     """The texts of files, "" for those that cannot be read."""
-    views = {root: DiskFiles(root) for root, _ in keys}
-    return {(root, path): Text(views[root].read(path).text or "", encoding) for root, path in keys}
+    files = {root: DiskFiles(root) for root, _ in keys}
+    return {(root, path): EncodedText(files[root].read(path).text or "", encoding) for root, path in keys}

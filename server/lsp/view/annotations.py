@@ -1,30 +1,32 @@
-"""What an editor shows beside the engine's findings: a gate that is shut and a person who is awaited.
+"""What an editor shows of a run at places of its files: findings, failed gates and open questions.
 
-Both are said at the line that is the reason: the verdict in a report, the value in a state file. They are
-made of an evaluation and decide nothing.
+A gate and a question stand at the line that is the reason: the verdict in a report, the value in a state
+file. They are made of an evaluation and decide nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from ....orchestration.findings import Evidence, Finding, Severity, Span
+from ....orchestration.result.phrases import in_sentence
 from ....orchestration.result.values import CriterionState, Evaluation, GateState, QuestionState
 from ....orchestration.sanitize import plain, shown
-from ...terminal.run_views import next_words
+from ....orchestration.states import GateStatus, QuestionKind
 
-GATE = "gate-failed"
-AWAITED = "person-awaited"
+GATE_FAILED = "gate-failed"
+PERSON_AWAITED = "person-awaited"
 # The codes that only editors show, with what they mean; those of the engine are in `findings.CODES`.
 CODES = {
-    GATE: "a gate in force has failed; what it keeps shut may not be done",
-    AWAITED: "a person is asked: an approval, an escalation, or an answer in words",
+    GATE_FAILED: "a gate in force has failed; what it keeps shut may not be done",
+    PERSON_AWAITED: "a person is asked: an approval, an escalation, or an answer in words",
 }
 _TOP = Span(0, 0, 0, 1)
 
 
-class Mark(NamedTuple):
+class Annotation(NamedTuple):
     """A finding with the run that it belongs to, "" for the root's own, and further places that show why."""
 
     finding: Finding
@@ -32,86 +34,102 @@ class Mark(NamedTuple):
     related: tuple[Evidence, ...] = ()
 
 
-def marks_of(evaluation: Evaluation) -> tuple[Mark, ...]:
-    """The marks of a run: its failed gates that are in force, then its open questions."""
-    shut = (gate for gate in evaluation.gates if gate.in_force and gate.status == "failed")
-    gates = [mark for gate in shut for mark in _gate(evaluation, gate)]
-    return (*gates, *(_awaited(evaluation, question) for question in evaluation.questions))
+def annotations_of(evaluation: Evaluation) -> tuple[Annotation, ...]:
+    """A run's findings where an editor can show them, its failed gates in force, its open questions."""
+    findings = (_relocate(finding, evaluation) for finding in evaluation.findings)
+    failed = (gate for gate in evaluation.gates if gate.in_force and gate.status == GateStatus.FAILED)
+    return (
+        *(Annotation(finding, evaluation.run) for finding in findings),
+        *(annotation for gate in failed for annotation in _gate(evaluation, gate)),
+        *(_question(evaluation, question) for question in evaluation.questions),
+    )
 
 
-def _gate(evaluation: Evaluation, gate: GateState) -> Iterator[Mark]:
-    """One mark for each place that keeps the gate shut, whatever number of criteria it is against."""
+def _relocate(finding: Finding, evaluation: Evaluation) -> Finding:
+    """A finding of a folder, or of a file that is not there, at the file that stands for the run."""
+    is_missing = evaluation.reads.get(finding.path) == "missing"
+    if finding.path != evaluation.run and not is_missing:
+        return finding
+    message = f"{finding.path}: {finding.message}" if is_missing else finding.message
+    return replace(finding, path=_main_file(evaluation), span=_TOP, message=message)
+
+
+def _gate(evaluation: Evaluation, gate: GateState) -> Iterator[Annotation]:
+    """One annotation for each place that keeps the gate shut, whatever number of criteria it is against.
+
+    `data` has the gate's id.
+    """
     unmet: dict[tuple[str, Span | None], list[CriterionState]] = {}
     for criterion in gate.criteria:
         if criterion.met is False:
-            reason = _reason(criterion.evidence)
-            unmet.setdefault(_place(evaluation, reason), []).append(criterion)
+            place = _place(evaluation, _deciding(criterion.evidence))
+            unmet.setdefault(place, []).append(criterion)
     for (path, span), criteria in unmet.items():
-        said = f"gate {gate.id} is shut: {_against(criteria)}; next: {next_words(evaluation.suggestion)}"
-        found = Finding(GATE, path, said, span, Severity.WARNING)
-        reason = _reason(criteria[0].evidence)
-        more = (entry for entry in _located(criteria[0].evidence) if entry is not reason)
-        yield Mark(found, evaluation.run, tuple(more))
+        next_step = in_sentence(evaluation.suggestion.phrase)
+        message = f"gate {gate.id} is shut: {_unmet_words(criteria)}; next: {next_step}"
+        finding = Finding(GATE_FAILED, path, message, span, Severity.WARNING, data={"gate": gate.id})
+        yield Annotation(finding, evaluation.run, _further(criteria[0].evidence))
 
 
-def _against(criteria: Sequence[CriterionState]) -> str:
+def _unmet_words(criteria: Sequence[CriterionState]) -> str:
     """What is not met, and the value that says so."""
-    reason = _reason(criteria[0].evidence)
-    seen = f" ({plain(reason.expression, 80)} = {shown(reason.value)})" if reason else ""
-    return "not met: " + "; ".join(criterion.text for criterion in criteria) + seen
+    reason = _deciding(criteria[0].evidence)
+    value = f" ({plain(reason.expression, 80)} = {shown(reason.value)})" if reason else ""
+    return "not met: " + "; ".join(criterion.text for criterion in criteria) + value
 
 
-def _awaited(evaluation: Evaluation, question: QuestionState) -> Mark:
-    reason = _reason(evaluation.suggestion.evidence)
-    more = tuple(entry for entry in _located(evaluation.suggestion.evidence) if entry is not reason)
+def _question(evaluation: Evaluation, question: QuestionState) -> Annotation:
+    """An open question; `data` has its id."""
+    evidence = evaluation.suggestion.evidence
     options = ", ".join(option.id for option in question.options)
-    said = f"{question.kind} {question.id}: {question.question}" + (f" ({options})" if options else "")
-    severity = Severity.WARNING if question.kind == "escalation" else Severity.INFO
-    path, span = _place(evaluation, reason)
-    return Mark(Finding(AWAITED, path, said, span, severity), evaluation.run, (*_history(question), *more))
+    message = f"{question.kind} {question.id}: {question.question}" + (f" ({options})" if options else "")
+    severity = Severity.WARNING if question.kind == QuestionKind.ESCALATION else Severity.INFO
+    path, span = _place(evaluation, _deciding(evidence))
+    finding = Finding(PERSON_AWAITED, path, message, span, severity, data={"question": question.id})
+    return Annotation(finding, evaluation.run, (*_history(question), *_further(evidence)))
 
 
 def _history(question: QuestionState) -> tuple[Evidence, ...]:
     """The failures that led to a question, each with the file that holds it."""
-    entries = [entry for entry in question.history if entry.get("path")]
     return tuple(
         Evidence(
             f"{entry.get('phase', '')} {entry.get('outcome', '')}".strip(),
             entry.get("message"),
             entry["path"],
         )
-        for entry in entries
+        for entry in question.history
+        if entry.get("path")
     )
 
 
-def _reason(evidence: tuple[Evidence, ...]) -> Evidence | None:
+def _deciding(evidence: tuple[Evidence, ...]) -> Evidence | None:
     """What decided: the first evidence with a place; of several reports on the same, the newest."""
-    located = _located(evidence)
+    located = [entry for entry in evidence if entry.path]
     return next((entry for entry in reversed(located) if entry.expression == located[0].expression), None)
 
 
-def _located(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
-    return tuple(entry for entry in evidence if entry.path)
+def _further(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
+    """The evidence with a place that is not the deciding one."""
+    deciding = _deciding(evidence)
+    return tuple(entry for entry in evidence if entry.path and entry is not deciding)
 
 
 def _place(evaluation: Evaluation, evidence: Evidence | None) -> tuple[str, Span | None]:
-    """Where a mark stands: at its evidence, else on top of the file that comes nearest to the run."""
+    """Where an annotation stands: at its evidence, else on top of the file that stands for the run."""
     if evidence is not None and evidence.path:
         return evidence.path, evidence.span
-    return main_file(evaluation), _TOP
+    return _main_file(evaluation), _TOP
 
 
-def main_file(evaluation: Evaluation) -> str:
+def _main_file(evaluation: Evaluation) -> str:
     """The file that stands for the run: its plan, else the first of its own that was read."""
     if evaluation.plan is not None:
         return evaluation.plan.path
-    inside = f"{evaluation.run}/" if evaluation.run else ""
-    own = (
-        path for path, state in evaluation.reads.items() if path.startswith(inside) and _is_file(path, state)
-    )
+    folder = f"{evaluation.run}/" if evaluation.run else ""
+    own = (p for p, state in evaluation.reads.items() if p.startswith(folder) and _is_document(p, state))
     return next(own, evaluation.run)
 
 
-def _is_file(path: str, state: str) -> bool:
-    """Whether a path of the read-set is a document that was read: no glob, no journal, nothing missing."""
+def _is_document(path: str, state: str) -> bool:
+    """Whether a path of the read set is a document that was read: no glob, no journal, nothing missing."""
     return state not in ("missing", "unreadable") and "*" not in path and "/.phasekeeper/" not in f"/{path}"

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 from lsprotocol import types as lsp
 
-from ....orchestration.findings import Evidence, Severity
+from ....orchestration.findings import Evidence, Finding, Severity
 from ....orchestration.sanitize import plain, shown
-from .annotations import Mark
-from .positions import Text
+from .annotations import Annotation
+from .positions import EncodedText
 
 SOURCE = "phasekeeper"
 MOST = 500
@@ -17,7 +17,7 @@ MOST = 500
 MOST_RELATED = 10
 _LENGTH = 600
 
-Locate = Callable[[str], "tuple[str, Text]"]
+Locate = Callable[[str], "tuple[str, EncodedText]"]
 """The URI of a path of the root, and its text."""
 
 _SEVERITIES = {
@@ -31,37 +31,38 @@ _COUNTS_FOR_NOTHING = frozenset({"report-out-of-turn", "report-unknown", "report
 _OUT_OF_DATE = frozenset({"artifact-stale", "approval-stale"})
 
 
-def diagnostics_of(marks: Sequence[Mark], text: Text, locate: Locate) -> list[lsp.Diagnostic]:
+def diagnostics_of(
+    annotations: Sequence[Annotation], text: EncodedText, locate: Locate
+) -> list[lsp.Diagnostic]:
     """The diagnostics of one file, in order of their places, at most `MOST`."""
-    found = [_diagnostic(mark, text, locate) for mark in marks[:MOST]]
-    return sorted(
-        found, key=lambda d: (d.range.start.line, d.range.start.character, d.severity or 0, str(d.code))
+    diagnostics = [_diagnostic(annotation, text, locate) for annotation in annotations[:MOST]]
+    diagnostics.sort(
+        key=lambda d: (d.range.start.line, d.range.start.character, d.severity or 0, str(d.code))
     )
+    return diagnostics
 
 
-def _diagnostic(mark: Mark, text: Text, locate: Locate) -> lsp.Diagnostic:
-    finding = mark.finding
-    said = plain(finding.message, _LENGTH)
+def _diagnostic(annotation: Annotation, text: EncodedText, locate: Locate) -> lsp.Diagnostic:
+    finding = annotation.finding
+    message = plain(finding.message, _LENGTH)
     return lsp.Diagnostic(
         range=text.range(finding.span),
-        message=f"{said} (overridden by a person)" if finding.overridden else said,
+        message=f"{message} (overridden by a person)" if finding.overridden else message,
         severity=lsp.DiagnosticSeverity.Hint if finding.overridden else _SEVERITIES[finding.severity],
         code=finding.code,
         source=SOURCE,
-        tags=_tags(mark) or None,
-        related_information=[_related(evidence, locate) for evidence in mark.related[:MOST_RELATED]] or None,
-        data={"run": mark.run} if mark.run else None,
+        tags=_tags(finding) or None,
+        related_information=[_related(each, locate) for each in annotation.related[:MOST_RELATED]] or None,
+        data={"run": annotation.run} if annotation.run else None,
     )
 
 
-def _tags(mark: Mark) -> list[lsp.DiagnosticTag]:
-    finding = mark.finding
-    tags = []
-    if finding.overridden or finding.code in _COUNTS_FOR_NOTHING:
-        tags.append(lsp.DiagnosticTag.Unnecessary)
-    if finding.code in _OUT_OF_DATE:
-        tags.append(lsp.DiagnosticTag.Deprecated)
-    return tags
+def _tags(finding: Finding) -> list[lsp.DiagnosticTag]:
+    tags = {
+        lsp.DiagnosticTag.Unnecessary: finding.overridden or finding.code in _COUNTS_FOR_NOTHING,
+        lsp.DiagnosticTag.Deprecated: finding.code in _OUT_OF_DATE,
+    }
+    return [tag for tag, applies in tags.items() if applies]
 
 
 def _related(evidence: Evidence, locate: Locate) -> lsp.DiagnosticRelatedInformation:

@@ -9,78 +9,70 @@ from pathlib import Path
 from lsprotocol import types as lsp
 from pygls.uris import to_fs_path
 
-from .positions import Text
+from .positions import EncodedText
 
 
 @dataclass(frozen=True)
-class Document:
+class OpenDocument:
     """A text as an editor holds it. `path` is its file, links resolved; None where it has none.
 
-    `changed` says that it may differ from the file: it was edited since it was saved, or never compared.
+    `changed`: it may differ from the file, as it was edited since it was saved, or never compared.
     """
 
     uri: str
     path: Path | None
     version: int
-    text: Text
-    language: str
+    text: EncodedText
     changed: bool = False
 
 
-class Documents:
+class OpenDocuments:
     """The open documents of one connection, by URI; each is replaced as it changes, never mutated."""
 
     def __init__(self) -> None:
-        self._open: dict[str, Document] = {}
+        self._open: dict[str, OpenDocument] = {}
 
-    def __iter__(self) -> Iterator[Document]:
+    def __iter__(self) -> Iterator[OpenDocument]:
         return iter(tuple(self._open.values()))
 
-    def get(self, uri: str) -> Document | None:
+    def get(self, uri: str) -> OpenDocument | None:
         return self._open.get(uri)
 
-    def at(self, path: Path) -> Document | None:
+    def at(self, path: Path) -> OpenDocument | None:
         """The open document of a file, however the editor spells its URI."""
         return next((document for document in self._open.values() if document.path == path), None)
 
-    def opened(self, item: lsp.TextDocumentItem, encoding: lsp.PositionEncodingKind) -> Document:
-        document = Document(
-            item.uri,
-            path_of(item.uri),
-            item.version,
-            Text(item.text, encoding),
-            item.language_id,
-            changed=True,
-        )
-        self._open[item.uri] = document
-        return document
+    def open(self, item: lsp.TextDocumentItem, encoding: lsp.PositionEncodingKind) -> OpenDocument:
+        text, path = EncodedText(item.text, encoding), path_of(item.uri)
+        self._open[item.uri] = OpenDocument(item.uri, path, item.version, text, changed=True)
+        return self._open[item.uri]
 
-    def edited(
+    def edit(
         self,
         which: lsp.VersionedTextDocumentIdentifier,
         changes: Sequence[lsp.TextDocumentContentChangeEvent],
-    ) -> Document | None:
-        """The document with an editor's changes made, one after the other; None when it is not open."""
+    ) -> OpenDocument | None:
+        """Make an editor's changes, one after the other; the new document, None when it is not open."""
         document = self._open.get(which.uri)
         if document is None:
             return None
         text = document.text
         for change in changes:
             if isinstance(change, lsp.TextDocumentContentChangePartial):
-                text = text.replaced(change)
+                text = text.with_change(change)
             else:
-                text = Text(change.text, text.encoding)
+                text = EncodedText(change.text, text.encoding)
         self._open[which.uri] = replace(document, version=which.version, text=text, changed=True)
         return self._open[which.uri]
 
-    def unchanged(self, uri: str) -> Document | None:
-        """The document, which is what the file holds."""
+    def mark_saved(self, uri: str) -> OpenDocument | None:
+        """Note that the document is what the file holds; the document, None when it is not open."""
         document = self._open.get(uri)
         if document is not None:
             self._open[uri] = document = replace(document, changed=False)
         return document
 
-    def closed(self, uri: str) -> Document | None:
+    def close(self, uri: str) -> OpenDocument | None:
         return self._open.pop(uri, None)
 
 
@@ -89,8 +81,8 @@ def path_of(uri: str) -> Path | None:
     if not uri.lower().startswith("file:"):
         return None
     try:
-        named = to_fs_path(uri)
-        return Path(named).resolve() if named else None
+        path = to_fs_path(uri)
+        return Path(path).resolve() if path else None
     except (OSError, ValueError, RuntimeError):
         # A NUL byte, or a link that leads in a circle.
         return None

@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from lsprotocol import types as lsp
 
@@ -22,12 +23,12 @@ UTF32 = lsp.PositionEncodingKind.Utf32
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _BEYOND_BASIC = re.compile("[\U00010000-\U0010ffff]")
 # A byte order mark is a column to the editor and none to the engine.
-_MARK = "\ufeff"
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 @dataclass(frozen=True)
-class Text:
-    """A text and the encoding in which its places are told."""
+class EncodedText:
+    """A text, and the code units in which an editor counts its columns."""
 
     source: str
     encoding: lsp.PositionEncodingKind = UTF16
@@ -48,6 +49,10 @@ class Text:
         end = self._starts[number + 1] if number + 1 < len(self._starts) else len(self.source)
         return self.source[self._starts[number] : end].rstrip("\r\n")
 
+    def lines_with_ends(self) -> list[str]:
+        """The text cut behind each line end; the last line is "" where the text ends with one."""
+        return [self.source[start:end] for start, end in pairwise([*self._starts, len(self.source)])]
+
     def range(self, span: Span | None) -> lsp.Range:
         """The editor's range of a span; of the whole first line where there is none. It stays in the text."""
         if span is None:
@@ -61,17 +66,17 @@ class Text:
         if line > last:
             line, column = last, len(self.line(last))
         text = self.line(line)
-        shifted = column + (line == 0 and text.startswith(_MARK))
+        shifted = column + (line == 0 and text.startswith(_BYTE_ORDER_MARK))
         return lsp.Position(line, _units(text[: max(shifted, 0)], self.encoding))
 
-    def place(self, position: lsp.Position) -> tuple[int, int]:
-        """(line, column) as the engine counts them; a place behind a line's end is its end."""
+    def line_and_column(self, position: lsp.Position) -> tuple[int, int]:
+        """The engine's (line, column) of an editor's position; one behind a line's end is its end."""
         line = min(max(position.line, 0), self.line_count - 1)
         text = self.line(line)
         column = _code_points(text, position.character, self.encoding)
-        return line, max(column - (line == 0 and text.startswith(_MARK)), 0)
+        return line, max(column - (line == 0 and text.startswith(_BYTE_ORDER_MARK)), 0)
 
-    def offset(self, position: lsp.Position) -> int:
+    def offset_of(self, position: lsp.Position) -> int:
         """Where in the source a position is; behind the last line it is the end."""
         if position.line >= self.line_count:
             return len(self.source)
@@ -83,10 +88,10 @@ class Text:
         line = bisect_right(self._starts, offset) - 1
         return lsp.Position(line, _units(self.source[self._starts[line] : offset], self.encoding))
 
-    def replaced(self, change: lsp.TextDocumentContentChangePartial) -> Text:
+    def with_change(self, change: lsp.TextDocumentContentChangePartial) -> EncodedText:
         """The text with the editor's change made."""
-        start, end = sorted((self.offset(change.range.start), self.offset(change.range.end)))
-        return Text(f"{self.source[:start]}{change.text}{self.source[end:]}", self.encoding)
+        start, end = sorted((self.offset_of(change.range.start), self.offset_of(change.range.end)))
+        return EncodedText(f"{self.source[:start]}{change.text}{self.source[end:]}", self.encoding)
 
 
 def _units(text: str, encoding: lsp.PositionEncodingKind) -> int:
@@ -102,9 +107,9 @@ def _code_points(line: str, units: int, encoding: lsp.PositionEncodingKind) -> i
     """How many characters of a line so many code units are; one that is cut in the middle is left out."""
     if encoding == UTF32 or line.isascii():
         return min(max(units, 0), len(line))
-    seen = 0
+    units_so_far = 0
     for number, character in enumerate(line):
-        seen += _units(character, encoding)
-        if seen > units:
+        units_so_far += _units(character, encoding)
+        if units_so_far > units:
             return number
     return len(line)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lsprotocol import types as lsp
-from phasekeeper.server.lsp.view.positions import UTF16, Text
+from phasekeeper.server.lsp.view.positions import UTF16, EncodedText
 
 from tests.roots import put
 from tests.server.lsp.client import Client
@@ -41,10 +41,12 @@ def applied(edit: dict[str, Any]) -> None:
         elif change.get("kind") == "delete":
             path.unlink()
         else:
-            text = Text(path.read_text(), UTF16)
+            text = EncodedText(path.read_text(), UTF16)
             for each in sorted(change["edits"], key=lambda e: -e["range"]["start"]["line"]):
-                start, end = (text.offset(lsp.Position(**each["range"][side])) for side in ("start", "end"))
-                text = Text(text.source[:start] + each["newText"] + text.source[end:], UTF16)
+                start, end = (
+                    text.offset_of(lsp.Position(**each["range"][side])) for side in ("start", "end")
+                )
+                text = EncodedText(text.source[:start] + each["newText"] + text.source[end:], UTF16)
             path.write_text(text.source)
 
 

@@ -13,7 +13,7 @@ from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.server.disk.disk_files import DiskFiles
 from phasekeeper.server.lsp.features import code_action_commands
 from phasekeeper.server.lsp.view import annotations as marks
-from phasekeeper.server.lsp.view.open_definitions import lint
+from phasekeeper.server.lsp.view.unsaved import lint_definition
 from phasekeeper.server.workspace.workspace import Workspace
 from phasekeeper.tools.fixes.fix import FixContext, QuickFix
 from phasekeeper.tools.fixes.registry import FIXERS, UNFIXABLE, fixes_for
@@ -202,7 +202,7 @@ def judge(root: Path) -> tuple[list[Finding], list[Evaluation]]:
     workspace = Workspace(root)
     own = list(workspace.findings)
     for path in sorted((root / ".phasekeeper/workflows").glob("*.yaml")):
-        own += lint(path.read_text(), path.relative_to(root).as_posix(), workspace.library)
+        own += lint_definition(path.read_text(), path.relative_to(root).as_posix(), workspace.library)
     try:
         runs = [workspace.evaluate(match) for match in workspace.matches]
     except Exception:
@@ -237,7 +237,7 @@ def found(root: Path, code: str) -> list[Finding]:
 
 
 def test_every_code_is_fixed_by_an_edit_or_a_command_or_there_is_a_reason_why_not() -> None:
-    fixed, commanded, left = set(FIXERS), set(code_action_commands.COMMANDS), set(UNFIXABLE)
+    fixed, commanded, left = set(FIXERS), set(code_action_commands.OFFERS), set(UNFIXABLE)
     assert fixed | commanded | left == set(CODES) | set(marks.CODES)
     assert not (fixed | commanded) & left
     assert set(SCENES) == fixed

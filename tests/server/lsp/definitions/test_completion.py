@@ -34,7 +34,7 @@ phases:
     produces: [text]
     outcomes: [ok, stuck]
     rules:
-      - {when: valid.text, to: review, because: written}
+      - {when: valid.text, to: review, because: encode_json}
   review: {rules: [{when: state.ok == true, to: published}]}
   published: {terminal: complete}
 actions:

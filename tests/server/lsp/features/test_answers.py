@@ -12,8 +12,8 @@ from phasekeeper.server.lsp.definitions.expression_completion import in_expressi
 from phasekeeper.server.lsp.definitions.key_completion import begins_key
 from phasekeeper.server.lsp.definitions.partial_yaml import key_about, names_in, place_at
 from phasekeeper.server.lsp.features import completion
-from phasekeeper.server.lsp.view.document_context import Scene
-from phasekeeper.server.lsp.view.positions import UTF16, Text
+from phasekeeper.server.lsp.view.document_context import DocumentContext
+from phasekeeper.server.lsp.view.positions import UTF16, EncodedText
 from phasekeeper.server.workspace.definitions import Library
 
 from tests.roots import put, task
@@ -26,7 +26,7 @@ UX = {"textDocument": {"hover": {"contentFormat": ["markdown", "plaintext"]}}}
 def at(path: Path, part: str, more: int = 0) -> dict[str, Any]:
     """The document and the place where a part of its text begins."""
     source = path.read_text()
-    position = Text(source, UTF16).position_at(source.index(part) + more)
+    position = EncodedText(source, UTF16).position_at(source.index(part) + more)
     return {
         "textDocument": {"uri": path.as_uri()},
         "position": {"line": position.line, "character": position.character},
@@ -272,7 +272,7 @@ LONG = 200_000
     ids=["word", "dashes", "spaces", "stars", "dots"],
 )
 def test_places_in_very_long_lines_are_told_at_once(text):
-    assert completion._begun(text) == ""
+    assert completion._begun_word(text) == ""
     assert list(completion._verdicts(Library().workflow("master-plan"), text)) == []
     list(in_expression(Given([text]), text))
     begins_key(text)
@@ -286,8 +286,8 @@ def test_places_in_very_long_lines_are_told_at_once(text):
     "text", ['"a":' + " " * LONG + ",", '\\"' * LONG, '"' + "a" * LONG], ids=["spaces", "escaped", "open"]
 )
 def test_values_in_very_long_lines_of_json_are_told_at_once(text):
-    scene = cast("Scene", SimpleNamespace(workflow=None, plan=lambda: None, board=lambda: None))
-    assert list(completion._in_json(scene, text)) == []
+    context = cast("DocumentContext", SimpleNamespace(workflow=None, plan=lambda: None))
+    assert list(completion._in_json(context, text)) == []
 
 
 # ---- definitions in the middle of a change --------------------------------------------------------

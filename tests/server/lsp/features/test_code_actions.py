@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from phasekeeper.server.lsp.features.code_actions import text_edits
 from phasekeeper.server.lsp.requests.commands import LATER
-from phasekeeper.server.lsp.view.positions import UTF16, Text
+from phasekeeper.server.lsp.view.positions import UTF16, EncodedText
 
 from tests.roots import TASKS, choosing, loop, put, task
 from tests.server.lsp.client import CAPABILITIES, Client, run_with
@@ -101,11 +101,13 @@ def test_the_edit_of_an_unsaved_text_is_that_of_the_text_in_the_editor(root):
     ],
 )
 def test_edits_make_the_new_text_and_touch_only_what_differs(old, new):
-    text = Text(old, UTF16)
+    text = EncodedText(old, UTF16)
     made = old
     edits = text_edits(text, new)
     for edit in reversed(edits):
-        made = made[: text.offset(edit.range.start)] + edit.new_text + made[text.offset(edit.range.end) :]
+        made = (
+            made[: text.offset_of(edit.range.start)] + edit.new_text + made[text.offset_of(edit.range.end) :]
+        )
     assert made == new
     assert len(edits) <= 2
 
@@ -372,7 +374,7 @@ def test_a_workflow_that_cannot_do_a_phase_again_offers_to_set_it_back(root):
 
 
 def test_git_knows_who_decides(root):
-    """The actor of what is written is git's user, as on the command line."""
+    """The actor of what is encode_json is git's user, as on the command line."""
     subprocess.run(["git", "init", "-q", str(root)], check=True)
     for name, value in (("user.name", "Ada"), ("user.email", "ada@example.org")):
         subprocess.run(["git", "-C", str(root), "config", name, value], check=True)

@@ -14,9 +14,9 @@ import jsonschema_rs
 import pytest
 from phasekeeper.server import json_chunks
 from phasekeeper.server.lsp import serve_lsp
-from phasekeeper.server.lsp.requests.payloads import changed_json
 from phasekeeper.server.lsp.session import connection
 from phasekeeper.server.lsp.session import transport as protocol
+from phasekeeper.server.lsp.session.payloads import changed_json
 from phasekeeper.server.lsp.session.publisher import Publisher
 from phasekeeper.server.lsp.session.transport import REQUEST_FAILED
 
@@ -44,7 +44,7 @@ async def refused(client: Client, method: str, params: Any) -> str:
 
 
 def changes(client: Client) -> list[dict[str, Any]]:
-    """What was told with `phasekeeper/changed`, oldest first."""
+    """The parameters of `phasekeeper/changed`, oldest first."""
     return [note["params"] for note in client.notes if note["method"] == "phasekeeper/changed"]
 
 
@@ -59,10 +59,10 @@ def schema_of_evaluations() -> dict[str, Any]:
 def test_what_may_be_large_is_written_beside_the_loop(root, monkeypatch):
     """A board of a thousand runs takes a second to write, and other messages would wait for it."""
     folder = task(root, "T1")
-    written: list[int] = []
+    encode_json: list[int] = []
 
     def dumped(value: object) -> bytearray:
-        written.append(threading.get_ident())
+        encode_json.append(threading.get_ident())
         return json_chunks.dumped(value)
 
     monkeypatch.setattr(protocol, "dumped", dumped)
@@ -74,13 +74,13 @@ def test_what_may_be_large_is_written_beside_the_loop(root, monkeypatch):
         await client.request("phasekeeper/history", {"root": str(root), "run": RUN})
         put(folder / "review/plan-review.json", {"ok": False})
         await client.until(lambda: len(changes(client)) > 1)
-        assert len(written) >= 5 and threading.get_ident() not in written
+        assert len(encode_json) >= 5 and threading.get_ident() not in encode_json
 
     run_with(work)
 
 
 def test_a_change_is_told_after_its_diagnostics(root, monkeypatch):
-    """They are what a person waits for, and the JSON of a board would be written while they are."""
+    """They are what a person waits for, and the JSON of a board would be encode_json while they are."""
     review = task(root, "T1") / "review/plan-review.json"
     done = asyncio.Event()
 

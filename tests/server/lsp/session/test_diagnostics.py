@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phasekeeper.server.lsp.session import connection, folders, progress, publisher
+from phasekeeper.server.lsp.session import connection, folders, publisher
 
 from tests.roots import TASKS, put, task
 from tests.server.lsp.client import BOUND_S, CAPABILITIES, Client, connected, engine_of, run_with
@@ -245,10 +245,10 @@ def test_a_folder_that_is_closed_and_opened_again_while_it_is_opened_is_held_onc
     task(root, "T1", ok=False)
     begun: list[asyncio.Event] = []
 
-    async def slowly(engine: Any, path: Path, progress: Any) -> Any:
+    async def slowly(engine: Any, path: Path, server: Any) -> Any:
         may = asyncio.Event()
         begun.append(may)
-        roots = await folders.open_roots(engine, path, progress)
+        roots = await folders.open_roots(engine, path, server)
         await may.wait()
         return roots
 
@@ -291,15 +291,15 @@ def test_a_name_that_is_no_text_is_told_like_any_other(root):
 def test_a_file_that_cannot_be_told_of_keeps_no_other_from_it(root, monkeypatch, caplog):
     for name in ("T1", "T2"):
         task(root, name, ok=False)
-    tell = publisher.Publisher._tell
+    send = publisher.Publisher._send_changed
 
-    def failing(self: Any, root: Path, path: str, *more: Any) -> None:
-        if path.startswith(f"{TASKS}/T1/"):
+    def failing(self: Any, key: tuple[Path, str], *more: Any) -> None:
+        if key[1].startswith(f"{TASKS}/T1/"):
             raise ValueError("no words for it")
-        tell(self, root, path, *more)
+        send(self, key, *more)
 
     async def work(client: Client) -> None:
-        monkeypatch.setattr(publisher.Publisher, "_tell", failing)
+        monkeypatch.setattr(publisher.Publisher, "_send_changed", failing)
         await client.initialize(root)
         await client.until(lambda: client.codes(root / TASKS / "T2/review/plan-review.json"))
         (root / TASKS / "T2/state.json").write_text("{")
@@ -422,7 +422,7 @@ def _failures() -> list[str]:
 
 
 def test_a_long_first_look_is_shown_as_progress(root, monkeypatch):
-    monkeypatch.setattr(progress, "FEWEST_RUNS", 3)
+    monkeypatch.setattr(folders, "FEWEST_RUNS", 3)
     for number in range(5):
         task(root, f"T{number}")
 

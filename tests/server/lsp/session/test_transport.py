@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from phasekeeper.server.live import worker
 from phasekeeper.server.live.engine import Engine
+from phasekeeper.server.lsp import server
 from phasekeeper.server.lsp.requests import read
 from phasekeeper.server.lsp.session import connection
 from phasekeeper.server.lsp.session import transport as protocol
@@ -128,14 +129,11 @@ def test_exit_ends_the_connection_and_says_whether_shutdown_came_before(root, wi
 def test_a_request_that_is_cancelled_is_answered_as_cancelled(root, monkeypatch):
     begun = asyncio.Event()
 
-    def held(connection):
-        async def never(params):
-            begun.set()
-            await asyncio.Event().wait()
+    async def never(connection, params):
+        begun.set()
+        await asyncio.Event().wait()
 
-        return {"phasekeeper/board": never}
-
-    monkeypatch.setattr(read, "requests", held)
+    monkeypatch.setitem(read.READ_REQUESTS, "phasekeeper/board", never)
 
     async def work(client: Client) -> None:
         await client.initialize(root)
@@ -153,13 +151,10 @@ def test_a_request_that_is_cancelled_is_answered_as_cancelled(root, monkeypatch)
 
 
 def test_an_error_of_ours_is_logged_once_and_told_without_a_traceback(root, monkeypatch, caplog):
-    def broken(connection):
-        async def board(params):
-            raise RuntimeError("a secret of the server")
+    async def board(connection, params):
+        raise RuntimeError("a secret of the server")
 
-        return {"phasekeeper/board": board}
-
-    monkeypatch.setattr(read, "requests", broken)
+    monkeypatch.setitem(read.READ_REQUESTS, "phasekeeper/board", board)
 
     async def work(client: Client) -> None:
         await client.initialize(root)
@@ -243,7 +238,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> weakref.WeakSet[connection.Connecti
         return one
 
     kind = connection.Connection
-    monkeypatch.setattr(connection, "Connection", made)
+    monkeypatch.setattr(server, "Connection", made)
     return known
 
 

@@ -15,29 +15,29 @@ from phasekeeper.server.live.engine import Engine
 from phasekeeper.server.live.live_root import Live
 from phasekeeper.server.lsp.session import connection as connections
 from phasekeeper.server.lsp.session.connection import Connection
-from phasekeeper.server.lsp.session.folders import Folders, open_roots
-from phasekeeper.server.lsp.session.transport import Outlet
-from phasekeeper.server.lsp.view.annotations import Mark
+from phasekeeper.server.lsp.session.folders import OpenFolders, open_roots
+from phasekeeper.server.lsp.session.transport import DroppingWriter, LspServer
+from phasekeeper.server.lsp.view.annotations import Annotation
 from phasekeeper.server.lsp.view.diagnostics import diagnostics_of
 from phasekeeper.server.lsp.view.documents import path_of
-from phasekeeper.server.lsp.view.positions import Text
-from phasekeeper.server.lsp.view.root_view import View
-from phasekeeper.server.lsp.view.unsaved import Judging
+from phasekeeper.server.lsp.view.positions import EncodedText
+from phasekeeper.server.lsp.view.root_view import RootView
+from phasekeeper.server.lsp.view.unsaved import UnsavedEvaluator
 
 from tests.roots import put, task
 from tests.tools.fixes.test_fixes import plan
 
 
-def view_of(root) -> View:
+def view_of(root) -> RootView:
     live = Live(root)
     live.scan()
-    view = View(root, Board(root, live.version, live.runs, live.findings))
+    view = RootView(root, Board(root, live.version, live.runs, live.findings))
     view.refresh(live.runs)
     return view
 
 
-def codes(view: View, path: str) -> list[str]:
-    return [mark.finding.code for mark in view.at(path)]
+def codes(view: RootView, path: str) -> list[str]:
+    return [annotation.finding.code for annotation in view.at(path)]
 
 
 def test_each_finding_is_said_once_whether_it_is_a_run_s_or_the_root_s_own(root):
@@ -85,8 +85,10 @@ def test_a_file_belongs_to_the_innermost_run_else_to_one_that_reads_it(root):
 
 
 def told(finding: Finding, *related: Evidence) -> lsp.Diagnostic:
-    text = Text("one\ntwo\n")
-    return diagnostics_of([Mark(finding, "run", related)], text, lambda path: (f"file:///{path}", text))[0]
+    text = EncodedText("one\ntwo\n")
+    return diagnostics_of(
+        [Annotation(finding, "run", related)], text, lambda path: (f"file:///{path}", text)
+    )[0]
 
 
 def test_what_a_person_overrode_is_a_hint_that_says_so():
@@ -123,7 +125,7 @@ def test_the_editor_s_side_imports_nothing_of_the_assistants_side():
 
 
 def test_a_uri_is_spelled_as_the_editor_spells_its_folder():
-    folders = Folders()
+    folders = OpenFolders()
     assert folders.add("file:///c%3A/My%20Work/") is not None
     assert folders.add("file:///c%3A/My%20Work/") is None
     [folder] = [path for path in (path_of("file:///c%3A/My%20Work/"),) if path]
@@ -148,7 +150,7 @@ def test_a_connection_that_ends_while_a_root_is_opened_leaves_it_closed(root):
                 assert path == root
                 closed.set()
 
-        opening = asyncio.ensure_future(open_roots(cast("Engine", Slow()), root, lambda done, total: None))
+        opening = asyncio.ensure_future(open_roots(cast("Engine", Slow()), root, cast("LspServer", None)))
         await begun.wait()
         opening.cancel()
         await asyncio.wait_for(closed.wait(), 30)
@@ -161,20 +163,20 @@ def test_what_is_being_shown_to_an_editor_that_goes_is_closed_again(root, monkey
         engine = Engine(asyncio.get_running_loop())
         begun, closed = asyncio.Event(), asyncio.Event()
 
-        async def marking(_: object) -> None:
+        async def annotating(_: object) -> None:
             begun.set()
             await asyncio.Event().wait()
 
         def close(_: object) -> None:
             closed.set()
 
-        monkeypatch.setattr(connections, "mark_all", marking)
+        monkeypatch.setattr(connections, "annotate_all", annotating)
         monkeypatch.setattr(engine, "close", close)
-        connection = Connection(engine, Outlet(cast("asyncio.StreamWriter", Silent())), True)
+        connection = Connection(engine, DroppingWriter(cast("asyncio.StreamWriter", Silent())), True)
         assert connection._folders.add(root.as_uri()) == root
         shown = connection.spawn(connection._open(root.as_uri(), root))
         await asyncio.wait_for(begun.wait(), 30)
-        await connection.end()
+        await connection.close()
         assert shown.cancelled()
         await asyncio.wait_for(closed.wait(), 30)
         await engine.stop()
@@ -189,7 +191,7 @@ class Silent:
         return True
 
 
-def test_what_is_saved_in_the_moment_in_which_a_judging_ends_is_judged_too(tmp_path):
+def test_what_is_saved_while_an_evaluation_ends_is_evaluated_too(tmp_path):
     view = view_of(tmp_path)
     looks = []
 
@@ -197,24 +199,24 @@ def test_what_is_saved_in_the_moment_in_which_a_judging_ends_is_judged_too(tmp_p
         looks.append("look")
         return ()
 
-    async def scene():
+    async def editing():
         tasks: list[asyncio.Task[None]] = []
 
         async def followed(work) -> None:
             await work
             if not tasks[1:]:
                 # The task is not over for the loop yet: nobody has been called back.
-                judging.judge(view)
+                evaluator.evaluate(view)
 
         def spawn(work):
             tasks.append(asyncio.create_task(followed(work)))
             return tasks[-1]
 
-        judging = Judging(cast(Engine, None), spawn, documents_of, lambda *_: None)
-        judging.judge(view)
+        evaluator = UnsavedEvaluator(cast(Engine, None), spawn, documents_of, lambda *_: None)
+        evaluator.evaluate(view)
         await tasks[0]
         await asyncio.gather(*tasks)
         return len(tasks)
 
-    assert asyncio.run(scene()) == 2
+    assert asyncio.run(editing()) == 2
     assert len(looks) == 4

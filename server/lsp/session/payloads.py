@@ -1,4 +1,4 @@
-"""The JSON of the messages that are Phasekeeper's own (`lsp/session/connection.py` lists them)."""
+"""The JSON of the messages that are Phasekeeper's own (`lsp/__init__.py` lists them)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from ....orchestration.result.values import Evaluation, GateState, as_json
 from ...live.boards import Board, RootChange
 
 VERSION = 1
-_WHOLE = (
+_SUMMARY = (
     "root", "run", "title", "workflow", "definition", "revision", "currentPhase", "inferred", "overridden",
     "status", "statusReason", "progress", "suggestion", "questions", "escalations", "limits",
 )  # fmt: skip
-_GATE = ("id", "after", "title", "status", "inForce")
-_COUNTED = {"error": Severity.ERROR, "warning": Severity.WARNING, "information": Severity.INFO}
+_SEVERITIES = {"error": Severity.ERROR, "warning": Severity.WARNING, "information": Severity.INFO}
 
 
 def summary(evaluation: Evaluation) -> dict[str, Any]:
@@ -27,19 +26,21 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
     # What is left out is most of the work, and a board may hold thousands of runs.
     whole = as_json(replace(evaluation, plan=None, phases=(), notes=(), gates=(), findings=()))
     counts = Counter(found.severity for found in evaluation.findings if not found.overridden)
-    return {name: whole[name] for name in _WHOLE} | {
+    return {name: whole[name] for name in _SUMMARY} | {
         "gates": [_gate(gate) for gate in evaluation.gates],
-        "findingCounts": {name: counts[severity] for name, severity in _COUNTED.items()},
+        "findingCounts": {name: counts[severity] for name, severity in _SEVERITIES.items()},
     }
 
 
 def _gate(gate: GateState) -> dict[str, Any]:
-    whole = (gate.id, gate.after, gate.title, gate.status, gate.in_force)
-    return dict(zip(_GATE, whole, strict=True))
+    return {
+        "id": gate.id, "after": gate.after, "title": gate.title, "status": gate.status,
+        "inForce": gate.in_force,
+    }  # fmt: skip
 
 
 def board_json(boards: Sequence[Board]) -> dict[str, Any]:
-    """All roots of a connection with their runs, which are made when they are asked for."""
+    """All roots of a connection. Their runs are generators: a board may be megabytes, written in pieces."""
     return {"version": VERSION, "roots": [_root(board) for board in boards]}
 
 
@@ -58,8 +59,8 @@ def changed_json(change: RootChange) -> dict[str, Any]:
     }
 
 
-def both(before: RootChange, after: RootChange) -> RootChange:
-    """Two changes of a root in one, of the version that the later one has."""
+def merge_changes(before: RootChange, after: RootChange) -> RootChange:
+    """Two changes of a root as one, at the version of the later one."""
     changed = {run: e for run, e in before.changed.items() if run not in after.removed}
     removed = (run for run in before.removed if run not in after.changed)
     return after._replace(
@@ -70,7 +71,7 @@ def both(before: RootChange, after: RootChange) -> RootChange:
 
 
 def graph_json(workflow: Workflow, evaluation: Evaluation) -> dict[str, Any]:
-    """A run as a graph: its phases and how they stand, the ways between them, its gates; and as Mermaid."""
+    """A run as a graph: phases with their states, edges between them, gates; and the same as Mermaid."""
     whole = as_json(replace(evaluation, plan=None, notes=()))
     outcomes = {phase.id: list(phase.outcomes) for phase in workflow.phases.values()}
     return {
