@@ -5,7 +5,7 @@ import type { RunName } from "./protocol";
 import type { Session } from "./session";
 import { runsOf } from "./store";
 import { MARK_KINDS, planMarks, type MarkKind, type PlanMark } from "./views/plan";
-import { staleReason } from "./views/readiness";
+import { staleReason } from "./views/status";
 
 export class PlanDecorations implements vscode.Disposable {
   private readonly types: ReadonlyMap<MarkKind, vscode.TextEditorDecorationType>;

@@ -6,7 +6,7 @@ import { activeFile } from "./commands/pick";
 import { offerInstall, reportUnusable } from "./commands/setup";
 import { PlanDecorations } from "./decorations";
 import { GraphPanels } from "./graph/panel";
-import { registerMcpProvider } from "./mcp/provider";
+import { registerMcpProvider } from "./mcp";
 import { registerNotifications } from "./notifications";
 import { Client } from "./server/client";
 import type { InstallTarget } from "./server/installation";
@@ -14,12 +14,11 @@ import { foldersOnDisk, locateServer, pythonSetting } from "./server/locator";
 import { Evaluations, type Session } from "./session";
 import { openQuestions, runsOf, Store } from "./store";
 import { nextRows } from "./views/next";
-import { readiness, restrictedMessage, staleReason } from "./views/readiness";
 import { MAX_RECORDS, recentRows } from "./views/recent";
 import { runRows } from "./views/runs";
-import { status } from "./views/status";
+import { readiness, staleReason, status } from "./views/status";
 import { Tree } from "./views/tree";
-import { waitingRows, waitingText } from "./views/waiting";
+import { restrictedMessage, waitingRows, waitingText } from "./views/waiting";
 
 export interface Api {
   readonly session: Session;

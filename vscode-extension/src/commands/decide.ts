@@ -4,14 +4,22 @@
  */
 
 import * as vscode from "vscode";
-import { nameOf, type Decision, type PreparedDecision, type Question, type RunName, type Summary } from "../protocol";
+import {
+  nameOf,
+  type Decision,
+  type Evaluation,
+  type Graph,
+  type PreparedDecision,
+  type Question,
+  type RunName,
+  type Summary,
+} from "../protocol";
 import { escapeLabel, oneLine } from "../sanitize";
 import type { Session } from "../session";
 import { isOver, openQuestions, runOf } from "../store";
-import { optionLabels, reachable, rollBackTo } from "../views/decisions";
 import type { Subject } from "../views/row";
 import { titleOf } from "../views/runs";
-import { KIND } from "../views/waiting";
+import { KIND, optionLabels } from "../views/waiting";
 import { askText, choose, chooseRun, isSameRun, showOutcome } from "./pick";
 
 const MAX_BUTTONS = 4;
@@ -163,4 +171,21 @@ export async function rollBack(session: Session, subject: Partial<Subject>): Pro
   if (!reason) return;
   const redo = session.client.request("phasekeeper/redo", { ...nameOf(run), phase: target.phase, reason });
   await showOutcome(`rolled back to ${target.phase}`, redo);
+}
+
+/** The phases that rules lead to from a phase, nearest first, without itself. */
+export function reachable(edges: Graph["edges"], from: string): string[] {
+  const phases = [from];
+  for (const phase of phases)
+    for (const edge of edges) if (edge.from === phase && !phases.includes(edge.to)) phases.push(edge.to);
+  return phases.slice(1);
+}
+
+/** The phase that a finding offers to roll back to; undefined when nothing is inconsistent. */
+export function rollBackTo(run: Evaluation): { phase: string; because: string } | undefined {
+  for (const finding of run.findings.filter((entry) => !entry.overridden))
+    for (const fix of finding.fixes)
+      if (fix.command[0] === "redo" && fix.title.startsWith("roll back"))
+        return { phase: fix.command[2]!, because: finding.message };
+  return undefined;
 }

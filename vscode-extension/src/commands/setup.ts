@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { mcpConfigurations } from "../mcp/config";
+import { mcpConfigurations } from "../mcp";
 import { escapeLabel, messageOf } from "../sanitize";
 import { ARGUMENTS } from "../server/discovery";
 import { exec } from "../server/exec";

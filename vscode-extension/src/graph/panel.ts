@@ -6,8 +6,7 @@ import { keyOf, type RunName } from "../protocol";
 import { baseName, escapeLabel } from "../sanitize";
 import type { Session } from "../session";
 import { runOf } from "../store";
-import type { FromWebview } from "./messages";
-import { pictureOf } from "./picture";
+import { pictureOf, type FromWebview } from "./picture";
 
 export const VIEW_TYPE = "phasekeeper.graph";
 const HISTORY = 40;

@@ -1,7 +1,7 @@
 /** Draws the graph inside its webview: SVG made node by node, so that no text of a file is ever markup. */
 
 import { BOX, type GateMark, type NodeBox, type Way } from "./layout";
-import type { Details, FromWebview, Picture, ToWebview } from "./messages";
+import type { Details, FromWebview, Picture, ToWebview } from "./picture";
 
 declare function acquireVsCodeApi(): { postMessage(message: FromWebview): void; setState(state: unknown): void };
 

@@ -3,8 +3,7 @@
 import { keyOf, nameOf, type Suggestion, type Summary } from "../protocol";
 import { oneLine } from "../sanitize";
 import { isOver, runsOf, type State } from "../store";
-import { evidenceRows, firstPlace } from "./evidence";
-import { BAD, FAINT, icon, NOW, WAITING, type Icon, type Row } from "./row";
+import { BAD, evidenceRows, FAINT, firstPlace, icon, NOW, WAITING, type Icon, type Row } from "./row";
 import { titleIn } from "./runs";
 
 const ICONS: Record<Suggestion["kind"], Icon> = {

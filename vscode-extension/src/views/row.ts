@@ -1,6 +1,7 @@
-/** A row of a tree as a value, without VS Code: views are pure functions from the state to rows. */
+/** A row of a tree as a value, and rows for evidence. No VS Code in here: views are pure functions from the state to rows. */
 
-import type { RunName } from "../protocol";
+import { nameOf, type Evidence, type RunName } from "../protocol";
+import { baseName, formatValue, oneLine } from "../sanitize";
 
 export interface Icon {
   readonly name: string;
@@ -55,3 +56,37 @@ export const FAINT = "phasekeeper.faint";
 export const NOW = "phasekeeper.now";
 
 export const icon = (name: string, color?: string): Icon => (color ? { name, color } : { name });
+
+export function placeOf(root: string, evidence: Evidence): Place | undefined {
+  const { path, line, column } = evidence;
+  return path === null ? undefined : { root, path, line, column };
+}
+
+export function firstPlace(root: string, evidence: readonly Evidence[]): Place | undefined {
+  return evidence.map((entry) => placeOf(root, entry)).find((place) => place !== undefined);
+}
+
+/** An expression and its value. */
+export const evidenceLabel = ({ expression, value }: Evidence): string =>
+  `${oneLine(expression, 80)} = ${formatValue(value)}`;
+
+/** Where something is, short: the file's name and the line. */
+export function placeLabel(place: Place): string {
+  return oneLine(place.line === null ? baseName(place.path) : `${baseName(place.path)}:${place.line}`);
+}
+
+export function evidenceRows(name: RunName, evidence: readonly Evidence[], id: string): Row[] {
+  return evidence.map((entry, index) => {
+    const place = placeOf(name.root, entry);
+    const label = evidenceLabel(entry);
+    return {
+      id: `${id}/evidence/${index}`,
+      label,
+      description: place && placeLabel(place),
+      tooltip: [label, ...(place ? [oneLine(place.path, 400)] : [])],
+      icon: icon("symbol-field"),
+      ...(place && { context: "place", click: "openPlace" as const }),
+      subject: { ...nameOf(name), place },
+    };
+  });
+}

@@ -13,9 +13,8 @@ import {
 } from "../protocol";
 import { baseName, oneLine, plural } from "../sanitize";
 import { isOver, type State } from "../store";
-import { evidenceRows, firstPlace } from "./evidence";
 import { planRows } from "./plan";
-import { BAD, FAINT, GOOD, icon, NOW, WAITING, type Icon, type Row } from "./row";
+import { BAD, evidenceRows, FAINT, firstPlace, GOOD, icon, NOW, WAITING, type Icon, type Row } from "./row";
 
 type FetchEvaluation = (name: RunName) => Promise<Evaluation | null>;
 

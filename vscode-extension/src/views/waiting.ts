@@ -1,9 +1,8 @@
 /** The rows of what waits for a person: each open question with its options and what led to it. */
 
-import { keyOf, nameOf, type Question, type Summary } from "../protocol";
+import { keyOf, nameOf, type Option, type Question, type Summary } from "../protocol";
 import { formatValue, oneLine, plural } from "../sanitize";
 import { openQuestions, type State } from "../store";
-import { optionLabels } from "./decisions";
 import { FAILED_OUTCOMES } from "./recent";
 import { BAD, icon, WAITING, type Icon, type Row } from "./row";
 import { titleIn } from "./runs";
@@ -16,6 +15,12 @@ export const KIND: Record<Question["kind"], { label: string; icon: Icon }> = {
 
 /** Questions are open while there are few enough to be seen at once. */
 const MOST_OPEN = 3;
+
+/** The label of an option, and what follows from it: its text has one before the colon and one behind. */
+export function optionLabels(option: Option): { readonly label: string; readonly consequence: string } {
+  const [label, ...rest] = option.text.split(": ");
+  return { label: label || option.id, consequence: rest.join(": ") };
+}
 
 export const waitingText = (count: number): string =>
   `${plural(count, "thing")} ${count === 1 ? "waits" : "wait"} for you`;
@@ -102,3 +107,9 @@ function fields(entry: Readonly<Record<string, unknown>>, limit: number): string
     .map(([name, value]) => `${name}: ${typeof value === "string" ? value : formatValue(value)}`);
   return oneLine(parts.join(", "), limit);
 }
+
+/** What stands above the questions where none can be answered. */
+export const restrictedMessage = (state: State, trusted: boolean): string | undefined =>
+  trusted || openQuestions(state).length === 0
+    ? undefined
+    : "Restricted Mode: answers are recorded once you trust this folder.";

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import type { PreparedDecision } from "../../src/protocol";
-import { graph, question, ROOT, stateWith, summary } from "./fixtures";
+import { evaluation, finding, graph, question, ROOT, stateWith, summary } from "./fixtures";
 
 /** What a person reads in dialogs, and does: `buttons` are pressed and `typed` is entered, in order. */
 const editor = vi.hoisted(() => ({
@@ -31,7 +31,7 @@ vi.mock("vscode", () => ({
   workspace: { saveAll: () => Promise.resolve((editor.isSaved = true)) },
 }));
 
-const { answer, override } = await import("../../src/commands/decide");
+const { answer, override, reachable, rollBackTo } = await import("../../src/commands/decide");
 const prepared: PreparedDecision = {
   title: "Is the plan good?",
   lines: ["run tasks/late-fees", "gate plan-review is failed and will be waived: The plan is sound"],
@@ -139,4 +139,21 @@ test("a question that is closed meanwhile is not asked, and a refusal is shown",
   editor.typed = ["yes"];
   await answer(session, {});
   expect(editor.messages).toEqual(["This question is not open any more.", "Not recorded: refused: phasekeeper/decide"]);
+});
+
+test("phases that rules lead to are found nearest first, and a circle ends", () => {
+  const edge = (from: string, to: string) => ({ from, to, because: "" });
+  expect(reachable([edge("a", "b"), edge("b", "c"), edge("a", "d"), edge("c", "a")], "a")).toEqual(["b", "d", "c"]);
+});
+
+test("a roll back is what a finding offers, unless a person overrode it", () => {
+  const fixes = [
+    { title: "run test again", command: ["redo", "r", "test"] },
+    { title: "roll back to planning", command: ["redo", "r", "planning"] },
+  ];
+  expect(rollBackTo(evaluation({ findings: [finding({ fixes })] }))).toEqual({
+    phase: "planning",
+    because: "no evidence",
+  });
+  expect(rollBackTo(evaluation({ findings: [finding({ fixes, overridden: true })] }))).toBeUndefined();
 });

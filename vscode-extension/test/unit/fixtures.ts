@@ -1,8 +1,7 @@
 /** Values of the protocol for tests, with what a test does not care about filled in. */
 
 import type { Evaluation, Gate, Graph, Phase, Question, Suggestion, Summary, Task } from "../../src/protocol";
-import type { State } from "../../src/store";
-import { INITIAL, reduce } from "../../src/store";
+import { INITIAL, reduce, type State } from "../../src/store";
 
 export const ROOT = "/work/shop";
 

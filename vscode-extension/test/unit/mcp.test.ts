@@ -34,7 +34,7 @@ vi.mock("vscode", () => ({
   },
 }));
 
-const { registerMcpProvider } = await import("../../src/mcp/provider");
+const { mcpConfigurations, quoteForShell, registerMcpProvider } = await import("../../src/mcp");
 const { Store } = await import("../../src/store");
 const manifest = (await import("../../package.json")).default;
 
@@ -81,4 +81,17 @@ test("a change is announced when another server is used, and when the folders ar
   expect(changes()).toBe(1);
   editor.onFolders();
   expect(changes()).toBe(2);
+});
+
+test("configurations start the server isolated and as a module", () => {
+  for (const { text } of mcpConfigurations("/opt/py", "linux"))
+    expect(text.replace(/[",\s[\]]+/g, " ")).toMatch(/-I -m phasekeeper mcp/);
+  expect(() => JSON.parse(mcpConfigurations("/opt/py", "linux")[1]!.text) as unknown).not.toThrow();
+});
+
+test("words for a shell are quoted where they need it", () => {
+  expect(quoteForShell("/opt/py", "linux")).toBe("/opt/py");
+  expect(quoteForShell("/with blank/it's", "linux")).toBe("'/with blank/it'\\''s'");
+  expect(quoteForShell("C:\\Program Files\\py.exe", "win32")).toBe('"C:\\Program Files\\py.exe"');
+  expect(quoteForShell("C:\\py.exe", "win32")).toBe("C:\\py.exe");
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { findNews } from "../../src/notifications/news";
 import type { State } from "../../src/store";
+import { findNews } from "../../src/views/news";
 import { gate, question, stateWith, summary } from "./fixtures";
 
 /** News where the run was there before. */

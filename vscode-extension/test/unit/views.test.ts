@@ -1,15 +1,13 @@
 import { expect, test } from "vitest";
 import { INITIAL, reduce, type ServerState, type State } from "../../src/store";
-import { optionLabels, reachable, rollBackTo } from "../../src/views/decisions";
 import { nextRows, stepOf } from "../../src/views/next";
 import { planMarks } from "../../src/views/plan";
-import { readiness, restrictedMessage } from "../../src/views/readiness";
 import { recentRows, recordLabel } from "../../src/views/recent";
 import type { Row } from "../../src/views/row";
 import { runDetails, runRows } from "../../src/views/runs";
-import { status as statusOf } from "../../src/views/status";
-import { waitingRows } from "../../src/views/waiting";
-import { evaluation, finding, gate, phase, question, ROOT, stateWith, suggestion, summary, task } from "./fixtures";
+import { readiness, status as statusOf } from "../../src/views/status";
+import { optionLabels, restrictedMessage, waitingRows } from "../../src/views/waiting";
+import { evaluation, gate, phase, question, ROOT, stateWith, suggestion, summary, task } from "./fixtures";
 import { outline } from "./outline";
 
 const fetch = () => Promise.resolve(null);
@@ -314,23 +312,6 @@ test("an option's text has its label before a colon and what follows from it beh
     consequence: "nothing is lost: really",
   });
   expect(optionLabels({ id: "retry", text: "" })).toEqual({ label: "retry", consequence: "" });
-});
-
-test("phases that rules lead to are found nearest first, and a circle ends", () => {
-  const edge = (from: string, to: string) => ({ from, to, because: "" });
-  expect(reachable([edge("a", "b"), edge("b", "c"), edge("a", "d"), edge("c", "a")], "a")).toEqual(["b", "d", "c"]);
-});
-
-test("a roll back is what a finding offers, unless a person overrode it", () => {
-  const fixes = [
-    { title: "run test again", command: ["redo", "r", "test"] },
-    { title: "roll back to planning", command: ["redo", "r", "planning"] },
-  ];
-  expect(rollBackTo(evaluation({ findings: [finding({ fixes })] }))).toEqual({
-    phase: "planning",
-    because: "no evidence",
-  });
-  expect(rollBackTo(evaluation({ findings: [finding({ fixes, overridden: true })] }))).toBeUndefined();
 });
 
 test("marks of a plan are zero-based lines, and skipped tasks have none", () => {

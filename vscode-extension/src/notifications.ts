@@ -1,9 +1,9 @@
 /** Shows news as VS Code notifications with buttons that act, and remembers what was shown. */
 
 import * as vscode from "vscode";
-import { plural } from "../sanitize";
-import type { Session } from "../session";
-import { findNews, MAX_AT_ONCE, type Notice } from "./news";
+import { plural } from "./sanitize";
+import type { Session } from "./session";
+import { findNews, MAX_AT_ONCE, type Notice } from "./views/news";
 
 const SEEN_KEY = "phasekeeper.told";
 

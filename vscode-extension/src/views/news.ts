@@ -3,7 +3,7 @@
 import { keyOf, nameOf, type RunName, type Summary } from "../protocol";
 import { escapeLabel } from "../sanitize";
 import { runOf, runsOf, type State } from "../store";
-import { titleOf } from "../views/runs";
+import { titleOf } from "./runs";
 
 export interface Notice extends RunName {
   /** The same event has the same key, in this window and after a restart of it. */
