@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from phasekeeper.orchestration.definition import model as workflow
 from phasekeeper.orchestration.definition import reader as definition
+from phasekeeper.orchestration.definition.artifact_kinds import KINDS
 from phasekeeper.orchestration.definition.compiler import compile_definition
 from phasekeeper.orchestration.definition.loader import load_branch
 from phasekeeper.orchestration.definition.root_config import KEYS, read_config
@@ -23,7 +24,6 @@ from phasekeeper.orchestration.journal.journal import KINDS as RECORD_KINDS
 from phasekeeper.orchestration.lint import checks as lint
 from phasekeeper.orchestration.plans.dialects import DIALECTS
 from phasekeeper.orchestration.result.values import Evaluation
-from phasekeeper.orchestration.snapshot.artifacts import KINDS
 from phasekeeper.orchestration.snapshot.discovery import DefinitionSet, DiscoverableWorkflow, discover
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
@@ -86,7 +86,7 @@ def test_the_keys_that_are_needed_are_told_so() -> None:
     assert there == {}
 
 
-def words_of(shape: Shape) -> tuple[str, ...]:
+def words_of(shape: Shape) -> Collection[str]:
     return shape.words if shape.kind == "word" else ()
 
 
@@ -117,7 +117,7 @@ def test_every_kind_of_record_and_of_artifact_is_told() -> None:
     (kinds,) = (row[1] for row in rows("field of a record") if row[0] == "`kind`")
     assert re.findall(r"\w+", kinds.replace(" or ", " ")) == list(RECORD_KINDS)
     paragraph = TEXT.split("Kinds: ", 1)[1].split("\n\n", 1)[0]
-    assert {*KINDS, *DIALECTS, "files"} == {*STRUCTS["artifact"]["kind"].shape.words} <= set(names(paragraph))
+    assert {*KINDS, *DIALECTS} == {*STRUCTS["artifact"]["kind"].shape.words} <= set(names(paragraph))
 
 
 def test_every_name_of_expressions_is_told_and_no_other(article: workflow.Workflow) -> None:

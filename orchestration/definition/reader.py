@@ -214,8 +214,9 @@ def _bool(branch: Branch, shape: Shape, reading: Reading) -> object:
 def _word(branch: Branch, shape: Shape, reading: Reading) -> object:
     text = _scalar(branch, shape, reading)
     if isinstance(text, Text) and text not in shape.words:
-        said = f"{str(text)!r} is not known here{did_you_mean(text, shape.words)}"
-        reading.wrong(branch, said, data=misspelling(text, shape.words))
+        words = list(shape.words)
+        said = f"{str(text)!r} is not known here{did_you_mean(text, words)}"
+        reading.wrong(branch, said, data=misspelling(text, words))
         return None
     return text
 

@@ -6,21 +6,23 @@ key that was meant, and to make the JSON Schema that editors complete from.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
+
+from .artifact_kinds import KINDS_AND_DIALECTS
 
 
 class Shape(NamedTuple):
     """What may stand under a key.
 
-    kind: text, id, bool, word (one of `words`), typed (any data), cel (an expression of type `words[0]`),
+    kind: text, id, bool, word (one of `words`), typed (any data), cel (an expression of the type in `words`),
     template, list (of `of`), some (one `of` or a list of them), map (names to `of`), struct (`name`), or
     either (`of` where a scalar, `other` elsewhere).
     """
 
     kind: str
     of: Shape | None = None
-    words: tuple[str, ...] = ()
+    words: Collection[str] = ()
     name: str = ""
     other: Shape | None = None
 
@@ -131,9 +133,7 @@ STRUCTS: dict[str, dict[str, Key]] = {
     "artifact": {
         "paths": Key(list_of(TEXT), "the first that exists counts; /x is from the root"),
         "listed": Key(cel("list"), "instead of paths: files named by data"),
-        "kind": Key(
-            word("json", "yaml", "markdown", "text", "files", "patch", "master-plan"), "how it is read", True
-        ),
+        "kind": Key(Shape("word", words=KINDS_AND_DIALECTS), "how it is read", True),
         "require": Key(
             map_of(Shape("either", TEXT, other=list_of(TEXT))), "paths that must be there, with their types"
         ),

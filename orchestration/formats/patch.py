@@ -21,10 +21,19 @@ def read_patch(text: str) -> Document:
 
     A path that leaves the tree begins with "..", so that no list of planned files has it.
     """
-    if text.lstrip().startswith("{"):
+    if _is_json(text):
         return _items(text)
     names = (posixpath.normpath(name) for name in _headers(text) if name and name != "/dev/null")
     return Document({"files": list(dict.fromkeys(names))}, (), True)
+
+
+def locate_in_patch(text: str, path: tuple[str | int, ...], key: bool = False) -> Span | None:
+    """The span of a value of a `patch.json`; a diff has no places for what is read of it."""
+    return locate_json(text, path, key) if _is_json(text) else None
+
+
+def _is_json(text: str) -> bool:
+    return text.lstrip().startswith("{")
 
 
 def _items(text: str) -> Document:

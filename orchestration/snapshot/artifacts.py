@@ -1,19 +1,16 @@
 """Artifacts: a declared file of a run, as it stands: missing, empty, unreadable, invalid, valid or stale.
 
-Only a valid one has data for guards. Every kind is one function from text to data and problems; a new
-kind is one function and one line in `KINDS`.
+Only a valid one has data for guards. How a file is read is told by its kind (`definition/artifact_kinds.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
+from ..definition.artifact_kinds import FILES, KINDS
 from ..definition.model import Artifact
 from ..findings import Span
-from ..formats.json_text import Document, clean, lay_under, read_json
-from ..formats.patch import read_patch
-from ..formats.yaml_text import read_yaml_data
-from ..markdown import document as markdown
+from ..formats.json_text import clean, lay_under
 from ..plans.dialects import DIALECTS
 from ..plans.model import Plan
 from ..states import ArtifactStatus
@@ -22,36 +19,11 @@ from ..vfs.glob import is_glob
 from .artifact_checks import content_problems
 from .read_log import ArtifactState, RunReader
 
-# ---- kinds ------------------------------------------------------------------------------------
-
-
-def _markdown(text: str) -> Document:
-    document = markdown.read(text)
-    fields = {entry.key: entry.value for entry in markdown.fields(document)}
-    headings = [heading.text for heading in document.headings]
-    return Document({"text": text, "fields": fields, "headings": headings}, (), True)
-
-
-def _text(text: str) -> Document:
-    return Document({"text": text}, (), True)
-
-
-KINDS: Mapping[str, Callable[[str], Document]] = {
-    "json": read_json,
-    "yaml": read_yaml_data,
-    "markdown": _markdown,
-    "text": _text,
-    "patch": read_patch,
-}
-
-
-# ---- reading ----------------------------------------------------------------------------------
-
 
 def read_artifact(artifact: Artifact, run: str, reader: RunReader) -> ArtifactState:
     """The artifact as it stands in the run's folder; what is wrong with it is told to `reader`."""
     found = _locations(artifact, run, reader)
-    if artifact.kind == "files":
+    if artifact.kind == FILES:
         return _folder(artifact, run, found, reader)
     if not found:
         where = join(run, artifact.paths[0]) or artifact.paths[0]
@@ -96,7 +68,7 @@ def _folder(
     where = paths[0] if paths else join(run, artifact.paths[0]) or run
     newest = max((entry.mtime_ns for _, entry in found), default=0)
     data = {"paths": list(paths)} if filled else None
-    return ArtifactState(artifact.id, state, where, data, kind="files", paths=paths, mtime_ns=newest)
+    return ArtifactState(artifact.id, state, where, data, kind=FILES, paths=paths, mtime_ns=newest)
 
 
 def read_file(artifact: Artifact, file: File, reader: RunReader) -> ArtifactState:
@@ -112,7 +84,9 @@ def read_file(artifact: Artifact, file: File, reader: RunReader) -> ArtifactStat
         return _blank(artifact, held, reader)
     if artifact.kind in DIALECTS:
         return _plan(artifact, file, held, reader)
-    document = reader.once(artifact.kind, file, KINDS[artifact.kind])
+    read = KINDS[artifact.kind].read
+    assert read
+    document = reader.once(artifact.kind, file, read)
     reader.tell_all(file.path, document.problems)
     if document.readable:
         return _judged(artifact, held._replace(raw=document.data), reader)

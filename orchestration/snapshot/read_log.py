@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from ..definition.artifact_kinds import KINDS
 from ..findings import Finding, Problem, Span, finding
-from ..formats.json_text import locate_json
-from ..formats.yaml_text import locate_yaml
 from ..states import ArtifactStatus
 from ..vfs.files import Entry, File, Files, digest_of, join
 from ..vfs.glob import glob, leads_to
@@ -44,9 +43,8 @@ class ArtifactState(NamedTuple):
 
     def span(self, path: Sequence[str | int], key: bool = False) -> Span | None:
         """Where a value of the file stands, by its path in the data; None where it cannot be told."""
-        if self.kind == "json" or (self.kind == "patch" and self.path.endswith(".json")):
-            return locate_json(self.text, tuple(path), key)
-        return locate_yaml(self.text, tuple(path), key) if self.kind == "yaml" else None
+        kind = KINDS.get(self.kind)
+        return kind.locate(self.text, tuple(path), key) if kind else None
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ....orchestration.definition.artifact_kinds import KINDS_AND_DIALECTS
 from ....orchestration.definition.schema import Shape
 from ....orchestration.markdown.block_outline import split_lines
 from ...workspace.definitions import built_in_sources
@@ -53,7 +54,9 @@ def begins_key(text: str) -> bool:
 
 def _values(shape: Shape, path: tuple[str, ...], given: Given, text: str) -> Items:
     if shape.kind == "word":
-        return [item(word, KIND.EnumMember, about=_MEANING.get(word, "")) for word in shape.words]
+        kinds = {word: kind.about for word, kind in KINDS_AND_DIALECTS.items()}
+        meaning = {**_MEANING, **kinds}
+        return [item(word, KIND.EnumMember, about=meaning.get(word, "")) for word in shape.words]
     if shape.kind == "bool":
         return [
             item("true", KIND.Keyword, about="it is so"),
@@ -87,9 +90,7 @@ def _in_braces(value: str) -> str | None:
 
 
 _MEANING: Mapping[str, str] = {
-    "json": "an object of JSON", "yaml": "an object of YAML", "markdown": "its headings and fields",
-    "text": "any text", "files": "files that only have to be there", "patch": "a diff",
-    "master-plan": "a plan with stages and tasks", "fold": "a.b is read as b in a",
+    "fold": "a.b is read as b in a",
     "complete": "it is done", "failed": "it is given up", "exited": "its user ended it",
     "blocked": "nothing can go on", "invalid": "nothing can be said of it",
     "escalation": "it stops all reports until it is answered", "approval": "it is waited for",

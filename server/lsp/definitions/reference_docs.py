@@ -197,7 +197,7 @@ _HOLDS: Mapping[str, str] = {
 def holds(shape: Shape) -> str:
     """What may stand under a key, in words."""
     if shape.kind == "cel":
-        return "a guard: it holds if it is exactly true" if shape.words == ("bool",) else "an expression"
+        return "a guard: it holds if it is exactly true" if "bool" in shape.words else "an expression"
     if shape.kind == "word":
         return f"one of {', '.join(shape.words)}"
     if shape.kind == "some" and shape.of:

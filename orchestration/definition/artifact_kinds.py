@@ -1,0 +1,66 @@
+"""The registry of artifact kinds: how the files of a run are read, by the word that `kind:` uses.
+
+To add a kind: a function from text to data and problems, and a line in `KINDS`. Plans are kinds too, with a
+registry of their own (`plans/dialects.py`).
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..findings import Span
+from ..formats.json_text import Document, locate_json, read_json
+from ..formats.patch import locate_in_patch, read_patch
+from ..formats.yaml_text import locate_yaml, read_yaml_data
+from ..markdown import document as markdown
+from ..plans.dialects import DIALECTS
+from ..plans.model import Dialect
+
+FILES = "files"
+"""The kind of artifacts whose files only have to be there; nothing in them is read."""
+
+
+def _nowhere(text: str, path: tuple[str | int, ...], key: bool = False) -> Span | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactKind:
+    """How one kind of file is read. `about` names it in completion.
+
+    `read` is None where nothing in the files is read. `locate` gives the span of the value at a path of the
+    data, or of its key; None where that cannot be told.
+    """
+
+    about: str
+    read: Callable[[str], Document] | None
+    locate: Callable[[str, tuple[str | int, ...], bool], Span | None] = _nowhere
+
+
+def _read_markdown(text: str) -> Document:
+    document = markdown.read(text)
+    data: dict[str, Any] = {
+        "text": text,
+        "fields": {field.key: field.value for field in markdown.fields(document)},
+        "headings": [heading.text for heading in document.headings],
+    }
+    return Document(data, (), True)
+
+
+def _read_text(text: str) -> Document:
+    return Document({"text": text}, (), True)
+
+
+KINDS: dict[str, ArtifactKind] = {
+    "json": ArtifactKind("an object of JSON", read_json, locate_json),
+    "yaml": ArtifactKind("an object of YAML", read_yaml_data, locate_yaml),
+    "markdown": ArtifactKind("its headings and fields", _read_markdown),
+    "text": ArtifactKind("any text", _read_text),
+    FILES: ArtifactKind("files that only have to be there", None),
+    "patch": ArtifactKind("a diff", read_patch, locate_in_patch),
+}
+KINDS_AND_DIALECTS: Mapping[str, ArtifactKind | Dialect] = ChainMap[str, Any](DIALECTS, KINDS)
+"""All words that `kind:` may have, a live view of both registries."""
