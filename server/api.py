@@ -15,7 +15,7 @@ from ..orchestration.snapshot.discovery import Match
 from ..orchestration.snapshot.snapshot import Snapshot
 from ..orchestration.states import RunStatus
 from .disk.disk_files import DiskFiles
-from .workspace.definitions import Library, UnknownWorkflow
+from .workspace.definitions import DefinitionLibrary, UnknownWorkflow
 from .workspace.roots import UsageError
 from .workspace.workspace import Workspace, open_path
 
@@ -43,7 +43,7 @@ def load_workflow(name_or_path: str | PathLike[str]) -> Workflow:
     """
     path = Path(name_or_path)
     if isinstance(name_or_path, str) and path.name == name_or_path and path.suffix not in (".yaml", ".yml"):
-        return Library().workflow(name_or_path)
+        return DefinitionLibrary().workflow(name_or_path)
     read = DiskFiles(path.resolve().parent).read(path.name)
     if read.text is None:
         raise UsageError(

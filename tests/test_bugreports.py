@@ -22,7 +22,7 @@ from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
-from phasekeeper.server.workspace.definitions import Library
+from phasekeeper.server.workspace.definitions import DefinitionLibrary
 
 RUN = "tasks/shop"
 PLAN = f"{RUN}/MASTER_PLAN.md"
@@ -54,7 +54,7 @@ def tasks(count: int, depends: Mapping[int, str] | None = None) -> dict[str, str
 
 @cache
 def master_plan() -> Workflow:
-    return Library().workflow("master-plan")
+    return DefinitionLibrary().workflow("master-plan")
 
 
 def judged(text: str | bytes, files: Mapping[str, str]) -> dict[str, Any]:

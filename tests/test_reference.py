@@ -27,7 +27,7 @@ from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.snapshot.discovery import DefinitionSet, DiscoverableWorkflow, discover
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
-from phasekeeper.server.workspace.definitions import Library
+from phasekeeper.server.workspace.definitions import DefinitionLibrary
 
 README = Path(workflow.__file__).parents[1] / "workflows" / "README.md"
 TEXT = README.read_text(encoding="utf-8")
@@ -154,7 +154,7 @@ def example(name: str) -> str:
 
 
 def extended(name: str) -> definition.Source | None:
-    return Library().source(name)
+    return DefinitionLibrary().source(name)
 
 
 @pytest.fixture
@@ -267,7 +267,7 @@ def test_the_audit_goes_by_its_reports(reports: dict[str, str], status: str, pha
 
 def test_the_extended_pipeline_has_its_own_place_and_coder_and_lacks_the_gate() -> None:
     found = lint.parse_workflow(example("our-pipeline"), "our-pipeline.yaml", extended)
-    original = Library().workflow("artifact-pipeline")
+    original = DefinitionLibrary().workflow("artifact-pipeline")
     assert found.at == ("work/*",)
     assert found.phases["codegen"].agents == ("our-coder",)
     assert {gate.id for gate in original.gates} - {gate.id for gate in found.gates} == {"scope"}

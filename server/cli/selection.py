@@ -17,8 +17,8 @@ from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.snapshot.discovery import Match
 from ...tools.run_names import NoSuchRun, below, find_run, joined, moved
-from ..workspace.roots import UsageError, select
-from ..workspace.workspace import Opened, Workspace, open_path
+from ..workspace.roots import UsageError, path_in_root
+from ..workspace.workspace import OpenWorkspaces, Workspace, open_path
 
 PATH_LIMIT = 4096
 """Characters of a printed path; a shortened one could not be opened."""
@@ -59,7 +59,7 @@ class Selection:
     """The runs that are meant, in order of their paths. `one` when a single run was asked for."""
 
     root: Path
-    opened: Opened
+    opened: OpenWorkspaces
     runs: tuple[Chosen, ...]
     one: bool
 
@@ -107,7 +107,7 @@ def chosen(options: Namespace) -> Selection:
         except NoSuchRun as error:
             raise NoSuchRun(f"{name!r} is no file or folder, and {error}" if name else str(error)) from None
         return Selection(root, opened, tuple(each for each in found if each.name == run), True)
-    path = select(root, options.path) if options.path != Path() or options.root is None else None
+    path = path_in_root(root, options.path) if options.path != Path() or options.root is None else None
     around = [each for each in found if path is not None and _lies_in(path, each.name)]
     inside = [each for each in found if path is not None and _lies_in(each.name, path)]
     # Of runs in one another the innermost is meant.
@@ -121,7 +121,7 @@ def _named_by_path(path: Path) -> str | None:
     return path.as_posix()
 
 
-def _named(names: Sequence[str], wanted: str, opened: Opened) -> str:
+def _named(names: Sequence[str], wanted: str, opened: OpenWorkspaces) -> str:
     """The run that is named. One that is unknown may be a run of a broken definition, so that is told too."""
     try:
         return find_run(names, wanted)
@@ -133,7 +133,7 @@ def _named(names: Sequence[str], wanted: str, opened: Opened) -> str:
         raise BrokenDefinitions([*lines_of(broken, opened.workspaces[0].root), said]) from None
 
 
-def _broken(opened: Opened) -> list[Finding]:
+def _broken(opened: OpenWorkspaces) -> list[Finding]:
     root = opened.workspaces[0].root
     return [
         moved(found, _folder(root, workspace))
@@ -143,7 +143,7 @@ def _broken(opened: Opened) -> list[Finding]:
     ]
 
 
-def opened_at(path: Path, root: Path | None) -> Opened:
+def opened_at(path: Path, root: Path | None) -> OpenWorkspaces:
     """The workspaces at a path. Raises UsageError when it or the root cannot be opened."""
     if root is not None and not root.is_dir():
         raise UsageError(f"--root {str(root)!r} is no folder; name one, or leave --root out")
@@ -158,7 +158,7 @@ def opened_at(path: Path, root: Path | None) -> Opened:
     return opened
 
 
-def _all(opened: Opened, root: Path) -> Iterator[Chosen]:
+def _all(opened: OpenWorkspaces, root: Path) -> Iterator[Chosen]:
     for workspace in opened.workspaces:
         folder = _folder(root, workspace)
         for match in workspace.matches:

@@ -34,7 +34,7 @@ from ...orchestration.vfs.files import (
     too_large,
 )
 from . import safe_open
-from .safe_open import FolderError, Opened, RefusedError, close, refusal
+from .safe_open import FolderError, OpenFile, RefusedError, close, refusal
 
 MAX_HASHED_BYTES = 256 * MEBIBYTE
 """Larger files get no digest either: a sparse file of a terabyte would be hashed for half an hour."""
@@ -82,7 +82,7 @@ class DiskFiles:
 
     def read_set(self) -> Mapping[str, str]:
         """Every path that was read, sorted -> its digest, "missing" or "unreadable". No folders."""
-        return {path: _seen(self.reads[path]) for path in sorted(self.reads)}
+        return {path: _digest_or_state(self.reads[path]) for path in sorted(self.reads)}
 
     def _checked(self, path: str, file: File) -> File:
         if not file.exists and file.problem is None:
@@ -111,7 +111,7 @@ def listing_at(root: str, folder: str) -> tuple[dict[str, Entry], Problem | None
         return {}, Problem("artifact-unreadable", str(error))
     except OSError as error:
         known = error.errno in _MISSING
-        return {}, None if known else Problem("artifact-unreadable", _told(error))
+        return {}, None if known else Problem("artifact-unreadable", _reason(error))
     return {name: names[name] for name in sorted(names)}, None
 
 
@@ -127,7 +127,7 @@ def entry_at(root: str, folder: str, name: str) -> Entry | None:
         return None
 
 
-def _seen(file: File) -> str:
+def _digest_or_state(file: File) -> str:
     if file.digest:
         return file.digest
     return "unreadable" if file.exists or file.refused else "missing"
@@ -137,7 +137,7 @@ def _unreadable(path: str, message: str, exists: bool = False) -> File:
     return File(path, exists, problem=Problem("artifact-unreadable", message))
 
 
-def _told(error: OSError) -> str:
+def _reason(error: OSError) -> str:
     return (error.strerror or "the system could not read it").lower()
 
 
@@ -155,17 +155,17 @@ def _read_file(root: str, path: str) -> File:
         return (
             File(path)
             if error.errno in _MISSING
-            else _unreadable(path, _told(error), error.errno != errno.ELOOP)
+            else _unreadable(path, _reason(error), error.errno != errno.ELOOP)
         )
     try:
-        return _name_checked(_content(path, opened))
+        return _check_name(_content(path, opened))
     except OSError as error:
-        return _unreadable(path, _told(error), True)
+        return _unreadable(path, _reason(error), True)
     finally:
         close(opened.descriptor)
 
 
-def _name_checked(file: File) -> File:
+def _check_name(file: File) -> File:
     try:
         file.path.encode()
     except UnicodeEncodeError:
@@ -174,13 +174,13 @@ def _name_checked(file: File) -> File:
     return file
 
 
-def _content(path: str, opened: Opened) -> File:
+def _content(path: str, opened: OpenFile) -> File:
     before = opened.status
     for _ in range(_READS):
         os.lseek(opened.descriptor, 0, os.SEEK_SET)
         raw = _bytes(opened.descriptor, before.st_size)
         if len(raw) > MAX_BYTES:
-            digest, size = _hashed(opened.descriptor, raw)
+            digest, size = _digest_and_size(opened.descriptor, raw)
             return too_large(path, size, digest, before.st_mtime_ns)
         after = os.fstat(opened.descriptor)
         if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
@@ -199,7 +199,7 @@ def _bytes(descriptor: int, expected: int) -> bytes:
     return b"".join(chunks)
 
 
-def _hashed(descriptor: int, start: bytes) -> tuple[str, int]:
+def _digest_and_size(descriptor: int, start: bytes) -> tuple[str, int]:
     """(digest, size) of the whole file whose first bytes are `start`; digest "" past the limit."""
     size = max(os.fstat(descriptor).st_size, len(start))
     if size > MAX_HASHED_BYTES:

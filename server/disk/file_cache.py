@@ -18,7 +18,7 @@ from typing import NamedTuple
 from ...orchestration.findings import Problem
 from ...orchestration.vfs.files import Entry, File, below, name_in, parent
 from .disk_files import entry_at, file_at, listing_at, vanished
-from .path_index import Texts, Tree
+from .path_index import PathIndex, TextCache
 from .safe_open import links_on, refusal
 
 SETTLED_NS = 2_000_000_000
@@ -28,7 +28,7 @@ _MANY = 64
 """If more names of one folder may have changed, the folder is listed anew."""
 
 
-class _Sign(NamedTuple):
+class _StatKey(NamedTuple):
     """What tells one state of a file from another without reading it; `inode` 0 is nothing there."""
 
     inode: int = 0
@@ -37,17 +37,17 @@ class _Sign(NamedTuple):
     ctime_ns: int = 0
 
 
-_NOTHING = _Sign()
+_ABSENT = _StatKey()
 
 
-class _Seen(NamedTuple):
+class _CachedFile(NamedTuple):
     """A file without its text. With no `sign` it has to be read to know whether it is still the same."""
 
     file: File
-    sign: _Sign | None
+    sign: _StatKey | None
 
 
-class Kept:
+class FileCache:
     """The files of a root that were asked for. It belongs to one thread."""
 
     def __init__(self, root: Path) -> None:
@@ -56,10 +56,10 @@ class Kept:
         self.changed: set[str] = set()
         self.moved: set[str] = set()
         """Folders that came, went, or became links or ceased to be."""
-        self._seen: dict[str, _Seen] = {}
+        self._seen: dict[str, _CachedFile] = {}
         self._listings: dict[str, dict[str, Entry]] = {}
-        self._texts = Texts()
-        self._tree = Tree()
+        self._texts = TextCache()
+        self._tree = PathIndex()
         # The places that the way of a path leads through by links, and which paths lead through a place.
         self._links: dict[str, frozenset[str]] = {}
         self._through: dict[str, set[str]] = {}
@@ -124,7 +124,7 @@ class Kept:
                 self._look_anew()
                 yield
         for number, (path, seen) in enumerate(list(self._seen.items())):
-            if path in self._links or seen.sign is None or seen.sign != _sign(self._full(path)):
+            if path in self._links or seen.sign is None or seen.sign != _stat_key(self._full(path)):
                 self._again(path)
             if number % _PART == 0:
                 self._look_anew()
@@ -258,11 +258,11 @@ class Kept:
     def _read(self, path: str) -> File:
         gone = not refusal(path) and self._is_gone(parent(path))
         # Asked before the file is read: what is saved meanwhile has another sign.
-        sign = _NOTHING if gone else _sign(self._full(path))
+        sign = _ABSENT if gone else _stat_key(self._full(path))
         file = self._checked(path, File(path) if gone else file_at(self.root, path))
         bare = replace(file, text=None) if file.text is not None else file
         before = self._seen.get(path)
-        self._seen[path] = _Seen(bare, None if file.problem or not _is_settled(sign) else sign)
+        self._seen[path] = _CachedFile(bare, None if file.problem or not _is_settled(sign) else sign)
         self._texts.keep(file)
         self._leads(path, self._links_on(path))
         if before is None:
@@ -309,7 +309,7 @@ class Kept:
         if _may_link(before):
             self._drop(path)
         self._note_link(path, now)
-        if _as_folder(before) != _as_folder(now):
+        if _folder_kind(before) != _folder_kind(now):
             self.moved.add(path)
 
     def _note_link(self, path: str, entry: Entry | None) -> None:
@@ -364,17 +364,17 @@ def _may_link(entry: Entry | None) -> bool:
     return entry is not None and (entry.link or entry.kind == "other")
 
 
-def _as_folder(entry: Entry | None) -> bool | None:
+def _folder_kind(entry: Entry | None) -> bool | None:
     """Whether an entry is a folder, and by a link; None when it is none."""
     return entry.link if entry and entry.kind == "folder" else None
 
 
-def _sign(full: str) -> _Sign:
+def _stat_key(full: str) -> _StatKey:
     try:
         status = os.stat(full)  # noqa: PTH116 - a Path for each of 100,000 names is slow
     except (OSError, ValueError):
-        return _NOTHING
-    return _Sign(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        return _ABSENT
+    return _StatKey(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def _is_absent(full: str) -> bool:
@@ -388,5 +388,5 @@ def _is_absent(full: str) -> bool:
     return False
 
 
-def _is_settled(sign: _Sign) -> bool:
+def _is_settled(sign: _StatKey) -> bool:
     return max(sign.mtime_ns, sign.ctime_ns) + SETTLED_NS < time_ns()

@@ -11,7 +11,7 @@ TEXT_BYTES = 4 * MEBIBYTE
 """So much text is kept; a file that was not looked at for long is read again when it is needed."""
 
 
-class Tree:
+class PathIndex:
     """Known paths by the folder they are in, so that those below one are found without a look at others.
 
     `appeared` are the folders of known paths since somebody last emptied it.
@@ -54,7 +54,7 @@ class Tree:
         return list(self._children.get(folder, ()))
 
 
-class Texts:
+class TextCache:
     """Files with their texts, those used last; together not more than `TEXT_BYTES`."""
 
     def __init__(self) -> None:

@@ -43,7 +43,7 @@ class FolderError(Exception):
     """The path is a folder: no file, and nothing wrong with it."""
 
 
-class Opened(NamedTuple):
+class OpenFile(NamedTuple):
     descriptor: int
     status: os.stat_result
 
@@ -118,12 +118,12 @@ def _inside(root: str, real: str) -> str | None:
     return real[len(prefix) :].replace(os.sep, "/")
 
 
-def _full(root: str, path: str) -> str:
+def _full_path(root: str, path: str) -> str:
     return os.path.join(root, *path.split("/"))  # noqa: PTH118 - a Path for each of 10,000 names is slow
 
 
-def _resolved(root: str, path: str) -> str:
-    real = _inside(root, os.path.realpath(_full(root, path)))
+def _resolve(root: str, path: str) -> str:
+    real = _inside(root, os.path.realpath(_full_path(root, path)))
     if real is None:
         raise RefusedError("the link leads out of the root")
     return real
@@ -134,7 +134,7 @@ def _through_links(root: str, path: str, strictly: Callable[[str, str], T]) -> T
     try:
         return strictly(root, path)
     except OSError as error:
-        real = _resolved(root, path) if error.errno in _MAYBE_LINK else path
+        real = _resolve(root, path) if error.errno in _MAYBE_LINK else path
         if real == path:
             raise
     return strictly(root, real)
@@ -153,7 +153,7 @@ def _enter(root: str, folder: str, flags: int) -> int:
     return descriptor
 
 
-def _regular(status: os.stat_result) -> None:
+def _require_regular(status: os.stat_result) -> None:
     if stat.S_ISLNK(status.st_mode):
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     if stat.S_ISDIR(status.st_mode):
@@ -162,39 +162,39 @@ def _regular(status: os.stat_result) -> None:
         raise RefusedError("it is not a regular file")
 
 
-def _open_strictly(root: str, path: str) -> Opened:
+def _open_strictly(root: str, path: str) -> OpenFile:
     folder, _, name = path.rpartition("/")
     parent = _enter(root, folder, _ENTERED)
     try:
         # Asked before the open: opening a device can already do something.
         status = os.stat(name, dir_fd=parent, follow_symlinks=False)
-        _regular(status)
-        return _settled(os.open(name, _FILE, dir_fd=parent))
+        _require_regular(status)
+        return _checked(os.open(name, _FILE, dir_fd=parent))
     finally:
         close(parent)
 
 
-def _settled(descriptor: int) -> Opened:
+def _checked(descriptor: int) -> OpenFile:
     """The open file and its status, after the last look at what was really opened."""
     try:
         status = os.fstat(descriptor)
-        _regular(status)
+        _require_regular(status)
     except (OSError, FolderError, RefusedError):
         close(descriptor)
         raise
-    return Opened(descriptor, status)
+    return OpenFile(descriptor, status)
 
 
-def _open_from_root(root: str, path: str) -> Opened:
+def _open_from_root(root: str, path: str) -> OpenFile:
     return _through_links(root, path, _open_strictly)
 
 
-def _open_by_name(root: str, path: str) -> Opened:
+def _open_by_name(root: str, path: str) -> OpenFile:
     """For systems without folder descriptors (Windows): resolve, open, and resolve again."""
-    real = _resolved(root, path)
-    name = _full(root, real)
-    _regular(os.lstat(name))
-    opened = _settled(os.open(name, _FILE))
+    real = _resolve(root, path)
+    name = _full_path(root, real)
+    _require_regular(os.lstat(name))
+    opened = _checked(os.open(name, _FILE))
     if os.path.realpath(name) != name:
         close(opened.descriptor)
         raise RefusedError("the path changed while it was read")
@@ -218,8 +218,8 @@ def _list_from_root(root: str, folder: str) -> dict[str, Entry]:
 
 
 def _list_by_name(root: str, folder: str) -> dict[str, Entry]:
-    real = _resolved(root, folder) if folder else ""
-    with os.scandir(_full(root, real)) as entries:
+    real = _resolve(root, folder) if folder else ""
+    with os.scandir(_full_path(root, real)) as entries:
         return _entries(root, real, entries)
 
 
@@ -237,53 +237,53 @@ def _look_up_from_root(root: str, folder: str, name: str) -> Entry:
 
 
 def _look_up_by_name(root: str, folder: str, name: str) -> Entry:
-    real = _resolved(root, folder) if folder else ""
-    status = os.lstat(_full(root, below(real, name)))
+    real = _resolve(root, folder) if folder else ""
+    status = os.lstat(_full_path(root, below(real, name)))
     return _link_or_not(root, real, name, status)
 
 
 def _link_or_not(root: str, folder: str, name: str, status: os.stat_result) -> Entry:
     if not stat.S_ISLNK(status.st_mode):
-        return _described(name, status)
+        return _entry_of(name, status)
     try:
-        return _linked(root, folder, name)
+        return _link_entry(root, folder, name)
     except OSError:
         return Entry(name, "other")
 
 
 def _entries(root: str, folder: str, entries: Iterator[os.DirEntry[str]]) -> dict[str, Entry]:
-    return {entry.name: _entry(root, folder, entry) for entry in entries}
+    return {entry.name: _scanned_entry(root, folder, entry) for entry in entries}
 
 
-def _entry(root: str, folder: str, entry: os.DirEntry[str]) -> Entry:
+def _scanned_entry(root: str, folder: str, entry: os.DirEntry[str]) -> Entry:
     """Folders need no further call to the system, files one; a link is resolved."""
     try:
         if entry.is_symlink():
-            return _linked(root, folder, entry.name)
+            return _link_entry(root, folder, entry.name)
         if entry.is_dir(follow_symlinks=False):
             return Entry(entry.name, "folder")
         status = entry.stat(follow_symlinks=False)
     except OSError:
         # It vanished or is out of reach; the name was there, and read() says more.
         return Entry(entry.name, "other")
-    return _described(entry.name, status)
+    return _entry_of(entry.name, status)
 
 
-def _described(name: str, status: os.stat_result) -> Entry:
+def _entry_of(name: str, status: os.stat_result) -> Entry:
     if stat.S_ISREG(status.st_mode):
         return Entry(name, "file", status.st_size, status.st_mtime_ns)
     return Entry(name, "folder" if stat.S_ISDIR(status.st_mode) else "other")
 
 
-def _linked(root: str, folder: str, name: str) -> Entry:
-    real = os.path.realpath(_full(root, f"{folder}/{name}" if folder else name))
+def _link_entry(root: str, folder: str, name: str) -> Entry:
+    real = os.path.realpath(_full_path(root, f"{folder}/{name}" if folder else name))
     target = _inside(root, real)
     if target is None:
         return Entry(name, "other")
     # A link to a folder that holds it would make every search below it run in circles.
     if target == "" or f"{folder}/".startswith(f"{target}/"):
         return Entry(name, "other")
-    return _described(name, os.lstat(real))._replace(link=True)
+    return _entry_of(name, os.lstat(real))._replace(link=True)
 
 
 # All three raise OSError as the system gives it, RefusedError, and for a folder where a file is asked for

@@ -68,9 +68,9 @@ class AutoJournal:
     async def _keep(self, root: Path, run: str) -> None:
         """Journal the report files of one run, if there are any that no record holds."""
         try:
-            if not await self._engine.ask(root, run, apply.unrecorded):
+            if not await self._engine.ask(root, run, apply.unrecorded_reports):
                 return
-            recorded = await writing(apply.journal, Workspace(root), run)
+            recorded = await writing(apply.record_reports, Workspace(root), run)
             await self._engine.touch(root, [root / run])
         except (UsageError, CommandRefused, StoreError) as error:
             # The run went, or another writer has it; its next change brings this back.

@@ -21,7 +21,7 @@ from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.snapshot import JOURNAL
 from ...orchestration.updates.commands import Command
 from ...orchestration.vfs.files import join
-from ..workspace.apply import Done, Token
+from ..workspace.apply import ClaimToken, CommandResult
 from ..workspace.roots import UsageError
 from ..workspace.run_reader import CLAIMS, Parsed
 from ..workspace.workspace import Workspace
@@ -131,16 +131,16 @@ class Engine:
         act: Command,
         *,
         signed: bool = False,
-        token: Token | None = None,
+        token: ClaimToken | None = None,
         revision: str | None = None,
-    ) -> Done:
+    ) -> CommandResult:
         """`apply.act`; the root's board shows the result when this returns. Raises what that raises."""
         from ..workspace import apply as acting
 
         # Whoever acts on the same run at the same time does without: it belongs to one thread.
         parsed = Carried(self._acted.pop((root, run), {}))
         done = await writing(
-            acting.act,
+            acting.apply_command,
             Workspace(root, parsed=parsed),
             run,
             act,
@@ -154,13 +154,15 @@ class Engine:
         await self.touch(root, [root / path for path in _written(run, done)])
         return done
 
-    async def start(self, root: Path, workflow: str, name: str, title: str, actor: str) -> tuple[str, Done]:
+    async def start(
+        self, root: Path, workflow: str, name: str, title: str, actor: str
+    ) -> tuple[str, CommandResult]:
         """`apply.start` of the workflow of that name: (the new run, how it stands)."""
         from ..workspace import apply as acting
 
-        def made() -> tuple[str, Done]:
+        def made() -> tuple[str, CommandResult]:
             workspace = Workspace(root)
-            return acting.start(workspace, workspace.library.workflow(workflow), name, title, actor)
+            return acting.start_run(workspace, workspace.library.workflow(workflow), name, title, actor)
 
         run, done = await writing(made)
         await self.touch(root, [root / run])
@@ -244,10 +246,10 @@ class Engine:
         self._told.pop(root, None)
 
 
-def _written(run: str, done: Done) -> set[str]:
+def _written(run: str, done: CommandResult) -> set[str]:
     """The files of a root that an act has written."""
-    paths = {join(run, JOURNAL), join(run, CLAIMS), *(mended.path for mended in done.committed.mended)}
-    for entry in done.committed.records:
+    paths = {join(run, JOURNAL), join(run, CLAIMS), *(mended.path for mended in done.commit.recovery)}
+    for entry in done.commit.records:
         files = entry.get("files")
         for item in files if isinstance(files, list) else ():
             paths.add(str(item.get("path")))

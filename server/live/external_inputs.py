@@ -52,7 +52,7 @@ class Outside:
                 self._head, self._proven = head_of(self._root), {}
             files.used.add(_HEAD)
             if journal not in self._proven:
-                self._proven[journal] = decide.committed_lines(root, journal)
+                self._proven[journal] = decide.head_lines(root, journal)
             return self._proven[journal]
 
         return committed

@@ -28,10 +28,10 @@ from ...orchestration.snapshot.discovery import DefinitionSet, Match, assigned, 
 from ...orchestration.snapshot.read_log import RunReader
 from ...orchestration.vfs.files import Files, RecordingFiles, natural, parent
 from ...orchestration.vfs.overlay import OverlayFiles
-from ..disk.file_cache import Kept
-from ..workspace.definitions import Library
+from ..disk.file_cache import FileCache
+from ..workspace.definitions import DefinitionLibrary
 from ..workspace.roots import UsageError, project_folders
-from ..workspace.run_reader import Around, Parsed, look_at, read_match
+from ..workspace.run_reader import Parsed, RunEnvironment, evaluate_match, read_match
 from ..workspace.workspace import root_findings
 from .boards import Progress, RootChange, merge_in_order
 from .dependencies import Readers, Told
@@ -73,10 +73,10 @@ class Live:
         self.projects: tuple[Path, ...] = ()
         self._clock = clock
         self._is_scanned = True
-        self._kept = Kept(root)
+        self._kept = FileCache(root)
         self._readers = Readers()
         self._told = Told()
-        self._library = Library()
+        self._library = DefinitionLibrary()
         self._config = Config()
         self._projects: tuple[Path, ...] = ()
         self._known = DefinitionSet(())
@@ -246,14 +246,14 @@ class Live:
         return _Place(judged.named, judged.match, evaluation, until), files, parsed
 
     def _steps(self, match: Match, files: RecordingFiles, parsed: Parsed) -> EvaluationTrace:
-        return look_at(match, read_match(match, files, self._around(files), parsed))
+        return evaluate_match(match, read_match(match, files, self._around(files), parsed))
 
     def _parsed(self, run: str) -> Parsed:
         return Carried(self._warm.get(run, {}))
 
-    def _around(self, files: RecordingFiles) -> Around:
+    def _around(self, files: RecordingFiles) -> RunEnvironment:
         key, committed = self._outside.key_for(files), self._outside.committed_for(files)
-        return Around(self.root, self._config, self._now(), key, committed)
+        return RunEnvironment(self.root, self._config, self._now(), key, committed)
 
     def _now(self) -> str:
         return self._clock().isoformat()
@@ -266,7 +266,7 @@ class Live:
     def _read_library(self) -> None:
         """The definitions, and what has to be judged anew because some are others now."""
         files = RecordingFiles(self._kept)
-        self._library = Library.of(files)
+        self._library = DefinitionLibrary.of(files)
         self._depends(_LIBRARY, files.used)
         before, self._definitions = self._definitions, self._library.states()
         self._known = DefinitionSet(self._library.definitions())

@@ -14,13 +14,13 @@ from pathlib import Path
 from ...orchestration.snapshot.discovery import DefinitionSet
 from ...orchestration.vfs.files import parent
 from ...orchestration.vfs.glob import is_glob
-from ..disk.file_cache import Kept
+from ..disk.file_cache import FileCache
 
 
 class Watches:
     """The watched folders of one root, worked out again when something may have changed them."""
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, kept: FileCache) -> None:
         self._kept = kept
         self._root = Path(kept.root)
         self._known: DefinitionSet | None = None

@@ -26,8 +26,8 @@ from ..store.claims import claim as claim_task
 from ..store.claims import release as release_task
 from ..store.commit import Conflict
 from ..store.folder import StoreError
-from ..store.lock import CLAIMS, folder_of
-from ..workspace.apply import Token
+from ..store.lock import CLAIMS, store_folder
+from ..workspace.apply import ClaimToken
 from ..workspace.roots import UsageError
 from .client import is_ground
 from .open_roots import Keeping
@@ -126,7 +126,7 @@ class CallAccess:
         return (file.text or "")[:_TASK_TEXT]
 
     async def act(self, run: Evaluation, act: Command, token: int | None) -> Evaluation:
-        given = Token(act.actor, token) if token is not None else None
+        given = ClaimToken(act.actor, token) if token is not None else None
         try:
             done = await self.engine.act(Path(run.root), run.run, act, token=given)
             if act.kind == "report" and act.tasks:
@@ -173,7 +173,7 @@ class CallAccess:
 
     async def _look_at_claims(self, run: Evaluation) -> None:
         root = Path(run.root)
-        await self.engine.touch(root, [root / folder_of(run.run) / CLAIMS])
+        await self.engine.touch(root, [root / store_folder(run.run) / CLAIMS])
 
     def _now(self, run: Evaluation) -> Evaluation:
         found = self.engine.board(Path(run.root)).runs.get(run.run)

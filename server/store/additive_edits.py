@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from ...orchestration.formats.json_edits import create, set_values
 from ...orchestration.formats.json_text import read_json
-from .folder import StoreError, opened, told
+from .folder import StoreError, as_store_error, open_folder
 
 
-class Change(NamedTuple):
+class PlannedFile(NamedTuple):
     """A file to be written: `added` are the lines that people are shown. `before` None: a new file."""
 
     path: str
@@ -23,37 +23,37 @@ class Change(NamedTuple):
     added: tuple[str, ...]
 
 
-class Left(NamedTuple):
+class SkippedFile(NamedTuple):
     """A file that would have to change and is left alone, and why."""
 
     path: str
     why: str
 
 
-def read(root: Path, path: str) -> bytes | None:
+def read_bytes(root: Path, path: str) -> bytes | None:
     """The bytes of a file, None when it is missing. Raises StoreError for one that cannot be read."""
     folder_path, _, name = path.rpartition("/")
-    with told(path):
+    with as_store_error(path):
         try:
-            with opened(root, folder_path) as folder:
+            with open_folder(root, folder_path) as folder:
                 return folder.read(name)
         except FileNotFoundError:
             return None
 
 
-def whole(root: Path, path: str, text: str) -> Change | Left | None:
+def plan_file(root: Path, path: str, text: str) -> PlannedFile | SkippedFile | None:
     """A file of our own; one that is there with another text is left alone."""
-    before = read(root, path)
+    before = read_bytes(root, path)
     if before is None:
-        return Change(path, None, text.encode(), tuple(line for line in text.splitlines() if line))
+        return PlannedFile(path, None, text.encode(), tuple(line for line in text.splitlines() if line))
     if before == text.encode():
         return None
-    return Left(path, "it holds other rules; compare them by hand, or remove it and run this again")
+    return SkippedFile(path, "it holds other rules; compare them by hand, or remove it and run this again")
 
 
-def with_lines(root: Path, path: str, lines: Sequence[str]) -> Change | None:
+def plan_lines(root: Path, path: str, lines: Sequence[str]) -> PlannedFile | None:
     """A file of lines with those that it lacks, in its own line ends."""
-    before = read(root, path)
+    before = read_bytes(root, path)
     raw = before or b""
     there = {line.strip() for line in raw.split(b"\n")}
     missing = tuple(line for line in lines if line.encode() not in there)
@@ -61,29 +61,29 @@ def with_lines(root: Path, path: str, lines: Sequence[str]) -> Change | None:
         return None
     end = b"\r\n" if b"\r\n" in raw else b"\n"
     gap = end if raw and not raw.endswith(b"\n") else b""
-    return Change(path, before, raw + gap + b"".join(line.encode() + end for line in missing), missing)
+    return PlannedFile(path, before, raw + gap + b"".join(line.encode() + end for line in missing), missing)
 
 
-def with_rules(root: Path, path: str, rules: Sequence[str]) -> Change | Left | None:
+def plan_deny_rules(root: Path, path: str, rules: Sequence[str]) -> PlannedFile | SkippedFile | None:
     """A JSON file of settings whose list `permissions.deny` holds the rules, its own ones first."""
-    before = read(root, path)
+    before = read_bytes(root, path)
     if before is None or not before.strip():
         text = create({"permissions": {"deny": list(rules)}})
-        return Change(path, before, (before or b"") + text.encode(), tuple(rules))
+        return PlannedFile(path, before, (before or b"") + text.encode(), tuple(rules))
     mark = b"\xef\xbb\xbf" if before.startswith(b"\xef\xbb\xbf") else b""
     try:
         text = before[len(mark) :].decode("utf-8")
-        there = _denied(text)
+        there = _deny_rules(text)
         missing = tuple(rule for rule in rules if rule not in there)
         if not missing:
             return None
         after = set_values(text, [(("permissions", "deny"), [*there, *missing])])
     except ValueError as error:
-        return Left(path, f"{error}; add to permissions.deny by hand: {', '.join(rules[:5])} …")
-    return Change(path, before, mark + after.encode(), missing)
+        return SkippedFile(path, f"{error}; add to permissions.deny by hand: {', '.join(rules[:5])} …")
+    return PlannedFile(path, before, mark + after.encode(), missing)
 
 
-def _denied(text: str) -> list[Any]:
+def _deny_rules(text: str) -> list[Any]:
     """The rules that are there. Raises ValueError where none can be added without losing something."""
     data = read_json(text).data
     permissions = data.get("permissions", {}) if isinstance(data, dict) else None
@@ -95,10 +95,10 @@ def _denied(text: str) -> list[Any]:
     return deny
 
 
-def write(root: Path, change: Change) -> None:
+def write_planned(root: Path, change: PlannedFile) -> None:
     """Put a change in its place whole. Raises StoreError when the file is not what was shown any more."""
     folder_path, _, name = change.path.rpartition("/")
-    with told(change.path), opened(root, folder_path, create=True) as folder:
+    with as_store_error(change.path), open_folder(root, folder_path, create=True) as folder:
         if folder.read(name) != change.before:
             raise StoreError(f"{change.path} was changed meanwhile; run `phasekeeper init` again")
         status = folder.status(name)

@@ -14,9 +14,9 @@ from pathlib import Path
 from ...orchestration.journal.journal import Claim, read_claims
 from ...orchestration.vfs.files import digest_of
 from .commit import Conflict
-from .folder import Folder, opened, told
-from .lock import CLAIMS, Clock, folder_of, run_lock, stamp, utc_now
-from .log_file import Tail, append, line_of, tail_of
+from .folder import Folder, as_store_error, open_folder
+from .lock import CLAIMS, Clock, run_lock, store_folder, timestamp, utc_now
+from .log_file import LogTail, append_lines, format_line, read_tail
 
 MAX_LOG_BYTES = 1 << 20
 """A longer log is begun anew with the claims that are alive."""
@@ -29,28 +29,36 @@ def claim(root: Path, run: str, task: str, actor: str, ttl_s: float, *, clock: C
     gives a new token and ends the old one. Raises Conflict while somebody else has it."""
     if not (task and actor and 0 < ttl_s <= MAX_TTL_S):
         raise ValueError(f"a claim needs a task, an actor and a time of at most {MAX_TTL_S} seconds")
-    with run_lock(root, run, clock=clock), told(_path(run)), opened(root, folder_of(run)) as folder:
+    with (
+        run_lock(root, run, clock=clock),
+        as_store_error(_path(run)),
+        open_folder(root, store_folder(run)) as folder,
+    ):
         now = clock()
         raw = _read(folder)
-        holder = _live(raw, now).get(task)
+        holder = _live_claims(raw, now).get(task)
         if holder is not None and holder.actor != actor:
-            raise Conflict(_taken(holder))
-        until = stamp(now + timedelta(seconds=ttl_s))
+            raise Conflict(_taken_message(holder))
+        until = timestamp(now + timedelta(seconds=ttl_s))
         entry = {"kind": "claim", "task": task, "actor": actor, "until": until}
-        return Claim(task, actor, until, _add(folder, raw, now, entry))
+        return Claim(task, actor, until, _append_entry(folder, raw, now, entry))
 
 
 def release(root: Path, run: str, task: str, actor: str, *, clock: Clock = utc_now) -> bool:
     """Ends an actor's claim; False when there is none. Raises Conflict when somebody else has the task."""
-    with run_lock(root, run, clock=clock), told(_path(run)), opened(root, folder_of(run)) as folder:
+    with (
+        run_lock(root, run, clock=clock),
+        as_store_error(_path(run)),
+        open_folder(root, store_folder(run)) as folder,
+    ):
         now = clock()
         raw = _read(folder)
-        holder = _live(raw, now).get(task)
+        holder = _live_claims(raw, now).get(task)
         if holder is None:
             return False
         if holder.actor != actor:
-            raise Conflict(_taken(holder))
-        _add(folder, raw, now, {"kind": "release", "task": task, "actor": actor})
+            raise Conflict(_taken_message(holder))
+        _append_entry(folder, raw, now, {"kind": "release", "task": task, "actor": actor})
         return True
 
 
@@ -59,50 +67,50 @@ def check_token(root: Path, run: str, task: str, actor: str, token: int, at: str
 
     Meant for the function that proposes a write, which runs under the lock.
     """
-    with told(_path(run)), opened(root, folder_of(run)) as folder:
-        holder = _live(_read(folder), datetime.fromisoformat(at)).get(task)
+    with as_store_error(_path(run)), open_folder(root, store_folder(run)) as folder:
+        holder = _live_claims(_read(folder), datetime.fromisoformat(at)).get(task)
     if holder is None:
         raise Conflict(f"the claim on {task} has ended; claim it again with `phasekeeper claim`")
     if (holder.actor, holder.seq) != (actor, token):
-        raise Conflict(_taken(holder))
+        raise Conflict(_taken_message(holder))
 
 
 def _path(run: str) -> str:
-    return f"{folder_of(run)}/{CLAIMS}"
+    return f"{store_folder(run)}/{CLAIMS}"
 
 
 def _read(folder: Folder) -> bytes:
     return folder.read(CLAIMS) or b""
 
 
-def _live(raw: bytes, now: datetime) -> dict[str, Claim]:
-    claims = read_claims(raw.decode("utf-8", "replace"), stamp(now))
+def _live_claims(raw: bytes, now: datetime) -> dict[str, Claim]:
+    claims = read_claims(raw.decode("utf-8", "replace"), timestamp(now))
     return {each.task: each for each in claims}
 
 
-def _taken(holder: Claim) -> str:
+def _taken_message(holder: Claim) -> str:
     return f"{holder.task} is claimed by {holder.actor} until {holder.until}; take another task, or wait"
 
 
-def _add(folder: Folder, raw: bytes, now: datetime, entry: Mapping[str, object]) -> int:
+def _append_entry(folder: Folder, raw: bytes, now: datetime, entry: Mapping[str, object]) -> int:
     """Appends a line and gives its number."""
-    tail = tail_of(raw, folder.below(CLAIMS), chained=False)
+    tail = read_tail(raw, folder.below(CLAIMS), chained=False)
     if tail.size > MAX_LOG_BYTES:
-        tail = _begun_anew(folder, raw, tail, now)
+        tail = _compacted(folder, raw, tail, now)
     seq = tail.seq + 1
-    line = line_of({"seq": seq, "at": stamp(now), **entry, "prev": tail.head})
-    append(folder, CLAIMS, tail, [line])
+    line = format_line({"seq": seq, "at": timestamp(now), **entry, "prev": tail.head})
+    append_lines(folder, CLAIMS, tail, [line])
     return seq
 
 
-def _begun_anew(folder: Folder, raw: bytes, tail: Tail, now: datetime) -> Tail:
+def _compacted(folder: Folder, raw: bytes, tail: LogTail, now: datetime) -> LogTail:
     """The log with only what is alive. The number of the last line is kept: tokens are never given twice."""
     live = [
         {"seq": each.seq, "kind": "claim", "task": each.task, "actor": each.actor, "until": each.until}
-        for each in _live(raw, now).values()
+        for each in _live_claims(raw, now).values()
     ]
-    lines = [line_of(entry) for entry in (*live, {"seq": tail.seq, "kind": "release", "task": ""})]
+    lines = [format_line(entry) for entry in (*live, {"seq": tail.seq, "kind": "release", "task": ""})]
     text = "".join(line + "\n" for line in lines).encode("ascii")
     folder.put(CLAIMS, f".{CLAIMS}.new", text)
     folder.sync()
-    return Tail(digest_of(lines[-1]), tail.seq, len(text))
+    return LogTail(digest_of(lines[-1]), tail.seq, len(text))

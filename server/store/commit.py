@@ -1,4 +1,4 @@
-"""The one writer: every change of a run, by whichever front end, goes through `committed`.
+"""The transaction of a run: every change, by whichever front end, goes through `commit`.
 
 Under the run's lock: finish or clear what an earlier writer left, look at the journal's end, ask the
 caller's pure function for records and edits, refuse if a file is not the one an edit was computed on,
@@ -6,14 +6,15 @@ flush the new texts to temporary files beside their targets, add the records to 
 that: the commit point. Then rename, flush the folders, let go of the lock (design, section 6).
 
 A crash before the commit point leaves everything as it was, one after it is finished by whoever comes
-next. Reading needs no recovery to be right: `pending` says which committed texts are not in their places
-yet, and a reader lays them over the disk like unsaved text of an editor.
+next. Reading needs no recovery to be right: `pending_writes` says which committed texts are not in their
+places yet, and a reader lays them over the disk like unsaved text of an editor.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +23,7 @@ from ...orchestration.findings import Edit
 from ...orchestration.journal.journal import DECISIONS, EMPTY_RECORD, Record
 from ...orchestration.vfs.files import digest_of
 from ..disk.safe_open import refusal
-from .folder import Folder, StoreError, close, opened, told
+from .folder import Folder, StoreError, as_store_error, close, open_folder
 from .lock import (
     CLAIMS,
     FOLDER,
@@ -31,15 +32,25 @@ from .lock import (
     LOCK,
     LOCK_TIMEOUT_S,
     Clock,
-    folder_of,
     holder_of,
+    note_holder,
     run_locks,
-    sign_in,
-    stamp,
+    store_folder,
+    timestamp,
     utc_now,
 )
-from .log_file import Tail, Unknown, Written, append, check_record, line_of, tail_of
-from .recovery import Mended, Pending, pending_of, recover, settle, tag_of, temporary_name, why_not
+from .log_file import LogTail, UnknownOutcome, WrittenFile, append_lines, check_record, format_line, read_tail
+from .recovery import (
+    PendingWrites,
+    RecoveryAction,
+    RecoveryKind,
+    find_pending,
+    finish_rename,
+    recover,
+    run_tag,
+    temporary_name,
+    unfinished_reason,
+)
 
 _STAMPED = ("seq", "at", "prev", "mac", "files", "more")
 # How often a proposal may turn out to touch further runs before it is given up.
@@ -52,19 +63,19 @@ class Conflict(StoreError):  # noqa: N818 - said to people as it is
     """A file is not the one an edit was computed on. Nothing was written; look again and repeat."""
 
 
-class Held(NamedTuple):
-    """What the writer sees once it has the lock. `seq` and `at` are what the first record will get;
-    `mended` is what was left over from an earlier writer and is in order now."""
+class LockedRun(NamedTuple):
+    """What a writer sees once it has the lock. `seq` and `at` are what its first record will get; `recovery`
+    is what an earlier writer left and is in order now."""
 
     root: Path
     run: str
     head: str
     seq: int
     at: str
-    mended: tuple[Mended, ...] = ()
+    recovery: tuple[RecoveryAction, ...] = ()
 
 
-class Proposal(NamedTuple):
+class Writes(NamedTuple):
     """What to record and to write, computed by a pure function from what it read under the lock.
 
     The store stamps `seq`, `at`, `prev` and a decision's `mac`, and names the written files in the last
@@ -75,72 +86,75 @@ class Proposal(NamedTuple):
     edits: Sequence[Edit] = ()
 
 
-class Unfinished(NamedTuple):
-    """A file that is recorded but not in its place yet, and why; the next write finishes it."""
+class UnfinishedWrite(NamedTuple):
+    """A file that is recorded but not in its place yet, and why; the next write of the run finishes it."""
 
     path: str
     why: str
 
 
-class Committed(NamedTuple):
+class Commit(NamedTuple):
     """What was recorded, as it stands in the journal; `head` is the digest of its last line.
 
-    It is recorded for good. `mended` has what an earlier writer left, and conflicts: files that somebody
+    It is recorded for good. `recovery` has what an earlier writer left, and conflicts: files that somebody
     else saved in the last moment, which were left alone.
     """
 
     records: tuple[Record, ...]
     head: str
-    mended: tuple[Mended, ...] = ()
-    unfinished: tuple[Unfinished, ...] = ()
+    recovery: tuple[RecoveryAction, ...] = ()
+    unfinished: tuple[UnfinishedWrite, ...] = ()
 
 
-class _Write(NamedTuple):
+class _FileWrite(NamedTuple):
     """A file about to be written. `raw` is None when it has its new content already."""
 
-    path: str
+    file: WrittenFile
     raw: bytes | None
     mode: int | None
-    was: str
-    digest: str
 
 
-def committed(
+_ByFolder = Mapping[str, Sequence[tuple[_FileWrite, str]]]
+"""The files to be written with the names of their temporary files, by folder."""
+
+
+def commit(
     root: Path,
     run: str,
-    propose: Callable[[Held], Proposal],
+    propose: Callable[[LockedRun], Writes],
     *,
     clock: Clock = utc_now,
     sign: Sign | None = None,
     timeout_s: float = LOCK_TIMEOUT_S,
     create: bool = False,
     is_run: Callable[[str], bool] = lambda folder: False,
-) -> Committed:
-    """Records and writes what `propose` answers, all or nothing; on return it survives a power loss.
+) -> Commit:
+    """Record and write what `propose` answers, all or nothing; on return it survives a power loss.
 
     `propose` is called under the lock and reads what it needs afresh. An edit of a file in another run (a
     folder of which `is_run` says so), or in none, needs that run's lock or the root's too: then all locks are
     taken anew, in the order of their paths, and `propose` is asked again. `sign` gives the `mac` of a
-    decision from its record; without it decisions are not accepted. A proposal without records changes
-    nothing. Raises Conflict, other StoreErrors, what `propose` raises, and ValueError or TypeError for a
-    record that no journal can hold; in all these cases nothing was recorded, except for Unknown.
+    decision from its record; without it decisions are not accepted. Writes without records change nothing.
+
+    Raises Conflict, other StoreErrors, what `propose` raises, and ValueError or TypeError for a record that
+    no journal can hold; in all these cases nothing was recorded, except for UnknownOutcome.
     """
     others: set[str] = set()
     for _ in range(_MOST_TRIES):
         with run_locks(root, run, others, clock=clock, timeout_s=timeout_s, create=create):
-            left = [recovered(root, other)[1] for other in sorted(others)]
-            tail, mended = recovered(root, run)
-            mended = (*(each for one in left for each in one), *mended)
-            held = Held(root, run, tail.head, tail.seq + 1, stamp(clock()), mended)
-            proposal = propose(held)
-            more = {_owner(edit.path, run, is_run) for edit in proposal.edits} - {run, *others}
+            recovery = [action for other in sorted(others) for action in recover_run(root, other)[1]]
+            tail, actions = recover_run(root, run)
+            at = timestamp(clock())
+            locked = LockedRun(root, run, tail.head, tail.seq + 1, at, (*recovery, *actions))
+            writes = propose(locked)
+            more = {_guarding_run(edit.path, run, is_run) for edit in writes.edits} - {run, *others}
             if not more:
-                return _all_or_nothing(held, tail, proposal, clock, sign)
+                return _commit_locked(locked, tail, writes, clock, sign)
         others |= more
     raise StoreError(f"{run or '.'} leads to other runs with each look; nothing was written. Run it again")
 
 
-def _owner(path: str, run: str, is_run: Callable[[str], bool]) -> str:
+def _guarding_run(path: str, run: str, is_run: Callable[[str], bool]) -> str:
     """The run whose lock guards a file: the innermost that it lies in, "" (the root) for none."""
     folder = path
     while folder := folder.rpartition("/")[0]:
@@ -149,41 +163,33 @@ def _owner(path: str, run: str, is_run: Callable[[str], bool]) -> str:
     return ""
 
 
-def _all_or_nothing(held: Held, tail: Tail, proposal: Proposal, clock: Clock, sign: Sign | None) -> Committed:
-    if not proposal.records:
-        if proposal.edits:
-            raise ValueError("edits without a record that names them could not be recovered")
-        return Committed((), tail.head, held.mended)
-    writes = [_write(held.root, edit) for edit in _distinct(proposal.edits)]
-    records = _stamped(proposal.records, held, writes, sign)
-    return _commit(held, tail, records, writes, clock)
-
-
-def pending(root: Path, run: str) -> Pending:
+def pending_writes(root: Path, run: str) -> PendingWrites:
     """What an interrupted writer left in a run; nothing is locked or changed.
 
     `texts` laid over the disk is what a reader has to judge.
     """
-    with suppress(OSError, StoreError), opened(root, folder_of(run)) as folder:
+    with suppress(OSError, StoreError), open_folder(root, store_folder(run)) as folder:
         raw = folder.read(JOURNAL)
-        return pending_of(root, run, tail_of(raw or b"", folder.below(JOURNAL)))
-    return Pending({}, (), ())
+        return find_pending(root, run, read_tail(raw or b"", folder.below(JOURNAL)))
+    return PendingWrites({}, (), ())
 
 
-def recovered(root: Path, run: str, also: Iterable[str] = ()) -> tuple[Tail, tuple[Mended, ...]]:
-    """Finishes or clears what an earlier writer left, for one who has the lock."""
+def recover_run(root: Path, run: str, also: Iterable[str] = ()) -> tuple[LogTail, tuple[RecoveryAction, ...]]:
+    """Finish or clear what an earlier writer left, for one who has the lock: (the journal's tail,
+    what was done). Looked at are the folders that the journal and the lock's note name, and `also`.
+    """
     also = (*also, *holder_of(root, run).folders)
-    with told(folder_of(run)), opened(root, folder_of(run)) as folder:
-        tail = tail_of(folder.read(JOURNAL) or b"", folder.below(JOURNAL))
-        mended = recover(root, run, tail, lambda: _flush(folder), also)
+    with as_store_error(store_folder(run)), open_folder(root, store_folder(run)) as folder:
+        tail = read_tail(folder.read(JOURNAL) or b"", folder.below(JOURNAL))
+        actions = recover(root, run, tail, lambda: _flush(folder), also)
         if not tail.torn:
-            return tail, mended
+            return tail, actions
         _flush(folder, tail.size)
-        return tail._replace(torn=False), (*mended, Mended(folder.below(JOURNAL), "cut"))
+        return tail._replace(torn=False), (*actions, RecoveryAction(folder.below(JOURNAL), RecoveryKind.CUT))
 
 
 def _flush(folder: Folder, size: int | None = None) -> None:
-    """Puts the journal on the disk, cut off at `size` if that is given."""
+    """Flush the journal to the disk, cut off at `size` if that is given."""
     descriptor = folder.open(JOURNAL, os.O_RDWR)
     try:
         if size is not None:
@@ -193,29 +199,77 @@ def _flush(folder: Folder, size: int | None = None) -> None:
         close(descriptor)
 
 
-def _distinct(edits: Sequence[Edit]) -> Sequence[Edit]:
-    if len({edit.path for edit in edits}) != len(edits):
+def _commit_locked(
+    locked: LockedRun, tail: LogTail, writes: Writes, clock: Clock, sign: Sign | None
+) -> Commit:
+    """The commit itself; see the module's head for its order."""
+    if not writes.records:
+        if writes.edits:
+            raise ValueError("edits without a record that names them could not be recovered")
+        return Commit((), tail.head, locked.recovery)
+    root = locked.root
+    files = _check_edits(locked, writes)
+    records = _stamp_records(writes.records, locked, files, sign)
+    lines = [format_line(record) for record in records]
+    work = _by_folder(locked, files)
+    undo = True
+    try:
+        if work:
+            note_holder(root, locked.run, clock, list(work))
+        _write_temporaries(root, work)
+        for pairs in work.values():
+            for write, _ in pairs:
+                _check_again(root, write.file)
+        # From here on the journal alone says whether this was committed, whatever interrupts us.
+        undo = False
+        place = store_folder(locked.run)
+        with as_store_error(f"{place}/{JOURNAL}"), open_folder(root, place, create=not tail.size) as folder:
+            append_lines(folder, JOURNAL, tail, lines)
+    except UnknownOutcome:
+        raise
+    except StoreError:
+        undo = True
+        raise
+    finally:
+        if undo:
+            _remove_temporaries(root, work)
+    conflicts, unfinished = _rename_all(root, work)
+    return Commit(tuple(records), digest_of(lines[-1]), locked.recovery + conflicts, unfinished)
+
+
+# ---- what is to be written, and whether it may be -----------------------------------------------
+
+
+def _check_edits(locked: LockedRun, writes: Writes) -> list[_FileWrite]:
+    """What the edits come to, as the last record will name them.
+
+    Raises Conflict when a file is not the one that its edit was computed on.
+    """
+    if len({edit.path for edit in writes.edits}) != len(writes.edits):
         raise ValueError("two edits of one file")
-    return edits
+    seq = locked.seq + len(writes.records) - 1
+    first = len(_own_files(writes.records[-1]))
+    return [_check_edit(locked.root, edit, seq, first + n) for n, edit in enumerate(writes.edits)]
 
 
-def _write(root: Path, edit: Edit) -> _Write:
-    """What an edit comes to. Raises Conflict when the file is not the one it was computed on."""
-    if reason := _protected(edit.path):
+def _check_edit(root: Path, edit: Edit, seq: int, n: int) -> _FileWrite:
+    if reason := _protection(edit.path):
         raise StoreError(f"{edit.path} is not written: {reason}")
-    now, mode = _now(root, edit.path)
+    now, mode = _current(root, edit.path)
     text = edit.text.encode("utf-8")
     # A byte order mark is no part of the text; a file that has one keeps it.
-    raw = b"\xef\xbb\xbf" + text if now is not None and now.startswith(b"\xef\xbb\xbf") else text
+    raw = BOM_UTF8 + text if now is not None and now.startswith(BOM_UTF8) else text
     if mode is not None and not mode & 0o222:
         raise StoreError(f"{edit.path} is marked read-only; `chmod u+w` it if it is to be changed")
     was = "" if now is None else digest_of(now)
     if was != (edit.digest or "") and not (edit.digest is None and now == raw):
-        raise Conflict(_conflict(edit, now))
-    return _Write(edit.path, None if now == raw else raw, mode, was, digest_of(raw))
+        raise Conflict(_conflict_message(edit.path, edit.digest, now))
+    file = WrittenFile(seq, n, edit.path, digest_of(raw), was)
+    return _FileWrite(file, None if now == raw else raw, mode)
 
 
-def _protected(path: str) -> str | None:
+def _protection(path: str) -> str | None:
+    """Why a path is not written by workflows; None when it may be."""
     parts = path.lower().split("/")
     if ".git" in parts:
         return "git's own files are not for workflows"
@@ -224,151 +278,117 @@ def _protected(path: str) -> str | None:
     return refusal(path)
 
 
-def _now(root: Path, path: str) -> tuple[bytes | None, int | None]:
+def _current(root: Path, path: str) -> tuple[bytes | None, int | None]:
+    """(the bytes of a file, its mode) as it is now; None when it is missing."""
     folder_path, _, name = path.rpartition("/")
-    with told(path):
+    with as_store_error(path):
         try:
-            with opened(root, folder_path) as folder:
+            with open_folder(root, folder_path) as folder:
                 raw, status = folder.read(name), folder.status(name)
                 return raw, status.st_mode & 0o777 if status else None
         except FileNotFoundError:
             return None, None
 
 
-def _conflict(edit: Edit, now: bytes | None) -> str:
-    if edit.digest is None:
+def _check_again(root: Path, file: WrittenFile) -> None:
+    """Raises Conflict when a file was changed since its edit was checked."""
+    now, _ = _current(root, file.path)
+    if file.was != ("" if now is None else digest_of(now)):
+        raise Conflict(_conflict_message(file.path, file.was or None, now))
+
+
+def _conflict_message(path: str, expected: str | None, now: bytes | None) -> str:
+    if expected is None:
         what = "exists already with other content"
     elif now is None:
         what = "was removed after it had been read"
     else:
         what = "was changed by somebody else after it had been read"
-    return f"{edit.path} {what}; nothing was written. Look with `phasekeeper status` and run it again"
+    return f"{path} {what}; nothing was written. Look with `phasekeeper status` and run it again"
 
 
-def _stamped(
-    records: Sequence[Record], held: Held, writes: Sequence[_Write], sign: Sign | None
+def _stamp_records(
+    records: Sequence[Record], locked: LockedRun, files: Sequence[_FileWrite], sign: Sign | None
 ) -> list[Record]:
-    prev, stamped = held.head, list[Record]()
-    for n, given in enumerate(records):
-        check_record(given)
-        left = len(records) - 1 - n
-        entry: Record = {"seq": held.seq + n, "at": held.at}
+    """The records as their lines will have them: numbered, dated, chained, and decisions signed."""
+    prev, stamped = locked.head, list[Record]()
+    for n, proposed in enumerate(records):
+        check_record(proposed)
+        following = len(records) - 1 - n
+        entry: Record = {"seq": locked.seq + n, "at": locked.at}
         entry |= {
-            k: v for k, v in given.items() if k not in _STAMPED and v not in (None, EMPTY_RECORD.get(k))
+            key: value
+            for key, value in proposed.items()
+            if key not in _STAMPED and value not in (None, EMPTY_RECORD.get(key))
         }
-        files = [*_list(given.get("files"))]
-        files += [] if left else [{"path": w.path, "digest": w.digest, "was": w.was} for w in writes]
-        entry |= ({"files": files} if files else {}) | ({"more": left} if left else {})
+        named: list[object] = [*_own_files(proposed)]
+        if not following:
+            named += [{"path": f.path, "digest": f.digest, "was": f.was} for f, _, _ in files]
+        entry |= ({"files": named} if named else {}) | ({"more": following} if following else {})
         entry |= {"prev": prev} if prev else {}
         if entry["kind"] in DECISIONS:
             if sign is None:
                 raise ValueError("a decision is only written where a person makes it, and signed")
             entry["mac"] = sign(entry)
         stamped.append(entry)
-        prev = digest_of(line_of(entry))
+        prev = digest_of(format_line(entry))
     return stamped
 
 
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
+def _own_files(proposed: Record) -> list[object]:
+    files = proposed.get("files")
+    return files if isinstance(files, list) else []
 
 
-def _items(records: Sequence[Record], writes: Sequence[_Write]) -> list[Written]:
-    """What the last record says was written, in the order of `writes`."""
-    last = records[-1]
-    first = len(_list(last.get("files"))) - len(writes)
-    seq = last["seq"]
-    assert isinstance(seq, int)
-    return [Written(seq, first + n, w.path, w.digest, w.was) for n, w in enumerate(writes)]
+# ---- temporary files and their way into place ---------------------------------------------------
 
 
-def _commit(
-    held: Held, tail: Tail, records: list[Record], writes: Sequence[_Write], clock: Clock
-) -> Committed:
-    tag = tag_of(held.root, held.run)
-    work = [
-        (item, temporary_name(tag, item), write)
-        for item, write in zip(_items(records, writes), writes, strict=True)
-        if write.raw is not None
-    ]
-    lines = [line_of(entry) for entry in records]
-    undo = True
-    try:
-        if work:
-            sign_in(held.root, held.run, clock, list(_by_folder(work)))
-        _prepare(held.root, work)
-        for _, _, write in work:
-            _check_again(held.root, write)
-        # From here on the journal alone says whether this was committed, whatever interrupts us.
-        undo = False
-        _record(held, tail, lines)
-    except Unknown:
-        raise
-    except StoreError:
-        undo = True
-        raise
-    finally:
-        if undo:
-            _discard(held.root, work)
-    mended, unfinished = _place(held.root, work)
-    return Committed(tuple(records), digest_of(lines[-1]), held.mended + mended, unfinished)
+def _by_folder(locked: LockedRun, files: Sequence[_FileWrite]) -> _ByFolder:
+    """The files that change, each with the name of its temporary file."""
+    work: dict[str, list[tuple[_FileWrite, str]]] = {}
+    changing = [write for write in files if write.raw is not None]
+    tag = run_tag(locked.root, locked.run) if changing else ""
+    for write in changing:
+        folder = write.file.path.rpartition("/")[0]
+        work.setdefault(folder, []).append((write, temporary_name(tag, write.file)))
+    return work
 
 
-_Work = Sequence[tuple[Written, str, _Write]]
-
-
-def _by_folder(work: _Work) -> dict[str, list[tuple[Written, str, _Write]]]:
-    folders: dict[str, list[tuple[Written, str, _Write]]] = {}
-    for each in work:
-        folders.setdefault(each[0].path.rpartition("/")[0], []).append(each)
-    return folders
-
-
-def _prepare(root: Path, work: _Work) -> None:
-    """Flushes every new text, and its temporary name, to the disk."""
-    for path, each in _by_folder(work).items():
-        is_new = any(not item.was for item, _, _ in each)
-        with told(path or "."), opened(root, path, create=is_new) as folder:
-            for item, temporary, write in each:
-                with told(item.path):
+def _write_temporaries(root: Path, work: _ByFolder) -> None:
+    """Flush every new text, and its temporary name, to the disk."""
+    for path, pairs in work.items():
+        is_new = any(not write.file.was for write, _ in pairs)
+        with as_store_error(path or "."), open_folder(root, path, create=is_new) as folder:
+            for write, temporary in pairs:
+                with as_store_error(write.file.path):
                     folder.write(temporary, write.raw or b"", write.mode)
             # A record must not be on the disk while the name of what it names is not.
             folder.sync()
 
 
-def _check_again(root: Path, write: _Write) -> None:
-    now, _ = _now(root, write.path)
-    if write.was != ("" if now is None else digest_of(now)):
-        raise Conflict(_conflict(Edit(write.path, write.was or None, ""), now))
-
-
-def _record(held: Held, tail: Tail, lines: Sequence[str]) -> None:
-    place = folder_of(held.run)
-    with told(f"{place}/{JOURNAL}"), opened(held.root, place, create=not tail.size) as folder:
-        append(folder, JOURNAL, tail, lines)
-
-
-def _discard(root: Path, work: _Work) -> None:
-    for path, each in _by_folder(work).items():
+def _remove_temporaries(root: Path, work: _ByFolder) -> None:
+    for path, pairs in work.items():
         # The next writer removes what cannot be removed now.
-        with suppress(OSError, StoreError), opened(root, path) as folder:
-            for _, temporary, _ in each:
+        with suppress(OSError, StoreError), open_folder(root, path) as folder:
+            for _, temporary in pairs:
                 folder.remove(temporary)
 
 
-def _place(root: Path, work: _Work) -> tuple[tuple[Mended, ...], tuple[Unfinished, ...]]:
-    """Renames what was recorded. A refusal is told and not raised: the record stands."""
-    conflicts: list[Mended] = []
-    unfinished: list[Unfinished] = []
-    for path, each in _by_folder(work).items():
+def _rename_all(
+    root: Path, work: _ByFolder
+) -> tuple[tuple[RecoveryAction, ...], tuple[UnfinishedWrite, ...]]:
+    """Rename what was recorded: (conflicts, what is not in its place). Never raises: the record stands."""
+    conflicts: list[RecoveryAction] = []
+    unfinished: list[UnfinishedWrite] = []
+    for path, pairs in work.items():
         at = path
         try:
-            with opened(root, path) as folder:
-                for item, temporary, _ in each:
-                    at = item.path
-                    done = settle(folder, temporary, item)
-                    conflicts += [done] if done and done.did == "conflict" else []
+            with open_folder(root, path) as folder:
+                for write, temporary in pairs:
+                    at = write.file.path
+                    action = finish_rename(folder, temporary, write.file)
+                    conflicts += [action] if action and action.kind is RecoveryKind.CONFLICT else []
                 folder.sync()
         except (OSError, StoreError) as error:
-            unfinished.append(Unfinished(at, why_not(at, error)))
+            unfinished.append(UnfinishedWrite(at, unfinished_reason(at, error)))
     return tuple(conflicts), tuple(unfinished)

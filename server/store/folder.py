@@ -35,15 +35,15 @@ class Unreachable(StoreError):  # noqa: N818 - said to people as it is
 
 
 @contextmanager
-def told(path: str) -> Iterator[None]:
+def as_store_error(path: str) -> Iterator[None]:
     """Turns what the system refuses for `path` into a StoreError with a sentence for people."""
     try:
         yield
     except OSError as error:
-        raise StoreError(sentence(path, error)) from error
+        raise StoreError(describe_os_error(path, error)) from error
 
 
-def sentence(path: str, error: OSError) -> str:
+def describe_os_error(path: str, error: OSError) -> str:
     """What the system refused, and what a person can do about it."""
     if error.errno in _FULL:
         return f"{path} cannot be written: the disk is full; free some space and run it again"
@@ -159,7 +159,7 @@ def write_all(descriptor: int, raw: bytes) -> None:
 
 
 @contextmanager
-def opened(root: Path | str, path: str, create: bool = False) -> Iterator[Folder]:
+def open_folder(root: Path | str, path: str, create: bool = False) -> Iterator[Folder]:
     """The folder at `path` ("" is the root). With `create` it is made, mode 0755, where it is missing, and
     its name and those of the folders above it are flushed to the disk.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..disk.safe_open import refusal
-from .folder import StoreError, opened, told
+from .folder import StoreError, as_store_error, open_folder
 
 FOLDER = ".phasekeeper"
 JOURNAL = "journal.jsonl"
@@ -31,12 +31,12 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def stamp(at: datetime) -> str:
+def timestamp(at: datetime) -> str:
     """ISO 8601 in UTC to the millisecond; such texts sort like the moments they name."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
-def folder_of(run: str) -> str:
+def store_folder(run: str) -> str:
     """Where the journal, the claims and the lock of a run lie, from the root."""
     return f"{run}/{FOLDER}" if run else FOLDER
 
@@ -53,13 +53,13 @@ def run_lock(
     import filelock  # late: those who only read need none
 
     lock = filelock.FileLock(_lock_path(root, run, create), timeout=timeout_s, poll_interval=_POLL_S)
-    with told(f"{folder_of(run)}/{LOCK}"):
+    with as_store_error(f"{store_folder(run)}/{LOCK}"):
         try:
             lock.acquire()
         except filelock.Timeout as error:
-            raise StoreError(_waited(root, run, timeout_s)) from error
+            raise StoreError(_timeout_message(root, run, timeout_s)) from error
     try:
-        sign_in(root, run, clock)
+        note_holder(root, run, clock)
         yield
     finally:
         # What was recorded stays so. The system lets go of the lock when the process ends.
@@ -87,17 +87,17 @@ def run_locks(
 
 
 def _lock_path(root: Path, run: str, create: bool) -> Path:
-    place = folder_of(run)
+    place = store_folder(run)
     if run and (reason := refusal(run)):
         raise StoreError(f"{run!r}: {reason}")
-    with told(place):
+    with as_store_error(place):
         if not create and not (root / run).is_dir():
             raise StoreError(f"there is no folder {run or '.'} to write in")
         try:
-            with opened(root, place) as folder:
+            with open_folder(root, place) as folder:
                 return folder.full / LOCK
         except FileNotFoundError:
-            with opened(root, place, create=True) as folder:
+            with open_folder(root, place, create=True) as folder:
                 return folder.full / LOCK
 
 
@@ -110,25 +110,28 @@ class Holder(NamedTuple):
 
 def holder_of(root: Path, run: str) -> Holder:
     """What the note beside the lock says; empty when it cannot be read. It is never relied on."""
-    with suppress(OSError, StoreError, ValueError, RecursionError), opened(root, folder_of(run)) as folder:
+    with (
+        suppress(OSError, StoreError, ValueError, RecursionError),
+        open_folder(root, store_folder(run)) as folder,
+    ):
         note = json.loads(folder.read(HOLDER, _MAX_NOTE_BYTES) or b"{}")
         if isinstance(note, dict) and isinstance(note.get("folders"), list):
             return Holder(str(note.get("who")), tuple(map(str, note["folders"])))
     return Holder()
 
 
-def sign_in(root: Path, run: str, clock: Clock, folders: Sequence[str] | None = None) -> None:
+def note_holder(root: Path, run: str, clock: Clock, folders: Sequence[str] | None = None) -> None:
     """Notes who has the lock, and `folders` about to be written in; without them the earlier ones stay.
 
     It is not flushed: after a power loss a temporary file may stay behind until `repair` looks everywhere.
     """
     kept = holder_of(root, run).folders if folders is None else folders
-    who = f"process {os.getpid()} on {socket.gethostname()} since {stamp(clock())}"
+    who = f"process {os.getpid()} on {socket.gethostname()} since {timestamp(clock())}"
     note = json.dumps({"who": who, "folders": list(kept)}).encode("ascii")
-    with suppress(OSError, StoreError), opened(root, folder_of(run)) as folder:
+    with suppress(OSError, StoreError), open_folder(root, store_folder(run)) as folder:
         folder.put(HOLDER, f".{HOLDER}.new", note, flush=False)
 
 
-def _waited(root: Path, run: str, timeout_s: float) -> str:
+def _timeout_message(root: Path, run: str, timeout_s: float) -> str:
     who = "".join(c for c in holder_of(root, run).who if c.isprintable())[:200] or "another process"
     return f"{run or '.'} is being written by {who}; after {timeout_s:g} s nothing was changed. Run it again"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from codecs import BOM_UTF8
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -20,12 +21,11 @@ from ...orchestration.vfs.files import digest_of
 from ..disk.disk_files import MAX_BYTES
 from .folder import Folder, StoreError, close, write_all
 
-_BOM = b"\xef\xbb\xbf"
 _WRITTEN = re.compile(rb'\{"path": "([^"\\\n]*(?:\\.[^"\\\n]*)*)", "digest": "[0-9a-f]*", "was"')
 _LINKED = re.compile(rb'"prev": "([0-9a-f]{16})"(?:, "mac": "[0-9a-f]*")?\}')
 
 
-class Written(NamedTuple):
+class WrittenFile(NamedTuple):
     """A file that a record says was written: by record `seq`, as number `n` of its files."""
 
     seq: int
@@ -35,7 +35,7 @@ class Written(NamedTuple):
     was: str
 
 
-class Tail(NamedTuple):
+class LogTail(NamedTuple):
     """Where a log ends: `head` is the digest the next line follows, `seq` the highest number given so far.
 
     `size` is how many bytes stay; `torn` says that others follow them, which the next write cuts off.
@@ -54,13 +54,13 @@ class Tail(NamedTuple):
         paths = (json.loads(b'"%s"' % quoted) for quoted in set(_WRITTEN.findall(self.raw)))
         return {path.rpartition("/")[0] for path in paths}
 
-    def written(self, numbers: Container[int]) -> list[Written]:
+    def written(self, numbers: Container[int]) -> list[WrittenFile]:
         """What the records with these numbers say was written."""
         marked = (_entry(line) for line in self.raw.split(b"\n") if b'"was"' in line) if numbers else ()
-        return [each for entry in marked if entry for each in _written(entry) if each.seq in numbers]
+        return [each for entry in marked if entry for each in _written_files(entry) if each.seq in numbers]
 
 
-class Broken(StoreError):  # noqa: N818 - said to people as it is
+class BrokenLog(StoreError):  # noqa: N818 - said to people as it is
     """A line in the middle cannot be trusted; nothing is appended behind it."""
 
 
@@ -71,13 +71,13 @@ class _Line(NamedTuple):
     entry: dict[str, object] | None
 
 
-def tail_of(raw: bytes, path: str, chained: bool = True) -> Tail:
+def read_tail(raw: bytes, path: str, chained: bool = True) -> LogTail:
     """Where the log in `raw` ends. Raises Broken when a line before its last cannot be read or, with
     `chained`, when lines do not follow each other. A fork is none of that: the longer branch goes on."""
-    return (chained and _undisturbed(raw)) or _read_through(raw, path, chained)
+    return (chained and _fast_tail(raw)) or _full_tail(raw, path, chained)
 
 
-def _undisturbed(raw: bytes) -> Tail | None:
+def _fast_tail(raw: bytes) -> LogTail | None:
     """The tail of a journal as this store left it; None when that takes a closer look.
 
     Nearly every journal is one, and reading each line of thousands for each commit would take longer than
@@ -93,30 +93,30 @@ def _undisturbed(raw: bytes) -> Tail | None:
         if link is None or link[1].decode() != digest:
             return None
         digest = digest_of(line)
-    return Tail(digest, _whole(last, "seq"), len(raw), raw=raw)
+    return LogTail(digest, _integer(last, "seq"), len(raw), raw=raw)
 
 
 def _is_last(entry: Mapping[str, object]) -> bool:
-    return entry.get("kind") in KINDS and _whole(entry, "more") == 0
+    return entry.get("kind") in KINDS and _integer(entry, "more") == 0
 
 
-def _read_through(raw: bytes, path: str, chained: bool) -> Tail:
-    lines, size = _committed(_lines(raw), raw, path, chained)
+def _full_tail(raw: bytes, path: str, chained: bool) -> LogTail:
+    lines, size = _cut_uncommitted(_lines(raw), raw, path, chained)
     good = [(line.raw, line.entry) for line in lines if line.entry is not None]
     head = digest_of(good[-1][0]) if good else ""
     if chained and not _is_linear(good):
         journal = read_journal(raw[:size].decode("utf-8-sig", "replace"))
         if journal.broken:
-            raise Broken(_broken(path, journal.problems[-1].message))
+            raise BrokenLog(_broken_message(path, journal.problems[-1].message))
         head = journal.head
-    seq = max((_whole(entry, "seq") for _, entry in good), default=0)
-    ended = size == 0 or raw[size - 1 : size] == b"\n" or raw[:size] == _BOM
-    return Tail(head, seq, size, size < len(raw), ended, raw[:size])
+    seq = max((_integer(entry, "seq") for _, entry in good), default=0)
+    ended = size == 0 or raw[size - 1 : size] == b"\n" or raw[:size] == BOM_UTF8
+    return LogTail(head, seq, size, size < len(raw), ended, raw[:size])
 
 
 def _lines(raw: bytes) -> list[_Line]:
     found: list[_Line] = []
-    start = len(_BOM) if raw.startswith(_BOM) else 0
+    start = len(BOM_UTF8) if raw.startswith(BOM_UTF8) else 0
     for number, line in enumerate(raw[start:].split(b"\n")):
         if line.strip():
             bare = line.removesuffix(b"\r")
@@ -133,16 +133,16 @@ def _entry(line: bytes) -> dict[str, object] | None:
     return entry if isinstance(entry, dict) else None
 
 
-def _committed(lines: list[_Line], raw: bytes, path: str, chained: bool) -> tuple[list[_Line], int]:
+def _cut_uncommitted(lines: list[_Line], raw: bytes, path: str, chained: bool) -> tuple[list[_Line], int]:
     """(the lines that were committed, how many bytes they take)."""
     kept, size = list(lines), len(raw)
     if kept and kept[-1].entry is None and _is_torn(kept[-1], raw):
         size = kept.pop().start
-    while kept and _whole(kept[-1].entry or {}, "more") > 0:
+    while kept and _integer(kept[-1].entry or {}, "more") > 0:
         size = kept.pop().start
     for line in kept if chained else []:
         if line.entry is None or line.entry.get("kind") not in KINDS:
-            raise Broken(_broken(path, f"line {line.number + 1} is no record this version knows"))
+            raise BrokenLog(_broken_message(path, f"line {line.number + 1} is no record this version knows"))
     return kept, size
 
 
@@ -152,7 +152,7 @@ def _is_torn(line: _Line, raw: bytes) -> bool:
     return not raw.endswith(b"\n") or b"\0" in line.raw
 
 
-def _whole(entry: Mapping[str, object], name: str) -> int:
+def _integer(entry: Mapping[str, object], name: str) -> int:
     value = entry.get(name)
     return value if type(value) is int else 0
 
@@ -166,15 +166,15 @@ def _is_linear(lines: Sequence[tuple[bytes, Mapping[str, object]]]) -> bool:
     return True
 
 
-def _written(entry: Mapping[str, object]) -> Iterator[Written]:
+def _written_files(entry: Mapping[str, object]) -> Iterator[WrittenFile]:
     files = entry.get("files")
     for n, item in enumerate(files if isinstance(files, list) else ()):
         values = [item.get(name) for name in ("path", "digest", "was")] if isinstance(item, dict) else []
         if values and all(isinstance(value, str) for value in values):
-            yield Written(_whole(entry, "seq"), n, *map(str, values))
+            yield WrittenFile(_integer(entry, "seq"), n, *map(str, values))
 
 
-def _broken(path: str, why: str) -> str:
+def _broken_message(path: str, why: str) -> str:
     return f"{path}: {why}; nothing is added to it until `phasekeeper repair` was run"
 
 
@@ -200,7 +200,7 @@ def record_in(line: bytes) -> dict[str, object] | None:
     return entry
 
 
-def line_of(entry: Mapping[str, object]) -> str:
+def format_line(entry: Mapping[str, object]) -> str:
     """One line without its end. Raises ValueError or TypeError for what no reader would take."""
     line = json.dumps(entry, ensure_ascii=True, allow_nan=False)
     if not read_json(line).readable:
@@ -208,7 +208,7 @@ def line_of(entry: Mapping[str, object]) -> str:
     return line
 
 
-def append(folder: Folder, name: str, tail: Tail, lines: Sequence[str]) -> None:
+def append_lines(folder: Folder, name: str, tail: LogTail, lines: Sequence[str]) -> None:
     """Puts lines behind the tail and flushes them: when this returns they are there after a power loss.
 
     Raises OSError when nothing was added, and Unknown when that could not be made sure.
@@ -225,16 +225,16 @@ def append(folder: Folder, name: str, tail: Tail, lines: Sequence[str]) -> None:
             folder.sync()
         if tail.torn:
             os.ftruncate(descriptor, tail.size)
-        _append(descriptor, raw, tail.size, folder.below(name))
+        _write_flushed(descriptor, raw, tail.size, folder.below(name))
     finally:
         close(descriptor)
 
 
-class Unknown(StoreError):  # noqa: N818 - said to people as it is
+class UnknownOutcome(StoreError):  # noqa: N818 - said to people as it is
     """The disk failed while a line was added, and again while it was taken back."""
 
 
-def _append(descriptor: int, raw: bytes, size: int, path: str) -> None:
+def _write_flushed(descriptor: int, raw: bytes, size: int, path: str) -> None:
     try:
         write_all(descriptor, raw)
         os.fsync(descriptor)
@@ -250,6 +250,6 @@ def _take_back(descriptor: int, size: int, path: str, error: OSError) -> None:
         os.fsync(descriptor)
     except OSError:
         why = (error.strerror or "the system refused").lower()
-        raise Unknown(
+        raise UnknownOutcome(
             f"{path}: {why}, and whether the record is in it is not known; look with `phasekeeper history`"
         ) from error

@@ -12,30 +12,49 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
 from ...orchestration.vfs.files import decode, digest_of
 from ..disk.repository import toplevel
-from .folder import Folder, StoreError, Unreachable, opened, sentence, told
-from .log_file import Tail, Written
+from .folder import Folder, StoreError, Unreachable, as_store_error, describe_os_error, open_folder
+from .log_file import LogTail, WrittenFile
 
 _TEMPORARY = re.compile(
     r"\.(?P<name>.+)\.phasekeeper-(?P<run>[0-9a-f]{8})-(?P<seq>\d{1,12})-(?P<n>\d{1,6})\.tmp", re.S
 )
-_LONG = 180
+_MAX_NAME_BYTES = 180
 
 
-class Mended(NamedTuple):
-    """What a recovery did to a file: `did` is finished, removed (never committed), cut (a torn line) or
-    conflict (somebody else wrote meanwhile; `kept` is where the committed text lies now)."""
+class RecoveryKind(StrEnum):
+    """What a recovery or a repair did to a file."""
+
+    FINISHED = "finished"
+    """A committed text was moved into its place."""
+    REMOVED = "removed"
+    """A temporary file of a write that was never committed is gone."""
+    CUT = "cut"
+    """A torn line at the end of the journal is gone."""
+    CONFLICT = "conflict"
+    """Somebody else changed the target meanwhile; `saved_as` has the committed text."""
+    DROPPED = "dropped"
+    """Lines that cannot be read were taken out; `saved_as` has the journal as it was."""
+    RELINKED = "relinked"
+    """Branches of a forked journal were linked together."""
+    RESTORED = "restored"
+    """A broken file has a good text again; `saved_as` has what was there."""
+
+
+class RecoveryAction(NamedTuple):
+    """One thing that a recovery or a repair did; `saved_as` is the path of a copy that it left."""
 
     path: str
-    did: str
-    kept: str | None = None
+    kind: RecoveryKind
+    saved_as: str | None = None
 
 
-class Pending(NamedTuple):
+class PendingWrites(NamedTuple):
     """What an interrupted write left: `texts` are committed but not in their places yet, by path; `strays`
     are temporary files that no record names (or of a write at work this moment); `conflicts` are
     committed texts whose target somebody else changed."""
@@ -45,7 +64,7 @@ class Pending(NamedTuple):
     conflicts: tuple[str, ...]
 
 
-def tag_of(root: Path, run: str) -> str:
+def run_tag(root: Path, run: str) -> str:
     """What tells the temporary files of one run from those of others in the same folder, 8 hex digits.
 
     From the run's place in its repository: the same whichever root above it is watched, and still the same
@@ -57,14 +76,14 @@ def tag_of(root: Path, run: str) -> str:
     return hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
-def temporary_name(tag: str, item: Written) -> str:
+def temporary_name(tag: str, item: WrittenFile) -> str:
     """The temporary file of what a record says it wrote, beside its target."""
-    return f".{_short(item.path)}.phasekeeper-{tag}-{item.seq}-{item.n}.tmp"
+    return f".{_short_name(item.path)}.phasekeeper-{tag}-{item.seq}-{item.n}.tmp"
 
 
-def _short(path: str) -> str:
+def _short_name(path: str) -> str:
     name = path.rpartition("/")[2]
-    return name if len(name.encode("utf-8", "surrogatepass")) <= _LONG else digest_of(name)
+    return name if len(name.encode("utf-8", "surrogatepass")) <= _MAX_NAME_BYTES else digest_of(name)
 
 
 def is_temporary(name: str) -> bool:
@@ -72,51 +91,54 @@ def is_temporary(name: str) -> bool:
     return _TEMPORARY.fullmatch(name) is not None
 
 
-class _Found(NamedTuple):
+class _TemporaryFile(NamedTuple):
     """A temporary file and the record that names it, if there is one."""
 
     name: str
     ours: bool
-    item: Written | None
+    item: WrittenFile | None
 
 
-def _found(folder: Folder, tail: Tail, tag: str) -> list[_Found]:
+def _temporary_files(folder: Folder, tail: LogTail, tag: str) -> list[_TemporaryFile]:
     fitting = [each for each in map(_TEMPORARY.fullmatch, folder.names()) if each]
     written = tail.written({int(each["seq"]) for each in fitting})
-    named = {(item.seq, item.n, _short(item.path)): item for item in written}
-    found: list[_Found] = []
+    named = {(item.seq, item.n, _short_name(item.path)): item for item in written}
+    found: list[_TemporaryFile] = []
     for each in fitting:
         item = named.get((int(each["seq"]), int(each["n"]), each["name"]))
         ours = each["run"] == tag
-        known = item is not None and (ours or _fits(folder, each[0], item))
-        found.append(_Found(each[0], ours, item if known else None))
+        known = item is not None and (ours or _is_moved_run(folder, each[0], item))
+        found.append(_TemporaryFile(each[0], ours, item if known else None))
     return found
 
 
-def _fits(folder: Folder, temporary: str, item: Written) -> bool:
+def _is_moved_run(folder: Folder, temporary: str, item: WrittenFile) -> bool:
     """Whether a file with another run's tag is what our record waits for: the run's folder was moved.
 
     Else it is the file of a write that another run, behind another lock, has at work here.
     """
-    return (_digest(folder, temporary), _digest(folder, _target(item))) == (item.digest, item.was)
+    return (_current_digest(folder, temporary), _current_digest(folder, _target_name(item))) == (
+        item.digest,
+        item.was,
+    )
 
 
-def _target(item: Written) -> str:
+def _target_name(item: WrittenFile) -> str:
     return item.path.rpartition("/")[2]
 
 
-def folders_of(run: str, tail: Tail) -> list[str]:
+def written_folders(run: str, tail: LogTail) -> list[str]:
     """The folders that a journal's writes went to, the run's own first."""
     return [run, *sorted(tail.folders() - {run})]
 
 
-def settle(folder: Folder, temporary: str, item: Written) -> Mended | None:
+def finish_rename(folder: Folder, temporary: str, item: WrittenFile) -> RecoveryAction | None:
     """Puts one committed text in its place. None when it is there already.
 
     The caller flushes the folder. Raises OSError or StoreError when that cannot be; it is still to be done.
     """
-    name = _target(item)
-    now = _digest(folder, name)
+    name = _target_name(item)
+    now = _current_digest(folder, name)
     text = folder.read(temporary)
     if now == item.digest:
         folder.remove(temporary)
@@ -125,13 +147,13 @@ def settle(folder: Folder, temporary: str, item: Written) -> Mended | None:
         raise StoreError(f"{folder.below(temporary)}, which held the new text of {name}, was taken away")
     if digest_of(text) == item.digest and now == item.was:
         folder.replace(temporary, name)
-        return Mended(folder.below(name), "finished")
+        return RecoveryAction(folder.below(name), RecoveryKind.FINISHED)
     kept = _conflict_name(folder, name, text)
     folder.replace(temporary, kept)
-    return Mended(folder.below(name), "conflict", folder.below(kept))
+    return RecoveryAction(folder.below(name), RecoveryKind.CONFLICT, folder.below(kept))
 
 
-def _digest(folder: Folder, name: str) -> str | None:
+def _current_digest(folder: Folder, name: str) -> str | None:
     """The digest of what is there; "" for nothing, None for what cannot be a file of ours."""
     try:
         raw = folder.read(name)
@@ -141,14 +163,14 @@ def _digest(folder: Folder, name: str) -> str | None:
 
 
 def _conflict_name(folder: Folder, name: str, text: bytes) -> str:
-    plain = f"{_short(name)}.phasekeeper-conflict"
-    there = _digest(folder, plain)
+    plain = f"{_short_name(name)}.phasekeeper-conflict"
+    there = _current_digest(folder, plain)
     return plain if there in ("", digest_of(text)) else f"{plain}-{digest_of(text)}"
 
 
 def recover(
-    root: Path, run: str, tail: Tail, flush: Callable[[], None], also: Iterable[str] = ()
-) -> tuple[Mended, ...]:
+    root: Path, run: str, tail: LogTail, flush: Callable[[], None], also: Iterable[str] = ()
+) -> tuple[RecoveryAction, ...]:
     """Finishes what was committed and removes what was not. The run is locked.
 
     Looked at are the run's folder, those that its records wrote in, and `also`.
@@ -157,46 +179,52 @@ def recover(
     the record may have died before doing so. Raises StoreError when a committed text cannot be put in its
     place; nothing may be written before that.
     """
-    mended: list[Mended] = []
-    for path in dict.fromkeys((*folders_of(run, tail), *also)):
+    mended: list[RecoveryAction] = []
+    for path in dict.fromkeys((*written_folders(run, tail), *also)):
         # A folder that was there when a record was written may be gone, or be a link now.
-        with told(path or "."), suppress(FileNotFoundError, Unreachable), opened(root, path) as folder:
-            mended += _recover(folder, tail, tag_of(root, run), flush)
+        with (
+            as_store_error(path or "."),
+            suppress(FileNotFoundError, Unreachable),
+            open_folder(root, path) as folder,
+        ):
+            mended += _recover(folder, tail, run_tag(root, run), flush)
     return tuple(mended)
 
 
-def _recover(folder: Folder, tail: Tail, tag: str, flush: Callable[[], None]) -> list[Mended]:
-    mended: list[Mended] = []
-    for found in _found(folder, tail, tag):
+def _recover(folder: Folder, tail: LogTail, tag: str, flush: Callable[[], None]) -> list[RecoveryAction]:
+    mended: list[RecoveryAction] = []
+    for found in _temporary_files(folder, tail, tag):
         if found.item is not None:
             flush()
-            done = settle(folder, found.name, found.item)
+            done = finish_rename(folder, found.name, found.item)
             mended += [done] if done else []
         elif found.ours:
             folder.remove(found.name)
-            mended.append(Mended(folder.below(found.name), "removed"))
+            mended.append(RecoveryAction(folder.below(found.name), RecoveryKind.REMOVED))
     if mended:
         folder.sync()
     return mended
 
 
-def pending_of(root: Path, run: str, tail: Tail) -> Pending:
+def find_pending(root: Path, run: str, tail: LogTail) -> PendingWrites:
     """What recovery would do, without doing it. What cannot be looked at is left out."""
     texts: dict[str, str] = {}
     strays: list[str] = []
     conflicts: list[str] = []
-    for path in folders_of(run, tail):
-        with suppress(OSError, StoreError), opened(root, path) as folder:
-            for found in _found(folder, tail, tag_of(root, run)):
+    for path in written_folders(run, tail):
+        with suppress(OSError, StoreError), open_folder(root, path) as folder:
+            for found in _temporary_files(folder, tail, run_tag(root, run)):
                 if found.item is None:
                     strays += [folder.below(found.name)] if found.ours else []
                 else:
-                    _sort(folder, found.name, found.item, texts, conflicts)
-    return Pending(texts, tuple(strays), tuple(conflicts))
+                    _classify(folder, found.name, found.item, texts, conflicts)
+    return PendingWrites(texts, tuple(strays), tuple(conflicts))
 
 
-def _sort(folder: Folder, temporary: str, item: Written, texts: dict[str, str], conflicts: list[str]) -> None:
-    now, path = _digest(folder, _target(item)), folder.below(_target(item))
+def _classify(
+    folder: Folder, temporary: str, item: WrittenFile, texts: dict[str, str], conflicts: list[str]
+) -> None:
+    now, path = _current_digest(folder, _target_name(item)), folder.below(_target_name(item))
     raw = folder.read(temporary)
     if raw is None or now == item.digest:
         return
@@ -207,7 +235,7 @@ def _sort(folder: Folder, temporary: str, item: Written, texts: dict[str, str], 
         texts[path] = text
 
 
-def why_not(path: str, error: OSError | StoreError) -> str:
+def unfinished_reason(path: str, error: OSError | StoreError) -> str:
     """Why a committed text is not in its place yet."""
-    said = sentence(path, error) if isinstance(error, OSError) else str(error)
+    said = describe_os_error(path, error) if isinstance(error, OSError) else str(error)
     return f"recorded, but {said}; the next write of this run finishes it"

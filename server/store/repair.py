@@ -15,14 +15,14 @@ from typing import NamedTuple
 from ...orchestration.findings import Edit
 from ...orchestration.journal.journal import Record, read_journal
 from ...orchestration.vfs.files import digest_of
-from .commit import Held, Proposal, committed, recovered
-from .folder import Folder, opened, told
-from .lock import JOURNAL, Clock, folder_of, run_lock, stamp, utc_now
-from .log_file import Broken, line_of, record_in, tail_of
-from .recovery import Mended
+from .commit import LockedRun, Writes, commit, recover_run
+from .folder import Folder, as_store_error, open_folder
+from .lock import JOURNAL, Clock, run_lock, store_folder, timestamp, utc_now
+from .log_file import BrokenLog, format_line, read_tail, record_in
+from .recovery import RecoveryAction, RecoveryKind
 
 
-class Branch(NamedTuple):
+class JournalBranch(NamedTuple):
     """A branch of a forked journal that does not count yet: the digest of its last line, and its records."""
 
     head: str
@@ -32,11 +32,11 @@ class Branch(NamedTuple):
 class Damage(NamedTuple):
     """What only a person decides about a journal: branches to be linked, and lines that are none."""
 
-    branches: tuple[Branch, ...] = ()
+    branches: tuple[JournalBranch, ...] = ()
     unreadable: int = 0
 
 
-class Agreed(NamedTuple):
+class RepairConsent(NamedTuple):
     """What a person agreed to: the heads to be linked (None: all there are), and who agreed by which way."""
 
     heads: Collection[str] | None = None
@@ -44,8 +44,8 @@ class Agreed(NamedTuple):
     channel: str = ""
 
 
-EVERYTHING = Agreed()
-_MOST_TOLD = 10
+EVERYTHING = RepairConsent()
+_SHOWN_RECORDS = 10
 
 
 class _Line(NamedTuple):
@@ -61,9 +61,9 @@ def repair(
     *,
     drop_bad_lines: bool = False,
     restore: Mapping[str, str] | None = None,
-    agreed: Agreed = EVERYTHING,
+    agreed: RepairConsent = EVERYTHING,
     clock: Clock = utc_now,
-) -> tuple[Mended, ...]:
+) -> tuple[RecoveryAction, ...]:
     """Finishes interrupted writes, removes what they left anywhere below the run, links the branches of a
     forked journal together, and puts `restore` (root-relative path -> good text) in the place of broken
     files, each copied to NAME.corrupt-DIGEST before.
@@ -75,37 +75,41 @@ def repair(
     """
     with run_lock(root, run, clock=clock):
         dropped = _drop_bad_lines(root, run, drop_bad_lines, agreed, clock)
-        _, cleared = recovered(root, run, _folders(root, run))
-    edits, restored = _restored(root, restore or {})
-    done = committed(root, run, lambda held: _proposal(held, edits, agreed), clock=clock)
-    relinked = [Mended(f"{folder_of(run)}/{JOURNAL}", "relinked") for r in done.records if r.get("about")]
-    return (*dropped, *cleared, *done.mended, *relinked, *restored)
+        _, cleared = recover_run(root, run, _folders_below(root, run))
+    edits, restored = _restore_edits(root, restore or {})
+    done = commit(root, run, lambda held: _relink_and_restore(held, edits, agreed), clock=clock)
+    relinked = [
+        RecoveryAction(f"{store_folder(run)}/{JOURNAL}", RecoveryKind.RELINKED)
+        for r in done.records
+        if r.get("about")
+    ]
+    return (*dropped, *cleared, *done.recovery, *relinked, *restored)
 
 
-def _folders(root: Path, run: str) -> list[str]:
+def _folders_below(root: Path, run: str) -> list[str]:
     top = root.resolve()
     return [
         Path(folder).relative_to(top).as_posix() for folder, _, _ in os.walk(top / run) if folder != str(top)
     ]
 
 
-def damage(root: Path, run: str) -> Damage:
+def find_damage(root: Path, run: str) -> Damage:
     """What a person has to agree to before `repair` does it. Nothing is locked or changed."""
-    with told(folder_of(run)):
+    with as_store_error(store_folder(run)):
         try:
-            with opened(root, folder_of(run)) as folder:
+            with open_folder(root, store_folder(run)) as folder:
                 raw = folder.read(JOURNAL) or b""
         except FileNotFoundError:
             return Damage()
     try:
-        tail = tail_of(raw, f"{folder_of(run)}/{JOURNAL}")
-    except Broken:
+        tail = read_tail(raw, f"{store_folder(run)}/{JOURNAL}")
+    except BrokenLog:
         return Damage(unreadable=max(1, len(_lines(raw.decode("utf-8-sig", "replace"))[1])))
     lines, _ = _lines(raw[: tail.size].decode("utf-8-sig", "replace"))
     return Damage(tuple(_branches(lines, tail.head)))
 
 
-def damage_lines(found: Damage, drop_bad_lines: bool = False) -> Iterator[str]:
+def consent_lines(found: Damage, drop_bad_lines: bool = False) -> Iterator[str]:
     """What a person reads before agreeing: which records begin to count, and which lines are taken out.
 
     It is text of files, still to be displayed safely.
@@ -113,30 +117,30 @@ def damage_lines(found: Damage, drop_bad_lines: bool = False) -> Iterator[str]:
     for branch in found.branches:
         count = f"{len(branch.records)} record{'s' if len(branch.records) > 1 else ''}"
         yield f"a branch of {count} was merged in; linked to the others it counts:"
-        yield from (f"  {_told(entry)}" for entry in branch.records[:_MOST_TOLD])
-        if len(branch.records) > _MOST_TOLD:
-            yield f"  and {len(branch.records) - _MOST_TOLD} more"
+        yield from (f"  {_record_words(entry)}" for entry in branch.records[:_SHOWN_RECORDS])
+        if len(branch.records) > _SHOWN_RECORDS:
+            yield f"  and {len(branch.records) - _SHOWN_RECORDS} more"
     if drop_bad_lines and found.unreadable:
         yield f"lines that cannot be read ({found.unreadable}) are taken out, whatever they said; the whole"
         yield "journal is copied before, and the records behind them count again"
 
 
-def _told(entry: Mapping[str, object]) -> str:
+def _record_words(entry: Mapping[str, object]) -> str:
     """A record in a line: what it is, of what, and what came of it."""
     names = ("kind", "phase", "stage", "question", "option", "outcome", "next", "actor", "message", "why")
     return " ".join(str(entry[name]) for name in names if entry.get(name))
 
 
-def _branches(lines: Sequence[_Line], head: str) -> Iterator[Branch]:
+def _branches(lines: Sequence[_Line], head: str) -> Iterator[JournalBranch]:
     known = {line.digest: line for line in lines}
-    placed = set(_back(head, known, frozenset()))
+    placed = set(_ancestors(head, known, frozenset()))
     for other in _other_heads(lines, head):
-        found = _back(other, known, placed)
+        found = _ancestors(other, known, placed)
         placed |= set(found)
-        yield Branch(other, tuple(known[digest].entry for digest in reversed(found)))
+        yield JournalBranch(other, tuple(known[digest].entry for digest in reversed(found)))
 
 
-def _back(digest: str, known: Mapping[str, _Line], until: Collection[str]) -> list[str]:
+def _ancestors(digest: str, known: Mapping[str, _Line], until: Collection[str]) -> list[str]:
     """The lines from one back to the first, or to one that is known already; the newest first."""
     found: list[str] = []
     while digest in known and digest not in until:
@@ -145,7 +149,7 @@ def _back(digest: str, known: Mapping[str, _Line], until: Collection[str]) -> li
     return found
 
 
-def _proposal(held: Held, edits: tuple[Edit, ...], agreed: Agreed) -> Proposal:
+def _relink_and_restore(held: LockedRun, edits: tuple[Edit, ...], agreed: RepairConsent) -> Writes:
     lines, _ = _lines(_read(held.root, held.run))
     heads = [h for h in _other_heads(lines, held.head) if agreed.heads is None or h in agreed.heads]
     by: Record = {"kind": "relink", "actor": agreed.actor, "channel": agreed.channel}
@@ -154,13 +158,13 @@ def _proposal(held: Held, edits: tuple[Edit, ...], agreed: Agreed) -> Proposal:
         records.append({**by, "about": ",".join(heads), "message": "branches linked together"})
     if edits:
         records.append({**by, "message": "files restored", "why": ", ".join(e.path for e in edits)})
-    return Proposal(records, edits)
+    return Writes(records, edits)
 
 
 def _read(root: Path, run: str) -> str:
-    with told(folder_of(run)), opened(root, folder_of(run)) as folder:
+    with as_store_error(store_folder(run)), open_folder(root, store_folder(run)) as folder:
         raw = folder.read(JOURNAL) or b""
-        return raw[: tail_of(raw, folder.below(JOURNAL)).size].decode("utf-8-sig", "replace")
+        return raw[: read_tail(raw, folder.below(JOURNAL)).size].decode("utf-8-sig", "replace")
 
 
 def _lines(text: str) -> tuple[list[_Line], list[int]]:
@@ -186,34 +190,34 @@ def _other_heads(lines: Sequence[_Line], head: str) -> list[str]:
         for digest in str(line.entry.get("about") or "").split(",")
         if _is_relink(line)
     }
-    return [digest for digest in _ends(lines) if digest != head and digest not in linked]
+    return [digest for digest in _branch_ends(lines) if digest != head and digest not in linked]
 
 
 def _is_relink(line: _Line) -> bool:
     return line.entry.get("kind") == "relink"
 
 
-def _ends(lines: Sequence[_Line]) -> list[str]:
+def _branch_ends(lines: Sequence[_Line]) -> list[str]:
     followed = {line.prev for line in lines}
     return [line.digest for line in lines if line.digest not in followed]
 
 
-def _restored(root: Path, restore: Mapping[str, str]) -> tuple[tuple[Edit, ...], list[Mended]]:
+def _restore_edits(root: Path, restore: Mapping[str, str]) -> tuple[tuple[Edit, ...], list[RecoveryAction]]:
     edits: list[Edit] = []
-    mended: list[Mended] = []
+    mended: list[RecoveryAction] = []
     for path, text in restore.items():
         folder_path, _, name = path.rpartition("/")
-        with told(path), opened(root, folder_path) as folder:
+        with as_store_error(path), open_folder(root, folder_path) as folder:
             raw = folder.read(name)
             if raw is not None and raw == text.encode():
                 continue
-            kept = None if raw is None else _copied_aside(folder, name, raw)
+            kept = None if raw is None else _copy_aside(folder, name, raw)
         edits.append(Edit(path, None if raw is None else digest_of(raw), text))
-        mended.append(Mended(path, "restored", kept))
+        mended.append(RecoveryAction(path, RecoveryKind.RESTORED, kept))
     return tuple(edits), mended
 
 
-def _copied_aside(folder: Folder, name: str, raw: bytes) -> str:
+def _copy_aside(folder: Folder, name: str, raw: bytes) -> str:
     kept = f"{name}.corrupt-{digest_of(raw)}"
     if folder.status(kept) is None:
         folder.put(kept, f".{kept}.new", raw)
@@ -221,41 +225,43 @@ def _copied_aside(folder: Folder, name: str, raw: bytes) -> str:
     return folder.below(kept)
 
 
-def _drop_bad_lines(root: Path, run: str, wanted: bool, agreed: Agreed, clock: Clock) -> list[Mended]:
-    with told(folder_of(run)), opened(root, folder_of(run)) as folder:
+def _drop_bad_lines(
+    root: Path, run: str, wanted: bool, agreed: RepairConsent, clock: Clock
+) -> list[RecoveryAction]:
+    with as_store_error(store_folder(run)), open_folder(root, store_folder(run)) as folder:
         raw = folder.read(JOURNAL) or b""
         try:
-            tail_of(raw, folder.below(JOURNAL))
-        except Broken:
+            read_tail(raw, folder.below(JOURNAL))
+        except BrokenLog:
             if not wanted:
                 raise
         else:
             return []
-        kept = _copied_aside(folder, JOURNAL, raw)
-        text = _relinked(raw.decode("utf-8-sig", "replace"), stamp(clock()), agreed)
+        kept = _copy_aside(folder, JOURNAL, raw)
+        text = _without_bad_lines(raw.decode("utf-8-sig", "replace"), timestamp(clock()), agreed)
         folder.put(JOURNAL, f".{JOURNAL}.new", text.encode("utf-8"))
         folder.sync()
-        return [Mended(folder.below(JOURNAL), "dropped", kept)]
+        return [RecoveryAction(folder.below(JOURNAL), RecoveryKind.DROPPED, kept)]
 
 
-def _relinked(text: str, at: str, agreed: Agreed) -> str:
+def _without_bad_lines(text: str, at: str, agreed: RepairConsent) -> str:
     """The records of a broken journal, untouched, and one that links those which lost what they followed."""
     lines, _ = _lines(text)
-    reached = _reached(lines)
+    reached = _reachable(lines)
     rest = [line for line in lines if line.digest not in reached]
     whole = "".join(line.text + "\n" for line in lines)
     if not rest:
         return whole
     head = read_journal("".join(line.text + "\n" for line in lines if line.digest in reached)).head
     seq = max((int(str(line.entry.get("seq") or 0)) for line in lines), default=0)
-    entry: Record = {"seq": seq + 1, "at": at, "kind": "relink", "about": ",".join(_ends(rest))}
+    entry: Record = {"seq": seq + 1, "at": at, "kind": "relink", "about": ",".join(_branch_ends(rest))}
     entry |= {"message": "lines that could not be read were taken out"}
     entry |= {"actor": agreed.actor, "channel": agreed.channel} if agreed.actor else {}
     entry |= {"prev": head} if head else {}
-    return whole + line_of(entry) + "\n"
+    return whole + format_line(entry) + "\n"
 
 
-def _reached(lines: Sequence[_Line]) -> set[str]:
+def _reachable(lines: Sequence[_Line]) -> set[str]:
     """The lines that follow, over any number of others, a first line."""
     after: dict[str, list[str]] = {}
     for line in lines:

@@ -10,7 +10,7 @@ from ...orchestration.result.values import Evaluation, Produce, QuestionState
 from ...orchestration.sanitize import plain
 from ...tools.assistant import questions
 from ...tools.assistant.answer import shrunk
-from ..workspace.roots import select
+from ..workspace.roots import path_in_root
 from .lines import Line, Part
 
 _EXAMPLE, _DATA, _WORD = 200, 300, 4096
@@ -22,7 +22,7 @@ def root_words(root: Path, given: Path | None) -> tuple[str, ...]:
     if given is not None:
         return ("--root", str(given))
     here = Path.cwd()
-    inside = here == root.resolve() or select(root, here) is not None
+    inside = here == root.resolve() or path_in_root(root, here) is not None
     return () if inside else ("--root", str(root))
 
 

@@ -7,7 +7,7 @@ from typing import IO, Any
 
 from ...orchestration.definition.model import Gate, Phase, Question, Workflow
 from ...orchestration.sanitize import plain
-from ..workspace.definitions import Library
+from ..workspace.definitions import DefinitionLibrary
 from .lines import Line, Part
 
 
@@ -16,7 +16,7 @@ def printable(text: str, stream: IO[str]) -> str:
     return "".join(plain(line, 4096) + "\n" for line in text.splitlines()) if stream.isatty() else text
 
 
-def summary(workflow: Workflow, library: Library) -> dict[str, Any]:
+def summary(workflow: Workflow, library: DefinitionLibrary) -> dict[str, Any]:
     """One workflow in a list, as data. `at` are globs of the folders that may be its runs."""
     return {
         "name": workflow.name,
@@ -27,7 +27,7 @@ def summary(workflow: Workflow, library: Library) -> dict[str, Any]:
     }
 
 
-def summary_lines(workflow: Workflow, library: Library) -> Iterator[Line]:
+def summary_lines(workflow: Workflow, library: DefinitionLibrary) -> Iterator[Line]:
     """One workflow in a list, for people."""
     built_in = workflow.name in library.built_in
     where = "built in" if built_in else plain(library.own[workflow.name].path, 4096)

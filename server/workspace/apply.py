@@ -29,8 +29,7 @@ from ...orchestration.updates.commands import Command, CommandRefused, InvalidCo
 from ...orchestration.updates.confirmation import confirmation
 from ...orchestration.updates.propose import propose
 from ..store import claims as store_claims
-from ..store.commit import Committed, Held, StoreError, committed
-from ..store.commit import Proposal as Writes
+from ..store.commit import Commit, LockedRun, StoreError, Writes, commit
 from ..store.lock import FOLDER
 from . import decision_proof as decide
 from .roots import UsageError
@@ -45,15 +44,15 @@ _START = ("kind", "workflow", "definition", "message", "actor")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 
 
-class Done(NamedTuple):
+class CommandResult(NamedTuple):
     """What an act came to: what was recorded, how the run stands now, and the warnings that are new."""
 
-    committed: Committed
+    commit: Commit
     evaluation: Evaluation
     arisen: tuple[Finding, ...] = ()
 
 
-class Token(NamedTuple):
+class ClaimToken(NamedTuple):
     """A claim that a report is made under."""
 
     actor: str
@@ -76,15 +75,15 @@ class PreparedDecision(NamedTuple):
         return self.title, *self.lines
 
 
-def act(
+def apply_command(
     workspace: Workspace,
     run: str,
     wanted: Command,
     *,
     signed: bool = False,
-    token: Token | None = None,
+    token: ClaimToken | None = None,
     revision: str | None = None,
-) -> Done:
+) -> CommandResult:
     """Carry out an act on a run. Raises Refused, StoreError (Conflict among them) or UsageError; then nothing
     was written.
 
@@ -95,23 +94,23 @@ def act(
     sign = signer(root, run) if signed else None
     before: list[Evaluation] = []
 
-    def writes(held: Held) -> Writes:
-        steps = _fresh(workspace, run)
+    def writes(held: LockedRun) -> Writes:
+        steps = _read_again(workspace, run)
         if revision is not None and steps.evaluation.revision != revision:
             said = f"{run} was changed meanwhile; nothing was decided. Look again and repeat it"
             raise CommandRefused(said)
         _check_claims(held, steps, wanted, token)
         proposal = propose(steps, wanted, datetime.fromisoformat(held.at))
         before[:] = [steps.evaluation]
-        return Writes([_plain(entry) for entry in proposal.records], proposal.edits)
+        return Writes([_without_stamps(entry) for entry in proposal.records], proposal.edits)
 
-    done = committed(root, run, writes, sign=sign, is_run=lambda folder: workspace.match(folder) is not None)
+    done = commit(root, run, writes, sign=sign, is_run=lambda folder: workspace.match(folder) is not None)
     after = Workspace(root, parsed=workspace.parsed)
     evaluation = after.evaluate(_match(after, run))
-    return Done(done, evaluation, _arisen(before[0], evaluation))
+    return CommandResult(done, evaluation, _new_findings(before[0], evaluation))
 
 
-def _arisen(before: Evaluation, after: Evaluation) -> tuple[Finding, ...]:
+def _new_findings(before: Evaluation, after: Evaluation) -> tuple[Finding, ...]:
     """The errors and warnings that an act brought up; one that only says another number now is not new."""
     known = Counter((found.code, found.path, found.message) for found in before.findings)
     more = Counter((found.code, found.path) for found in after.findings)
@@ -126,27 +125,27 @@ def _arisen(before: Evaluation, after: Evaluation) -> tuple[Finding, ...]:
     return tuple(arisen)
 
 
-def unrecorded(steps: EvaluationTrace) -> tuple[Record, ...]:
+def unrecorded_reports(steps: EvaluationTrace) -> tuple[Record, ...]:
     """The records of report files that no record in the journal holds, as they were judged."""
     return steps.facts.records[len(steps.facts.snapshot.records) :]
 
 
-def journal(workspace: Workspace, run: str) -> int:
+def record_reports(workspace: Workspace, run: str) -> int:
     """Record a run's report files that no record holds, as the next act would; how many those were.
 
     Raises Refused where the journal cannot be trusted, StoreError or UsageError; then nothing was written.
     """
 
-    def writes(_: Held) -> Writes:
-        steps = _fresh(workspace, run)
+    def writes(_: LockedRun) -> Writes:
+        steps = _read_again(workspace, run)
         if steps.facts.snapshot.journal.broken:
             raise CommandRefused(f"nothing can be recorded: {steps.evaluation.status_reason}")
-        return Writes([_plain(entry) for entry in unrecorded(steps)])
+        return Writes([_without_stamps(entry) for entry in unrecorded_reports(steps)])
 
-    return len(committed(workspace.root, run, writes).records)
+    return len(commit(workspace.root, run, writes).records)
 
 
-def _fresh(workspace: Workspace, run: str) -> EvaluationTrace:
+def _read_again(workspace: Workspace, run: str) -> EvaluationTrace:
     """The run as it is on disk now. Raises Refused where nobody can say by which workflow to judge it."""
     fresh = Workspace(workspace.root, parsed=workspace.parsed)
     match = _match(fresh, run)
@@ -155,7 +154,7 @@ def _fresh(workspace: Workspace, run: str) -> EvaluationTrace:
     return fresh.look(match)
 
 
-def _plain(entry: Record) -> Record:
+def _without_stamps(entry: Record) -> Record:
     """A record without what the store stamps."""
     return {key: value for key, value in entry.items() if key not in ("seq", "at", "prev", "mac")}
 
@@ -183,12 +182,14 @@ def prepare_decision(
     if not (reason_follows or wanted.why.strip()):
         raise InvalidCommand("a decision needs a reason")
     signer(workspace.root, run)
-    steps = _fresh(workspace, run)
+    steps = _read_again(workspace, run)
     text = confirmation(steps, wanted, datetime.now(UTC))
     return PreparedDecision(run, wanted, text.title, text.lines, steps.evaluation.revision)
 
 
-def record_decision(workspace: Workspace, decision: PreparedDecision, actor: str, channel: str) -> Done:
+def record_decision(
+    workspace: Workspace, decision: PreparedDecision, actor: str, channel: str
+) -> CommandResult:
     """Sign and record what a person has confirmed by one of CHANNELS.
 
     Raises as `act` does, and CommandRefused when the run is not the one that was shown any more.
@@ -196,7 +197,7 @@ def record_decision(workspace: Workspace, decision: PreparedDecision, actor: str
     if channel not in CHANNELS:
         raise ValueError(f"{channel!r} is no channel of a person's; they are {', '.join(CHANNELS)}")
     wanted = decision.wanted._replace(actor=actor, channel=channel)
-    return act(workspace, decision.run, wanted, signed=True, revision=decision.revision)
+    return apply_command(workspace, decision.run, wanted, signed=True, revision=decision.revision)
 
 
 def signer(root: Path, run: str) -> Callable[[Record], str]:
@@ -204,7 +205,7 @@ def signer(root: Path, run: str) -> Callable[[Record], str]:
     key = decide.make_key()
     if key.secret is None:
         raise UsageError(f"the decision cannot be signed: {key.reason}")
-    secret, where = key.secret, decide.place(root, f"{run}/.phasekeeper/journal.jsonl")
+    secret, where = key.secret, decide.journal_place(root, f"{run}/.phasekeeper/journal.jsonl")
     return lambda entry: decide.sign(entry, secret, where)
 
 
@@ -217,7 +218,7 @@ def claim(workspace: Workspace, run: str, task: str, who: str, ttl_s: float) -> 
     Raises UsageError for a task that is none, an empty `who` or a wrong time; CommandRefused for one that
     cannot start now; Conflict while somebody else has it.
     """
-    steps = _fresh(workspace, run)
+    steps = _read_again(workspace, run)
     plan = steps.facts.snapshot.plan
     name = resolve(plan, task) if plan else None
     if name is None:
@@ -234,12 +235,12 @@ def claim(workspace: Workspace, run: str, task: str, who: str, ttl_s: float) -> 
 
 def release(workspace: Workspace, run: str, task: str, who: str) -> tuple[str, bool]:
     """Give a task back: (its id, whether it was claimed). Raises Conflict when somebody else has it."""
-    plan = _fresh(workspace, run).facts.snapshot.plan
+    plan = _read_again(workspace, run).facts.snapshot.plan
     name = (resolve(plan, task) if plan else None) or task
     return name, store_claims.release(workspace.root, run, name, who)
 
 
-def _check_claims(held: Held, steps: EvaluationTrace, wanted: Command, token: Token | None) -> None:
+def _check_claims(held: LockedRun, steps: EvaluationTrace, wanted: Command, token: ClaimToken | None) -> None:
     """A report of a task that somebody claimed is that one's to make, with the claim's token."""
     plan = steps.facts.snapshot.plan
     named = (resolve(plan, name) for name in wanted.tasks) if plan and wanted.kind == "report" else ()
@@ -257,7 +258,9 @@ def _check_claims(held: Held, steps: EvaluationTrace, wanted: Command, token: To
 # ---- a new run --------------------------------------------------------------------------------
 
 
-def start(workspace: Workspace, workflow: Workflow, name: str, title: str, actor: str) -> tuple[str, Done]:
+def start_run(
+    workspace: Workspace, workflow: Workflow, name: str, title: str, actor: str
+) -> tuple[str, CommandResult]:
     """Make a new run: its folder, its first files and the record of its start. (its path, how it stands)
 
     Repeated after it was cut off it ends what it began. Raises UsageError for a name that cannot be taken.
@@ -270,10 +273,10 @@ def start(workspace: Workspace, workflow: Workflow, name: str, title: str, actor
     names = workspace.files.list(run)
     # With our own folder in it, it may be what an interrupted start left; that is known under the lock.
     if names and FOLDER not in names:
-        raise _exists(run)
-    filled = {path: _filled(path, text, name, title) for path, text in workflow.new.files.items()}
+        raise _exists_error(run)
+    filled = {path: _fill_in(path, text, name, title) for path, text in workflow.new.files.items()}
     edits = [Edit(f"{run}/{path}", None, text) for path, text in filled.items()]
-    began = _plain(
+    began = _without_stamps(
         record(
             kind="start",
             workflow=workflow.name,
@@ -283,35 +286,35 @@ def start(workspace: Workspace, workflow: Workflow, name: str, title: str, actor
         )
     )
 
-    def writes(held: Held) -> Writes:
+    def writes(held: LockedRun) -> Writes:
         if held.seq > 1 or set(Workspace(workspace.root).files.list(run)) - {FOLDER}:
-            if held.mended and _begins(workspace, run, began):
+            if held.recovery and _is_this_start(workspace, run, began):
                 # The same start was cut off after its record, and has just been finished: there it is.
                 return Writes([])
-            raise _exists(run)
+            raise _exists_error(run)
         return Writes([began], edits)
 
-    done = committed(workspace.root, run, writes, create=True)
+    done = commit(workspace.root, run, writes, create=True)
     if done.unfinished:
         raise StoreError(f"{run} was begun; {done.unfinished[0].path}: {done.unfinished[0].why}")
     after = Workspace(workspace.root, parsed=workspace.parsed)
-    return run, Done(done, after.evaluate(_match(after, run)))
+    return run, CommandResult(done, after.evaluate(_match(after, run)))
 
 
-def _exists(run: str) -> UsageError:
+def _exists_error(run: str) -> UsageError:
     called = shlex.join(["phasekeeper", "next", "--run", run])
     return UsageError(f"{run} exists already; choose another name, or see `{called}`")
 
 
-def _begins(workspace: Workspace, run: str, began: Record) -> bool:
+def _is_this_start(workspace: Workspace, run: str, began: Record) -> bool:
     """Whether all that the run's journal holds is this very start."""
     fresh = Workspace(workspace.root)
     match = fresh.match(run)
-    records = [_plain(entry) for entry in fresh.snapshot(match).records] if match else []
+    records = [_without_stamps(entry) for entry in fresh.snapshot(match).records] if match else []
     return len(records) == 1 and all(records[0].get(key) == began.get(key) for key in _START)
 
 
-def _filled(path: str, text: str, name: str, title: str) -> str:
+def _fill_in(path: str, text: str, name: str, title: str) -> str:
     """A first file: {name}, {title} and {now} are filled in, escaped where the file is JSON."""
     values = {
         "{name}": name,

@@ -26,14 +26,14 @@ from ..disk.disk_files import MAX_BYTES
 from ..disk.repository import toplevel
 from ..disk.safe_open import refusal
 from . import git
-from .roots import select
+from .roots import path_in_root
 
 KEY_BYTES = 32
 """A shorter key is refused; bytes past 1,024 are not a key of ours."""
 _MAX_KEY_BYTES = 1024
 
 
-class Key(NamedTuple):
+class DecisionKey(NamedTuple):
     """The key, or None and the reason why there is none to be trusted."""
 
     secret: bytes | None
@@ -45,37 +45,41 @@ def key_path() -> Path:
     return platformdirs.user_state_path("phasekeeper", appauthor=False) / "decision.key"
 
 
-def load_key() -> Key:
+def load_key() -> DecisionKey:
     """The key, unless it is missing, too short, not this user's, or open to others."""
     path = key_path()
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         with os.fdopen(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb") as file:
-            reason = _distrust(os.fstat(file.fileno()))
+            reason = _distrust_reason(os.fstat(file.fileno()))
             secret = b"" if reason else file.read(_MAX_KEY_BYTES + 1)
     except FileNotFoundError:
-        return Key(None, f"there is no key at {path}")
+        return DecisionKey(None, f"there is no key at {path}")
     except OSError as error:
-        return Key(None, f"the key at {path} cannot be read: {(error.strerror or 'unknown error').lower()}")
+        return DecisionKey(
+            None, f"the key at {path} cannot be read: {(error.strerror or 'unknown error').lower()}"
+        )
     if not reason and not KEY_BYTES <= len(secret) <= _MAX_KEY_BYTES:
         reason = "has the wrong size"
-    return Key(None, f"the key at {path} {reason}") if reason else Key(secret)
+    return DecisionKey(None, f"the key at {path} {reason}") if reason else DecisionKey(secret)
 
 
-def make_key() -> Key:
+def make_key() -> DecisionKey:
     """The key, made when there is none: 32 random bytes in a file that only this user can read."""
     key = load_key()
     path = key_path()
     if key.secret is not None or path.exists():
         return key
     try:
-        _make(path)
+        _create_key(path)
     except OSError as error:
-        return Key(None, f"the key at {path} cannot be made: {(error.strerror or 'unknown error').lower()}")
+        return DecisionKey(
+            None, f"the key at {path} cannot be made: {(error.strerror or 'unknown error').lower()}"
+        )
     return load_key()
 
 
-def _make(path: Path) -> None:
+def _create_key(path: Path) -> None:
     """A new key. It gets its name once it is whole: of several made at one moment the first one stays, and
     nobody sees half of it."""
     new = [folder for folder in path.parents if not folder.exists()]
@@ -106,7 +110,7 @@ def _flush(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _distrust(status: os.stat_result) -> str | None:
+def _distrust_reason(status: os.stat_result) -> str | None:
     if not stat.S_ISREG(status.st_mode):
         return "is not a regular file"
     if os.name != "posix":
@@ -116,7 +120,7 @@ def _distrust(status: os.stat_result) -> str | None:
     return "can be read or written by others (chmod 600 it)" if status.st_mode & 0o077 else None
 
 
-def place(root: Path, journal_path: str) -> str:
+def journal_place(root: Path, journal_path: str) -> str:
     """What a signature says about where a record belongs: its journal, from the git toplevel.
 
     From the toplevel and not from the root, so that a decision stays valid whichever folder of one
@@ -124,7 +128,7 @@ def place(root: Path, journal_path: str) -> str:
     """
     resolved = root.resolve()
     top = toplevel(resolved)
-    return (select(top, resolved / journal_path) if top else None) or journal_path
+    return (path_in_root(top, resolved / journal_path) if top else None) or journal_path
 
 
 def sign(record: Mapping[str, object], key: bytes, where: str) -> str:
@@ -139,7 +143,7 @@ def sign(record: Mapping[str, object], key: bytes, where: str) -> str:
     return hmac.new(key, text.encode("ascii"), sha256).hexdigest()
 
 
-def committed_lines(root: Path, journal_path: str) -> frozenset[str]:
+def head_lines(root: Path, journal_path: str) -> frozenset[str]:
     """The lines of the journal as the commit HEAD of the root's repository has it; none on any doubt."""
     if refusal(journal_path):
         return frozenset()
@@ -148,7 +152,7 @@ def committed_lines(root: Path, journal_path: str) -> frozenset[str]:
     if not size.strip().isdigit() or int(size) > MAX_BYTES:
         return frozenset()
     text = git.answer(root, "cat-file", "blob", blob).decode("utf-8", "replace")
-    return frozenset(_bare(line) for line in text.split("\n"))
+    return frozenset(_without_line_end(line) for line in text.split("\n"))
 
 
 def verified_lines(
@@ -156,7 +160,7 @@ def verified_lines(
     journal_path: str,
     lines: Sequence[str],
     key: bytes | None,
-    committed: Callable[[Path, str], frozenset[str]] = committed_lines,
+    committed: Callable[[Path, str], frozenset[str]] = head_lines,
 ) -> frozenset[int]:
     """The indexes of those decision lines of a journal that count as a person's.
 
@@ -164,16 +168,16 @@ def verified_lines(
     first counts: a copy of an old decision is not a new one.
     """
     decisions = _decisions(lines)
-    where = place(root, journal_path)
+    where = journal_place(root, journal_path)
     signed = {i for i, record in decisions.items() if key is not None and _is_signed(record, key, where)}
     unsigned = decisions.keys() - signed
     if not unsigned:
         return frozenset(signed)
     proven = committed(root, journal_path)
-    return frozenset(signed | {i for i in unsigned if _bare(lines[i]) in proven})
+    return frozenset(signed | {i for i in unsigned if _without_line_end(lines[i]) in proven})
 
 
-def _bare(line: str) -> str:
+def _without_line_end(line: str) -> str:
     return line.rstrip("\r\n")
 
 
@@ -182,21 +186,21 @@ def _decisions(lines: Sequence[str]) -> dict[int, dict[str, object]]:
     seen: set[str] = set()
     for i, line in enumerate(lines):
         record = _record(line)
-        if record is not None and record.get("kind") in DECISIONS and _bare(line) not in seen:
-            seen.add(_bare(line))
+        if record is not None and record.get("kind") in DECISIONS and _without_line_end(line) not in seen:
+            seen.add(_without_line_end(line))
             found[i] = record
     return found
 
 
 def _record(line: str) -> dict[str, object] | None:
     try:
-        record = json.loads(line, object_pairs_hook=_once)
+        record = json.loads(line, object_pairs_hook=_unique_keys)
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) and isinstance(record.get("kind"), str) else None
 
 
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Refuses a key that stands twice: another reader might take the other one."""
     record = dict(pairs)
     if len(record) != len(pairs):

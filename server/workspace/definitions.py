@@ -57,7 +57,7 @@ def _built_in_folders(name: str) -> tuple[str, ...]:
 
 
 @dataclass
-class Library:
+class DefinitionLibrary:
     """Definitions by name, each compiled once and only when asked for."""
 
     own: dict[str, Source] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Library:
     _compiled: dict[str, Workflow] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, files: Files) -> Library:
+    def of(cls, files: Files) -> DefinitionLibrary:
         """The definitions of a root."""
         own, unread = {}, []
         for path, entry in [*glob(files, f"{FOLDER}/*.yml"), *glob(files, f"{FOLDER}/*.yaml")]:
@@ -104,7 +104,7 @@ class Library:
 
         workflow = parse_workflow(source.text, source.path, self.source)
         if workflow.name != name:
-            raise InvalidWorkflow([finding(_misnamed(name, workflow), source.path)])
+            raise InvalidWorkflow([finding(_name_mismatch(name, workflow), source.path)])
         return workflow
 
     def faults(self, name: str) -> tuple[Finding, ...]:
@@ -153,12 +153,12 @@ class Library:
         return [*self.unread, *(finding(*problem) for problem in problems)]
 
 
-def _misnamed(name: str, workflow: Workflow) -> Problem:
+def _name_mismatch(name: str, workflow: Workflow) -> Problem:
     said = f"the file's name asks for the workflow {name!r}, it holds {workflow.name!r}"
     return Problem("workflow-invalid", said, workflow.keys["workflow"].span)
 
 
-def lint_file(file: Path, library: Library) -> list[Finding]:
+def lint_file(file: Path, library: DefinitionLibrary) -> list[Finding]:
     """Everything that is wrong or doubtful in a definition file, at its place.
 
     `library` has the definitions that it may extend.

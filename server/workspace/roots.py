@@ -72,7 +72,7 @@ def project_folders(files: Files, patterns: Iterable[str]) -> tuple[list[str], t
     return sorted(found, key=lambda folder: folder.split("/")), tuple(problems)
 
 
-def select(root: Path, path: Path) -> str | None:
+def path_in_root(root: Path, path: Path) -> str | None:
     """`path` relative to `root`, POSIX, when it lies below it; None elsewhere and for the root itself.
 
     A link inside the root keeps the name it was given by; a root reached by two names (a link above
@@ -88,12 +88,12 @@ def select(root: Path, path: Path) -> str | None:
 
 def _select_by_identity(root: Path, path: Path) -> str | None:
     for folder in path.parents:
-        if _same(folder, root):
+        if _is_same(folder, root):
             return path.relative_to(folder).as_posix()
     return None
 
 
-def _same(one: Path, other: Path) -> bool:
+def _is_same(one: Path, other: Path) -> bool:
     try:
         return one.samefile(other)
     except OSError:

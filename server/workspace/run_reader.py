@@ -22,7 +22,7 @@ CLAIMS = ".phasekeeper/claims.jsonl"
 Parsed = dict[tuple[str, str], Any]
 
 
-class Around(NamedTuple):
+class RunEnvironment(NamedTuple):
     """What is looked at of a run besides its files. `now` is ISO 8601 in UTC, for claims; `key` gives the key
     of decisions, `committed` the lines of a journal in the commit HEAD. Both are asked only when needed.
     """
@@ -31,10 +31,10 @@ class Around(NamedTuple):
     config: Config
     now: str
     key: Callable[[], bytes | None]
-    committed: Callable[[Path, str], frozenset[str]] = decide.committed_lines
+    committed: Callable[[Path, str], frozenset[str]] = decide.head_lines
 
 
-def read_match(match: Match, files: Files, around: Around, parsed: Parsed) -> Snapshot:
+def read_match(match: Match, files: Files, around: RunEnvironment, parsed: Parsed) -> Snapshot:
     """The run as its files show it, with what a crash kept from its place laid over them."""
     journal = below(match.run, JOURNAL)
     return read_run(
@@ -51,10 +51,10 @@ def read_match(match: Match, files: Files, around: Around, parsed: Parsed) -> Sn
     )
 
 
-def look_at(match: Match, snapshot: Snapshot) -> EvaluationTrace:
+def evaluate_match(match: Match, snapshot: Snapshot) -> EvaluationTrace:
     """How the run stands. If two definitions claim it with equal right nothing is guessed."""
     steps = evaluate_traced(match.workflow, snapshot)
-    return _ambiguous(steps, match) if match.rivals else steps
+    return _as_ambiguous(steps, match) if match.rivals else steps
 
 
 def _as_committed(run: str, journal: str, files: Files, root: Path) -> Files:
@@ -64,22 +64,22 @@ def _as_committed(run: str, journal: str, files: Files, root: Path) -> Files:
     strays = _strays(run, file.text or "", files)
     if not strays:
         return files
-    from ..store.commit import pending
+    from ..store.commit import pending_writes
 
     # All that is looked at is read, so that a change of it is known to matter. Unsaved text stays on top.
     for path in strays:
         files.read(path)
-    left = pending(root, run).texts.items()
+    left = pending_writes(root, run).texts.items()
     texts = {path: text for path, text in left if files.read(path).mtime_ns != UNSAVED_MTIME_NS}
     return OverlayFiles(files, texts) if texts else files
 
 
 def _strays(run: str, journal: str, files: Files) -> list[str]:
     """Temporary files that a writer of the run left, or has there at this moment."""
-    from ..store.log_file import Tail
-    from ..store.recovery import folders_of, is_temporary
+    from ..store.log_file import LogTail
+    from ..store.recovery import is_temporary, written_folders
 
-    folders = folders_of(run, Tail(raw=journal.encode("utf-8", "surrogatepass")))
+    folders = written_folders(run, LogTail(raw=journal.encode("utf-8", "surrogatepass")))
     return [below(folder, name) for folder in folders for name in files.list(folder) if is_temporary(name)]
 
 
@@ -88,7 +88,7 @@ def _claims(run: str, files: Files, now: str) -> tuple[Claim, ...]:
     return read_claims(file.text, now) if file.text else ()
 
 
-def _ambiguous(steps: EvaluationTrace, match: Match) -> EvaluationTrace:
+def _as_ambiguous(steps: EvaluationTrace, match: Match) -> EvaluationTrace:
     found = match.findings()
     suggestion = replace(
         steps.evaluation.suggestion,

@@ -31,9 +31,9 @@ from ...orchestration.vfs.files import Files, RecordingFiles
 from ...orchestration.vfs.overlay import OverlayFiles
 from ..disk.disk_files import DiskFiles
 from . import decision_proof as decide
-from .definitions import Library
-from .roots import UsageError, find_root, projects, select
-from .run_reader import Around, look_at, read_match
+from .definitions import DefinitionLibrary
+from .roots import UsageError, find_root, path_in_root, projects
+from .run_reader import RunEnvironment, evaluate_match, read_match
 
 
 @dataclass
@@ -51,8 +51,8 @@ class Workspace:
         return OverlayFiles(disk, self.overlay) if self.overlay else disk
 
     @cached_property
-    def library(self) -> Library:
-        return Library.of(self.files)
+    def library(self) -> DefinitionLibrary:
+        return DefinitionLibrary.of(self.files)
 
     @cached_property
     def config(self) -> Config:
@@ -101,17 +101,19 @@ class Workspace:
         return (*root_findings(self.config, self.library), *broken)
 
     def snapshot(self, match: Match) -> Snapshot:
-        around = Around(self.root, self.config, self.clock().isoformat(), lambda: decide.load_key().secret)
+        around = RunEnvironment(
+            self.root, self.config, self.clock().isoformat(), lambda: decide.load_key().secret
+        )
         return read_match(match, RecordingFiles(self.files), around, self.parsed)
 
     def look(self, match: Match) -> EvaluationTrace:
-        return look_at(match, self.snapshot(match))
+        return evaluate_match(match, self.snapshot(match))
 
     def evaluate(self, match: Match) -> Evaluation:
         return self.look(match).evaluation
 
 
-def root_findings(config: Config, library: Library) -> tuple[Finding, ...]:
+def root_findings(config: Config, library: DefinitionLibrary) -> tuple[Finding, ...]:
     """What is wrong with a root's configuration, and with its definitions as far as their names go."""
     names = library.names
     unknown = [name for name in config.workflows.values() if name not in names]
@@ -121,7 +123,7 @@ def root_findings(config: Config, library: Library) -> tuple[Finding, ...]:
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenWorkspaces:
     """The workspaces for a path: its root and the projects in it; `run` is the run that the path lies in."""
 
     workspaces: tuple[Workspace, ...]
@@ -129,7 +131,7 @@ class Opened:
     findings: tuple[Finding, ...] = ()
 
 
-def open_path(path: Path, root: Path | None = None) -> Opened:
+def open_path(path: Path, root: Path | None = None) -> OpenWorkspaces:
     """The workspace that a path belongs to. Raises UsageError for a path that does not exist."""
     if root is not None and not root.is_dir():
         raise UsageError(f"{root} is no folder")
@@ -138,7 +140,7 @@ def open_path(path: Path, root: Path | None = None) -> Opened:
     more = projects(found, workspace.config.projects)
     problems = tuple(Finding(p.code, CONFIG_PATH, p.message, p.span) for p in more.problems)
     workspaces = (workspace, *(Workspace(found / folder) for folder in more.folders))
-    return Opened(workspaces, select(found, path.resolve()), problems)
+    return OpenWorkspaces(workspaces, path_in_root(found, path.resolve()), problems)
 
 
 def _has_runs(folder: Path) -> bool:

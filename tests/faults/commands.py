@@ -70,7 +70,7 @@ class Command(NamedTuple):
     run: str = T1
     typed: str = ""
     stdin: str = ""
-    begins: tuple[Any, str] = (apply, "act")
+    begins: tuple[Any, str] = (apply, "apply_command")
     whole: bool = True
     exact: bool = True
 
@@ -122,7 +122,7 @@ def quiet(state: Path) -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(mock.patch.dict(os.environ, {"XDG_STATE_HOME": str(state)}))
         stack.enter_context(mock.patch.object(writing, "actor", lambda _root: ADA))
-        for each in (commit.committed, claims.claim, claims.release, repair.repair):
+        for each in (commit.commit, claims.claim, claims.release, repair.repair):
             stack.enter_context(mock.patch.dict(each.__kwdefaults__, {"clock": lambda: NOON}))
         yield
 
@@ -191,7 +191,7 @@ def damaged(root: Path) -> None:
     ours = journal.read_bytes()
     journal.write_bytes(base)
     put(root / T1 / "state.json", state)
-    with suppressed_settle():
+    with dying_before_the_rename():
         make("report", "T1", "planning", "ok", "--summary", "theirs")
     theirs = journal.read_bytes()[len(base) :]
     journal.write_bytes(ours + theirs + b'{"seq": 9, "ki')
@@ -204,9 +204,9 @@ class _Died(BaseException):
 
 
 @contextmanager
-def suppressed_settle() -> Iterator[None]:
+def dying_before_the_rename() -> Iterator[None]:
     """A writer that dies after its commit point, before it renames anything."""
-    with mock.patch.object(commit, "settle", side_effect=_Died):
+    with mock.patch.object(commit, "finish_rename", side_effect=_Died):
         try:
             yield
         except _Died:
@@ -231,7 +231,7 @@ COMMANDS: Mapping[str, Command] = {
     "redo": Command(("redo", "T1", "planning"), begun),
     "claim": Command(("claim", "M1", "f-02", "--as", "ada"), plan, M1, begins=(claims, "claim")),
     "release": Command(("release", "M1", "f-02", "--as", "ada"), claimed, M1, begins=(claims, "release")),
-    "start": Command(("start", "artifact-pipeline", "T2"), begun, "T2", begins=(apply, "start")),
+    "start": Command(("start", "artifact-pipeline", "T2"), begun, "T2", begins=(apply, "start_run")),
     "repair": Command(
         ("repair", "T1", "--restore"),
         damaged,

@@ -13,8 +13,8 @@ from unittest import mock
 from phasekeeper.orchestration.findings import Edit
 from phasekeeper.orchestration.journal.journal import Record
 from phasekeeper.orchestration.vfs.files import digest_of
-from phasekeeper.server.store.commit import Held, Proposal, StoreError, committed, pending
-from phasekeeper.server.store.log_file import tail_of
+from phasekeeper.server.store.commit import LockedRun, StoreError, Writes, commit, pending_writes
+from phasekeeper.server.store.log_file import read_tail
 
 RUN = "tasks/T1"
 STATE = f"{RUN}/state.json"
@@ -47,13 +47,13 @@ def read(path: Path) -> bytes:
         raise StoreError("the fault met this test and not the store") from error
 
 
-def change(root: Path, version: int, note: str | None = None) -> Callable[[Held], Proposal]:
+def change(root: Path, version: int, note: str | None = None) -> Callable[[LockedRun], Writes]:
     """Two records that take the state to `version`; with `note` a file in a new folder is written too."""
 
-    def propose(_held: Held) -> Proposal:
+    def propose(_held: LockedRun) -> Writes:
         records: list[Record] = [{"kind": "report", "message": f"v{version}"}, {"kind": "transition"}]
         edits = [Edit(STATE, digest_of(read(root / STATE)), text(version))]
-        return Proposal(records, [*edits, Edit(NOTE, None, note)] if note else edits)
+        return Writes(records, [*edits, Edit(NOTE, None, note)] if note else edits)
 
     return propose
 
@@ -65,28 +65,28 @@ def prepare(root: Path, situation: str) -> None:
     (root / STATE).write_text(text(0 if situation == "interrupted" else 1), encoding="utf-8")
     if situation == "first":
         return
-    committed(root, RUN, lambda _held: Proposal([{"kind": "start"}]))
+    commit(root, RUN, lambda _held: Writes([{"kind": "start"}]))
     if situation == "torn":
         with (root / JOURNAL).open("a") as file:
             file.write('{"seq": 2, "kind": "rep')
     else:
-        with mock.patch("phasekeeper.server.store.commit.settle", side_effect=Died), suppress(Died):
-            committed(root, RUN, change(root, 1))
+        with mock.patch("phasekeeper.server.store.commit.finish_rename", side_effect=Died), suppress(Died):
+            commit(root, RUN, change(root, 1))
 
 
 def act(root: Path) -> None:
-    committed(root, RUN, change(root, 2, note="noted"))
+    commit(root, RUN, change(root, 2, note="noted"))
 
 
 def broken_promises(root: Path, acknowledged: bool, clear: Callable[[], object] = lambda: None) -> list[str]:
     """What does not hold, before and after the next writer came by; empty is right."""
     found = [] if state(root) in (0, 1, 2) else ["the state is torn"]
-    seen = pending(root, RUN)
+    seen = pending_writes(root, RUN)
     read = json.loads(seen.texts[STATE])["v"] if STATE in seen.texts else state(root)
     recorded = is_recorded(root)
     if (read == 2) != recorded:
         found.append(f"a reader sees version {read}, recorded: {recorded}")
-    committed(root, RUN, lambda _held: Proposal())
+    commit(root, RUN, lambda _held: Writes())
     note = (root / NOTE).read_text() if (root / NOTE).exists() else None
     if acknowledged and not is_recorded(root):
         found.append("an acknowledged commit is lost")
@@ -94,15 +94,15 @@ def broken_promises(root: Path, acknowledged: bool, clear: Callable[[], object] 
         found.append(f"recovered to version {state(root)} and note {note!r}, recorded: {recorded}")
     clear()
     found += [f"left: {path}" for path in (root / RUN).rglob("*phasekeeper-*")]
-    again = committed(root, RUN, lambda _held: Proposal())
-    found += [f"done twice: {each}" for each in again.mended]
+    again = commit(root, RUN, lambda _held: Writes())
+    found += [f"done twice: {each}" for each in again.recovery]
     act_again(root, found)
     return found
 
 
 def act_again(root: Path, found: list[str]) -> None:
     """The next commit works, and its records follow those before."""
-    committed(root, RUN, change(root, 3))
+    commit(root, RUN, change(root, 3))
     records = lines(root)
     if [record["seq"] for record in records] != list(range(1, len(records) + 1)) or state(root) != 3:
         found.append("the next commit has not the next number")
@@ -115,7 +115,7 @@ def is_recorded(root: Path) -> bool:
 def lines(root: Path) -> list[dict[str, Any]]:
     path = root / JOURNAL
     raw = path.read_bytes() if path.exists() else b""
-    return [json.loads(line) for line in raw[: tail_of(raw, JOURNAL).size].splitlines() if line.strip()]
+    return [json.loads(line) for line in raw[: read_tail(raw, JOURNAL).size].splitlines() if line.strip()]
 
 
 def in_memory(fallback: Path) -> Path:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.journal.journal import read_journal
 from phasekeeper.orchestration.updates.commands import Command
-from phasekeeper.server.store.commit import pending
-from phasekeeper.server.workspace.apply import act
+from phasekeeper.server.store.commit import pending_writes
+from phasekeeper.server.workspace.apply import apply_command
 from phasekeeper.server.workspace.workspace import Workspace
 
 from tests.faults.scenario import in_memory
@@ -33,7 +33,7 @@ def test_what_is_acknowledged_stands_once_whoever_is_killed_meanwhile(tmp_path: 
         assert done.returncode == 0, done.stderr
         acknowledged: list[str] = json.loads(done.stdout.splitlines()[-1])
         # The next one finishes what the last ones left; the lock is free.
-        act(Workspace(root), RUN, Command("report", "do", "ok", message="after", actor="ann"))
+        apply_command(Workspace(root), RUN, Command("report", "do", "ok", message="after", actor="ann"))
         journal = read_journal((root / RUN / ".phasekeeper/journal.jsonl").read_text())
         assert (journal.problems, journal.forked) == ((), False)
         assert [each["seq"] for each in journal.records] == list(range(1, len(journal.records) + 1))
@@ -43,5 +43,5 @@ def test_what_is_acknowledged_stands_once_whoever_is_killed_meanwhile(tmp_path: 
         # A writer that was killed between its record and its word left one record more.
         assert len(messages) - len(acknowledged) - 2 <= KILLED
         assert (root / RUN / "log.txt").read_text().splitlines() == messages
-        assert pending(root, RUN) == ({}, (), ())
+        assert pending_writes(root, RUN) == ({}, (), ())
         assert len(acknowledged) >= KILLED + AT_ONCE * LAST

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phasekeeper.server.store.log_file import Written
-from phasekeeper.server.store.recovery import tag_of, temporary_name
+from phasekeeper.server.store.log_file import WrittenFile
+from phasekeeper.server.store.recovery import run_tag, temporary_name
 
 from tests.faults.scenario import JOURNAL, NOTE, RUN, SITUATIONS, STATE, broken_promises, in_memory, prepare
 from tests.faults.victim import DECOY, DONE, READY, STRIKE, TASKS, each
@@ -41,8 +41,8 @@ def root(tmp_path: Path) -> Iterator[Path]:
 
 def watched(root: Path) -> list[str]:
     """strace's options for all that a commit touches; it does not find files by what they become."""
-    tag = tag_of(root, RUN)
-    made = [Written(seq, n, path, "", "") for seq in range(1, 6) for n, path in ((0, STATE), (1, NOTE))]
+    tag = run_tag(root, RUN)
+    made = [WrittenFile(seq, n, path, "", "") for seq in range(1, 6) for n, path in ((0, STATE), (1, NOTE))]
     temporary = [str(Path(item.path).with_name(temporary_name(tag, item))) for item in made]
     names = [RUN, STATE, JOURNAL, f"{RUN}/.phasekeeper", f"{RUN}/notes", NOTE, DECOY, f"{DECOY}/file"]
     return [part for name in (*names, *temporary) for part in ("-P", str(root / name))]

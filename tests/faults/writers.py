@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from phasekeeper.orchestration.updates.commands import Command
 from phasekeeper.server.store.commit import StoreError
-from phasekeeper.server.workspace.apply import act
+from phasekeeper.server.workspace.apply import apply_command
 from phasekeeper.server.workspace.workspace import Workspace
 
 RUN = "work/one"
@@ -66,7 +66,7 @@ def write(root: Path, name: str, most: int, out: int) -> None:
 
 def reported(root: Path, wanted: Command) -> bool:
     try:
-        act(Workspace(root), RUN, wanted)
+        apply_command(Workspace(root), RUN, wanted)
     except StoreError as error:
         if "is being written by" not in str(error):
             raise

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from phasekeeper.server.store.commit import StoreError, pending
-from phasekeeper.server.store.log_file import tail_of
+from phasekeeper.server.store.commit import StoreError, pending_writes
+from phasekeeper.server.store.log_file import read_tail
 
 Tree = dict[str, bytes]
 """Root-relative path -> bytes."""
@@ -59,7 +59,7 @@ def files(root: Path) -> Tree:
 def recorded(root: Path, run: str) -> Tree:
     """The files as the run's journal has them: what is committed counts as written, what is torn does not."""
     tree = files(root)
-    tree |= {path: text.encode() for path, text in pending(root, run).texts.items()}
+    tree |= {path: text.encode() for path, text in pending_writes(root, run).texts.items()}
     journal = f"{run}/.phasekeeper/journal.jsonl"
     with suppress(StoreError):
         tree[journal] = ended(tree.get(journal, b""), journal)
@@ -68,5 +68,5 @@ def recorded(root: Path, run: str) -> Tree:
 
 def ended(raw: bytes, journal: str) -> bytes:
     """A journal without its torn tail, with the line end that the next write would add."""
-    kept = raw[: tail_of(raw, journal).size]
+    kept = raw[: read_tail(raw, journal).size]
     return kept + b"\n" if kept and not kept.endswith(b"\n") else kept

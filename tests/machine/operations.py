@@ -29,9 +29,9 @@ from phasekeeper.orchestration.updates.commands import Command, CommandRefused
 from phasekeeper.orchestration.updates.propose import Proposal
 from phasekeeper.server.live.live_root import Live
 from phasekeeper.server.store import claims
-from phasekeeper.server.store.commit import StoreError, pending
+from phasekeeper.server.store.commit import StoreError, pending_writes
 from phasekeeper.server.store.lock import utc_now
-from phasekeeper.server.store.log_file import Broken
+from phasekeeper.server.store.log_file import BrokenLog
 from phasekeeper.server.store.repair import repair
 from phasekeeper.server.workspace import apply
 from phasekeeper.server.workspace.roots import UsageError
@@ -176,7 +176,7 @@ class Operations(RuleBasedStateMachine):
         with self.kept(proposals):
             try:
                 with failing(*fault) if fault else failing(10**9, 0, False):
-                    done = apply.act(Workspace(self.world.root), self.world.run, act, **options)
+                    done = apply.apply_command(Workspace(self.world.root), self.world.run, act, **options)
             except (CommandRefused, UsageError, StoreError) as error:
                 self.tally["refused"] += 1
                 note(f"refused: {error}")
@@ -193,18 +193,18 @@ class Operations(RuleBasedStateMachine):
         faulty = st.tuples(st.integers(0, 30), st.sampled_from(ERRORS), st.booleans())
         return data.draw(st.one_of(st.none(), st.none(), faulty), "fault")
 
-    def done(self, before: Tree, proposal: Proposal, done: apply.Done) -> None:
-        self.tally[f"acknowledged {done.committed.records[-1]['kind']}"] += 1
+    def done(self, before: Tree, proposal: Proposal, done: apply.CommandResult) -> None:
+        self.tally[f"acknowledged {done.commit.records[-1]['kind']}"] += 1
         self.tally[f"stands {done.evaluation.status}"] += 1
-        self.acknowledged += [json.dumps(entry) for entry in done.committed.records]
-        conflicts = any(each.did == "conflict" for each in done.committed.mended)
+        self.acknowledged += [json.dumps(entry) for entry in done.commit.records]
+        conflicts = any(each.kind == "conflict" for each in done.commit.recovery)
         after = recorded(self.world.root, self.world.run)
         if not conflicts:
             assert (
                 differing(self.expected(before, proposal), without_journal(after, self.world.journal)) == []
             )
         added = after[self.world.journal][len(before.get(self.world.journal, b"")) :]
-        assert [json.loads(line) for line in added.splitlines()] == list(done.committed.records)
+        assert [json.loads(line) for line in added.splitlines()] == list(done.commit.records)
         cold = self.world.cold()
         alike(done.evaluation, cold)
 
@@ -392,7 +392,7 @@ class Operations(RuleBasedStateMachine):
             before = (other / self.world.journal).read_bytes()
             act = Command("report", step, "ok", actor="bob")
             try:
-                apply.act(Workspace(other), self.world.run, act)
+                apply.apply_command(Workspace(other), self.world.run, act)
             except (CommandRefused, UsageError, StoreError):
                 return
             theirs = (other / self.world.journal).read_bytes()[len(before) :]
@@ -412,12 +412,12 @@ class Operations(RuleBasedStateMachine):
             with failing(*fault) if fault else failing(10**9, 0, False):
                 repair(self.world.root, self.world.run)
         except (StoreError, Died) as error:
-            assert fault or isinstance(error, Broken), error
+            assert fault or isinstance(error, BrokenLog), error
         self.linked(before)
         if not fault:
             assert repair(self.world.root, self.world.run) == ()
             assert not {"journal-forked", "journal-torn"} & {each.code for each in self.now().findings}
-            assert pending(self.world.root, self.world.run) == ({}, (), ())
+            assert pending_writes(self.world.root, self.world.run) == ({}, (), ())
 
     def linked(self, before: Tree) -> None:
         """A repair added nothing but records that link."""
@@ -477,7 +477,7 @@ class Operations(RuleBasedStateMachine):
 def ended_or_raw(raw: bytes, journal: str) -> bytes:
     try:
         return ended(raw, journal)
-    except Broken:
+    except BrokenLog:
         return raw
 
 

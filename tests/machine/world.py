@@ -56,7 +56,7 @@ class World:
         (root / ".git").mkdir()
         workspace = Workspace(root)
         self.workflow: Workflow = workspace.library.workflow(workflow)
-        self.run, _ = apply.start(workspace, self.workflow, "n1", "A title", "ann")
+        self.run, _ = apply.start_run(workspace, self.workflow, "n1", "A title", "ann")
         if workflow == "master-plan":
             for name in ("01-first.md", "02-tests.md", "03-surface.md"):
                 self.write(f"{self.run}/{name}", f"# {name}\n")

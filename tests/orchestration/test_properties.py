@@ -18,7 +18,7 @@ from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
-from phasekeeper.server.workspace.definitions import Library
+from phasekeeper.server.workspace.definitions import DefinitionLibrary
 
 STATUSES = {"active", "waiting", "waiting_human", "blocked", "complete", "failed", "exited", "invalid"}
 KINDS = {"advance", "regress", "stay", "act", "wait", "escalate", "stop", "none"}
@@ -26,7 +26,7 @@ KINDS = {"advance", "regress", "stay", "act", "wait", "escalate", "stop", "none"
 
 @cache
 def workflow(name: str) -> Workflow:
-    return Library().workflow(name)
+    return DefinitionLibrary().workflow(name)
 
 
 def chain(*records: dict[str, Any]) -> str:

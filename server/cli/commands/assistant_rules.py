@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ...store.additive_edits import Change, Left, whole, with_rules
+from ...store.additive_edits import PlannedFile, SkippedFile, plan_deny_rules, plan_file
 from ...store.lock import FOLDER
 
 DECISIONS = ("answer", "approve", "resolve", "adopt", "override")
@@ -69,17 +69,17 @@ priority = 900
 denyMessage = "Phasekeeper writes these files itself"
 """
 
-_Fence = Callable[[Path], "Change | Left | None"]
+_Fence = Callable[[Path], "PlannedFile | SkippedFile | None"]
 FENCES: dict[str, tuple[str, _Fence]] = {
-    "claude": (".claude", lambda root: with_rules(root, ".claude/settings.json", CLAUDE)),
-    "codex": (".codex", lambda root: whole(root, ".codex/rules/phasekeeper.rules", CODEX)),
-    "cursor": (".cursor", lambda root: with_rules(root, ".cursor/cli.json", CURSOR)),
-    "gemini": (".gemini", lambda root: whole(root, ".gemini/policies/phasekeeper.toml", GEMINI)),
+    "claude": (".claude", lambda root: plan_deny_rules(root, ".claude/settings.json", CLAUDE)),
+    "codex": (".codex", lambda root: plan_file(root, ".codex/rules/phasekeeper.rules", CODEX)),
+    "cursor": (".cursor", lambda root: plan_deny_rules(root, ".cursor/cli.json", CURSOR)),
+    "gemini": (".gemini", lambda root: plan_file(root, ".gemini/policies/phasekeeper.toml", GEMINI)),
 }
 """name of an assistant -> (the folder of its settings, what its fence has to be made of)"""
 
 
-def fences(root: Path, names: Sequence[str] | None) -> list[Change | Left]:
+def fences(root: Path, names: Sequence[str] | None) -> list[PlannedFile | SkippedFile]:
     """What is missing in the settings of these assistants; for None of Claude Code's, and of those whose
     folder is there. Raises StoreError for a file that cannot be read."""
     if names is None:

@@ -15,12 +15,12 @@ from pathlib import Path
 from ....orchestration.definition.model import Parameter, Workflow
 from ....orchestration.definition.root_config import PATH as CONFIG_PATH
 from ....orchestration.sanitize import plain
-from ...store.additive_edits import Change, Left, read, with_lines, write
+from ...store.additive_edits import PlannedFile, SkippedFile, plan_lines, read_bytes, write_planned
 from ...store.folder import StoreError
 from ...store.lock import CLAIMS, FOLDER, HOLDER, JOURNAL, LOCK
 from ...terminal.lines import Part, emit
 from ...terminal.lines import tell as complain
-from ...workspace.definitions import Library
+from ...workspace.definitions import DefinitionLibrary
 from ..selection import PATH_LIMIT, definitions_of, opened_at
 from .assistant_rules import fences
 from .read import OK, REFUSED
@@ -49,7 +49,7 @@ def init(options: Namespace) -> int:
     """`init`: show what will be written, ask, write it. Refused where nobody can be asked without --yes."""
     workspace = opened_at(Path(), options.root).workspaces[0]
     with definitions_of(workspace.root):
-        library: Library = workspace.library
+        library: DefinitionLibrary = workspace.library
         workflows = [library.workflow(name) for name in library.names]
     try:
         changes, left = planned(workspace.root, workflows, options.assistants)
@@ -59,7 +59,9 @@ def init(options: Namespace) -> int:
         return REFUSED
 
 
-def _agreed(options: Namespace, root: Path, changes: Sequence[Change], left: Sequence[Left]) -> int:
+def _agreed(
+    options: Namespace, root: Path, changes: Sequence[PlannedFile], left: Sequence[SkippedFile]
+) -> int:
     complain(f"phasekeeper: {plain(each.path)} is left alone: {plain(each.why)}" for each in left)
     if not changes:
         emit([[Part(f"{plain(str(root), PATH_LIMIT)}: nothing is left to do", "good")]])
@@ -69,12 +71,12 @@ def _agreed(options: Namespace, root: Path, changes: Sequence[Change], left: Seq
         complain(["phasekeeper: nothing was written; `phasekeeper init --yes` writes it without asking"])
         return REFUSED
     for change in changes:
-        write(root, change)
+        write_planned(root, change)
     emit([[Part(f"written: {', '.join(plain(change.path) for change in changes)}", "good")]])
     return REFUSED if left else OK
 
 
-def _shown(change: Change) -> Iterator[list[Part]]:
+def _shown(change: PlannedFile) -> Iterator[list[Part]]:
     yield [Part(change.path, "run"), Part(" (new)" if change.before is None else " (added to)")]
     yield from ([Part(f"  + {plain(line, 300)}", "dim")] for line in change.added)
 
@@ -93,23 +95,23 @@ def _asked(count: int) -> bool:
 
 def planned(
     root: Path, workflows: Sequence[Workflow], assistants: Sequence[str] | None = None
-) -> tuple[list[Change], list[Left]]:
+) -> tuple[list[PlannedFile], list[SkippedFile]]:
     """What is missing in a root, file by file. Raises StoreError for a file that cannot be read."""
     found = [
         _configuration(root, workflows),
-        with_lines(root, ".gitattributes", ATTRIBUTES),
-        with_lines(root, ".gitignore", IGNORED),
+        plan_lines(root, ".gitattributes", ATTRIBUTES),
+        plan_lines(root, ".gitignore", IGNORED),
         *fences(root, assistants),
     ]
-    changes = [each for each in found if isinstance(each, Change)]
-    return changes, [each for each in found if isinstance(each, Left)]
+    changes = [each for each in found if isinstance(each, PlannedFile)]
+    return changes, [each for each in found if isinstance(each, SkippedFile)]
 
 
-def _configuration(root: Path, workflows: Sequence[Workflow]) -> Change | None:
-    if read(root, CONFIG_PATH) is not None:
+def _configuration(root: Path, workflows: Sequence[Workflow]) -> PlannedFile | None:
+    if read_bytes(root, CONFIG_PATH) is not None:
         return None
     text = _CONFIG_HEAD + "".join(line + "\n" for each in workflows for line in _parameters(each))
-    return Change(CONFIG_PATH, None, text.encode(), tuple(line for line in text.splitlines() if line))
+    return PlannedFile(CONFIG_PATH, None, text.encode(), tuple(line for line in text.splitlines() if line))
 
 
 def _parameters(workflow: Workflow) -> Iterator[str]:

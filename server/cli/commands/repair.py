@@ -13,9 +13,9 @@ from ....orchestration.snapshot.artifacts import ArtifactState
 from ....orchestration.vfs.files import File
 from ...store.folder import StoreError
 from ...store.lock import JOURNAL
-from ...store.log_file import Broken
-from ...store.recovery import Mended
-from ...store.repair import Agreed, damage, damage_lines
+from ...store.log_file import BrokenLog
+from ...store.recovery import RecoveryAction
+from ...store.repair import RepairConsent, consent_lines, find_damage
 from ...store.repair import repair as repair_run
 from ...terminal.lines import Part, emit
 from ...terminal.lines import tell as complain
@@ -47,7 +47,9 @@ def repair(options: Namespace) -> int:
             return REFUSED
         mended, missing = _repaired(options, run, agreed)
     except StoreError as error:
-        hint = "; --drop-bad-lines takes such lines out and keeps a copy" if isinstance(error, Broken) else ""
+        hint = (
+            "; --drop-bad-lines takes such lines out and keeps a copy" if isinstance(error, BrokenLog) else ""
+        )
         complain([f"phasekeeper: {plain(str(error), 600)}{hint}"])
         return REFUSED
     if options.json:
@@ -59,7 +61,9 @@ def repair(options: Namespace) -> int:
     return REFUSED if left else OK
 
 
-def _repaired(options: Namespace, run: Chosen, agreed: Agreed) -> tuple[tuple[Mended, ...], str]:
+def _repaired(
+    options: Namespace, run: Chosen, agreed: RepairConsent
+) -> tuple[tuple[RecoveryAction, ...], str]:
     """(what was mended, "" or why no state file could be restored that is broken)"""
     place = run.workspace.root, run.match.run
     mended = repair_run(*place, drop_bad_lines=options.drop_bad_lines, agreed=agreed)
@@ -70,30 +74,30 @@ def _repaired(options: Namespace, run: Chosen, agreed: Agreed) -> tuple[tuple[Me
     return mended + (repair_run(*place, restore=restore, agreed=agreed) if restore else ()), missing
 
 
-def _agreed(options: Namespace, run: Chosen) -> tuple[Agreed, list[str]]:
+def _agreed(options: Namespace, run: Chosen) -> tuple[RepairConsent, list[str]]:
     """(what a person agreed to, why not). A person is only asked where something begins to count."""
-    found = damage(run.workspace.root, run.match.run)
-    said = list(damage_lines(found, options.drop_bad_lines))
+    found = find_damage(run.workspace.root, run.match.run)
+    said = list(consent_lines(found, options.drop_bad_lines))
     heads = [branch.head for branch in found.branches]
     if not said:
-        return Agreed(heads), []
+        return RepairConsent(heads), []
     try:
         confirm([f"{run.name}: what {JOURNAL} holds is yours to decide", *said], run.name)
     except NotConfirmed as error:
-        return Agreed(()), [f"phasekeeper: {plain(str(error))}; what did not count still does not"]
-    return Agreed(heads, actor(run.workspace.root), "terminal"), []
+        return RepairConsent(()), [f"phasekeeper: {plain(str(error))}; what did not count still does not"]
+    return RepairConsent(heads, actor(run.workspace.root), "terminal"), []
 
 
-def _as_json(mended: tuple[Mended, ...]) -> list[dict[str, str | None]]:
-    return [{"path": each.path, "did": each.did, "kept": each.kept} for each in mended]
+def _as_json(mended: tuple[RecoveryAction, ...]) -> list[dict[str, str | None]]:
+    return [{"path": each.path, "did": each.kind, "kept": each.saved_as} for each in mended]
 
 
-def _lines(mended: tuple[Mended, ...]) -> Iterator[list[Part]]:
+def _lines(mended: tuple[RecoveryAction, ...]) -> Iterator[list[Part]]:
     if not mended:
         yield [Part("nothing is to be mended", "good")]
     for each in mended:
-        kept = f" ({plain(each.kept, PATH_LIMIT)})" if each.kept else ""
-        yield [Part(plain(each.path, PATH_LIMIT), "run"), Part(f": {_DID.get(each.did, each.did)}{kept}")]
+        kept = f" ({plain(each.saved_as, PATH_LIMIT)})" if each.saved_as else ""
+        yield [Part(plain(each.path, PATH_LIMIT), "run"), Part(f": {_DID.get(each.kind, each.kind)}{kept}")]
 
 
 def _restore(run: Chosen) -> tuple[dict[str, str], str]:

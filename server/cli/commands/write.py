@@ -42,7 +42,7 @@ def _refused(error: Exception) -> int:
     return USAGE if isinstance(error, InvalidCommand) else REFUSED
 
 
-def _shown(options: Namespace, done: apply.Done, said: str) -> int:
+def _shown(options: Namespace, done: apply.CommandResult, said: str) -> int:
     """What was recorded, the next step, and what is wrong only since then.
 
     It was written, so this is never a refusal. A run in which nothing can go on waits for a person.
@@ -72,7 +72,7 @@ def start(options: Namespace) -> int:
     with definitions_of(workspace.root):
         workflow = workspace.library.workflow(options.workflow)
         try:
-            run, done = apply.start(
+            run, done = apply.start_run(
                 workspace, workflow, options.name, options.title or "", actor(workspace.root)
             )
         except StoreError as error:
@@ -86,7 +86,7 @@ def report(options: Namespace) -> int:
     run = _run(options)
     if options.token is not None and not options.who:
         raise UsageError("--token is the one of a claim: say with --as whose")
-    token = apply.Token(options.who, options.token) if options.token is not None else None
+    token = apply.ClaimToken(options.who, options.token) if options.token is not None else None
     wanted = Command(
         kind="report", step=options.step, outcome=options.outcome, stage=options.stage or "",
         tasks=tuple(options.task or options.failed or ()), next=options.next or "",
@@ -102,23 +102,23 @@ def escalate(options: Namespace) -> int:
 
 
 def _acted(
-    options: Namespace, run: Chosen, wanted: Command, said: str, token: apply.Token | None = None
+    options: Namespace, run: Chosen, wanted: Command, said: str, token: apply.ClaimToken | None = None
 ) -> int:
     """Carry out an act that is no person's decision."""
     who = getattr(options, "who", None) or actor(run.workspace.root)
     wanted = wanted._replace(actor=who, channel=_CHANNEL)
     try:
-        done = apply.act(run.workspace, run.match.run, wanted, token=token)
+        done = apply.apply_command(run.workspace, run.match.run, wanted, token=token)
     except (CommandRefused, StoreError) as error:
         return _refused(error)
     return _told(options, done, said)
 
 
-def _told(options: Namespace, done: apply.Done, said: str) -> int:
-    for mended in done.committed.mended:
-        kept = f", kept as {plain(mended.kept)}" if mended.kept else ""
-        complain([f"phasekeeper: {plain(mended.path)}: left by an interrupted write, {mended.did}{kept}"])
-    for unfinished in done.committed.unfinished:
+def _told(options: Namespace, done: apply.CommandResult, said: str) -> int:
+    for mended in done.commit.recovery:
+        kept = f", kept as {plain(mended.saved_as)}" if mended.saved_as else ""
+        complain([f"phasekeeper: {plain(mended.path)}: left by an interrupted write, {mended.kind}{kept}"])
+    for unfinished in done.commit.unfinished:
         complain([f"phasekeeper: {plain(unfinished.path)}: {plain(unfinished.why, 400)}"])
     return _shown(options, done, said)
 

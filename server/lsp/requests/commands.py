@@ -22,7 +22,7 @@ from ....orchestration.updates.commands import Command, CommandRefused
 from ....tools.assistant.questions import dialog, how_to_decide, how_to_override
 from ...live.writer_threads import writing
 from ...store.folder import StoreError
-from ...store.repair import Agreed, damage, damage_lines, repair
+from ...store.repair import RepairConsent, consent_lines, find_damage, repair
 from ...workspace.apply import prepare_decision
 from ...workspace.git import actor
 from ...workspace.roots import UsageError
@@ -94,19 +94,19 @@ async def repair_journal(connection: Connection, view: RootView, e: Evaluation, 
     actions = await writing(repair, view.root, e.run, agreed=agreed)
     await connection.engine.touch(view.root, [Path(view.root, e.run, ".phasekeeper")])
     nothing = "nothing was linked" if agreed.heads == () else "nothing is to be repaired"
-    return "; ".join(f"{each.path}: {each.did}" for each in actions) or nothing
+    return "; ".join(f"{each.path}: {each.kind}" for each in actions) or nothing
 
 
-async def _agree_to_branches(connection: Connection, view: RootView, e: Evaluation) -> Agreed:
+async def _agree_to_branches(connection: Connection, view: RootView, e: Evaluation) -> RepairConsent:
     """Which branches of the journal a person lets count, asked in a dialog where there are any."""
-    found = await asyncio.to_thread(damage, view.root, e.run)
+    found = await asyncio.to_thread(find_damage, view.root, e.run)
     heads = tuple(branch.head for branch in found.branches)
     if not heads:
-        return Agreed(heads)
+        return RepairConsent(heads)
     command = shlex.join(["phasekeeper", "repair", e.run, "--root", e.root])
-    if await _choose(connection, [f"{e.run}:", *damage_lines(found)], [LINK], command) != LINK:
-        return Agreed(())
-    return Agreed(heads, await asyncio.to_thread(actor, view.root), connection.channel)
+    if await _choose(connection, [f"{e.run}:", *consent_lines(found)], [LINK], command) != LINK:
+        return RepairConsent(())
+    return RepairConsent(heads, await asyncio.to_thread(actor, view.root), connection.channel)
 
 
 async def decide(connection: Connection, view: RootView, e: Evaluation, params: Parameters) -> str:

@@ -15,7 +15,7 @@ from ....orchestration.lint.checks import check
 from ....orchestration.vfs.overlay import OverlayFiles
 from ...disk.disk_files import DiskFiles
 from ...live.engine import Engine
-from ...workspace.definitions import Library
+from ...workspace.definitions import DefinitionLibrary
 from .document_context import is_definition
 from .documents import OpenDocument
 from .root_view import RootView
@@ -79,11 +79,11 @@ def _lint_definitions(root: Path, documents: Mapping[str, str]) -> dict[str, tup
     texts = {path: text for path, text in documents.items() if is_definition(path, text)}
     if not texts:
         return {}
-    library = Library.of(OverlayFiles(DiskFiles(root), texts))
+    library = DefinitionLibrary.of(OverlayFiles(DiskFiles(root), texts))
     return {path: lint_definition(text, path, library) for path, text in texts.items()}
 
 
-def lint_definition(text: str, path: str, library: Library) -> tuple[Finding, ...]:
+def lint_definition(text: str, path: str, library: DefinitionLibrary) -> tuple[Finding, ...]:
     """Everything that is wrong or doubtful in a definition's text, not in one that it extends."""
     try:
         findings = check(compile_definition(*load_branch(Source(path, text), library.source)))

@@ -21,7 +21,7 @@ from phasekeeper.orchestration.result.values import as_json as as_data
 from phasekeeper.orchestration.snapshot.snapshot import Snapshot, read_run
 from phasekeeper.orchestration.vfs.files import Entry, File
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
-from phasekeeper.server.workspace.definitions import Library
+from phasekeeper.server.workspace.definitions import DefinitionLibrary
 
 LOCKED = Problem("artifact-unreadable", "permission denied")
 
@@ -230,7 +230,7 @@ def test_many_reports_of_one_moment_all_count() -> None:
     files = {"t/MASTER_PLAN.md": PLAN + "".join(rows), "t/.phasekeeper/journal.jsonl": ADOPTED}
     files |= {f"t/{name}": "# T\n" for name in names}
     files |= {f"t/reports/{name}": f"{done}{name}\n" for name in names}
-    trace = traced(MemoryFiles(files), Library().workflow("master-plan"))
+    trace = traced(MemoryFiles(files), DefinitionLibrary().workflow("master-plan"))
     assert [str(entry["task"]) for entry in trace.facts.records[1:]] == [f"f-{n:02}" for n in range(1, 61)]
     assert not [f for f in trace.evaluation.findings if f.code.startswith("report")]
     assert trace.facts.context.records.items[-1]["task"] == "f-60"
@@ -293,7 +293,7 @@ def test_the_next_step_is_known_in_notes_only() -> None:
 
 def test_many_files_that_are_missing_are_told_up_to_a_bound() -> None:
     rows = "".join(f"| 1 | f-{n:02} | `{n:02}-a.md` | T | impl | [ ] |\n" for n in range(60))
-    used = Library().workflow("master-plan")
+    used = DefinitionLibrary().workflow("master-plan")
     taken = snapshot(
         MemoryFiles({"t/MASTER_PLAN.md": PLAN + rows + "| 1 | f-60 | | T | impl | [ ] |\n"}), used
     )
@@ -317,7 +317,7 @@ def test_files_named_without_a_state_file_are_missed_in_the_run() -> None:
 
 
 def test_parsed_plans_and_folders_are_kept_between_snapshots() -> None:
-    used = Library().workflow("master-plan")
+    used = DefinitionLibrary().workflow("master-plan")
     files = MemoryFiles(
         {"t/MASTER_PLAN.md": PLAN + "| 1 | f-00 | `00-a.md` | T | impl | [ ] |\n", "t/00-a.md": "x"}
     )

@@ -18,7 +18,7 @@ from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.states import QuestionKind
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
-from phasekeeper.server.workspace.definitions import Library
+from phasekeeper.server.workspace.definitions import DefinitionLibrary
 
 PLAN = """\
 # Late fees
@@ -53,14 +53,14 @@ def plan_run(*entries: dict[str, Any]) -> Evaluation:
         f"{RUN}/01-fees.md": "# Fees\n",
         f"{RUN}/.phasekeeper/journal.jsonl": journal(adopted, *entries),
     }
-    used = Library().workflow("master-plan")
+    used = DefinitionLibrary().workflow("master-plan")
     taken = read_run(used, MemoryFiles(files), RUN, verify=lambda lines: frozenset(range(len(lines))))
     return evaluate_traced(used, taken).evaluation
 
 
 def loop_run(**state: Any) -> Evaluation:
     data = {"version": "2", "phase": "plan", "iteration": 3, "workQueue": [], "gates": {}, **state}
-    used = Library().workflow("phase-loop")
+    used = DefinitionLibrary().workflow("phase-loop")
     files = MemoryFiles({".claude/state/loop.state.json": json.dumps(data)})
     return evaluate_traced(used, read_run(used, files, ".claude/state")).evaluation
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from phasekeeper.orchestration.journal.journal import KINDS, record
 from phasekeeper.orchestration.rendering.lifecycle_events import Event, closing, events, session_of
-from phasekeeper.server.workspace.definitions import Library
+from phasekeeper.server.workspace.definitions import DefinitionLibrary
 
 
 def named(workflow: str, *records: dict[str, object]) -> list[tuple[Event, ...]]:
-    return events(Library().workflow(workflow), "the/run", [record(**entry) for entry in records])
+    return events(DefinitionLibrary().workflow(workflow), "the/run", [record(**entry) for entry in records])
 
 
 def names(workflow: str, *records: dict[str, object]) -> list[list[str]]:

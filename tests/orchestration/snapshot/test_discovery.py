@@ -23,7 +23,7 @@ from phasekeeper.orchestration.snapshot.discovery import (
 )
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
-from phasekeeper.server.workspace.definitions import Library
+from phasekeeper.server.workspace.definitions import DefinitionLibrary
 
 TABLE = "| Task ID | File | Status |\n|---|---|---|\n| a-01 | `01-a.md` | [ ] |\n"
 
@@ -53,7 +53,7 @@ def passed(files: Mapping[str, str | bytes], *definitions: DiscoverableWorkflow)
 
 
 def built_ins() -> list[DiscoverableWorkflow]:
-    return list(Library.of(MemoryFiles({})).definitions())
+    return list(DefinitionLibrary.of(MemoryFiles({})).definitions())
 
 
 def journal(*workflows: str) -> str:

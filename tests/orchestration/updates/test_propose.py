@@ -19,7 +19,7 @@ from phasekeeper.orchestration.updates.commands import Command, CommandKind, Com
 from phasekeeper.orchestration.updates.propose import Proposal, propose
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
-from phasekeeper.server.workspace.definitions import Library
+from phasekeeper.server.workspace.definitions import DefinitionLibrary
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678000, UTC)
 AT = "2026-01-02T03:04:05.678+00:00"
@@ -670,7 +670,7 @@ def test_claims_stay_in_the_preview() -> None:
     assert proposal.evaluation.claims == (claim,)
 
 
-BUILT_IN = {name: Library().workflow(name) for name in Library().names}
+BUILT_IN = {name: DefinitionLibrary().workflow(name) for name in DefinitionLibrary().names}
 # Plans are written by people; the other runs begin with the files of `new:`.
 BEGUN = {
     "artifact-pipeline": None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from phasekeeper.server.store.commit import Proposal, committed
+from phasekeeper.server.store.commit import Writes, commit
 
 from tests.roots import TASKS, loop, plan, put
 
@@ -14,7 +14,7 @@ JOURNAL = f"{RUN}/.phasekeeper/journal.jsonl"
 
 
 def add(root: Path, run: str = RUN, **entry: object) -> None:
-    committed(root, run, lambda _held: Proposal([{"kind": "report", "outcome": "ok", **entry}]))
+    commit(root, run, lambda _held: Writes([{"kind": "report", "outcome": "ok", **entry}]))
 
 
 def test_each_record_is_a_line_that_says_when_what_who_why_and_the_result(here, run):

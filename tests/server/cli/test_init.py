@@ -16,7 +16,7 @@ from phasekeeper.orchestration.definition.root_config import read_config
 from phasekeeper.server.cli.commands.assistant_rules import CLAUDE as DENIED
 from phasekeeper.server.cli.commands.assistant_rules import CODEX, CURSOR, DECISIONS, FENCES, GEMINI
 from phasekeeper.server.cli.commands.init import ATTRIBUTES, IGNORED
-from phasekeeper.server.store.additive_edits import Change, write
+from phasekeeper.server.store.additive_edits import PlannedFile, write_planned
 from phasekeeper.server.store.folder import StoreError
 
 from tests.roots import needs, put
@@ -163,7 +163,7 @@ def test_nothing_is_written_through_a_link(here, run, tmp_path_factory):
 def test_a_file_that_changed_after_it_was_shown_is_not_overwritten(here):
     put(here / ".gitignore", "new\n")
     with pytest.raises(StoreError, match="changed meanwhile"):
-        write(here, Change(".gitignore", b"old\n", b"old\nmore\n", ("more",)))
+        write_planned(here, PlannedFile(".gitignore", b"old\n", b"old\nmore\n", ("more",)))
     assert (here / ".gitignore").read_text() == "new\n"
 
 

@@ -12,7 +12,7 @@ from phasekeeper.orchestration.journal.journal import Record
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server.cli.commands import repair
 from phasekeeper.server.disk.disk_files import DiskFiles
-from phasekeeper.server.store.commit import Proposal, committed
+from phasekeeper.server.store.commit import Writes, commit
 
 from tests.roots import TASKS, plan, put
 
@@ -25,7 +25,7 @@ def add(root: Path, message: str, text: str | None = None) -> None:
     """A record; with a text the state file is written too."""
     edits = [] if text is None else [Edit(STATE, DiskFiles(root).read(STATE).digest, text)]
     entry: Record = {"kind": "report", "outcome": "ok", "message": message}
-    committed(root, RUN, lambda _held: Proposal([entry], edits))
+    commit(root, RUN, lambda _held: Writes([entry], edits))
 
 
 def corrupt(root: Path) -> bytes:

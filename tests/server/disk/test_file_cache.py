@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.server.disk.disk_files import DiskFiles
-from phasekeeper.server.disk.file_cache import Kept
+from phasekeeper.server.disk.file_cache import FileCache
 
 from tests.roots import put
 
@@ -28,7 +28,7 @@ from tests.roots import put
 )
 def test_a_file_is_what_a_look_at_the_disk_says(root, path):
     put(root / "there/x", "text")
-    assert Kept(root).read(path) == DiskFiles(root).read(path)
+    assert FileCache(root).read(path) == DiskFiles(root).read(path)
 
 
 def test_a_file_in_a_folder_that_cannot_be_looked_at_is_not_taken_for_absent(root, monkeypatch):
@@ -41,12 +41,12 @@ def test_a_file_in_a_folder_that_cannot_be_looked_at_is_not_taken_for_absent(roo
         return lstat(path)
 
     monkeypatch.setattr(os, "lstat", refused)
-    assert Kept(root).read("shut/x").text == "text"
+    assert FileCache(root).read("shut/x").text == "text"
 
 
 def test_a_file_behind_a_link_that_leads_nowhere_is_seen_once_it_leads_somewhere(root):
     (root / "link").symlink_to(root / "later")
-    kept = Kept(root)
+    kept = FileCache(root)
     assert not kept.read("link/deep/x").exists
     put(root / "later/deep/x", "text")
     kept.refresh(["later"])
@@ -54,7 +54,7 @@ def test_a_file_behind_a_link_that_leads_nowhere_is_seen_once_it_leads_somewhere
 
 
 def test_a_folder_that_is_made_is_seen_with_its_files(root):
-    kept = Kept(root)
+    kept = FileCache(root)
     assert not kept.read("a/b/x").exists
     put(root / "a/b/x", "text")
     kept.refresh(["a"])

@@ -304,7 +304,9 @@ class Changes:
     def act(self, run: str, step: str, outcome: str) -> list[Path]:
         """A report by the one door for writes; what it wrote is not told, only where."""
         with suppress(CommandRefused, StoreError, UsageError):
-            apply.act(Workspace(self.root), run, Command("report", step=step, outcome=outcome, actor="a"))
+            apply.apply_command(
+                Workspace(self.root), run, Command("report", step=step, outcome=outcome, actor="a")
+            )
         return [_content(self.at(run))]
 
     def commit(self) -> list[Path]:

@@ -141,8 +141,8 @@ def test_a_mistake_about_one_run_does_not_end_the_journalling_of_all(root: Path,
             raise RuntimeError("a mistake")
         return 1
 
-    monkeypatch.setattr(apply, "unrecorded", lambda _: True)
-    monkeypatch.setattr(apply, "journal", journal)
+    monkeypatch.setattr(apply, "unrecorded_reports", lambda _: True)
+    monkeypatch.setattr(apply, "record_reports", journal)
 
     async def test() -> None:
         said: asyncio.Queue[str] = asyncio.Queue()

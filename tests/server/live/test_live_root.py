@@ -128,7 +128,7 @@ def test_a_decision_ceases_to_count_when_its_key_is_gone(root, monkeypatch):
     key = decide.make_key().secret
     assert key
     record = {**DECISION, "to": "codegen", "why": "it is good enough"}
-    where = decide.place(root, f"{T1}/.phasekeeper/journal.jsonl")
+    where = decide.journal_place(root, f"{T1}/.phasekeeper/journal.jsonl")
     decided(root, mac=decide.sign(record, key, where))
     current = scanned(root)
     assert "decision-unverified" not in codes(current)

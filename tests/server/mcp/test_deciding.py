@@ -91,7 +91,9 @@ async def test_what_has_changed_since_it_was_approved_can_be_approved_anew(root:
         Command("answer", question="plan", option="approve", why="it is right"),
     )
     apply.record_decision(workspace, apply.prepare_decision(workspace, name, approval), "ann", "terminal")
-    apply.act(Workspace(root), name, Command("report", "4a", "complete", tasks=("lists-1",), actor="ann"))
+    apply.apply_command(
+        Workspace(root), name, Command("report", "4a", "complete", tasks=("lists-1",), actor="ann")
+    )
     path.write_text(path.read_text().replace("Step 3", "Step 3 and what follows"))
     person = Person(decision="approve", reason="it says more now")
     async with rig() as r, r.client(root, era, elicitation_callback=person) as client:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.journal.journal import read_claims
 from phasekeeper.server.store.claims import MAX_LOG_BYTES, check_token, claim, release
-from phasekeeper.server.store.commit import Conflict, Held, Proposal, committed
-from phasekeeper.server.store.lock import Clock, stamp
+from phasekeeper.server.store.commit import Conflict, LockedRun, Writes, commit
+from phasekeeper.server.store.lock import Clock, timestamp
 
 RUN = "tasks/T1"
 LOG = f"{RUN}/.phasekeeper/claims.jsonl"
@@ -35,37 +35,37 @@ def test_a_claim_keeps_others_out_until_it_ends_and_the_next_has_a_higher_token(
     assert claim(root, RUN, "04", "bob", 600, clock=at(1)).seq == 2
     theirs = claim(root, RUN, "03", "bob", 600, clock=at(10))
     assert theirs.seq == 3
-    assert read_claims((root / LOG).read_text(), stamp(at(10)())) == (theirs, *claims_of(root, "04", 10))
+    assert read_claims((root / LOG).read_text(), timestamp(at(10)())) == (theirs, *claims_of(root, "04", 10))
 
 
 def claims_of(root: Path, task: str, minutes: float) -> tuple[object, ...]:
-    live = read_claims((root / LOG).read_text(), stamp(at(minutes)()))
+    live = read_claims((root / LOG).read_text(), timestamp(at(minutes)()))
     return tuple(each for each in live if each.task == task)
 
 
 def test_claiming_again_gives_a_new_token_and_ends_the_old_one(root: Path) -> None:
     first = claim(root, RUN, "03", "ann", 600, clock=at(0))
     second = claim(root, RUN, "03", "ann", 600, clock=at(5))
-    check_token(root, RUN, "03", "ann", second.seq, stamp(at(14)()))
+    check_token(root, RUN, "03", "ann", second.seq, timestamp(at(14)()))
     with pytest.raises(Conflict, match="claimed by ann"):
-        check_token(root, RUN, "03", "ann", first.seq, stamp(at(6)()))
+        check_token(root, RUN, "03", "ann", first.seq, timestamp(at(6)()))
 
 
 def test_a_write_with_an_expired_or_a_foreign_token_is_refused(root: Path) -> None:
     mine = claim(root, RUN, "03", "ann", 600, clock=at(0))
 
-    def report(held: Held) -> Proposal:
+    def report(held: LockedRun) -> Writes:
         check_token(held.root, held.run, "03", "ann", mine.seq, held.at)
-        return Proposal(({"kind": "report", "task": "03"},))
+        return Writes(({"kind": "report", "task": "03"},))
 
-    assert committed(root, RUN, report, clock=at(9)).records
+    assert commit(root, RUN, report, clock=at(9)).records
     with pytest.raises(Conflict, match="has ended; claim it again"):
-        committed(root, RUN, report, clock=at(11))
+        commit(root, RUN, report, clock=at(11))
     claim(root, RUN, "03", "bob", 600, clock=at(12))
     with pytest.raises(Conflict, match="claimed by bob"):
-        committed(root, RUN, report, clock=at(13))
+        commit(root, RUN, report, clock=at(13))
     with pytest.raises(Conflict, match="claimed by bob"):
-        check_token(root, RUN, "03", "ann", 2, stamp(at(13)()))
+        check_token(root, RUN, "03", "ann", 2, timestamp(at(13)()))
 
 
 def test_only_its_holder_releases_a_claim_and_twice_is_once(root: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_long_log_is_begun_anew_and_numbers_go_on(root: Path) -> None:
     with (root / LOG).open("a") as file:
         file.write(long + "\n")
     assert claim(root, RUN, "04", "bob", 600, clock=at(1)).seq == 78
-    live = read_claims((root / LOG).read_text(), stamp(at(1)()))
+    live = read_claims((root / LOG).read_text(), timestamp(at(1)()))
     assert [(each.task, each.seq) for each in live] == [("03", 1), ("04", 78)]
     assert (root / LOG).stat().st_size < 1000
 

@@ -22,17 +22,17 @@ from phasekeeper.orchestration.journal.journal import read_journal, record
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server.store import folder as store_folder
 from phasekeeper.server.store.commit import (
-    Committed,
+    Commit,
     Conflict,
-    Held,
-    Proposal,
+    LockedRun,
     StoreError,
-    committed,
-    pending,
+    Writes,
+    commit,
+    pending_writes,
 )
 from phasekeeper.server.store.lock import run_lock
-from phasekeeper.server.store.log_file import Broken
-from phasekeeper.server.store.recovery import Mended, settle
+from phasekeeper.server.store.log_file import BrokenLog
+from phasekeeper.server.store.recovery import RecoveryAction, RecoveryKind, finish_rename
 from phasekeeper.server.workspace import decision_proof as decide
 
 from tests.faults.scenario import in_memory
@@ -57,8 +57,8 @@ def root(tmp_path: Path) -> Path:
     return tmp_path.resolve()
 
 
-def write(root: Path, *edits: Edit, records: Any = (REPORT,), **options: Any) -> Committed:
-    return committed(root, RUN, lambda _held: Proposal(records, edits), clock=lambda: NOON, **options)
+def write(root: Path, *edits: Edit, records: Any = (REPORT,), **options: Any) -> Commit:
+    return commit(root, RUN, lambda _held: Writes(records, edits), clock=lambda: NOON, **options)
 
 
 def edit(root: Path, text: str, path: str = STATE) -> Edit:
@@ -119,16 +119,16 @@ def test_a_line_is_ascii_whatever_it_says(root: Path) -> None:
 
 def test_the_proposal_is_made_under_the_lock_with_what_the_first_record_will_get(root: Path) -> None:
     write(root)
-    seen: list[Held] = []
+    seen: list[LockedRun] = []
 
-    def propose(held: Held) -> Proposal:
+    def propose(held: LockedRun) -> Writes:
         seen.append(held)
         with pytest.raises(StoreError, match="is being written by process"), run_lock(root, RUN, timeout_s=0):
             pass
-        return Proposal()
+        return Writes()
 
-    done = committed(root, RUN, propose, clock=lambda: NOON)
-    assert seen == [Held(root, RUN, done.head, 2, "2026-03-01T12:00:00.000+00:00")]
+    done = commit(root, RUN, propose, clock=lambda: NOON)
+    assert seen == [LockedRun(root, RUN, done.head, 2, "2026-03-01T12:00:00.000+00:00")]
     assert (done.records, len(lines(root))) == ((), 1)
 
 
@@ -153,7 +153,7 @@ def test_a_file_keeps_its_mode_and_its_byte_order_mark(root: Path) -> None:
 
 
 def test_a_run_that_is_the_root_itself_is_written(tmp_path: Path) -> None:
-    committed(tmp_path, "", lambda _held: Proposal((REPORT,), (Edit("state.json", None, "x"),)))
+    commit(tmp_path, "", lambda _held: Writes((REPORT,), (Edit("state.json", None, "x"),)))
     assert (tmp_path / ".phasekeeper/journal.jsonl").exists() and (tmp_path / "state.json").read_text() == "x"
 
 
@@ -163,7 +163,11 @@ def test_a_decision_is_signed_over_its_place_in_the_chain(root: Path) -> None:
     decision = {"kind": "answer", "question": "go", "option": "yes", "why": "grün"}
     with pytest.raises(ValueError, match="signed"):
         write(root, records=(decision,))
-    write(root, records=(decision,), sign=lambda entry: decide.sign(entry, key, decide.place(root, JOURNAL)))
+    write(
+        root,
+        records=(decision,),
+        sign=lambda entry: decide.sign(entry, key, decide.journal_place(root, JOURNAL)),
+    )
     raw = (root / JOURNAL).read_text().splitlines()
     assert decide.verified_lines(root, JOURNAL, raw, key) == {1}
 
@@ -250,7 +254,7 @@ def test_nothing_is_written_through_links(root: Path, tmp_path_factory: pytest.T
         with pytest.raises(StoreError, match="link"):
             write(root, Edit(path, digest_of("theirs"), "x"))
     with pytest.raises(StoreError, match="link"):
-        committed(root, "tasks/L", lambda _held: Proposal((REPORT,)))
+        commit(root, "tasks/L", lambda _held: Writes((REPORT,)))
     assert [path.name for path in outside.iterdir()] == ["f"] and (outside / "f").read_text() == "theirs"
 
 
@@ -275,8 +279,8 @@ def test_a_pipe_in_the_place_of_a_file_is_refused_without_waiting(root: Path) ->
 
 def test_a_folder_that_does_not_exist_is_not_made_by_a_slip(root: Path) -> None:
     with pytest.raises(StoreError, match="there is no folder tasks/T9"):
-        committed(root, "tasks/T9", lambda _held: Proposal((REPORT,)))
-    committed(root, "tasks/T9", lambda _held: Proposal((REPORT,)), create=True)
+        commit(root, "tasks/T9", lambda _held: Writes((REPORT,)))
+    commit(root, "tasks/T9", lambda _held: Writes((REPORT,)), create=True)
     assert (root / "tasks/T9/.phasekeeper/journal.jsonl").exists()
 
 
@@ -299,7 +303,7 @@ def unprivileged(root: Path, mode: int) -> str:
         "import filelock, os, sys; from pathlib import Path  # all that root alone may read\n"
         "from phasekeeper.server.store.commit import *\n"
         "if os.geteuid() == 0: os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
-        f"try: committed(Path(sys.argv[1]), {RUN!r}, lambda held: Proposal(({REPORT!r},)))\n"
+        f"try: commit(Path(sys.argv[1]), {RUN!r}, lambda locked: Writes(({REPORT!r},)))\n"
         "except StoreError as error: print(type(error).__name__, error)"
     )
     with tempfile.TemporaryDirectory() as folder:
@@ -361,10 +365,10 @@ def test_a_system_without_folder_descriptors_writes_and_refuses_the_same(
     write(root, edit(root, "new"), Edit(f"{RUN}/a/b.md", None, "b"))
     assert ((root / STATE).read_text(), (root / RUN / "a/b.md").read_text()) == ("new", "b")
     interrupted(root, monkeypatch, "newer")
-    assert write(root).mended == (Mended(STATE, "finished"),)
+    assert write(root).recovery == (RecoveryAction(STATE, RecoveryKind.FINISHED),)
     (root / "tasks/L").symlink_to(root / "tasks/T1")
     with pytest.raises(StoreError, match="link"):
-        committed(root, "tasks/L", lambda _held: Proposal((REPORT,)))
+        commit(root, "tasks/L", lambda _held: Writes((REPORT,)))
 
 
 # --- crashes and recovery
@@ -380,20 +384,20 @@ def test_a_writer_that_dies_is_finished_or_undone_by_the_next(
         dying(patched, call, nth)
         with suppress(Died):
             write(root, edit(root, "new"), Edit(f"{RUN}/note.md", None, "note"))
-    seen = pending(root, RUN)
+    seen = pending_writes(root, RUN)
     done = write(root, records=())
     recorded = bool(done.head)
     assert (root / STATE).read_text() == ("new" if recorded else "old")
     assert (root / RUN / "note.md").exists() is recorded
-    assert {each.path for each in done.mended if each.did == "finished"} == set(seen.texts)
+    assert {each.path for each in done.recovery if each.kind == "finished"} == set(seen.texts)
     assert not [name for name in names(root) if "phasekeeper-" in name]
-    assert write(root, records=()).mended == ()
+    assert write(root, records=()).recovery == ()
 
 
 def interrupted(root: Path, monkeypatch: pytest.MonkeyPatch, text: str = "new") -> None:
     """A commit whose record is in the journal, and whose writer died before it could rename anything."""
     with monkeypatch.context() as patched:
-        patched.setattr("phasekeeper.server.store.commit.settle", raising)
+        patched.setattr("phasekeeper.server.store.commit.finish_rename", raising)
         with pytest.raises(Died):
             write(root, edit(root, text))
 
@@ -406,10 +410,10 @@ def test_a_reader_sees_what_is_committed_before_anybody_recovers(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     interrupted(root, monkeypatch)
-    assert pending(root, RUN) == ({STATE: "new"}, (), ())
+    assert pending_writes(root, RUN) == ({STATE: "new"}, (), ())
     assert (root / STATE).read_text() == "old"
-    assert write(root, records=()).mended == (Mended(STATE, "finished"),)
-    assert pending(root, RUN) == ({}, (), ())
+    assert write(root, records=()).recovery == (RecoveryAction(STATE, RecoveryKind.FINISHED),)
+    assert pending_writes(root, RUN) == ({}, (), ())
 
 
 def test_a_save_after_the_crash_is_kept_and_the_committed_text_lies_beside_it(
@@ -417,12 +421,14 @@ def test_a_save_after_the_crash_is_kept_and_the_committed_text_lies_beside_it(
 ) -> None:
     interrupted(root, monkeypatch)
     (root / STATE).write_text("by somebody else")
-    assert pending(root, RUN).conflicts == (STATE,)
-    assert write(root).mended == (Mended(STATE, "conflict", f"{STATE}.phasekeeper-conflict"),)
+    assert pending_writes(root, RUN).conflicts == (STATE,)
+    assert write(root).recovery == (
+        RecoveryAction(STATE, RecoveryKind.CONFLICT, f"{STATE}.phasekeeper-conflict"),
+    )
     assert (root / STATE).read_text() == "by somebody else"
     interrupted(root, monkeypatch, "newer")
     (root / STATE).write_text("again")
-    kept = write(root).mended[0].kept or ""
+    kept = write(root).recovery[0].saved_as or ""
     assert (root / kept).read_text() == "newer" and kept != f"{STATE}.phasekeeper-conflict"
     assert (root / f"{STATE}.phasekeeper-conflict").read_text() == "new"
 
@@ -433,7 +439,7 @@ def test_a_run_that_was_moved_after_the_crash_is_finished_too(
     interrupted(root, monkeypatch)
     (root / "tasks").rename(root / "away")
     (root / "tasks").symlink_to("nowhere")
-    committed(root, "away/T1", lambda _held: Proposal())
+    commit(root, "away/T1", lambda _held: Writes())
     assert (root / "away/T1/state.json").read_text() == "new"
 
 
@@ -458,7 +464,7 @@ def test_a_file_that_cannot_be_replaced_is_recorded_told_and_finished_later(
         dying(patched, "replace", 2, refused)
         with pytest.raises(StoreError, match="permission denied"):
             write(root)
-    assert write(root).mended == (Mended(STATE, "finished"),)
+    assert write(root).recovery == (RecoveryAction(STATE, RecoveryKind.FINISHED),)
 
 
 def temporary(root: Path) -> Path:
@@ -470,8 +476,10 @@ def test_a_committed_text_that_is_not_what_was_recorded_is_put_aside_and_not_in_
 ) -> None:
     interrupted(root, monkeypatch)
     temporary(root).write_text("bad disk")
-    assert pending(root, RUN) == ({}, (), (STATE,))
-    assert write(root).mended == (Mended(STATE, "conflict", f"{STATE}.phasekeeper-conflict"),)
+    assert pending_writes(root, RUN) == ({}, (), (STATE,))
+    assert write(root).recovery == (
+        RecoveryAction(STATE, RecoveryKind.CONFLICT, f"{STATE}.phasekeeper-conflict"),
+    )
     assert (root / STATE).read_text() == "old"
 
 
@@ -479,7 +487,7 @@ def test_a_target_that_became_a_folder_is_a_conflict(root: Path, monkeypatch: py
     interrupted(root, monkeypatch)
     (root / STATE).unlink()
     (root / STATE).mkdir()
-    assert [each.did for each in write(root).mended] == ["conflict"]
+    assert [each.kind for each in write(root).recovery] == ["conflict"]
     assert (root / STATE).is_dir()
 
 
@@ -488,9 +496,9 @@ def test_a_text_that_is_taken_away_before_it_is_in_place_is_told(
 ) -> None:
     def taken(folder: Any, name: str, item: Any) -> Any:
         temporary(root).unlink()
-        return settle(folder, name, item)
+        return finish_rename(folder, name, item)
 
-    monkeypatch.setattr("phasekeeper.server.store.commit.settle", taken)
+    monkeypatch.setattr("phasekeeper.server.store.commit.finish_rename", taken)
     done = write(root, edit(root, "new"))
     assert "was taken away" in done.unfinished[0].why and lines(root)[0]["files"]
 
@@ -500,8 +508,8 @@ def test_a_text_that_stands_in_place_already_only_loses_its_temporary_file(
 ) -> None:
     interrupted(root, monkeypatch)
     (root / STATE).write_text("new")
-    assert pending(root, RUN) == ({}, (), ())
-    assert write(root).mended == ()
+    assert pending_writes(root, RUN) == ({}, (), ())
+    assert write(root).recovery == ()
     assert names(root) == [".phasekeeper", "state.json"]
 
 
@@ -509,7 +517,7 @@ def test_a_torn_last_line_is_cut_and_said(root: Path) -> None:
     write(root)
     with (root / JOURNAL).open("ab") as file:
         file.write(b'{"seq": 2, "kind": "rep')
-    assert write(root).mended == (Mended(JOURNAL, "cut"),)
+    assert write(root).recovery == (RecoveryAction(JOURNAL, RecoveryKind.CUT),)
     assert [each["seq"] for each in lines(root)] == [1, 2]
 
 
@@ -535,7 +543,7 @@ def test_a_last_line_that_no_torn_write_left_is_not_cut(root: Path, line: str) -
     write(root)
     with (root / JOURNAL).open("a") as file:
         file.write(line)
-    with pytest.raises(Broken, match="phasekeeper repair"):
+    with pytest.raises(BrokenLog, match="phasekeeper repair"):
         write(root)
     assert (root / JOURNAL).read_text().endswith(line)
 
@@ -545,10 +553,10 @@ def test_a_line_in_the_middle_that_was_changed_stops_all_writing(root: Path) -> 
         write(root)
     raw = (root / JOURNAL).read_text()
     (root / JOURNAL).write_text(raw.replace('"outcome": "ok"', '"outcome": "no"', 1))
-    with pytest.raises(Broken, match="does not follow"):
+    with pytest.raises(BrokenLog, match="does not follow"):
         write(root)
     (root / JOURNAL).write_text(raw.replace('{"seq": 2', "{seq 2"))
-    with pytest.raises(Broken, match="line 2"):
+    with pytest.raises(BrokenLog, match="line 2"):
         write(root)
 
 
@@ -578,13 +586,13 @@ def failing(_descriptor: int) -> None:
 def contend(root: Path, barrier: Any, times: int) -> None:
     """Counts in the state file, once a commit."""
 
-    def propose(held: Held) -> Proposal:
+    def propose(held: LockedRun) -> Writes:
         text = (held.root / STATE).read_text()
-        return Proposal((REPORT,), (Edit(STATE, digest_of(text), str(int(text) + 1)),))
+        return Writes((REPORT,), (Edit(STATE, digest_of(text), str(int(text) + 1)),))
 
     barrier.wait(WAIT_S)
     for _ in range(times):
-        committed(root, RUN, propose, timeout_s=WAIT_S)
+        commit(root, RUN, propose, timeout_s=WAIT_S)
 
 
 @pytest.fixture
@@ -648,9 +656,7 @@ def test_who_has_the_lock_is_said_and_a_dead_holder_has_it_no_more(
 
 def test_a_clock_that_is_set_back_changes_neither_order_nor_numbers(root: Path) -> None:
     for hours in (0, -5, 3):
-        committed(
-            root, RUN, lambda _held: Proposal((REPORT,)), clock=lambda h=hours: NOON + timedelta(hours=h)
-        )
+        commit(root, RUN, lambda _held: Writes((REPORT,)), clock=lambda h=hours: NOON + timedelta(hours=h))
     journal = read_journal((root / JOURNAL).read_text())
     assert [each["seq"] for each in journal.records] == [1, 2, 3]
     assert [str(each["at"])[11:13] for each in journal.records] == ["12", "07", "15"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.journal.journal import Journal, Record, read_journal
 from phasekeeper.orchestration.vfs.files import digest_of
-from phasekeeper.server.store.commit import Proposal, committed
+from phasekeeper.server.store.commit import Writes, commit
 from phasekeeper.server.store.repair import repair
 
 from tests.roots import needs
@@ -44,7 +44,7 @@ def add(root: Path, message: str, count: int = 1) -> None:
     records: list[Record] = [
         {"kind": "report", "message": f"{message}{n or ''}", "outcome": "ok"} for n in range(count)
     ]
-    committed(root, RUN, lambda _held: Proposal(records), create=True)
+    commit(root, RUN, lambda _held: Writes(records), create=True)
 
 
 def at(root: Path) -> Journal:
@@ -146,7 +146,7 @@ def test_repair_links_the_branches_of_a_fork_and_a_second_time_does_nothing(tmp_
     right = (tmp_path / JOURNAL).read_text()
     (tmp_path / JOURNAL).write_text(left + right[len(before) :])
     assert at(tmp_path).forked
-    assert [mended.did for mended in repair(tmp_path, RUN)] == ["relinked"]
+    assert [mended.kind for mended in repair(tmp_path, RUN)] == ["relinked"]
     assert messages(at(tmp_path)) == ["first", "left", "left1", "right", "branches linked together"]
     assert repair(tmp_path, RUN) == ()
     assert at(tmp_path).problems == ()
@@ -159,7 +159,9 @@ def test_lines_behind_one_that_was_taken_out_still_count(tmp_path: Path) -> None
     (tmp_path / JOURNAL).write_text("\n".join([lines[0], "<<<<<<< ours", lines[2]]) + "\n")
     assert at(tmp_path).broken
     [dropped] = repair(tmp_path, RUN, drop_bad_lines=True)
-    assert dropped.did == "dropped" and dropped.kept and "<<<<" in (tmp_path / dropped.kept).read_text()
+    assert (
+        dropped.kind == "dropped" and dropped.saved_as and "<<<<" in (tmp_path / dropped.saved_as).read_text()
+    )
     assert messages(at(tmp_path))[:2] == ["first", "third"]
     assert at(tmp_path).problems == ()
     add(tmp_path, "fourth")
@@ -185,11 +187,11 @@ def repository(tmp_path: Path) -> Path:
     (tmp_path / ".gitattributes").write_text("**/.phasekeeper/journal.jsonl merge=union\n")
     (tmp_path / ".gitignore").write_text("lock\nlock.holder\n")
     add(tmp_path, "first")
-    commit(tmp_path)
+    commit_with_git(tmp_path)
     return tmp_path
 
 
-def commit(root: Path) -> None:
+def commit_with_git(root: Path) -> None:
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "work")
 
@@ -197,11 +199,11 @@ def commit(root: Path) -> None:
 def test_two_git_branches_that_both_append_are_forked_and_repair_loses_nothing(repository: Path) -> None:
     git(repository, "checkout", "-q", "-b", "other")
     add(repository, "other", 3)
-    commit(repository)
+    commit_with_git(repository)
     git(repository, "checkout", "-q", "main")
     add(repository, "main")
     add(repository, "main again")
-    commit(repository)
+    commit_with_git(repository)
     git(repository, "merge", "-q", "other", "-m", "merge")
     both = (repository / JOURNAL).read_text()
     assert codes(at(repository)) == ["journal-forked"]

@@ -12,9 +12,9 @@ import pytest
 from phasekeeper.orchestration.findings import Problem
 from phasekeeper.orchestration.journal.journal import read_journal
 from phasekeeper.orchestration.vfs.files import digest_of
-from phasekeeper.server.store.commit import Proposal, committed
-from phasekeeper.server.store.log_file import Broken, Written
-from phasekeeper.server.store.recovery import tag_of, temporary_name
+from phasekeeper.server.store.commit import Writes, commit
+from phasekeeper.server.store.log_file import BrokenLog, WrittenFile
+from phasekeeper.server.store.recovery import run_tag, temporary_name
 from phasekeeper.server.store.repair import repair
 
 RUN = "tasks/T1"
@@ -32,7 +32,7 @@ def root(tmp_path: Path) -> Path:
 def report(root: Path, *messages: str) -> None:
     for message in messages:
         records: list[dict[str, object]] = [{"kind": "report", "message": message}]
-        committed(root, RUN, lambda _held, records=records: Proposal(records), clock=lambda: NOON)
+        commit(root, RUN, lambda _held, records=records: Writes(records), clock=lambda: NOON)
 
 
 def raw_lines(root: Path) -> list[str]:
@@ -48,7 +48,9 @@ def last(root: Path) -> dict[str, Any]:
 
 
 def mended(root: Path, **options: Any) -> list[tuple[str, str, str | None]]:
-    return [(each.path, each.did, each.kept) for each in repair(root, RUN, clock=lambda: NOON, **options)]
+    return [
+        (each.path, each.kind, each.saved_as) for each in repair(root, RUN, clock=lambda: NOON, **options)
+    ]
 
 
 def forked(root: Path) -> list[str]:
@@ -87,7 +89,7 @@ def test_bad_lines_are_only_taken_out_when_asked_and_the_journal_is_copied_aside
     lines[1] = lines[1][:20]
     rewrite(root, lines)
     broken = (root / JOURNAL).read_bytes()
-    with pytest.raises(Broken, match="line 2"):
+    with pytest.raises(BrokenLog, match="line 2"):
         repair(root, RUN)
     assert (root / JOURNAL).read_bytes() == broken
     kept = f"{JOURNAL}.corrupt-{digest_of(broken)}"
@@ -142,6 +144,6 @@ def test_a_broken_state_file_is_copied_aside_and_replaced_by_the_text_that_was_g
 def test_what_an_interrupted_writer_left_deep_below_the_run_is_removed(root: Path) -> None:
     report(root, "one")
     (root / RUN / "a/b").mkdir(parents=True)
-    name = temporary_name(tag_of(root, RUN), Written(2, 0, f"{RUN}/a/b/x.md", "", ""))
+    name = temporary_name(run_tag(root, RUN), WrittenFile(2, 0, f"{RUN}/a/b/x.md", "", ""))
     (root / RUN / "a/b" / name).write_text("never committed")
     assert mended(root) == [(f"{RUN}/a/b/{name}", "removed", None)]

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.findings import Edit
 from phasekeeper.server.disk.disk_files import DiskFiles
-from phasekeeper.server.store import commit
 from phasekeeper.server.store import lock as store_lock
-from phasekeeper.server.store.commit import Held, Proposal, committed
+from phasekeeper.server.store.commit import LockedRun, Writes, commit
 from phasekeeper.server.store.folder import StoreError
 from phasekeeper.server.store.lock import run_lock
 
@@ -28,13 +27,13 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def appending(path: str, line: str) -> Callable[[Held], Proposal]:
+def appending(path: str, line: str) -> Callable[[LockedRun], Writes]:
     """A proposal that adds a line to a file as it is when it is asked."""
 
-    def propose(held: Held) -> Proposal:
+    def propose(held: LockedRun) -> Writes:
         file = DiskFiles(held.root).read(path)
         edit = Edit(path, file.digest if file.exists else None, f"{file.text or ''}{line}\n")
-        return Proposal([{"kind": "report", "outcome": "ok"}], [edit])
+        return Writes([{"kind": "report", "outcome": "ok"}], [edit])
 
     return propose
 
@@ -55,8 +54,8 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_runs_that_write_one_file_lose_no_line_of_each_other(root: Path) -> None:
     def many(run: str) -> None:
         for number in range(25):
-            done = committed(root, run, appending(SHARED, f"{run} {number}"), is_run=RUNS.__contains__)
-            assert (done.mended, done.unfinished) == ((), ())
+            done = commit(root, run, appending(SHARED, f"{run} {number}"), is_run=RUNS.__contains__)
+            assert (done.recovery, done.unfinished) == ((), ())
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(many, RUNS))
@@ -69,24 +68,22 @@ def test_a_file_in_another_run_is_written_under_that_runs_lock_too_in_path_order
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = taken(monkeypatch)
-    committed(root, "tasks/B", appending("tasks/A/notes.txt", "from B"), is_run=RUNS.__contains__)
+    commit(root, "tasks/B", appending("tasks/A/notes.txt", "from B"), is_run=RUNS.__contains__)
     assert order == ["tasks/B", "tasks/A", "tasks/B"]
     order.clear()
-    committed(root, "tasks/B", appending("tasks/B/notes.txt", "own"), is_run=RUNS.__contains__)
+    commit(root, "tasks/B", appending("tasks/B/notes.txt", "own"), is_run=RUNS.__contains__)
     assert order == ["tasks/B"]
 
 
 def test_a_file_of_no_run_is_guarded_by_the_root(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     order = taken(monkeypatch)
-    committed(root, "tasks/A", appending(SHARED, "x"), is_run=RUNS.__contains__)
+    commit(root, "tasks/A", appending(SHARED, "x"), is_run=RUNS.__contains__)
     assert order == ["tasks/A", "", "tasks/A"]
 
 
 def test_a_run_whose_neighbour_is_being_written_waits_and_says_for_whom(root: Path) -> None:
     with run_lock(root, "tasks/A"), pytest.raises(StoreError, match="tasks/A is being written by process"):
-        committed(
-            root, "tasks/B", appending("tasks/A/notes.txt", "x"), is_run=RUNS.__contains__, timeout_s=0.05
-        )
+        commit(root, "tasks/B", appending("tasks/A/notes.txt", "x"), is_run=RUNS.__contains__, timeout_s=0.05)
     assert not (root / "tasks/A/notes.txt").exists()
     assert not (root / "tasks/B/.phasekeeper/journal.jsonl").exists()
 
@@ -95,12 +92,12 @@ def test_what_the_other_run_left_unfinished_is_finished_before_its_file_is_read(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(commit, "_place", lambda _root, _work: ((), ()))
-        committed(root, "tasks/A", appending("tasks/A/notes.txt", "from A"), is_run=RUNS.__contains__)
+        patch.setattr("phasekeeper.server.store.commit._rename_all", lambda _root, _work: ((), ()))
+        commit(root, "tasks/A", appending("tasks/A/notes.txt", "from A"), is_run=RUNS.__contains__)
     assert not (root / "tasks/A/notes.txt").exists()
-    done = committed(root, "tasks/B", appending("tasks/A/notes.txt", "from B"), is_run=RUNS.__contains__)
+    done = commit(root, "tasks/B", appending("tasks/A/notes.txt", "from B"), is_run=RUNS.__contains__)
     assert (root / "tasks/A/notes.txt").read_text() == "from A\nfrom B\n"
-    assert [mended.did for mended in done.mended] == ["finished"]
+    assert [mended.kind for mended in done.recovery] == ["finished"]
 
 
 def test_a_proposal_that_leads_on_and_on_is_given_up(root: Path) -> None:
@@ -109,12 +106,12 @@ def test_a_proposal_that_leads_on_and_on_is_given_up(root: Path) -> None:
         (root / name).mkdir()
     looks: list[str] = []
 
-    def propose(held: Held) -> Proposal:
+    def propose(held: LockedRun) -> Writes:
         looks.append(held.run)
         return appending(f"{names[len(looks)]}/x.txt", "x")(held)
 
     with pytest.raises(StoreError, match="leads to other runs with each look"):
-        committed(root, "tasks/A", propose, is_run=(*RUNS, *names).__contains__)
+        commit(root, "tasks/A", propose, is_run=(*RUNS, *names).__contains__)
     assert not list(root.rglob("x.txt"))
 
 
@@ -124,8 +121,8 @@ def test_a_proposal_that_leads_on_and_on_is_given_up(root: Path) -> None:
 def _interrupted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A commit whose text did not get to its place."""
     with monkeypatch.context() as patch:
-        patch.setattr(commit, "_place", lambda _root, _work: ((), ()))
-        committed(root, "tasks/A", appending(SHARED, "recorded"), is_run=RUNS.__contains__)
+        patch.setattr("phasekeeper.server.store.commit._rename_all", lambda _root, _work: ((), ()))
+        commit(root, "tasks/A", appending(SHARED, "recorded"), is_run=RUNS.__contains__)
 
 
 def test_a_write_is_finished_after_the_repository_was_moved(
@@ -133,8 +130,8 @@ def test_a_write_is_finished_after_the_repository_was_moved(
 ) -> None:
     _interrupted(root, monkeypatch)
     moved = root.rename(root.parent / "elsewhere")
-    done = committed(moved, "tasks/A", lambda _held: Proposal())
-    assert [mended.did for mended in done.mended] == ["finished"]
+    done = commit(moved, "tasks/A", lambda _held: Writes())
+    assert [mended.kind for mended in done.recovery] == ["finished"]
     assert (moved / SHARED).read_text() == "recorded\n"
 
 
@@ -144,9 +141,9 @@ def test_a_conflict_is_told_and_kept_after_the_repository_was_moved(
     _interrupted(root, monkeypatch)
     moved = root.rename(root.parent / "elsewhere")
     (moved / SHARED).write_text("somebody else's\n")
-    [mended] = committed(moved, "tasks/A", lambda _held: Proposal()).mended
-    assert (mended.did, (moved / SHARED).read_text()) == ("conflict", "somebody else's\n")
-    assert mended.kept and (moved / mended.kept).read_text() == "recorded\n"
+    [mended] = commit(moved, "tasks/A", lambda _held: Writes()).recovery
+    assert (mended.kind, (moved / SHARED).read_text()) == ("conflict", "somebody else's\n")
+    assert mended.saved_as and (moved / mended.saved_as).read_text() == "recorded\n"
 
 
 def test_what_was_never_committed_is_removed_after_the_repository_was_moved(
@@ -159,11 +156,11 @@ def test_what_was_never_committed_is_removed_after_the_repository_was_moved(
         raise Died
 
     with monkeypatch.context() as patch, pytest.raises(Died):
-        patch.setattr(commit, "_check_again", dies)
-        patch.setattr(commit, "_discard", lambda _root, _work: None)
-        committed(root, "tasks/A", appending(SHARED, "never"), is_run=RUNS.__contains__)
+        patch.setattr("phasekeeper.server.store.commit._check_again", dies)
+        patch.setattr("phasekeeper.server.store.commit._remove_temporaries", lambda _root, _work: None)
+        commit(root, "tasks/A", appending(SHARED, "never"), is_run=RUNS.__contains__)
     [stray] = [path for path in (root / "shared").iterdir() if path.suffix == ".tmp"]
     moved = root.rename(root.parent / "elsewhere")
-    done = committed(moved, "tasks/A", lambda _held: Proposal())
-    assert [mended.did for mended in done.mended] == ["removed"]
+    done = commit(moved, "tasks/A", lambda _held: Writes())
+    assert [mended.kind for mended in done.recovery] == ["removed"]
     assert not (moved / "shared" / stray.name).exists()

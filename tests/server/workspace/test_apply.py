@@ -14,7 +14,7 @@ from phasekeeper.server.store.commit import Conflict
 from phasekeeper.server.store.folder import StoreError
 from phasekeeper.server.workspace import apply
 from phasekeeper.server.workspace import decision_proof as decide
-from phasekeeper.server.workspace.apply import Token, act, prepare_decision, record_decision
+from phasekeeper.server.workspace.apply import ClaimToken, apply_command, prepare_decision, record_decision
 from phasekeeper.server.workspace.roots import UsageError
 from phasekeeper.server.workspace.workspace import Workspace
 
@@ -86,7 +86,7 @@ def evaluation(root: Path, run: str = RUN) -> Any:
 
 
 def test_a_report_is_recorded_with_what_it_writes(root: Path) -> None:
-    done = act(Workspace(root), RUN, report(message="first"))
+    done = apply_command(Workspace(root), RUN, report(message="first"))
     assert (root / RUN / "log.txt").read_text() == "first\n"
     assert [entry["kind"] for entry in lines(root)] == ["report"]
     assert lines(root)[0]["files"][0]["path"] == f"{RUN}/log.txt"
@@ -96,8 +96,8 @@ def test_a_report_is_recorded_with_what_it_writes(root: Path) -> None:
 def test_the_run_is_looked_at_afresh_whatever_was_seen_before(root: Path) -> None:
     stale = Workspace(root)
     assert stale.files.read(f"{RUN}/log.txt").exists is False and stale.matches
-    act(Workspace(root), RUN, report(message="another"))
-    act(stale, RUN, report(message="mine"))
+    apply_command(Workspace(root), RUN, report(message="another"))
+    apply_command(stale, RUN, report(message="mine"))
     assert (root / RUN / "log.txt").read_text() == "another\nmine\n"
     assert [entry["seq"] for entry in lines(root)] == [1, 2]
 
@@ -114,7 +114,7 @@ def test_a_file_that_changes_under_the_writer_is_a_conflict_and_nothing_is_writt
 
     monkeypatch.setattr(apply, "propose", meanwhile)
     with pytest.raises(Conflict, match="nothing was written"):
-        act(Workspace(root), RUN, report())
+        apply_command(Workspace(root), RUN, report())
     assert (root / RUN / "log.txt").read_text() == "somebody else's\n"
     assert lines(root) == []
 
@@ -122,14 +122,14 @@ def test_a_file_that_changes_under_the_writer_is_a_conflict_and_nothing_is_writt
 def test_a_refusal_writes_nothing(root: Path) -> None:
     before = contents(root)
     with pytest.raises(CommandRefused, match="no phase or action"):
-        act(Workspace(root), RUN, Command("report", "nought", "ok"))
+        apply_command(Workspace(root), RUN, Command("report", "nought", "ok"))
     assert contents(root) == before
 
 
 def test_a_run_that_is_gone_is_told(root: Path) -> None:
     (root / RUN / "PLAN.md").unlink()
     with pytest.raises(UsageError, match="is no run any more"):
-        act(Workspace(root), RUN, report())
+        apply_command(Workspace(root), RUN, report())
 
 
 def test_a_run_that_two_definitions_claim_takes_nothing(root: Path) -> None:
@@ -137,7 +137,7 @@ def test_a_run_that_two_definitions_claim_takes_nothing(root: Path) -> None:
     (root / ".phasekeeper/workflows/rival.yaml").write_text(rival)
     (root / ".phasekeeper/config.yaml").unlink()
     with pytest.raises(CommandRefused, match="nothing can be recorded"):
-        act(Workspace(root), RUN, report())
+        apply_command(Workspace(root), RUN, report())
     assert lines(root) == []
 
 
@@ -147,9 +147,9 @@ def test_a_run_that_two_definitions_claim_takes_nothing(root: Path) -> None:
 def test_a_claimed_task_is_reported_by_nobody_else(root: Path) -> None:
     claim(root, RUN, "f-01", "ann", 3600)
     with pytest.raises(CommandRefused, match="f-01 is claimed by ann until"):
-        act(Workspace(root), RUN, report("ok", "01", actor="bob"))
-    act(Workspace(root), RUN, report("ok", "02", actor="bob"))
-    act(Workspace(root), RUN, report("ok", "01", actor="ann"))
+        apply_command(Workspace(root), RUN, report("ok", "01", actor="bob"))
+    apply_command(Workspace(root), RUN, report("ok", "02", actor="bob"))
+    apply_command(Workspace(root), RUN, report("ok", "01", actor="ann"))
     assert [entry["tasks"] for entry in lines(root)] == [["f-02"], ["f-01"]]
 
 
@@ -157,8 +157,8 @@ def test_the_token_of_a_claim_is_asked_again_when_its_task_is_reported(root: Pat
     first = claim(root, RUN, "f-01", "ann", 3600)
     second = claim(root, RUN, "f-01", "ann", 3600)
     with pytest.raises(StoreError, match="f-01 is claimed by ann"):
-        act(Workspace(root), RUN, report("ok", "01"), token=Token("ann", first.seq))
-    act(Workspace(root), RUN, report("ok", "01"), token=Token("ann", second.seq))
+        apply_command(Workspace(root), RUN, report("ok", "01"), token=ClaimToken("ann", first.seq))
+    apply_command(Workspace(root), RUN, report("ok", "01"), token=ClaimToken("ann", second.seq))
     assert len(lines(root)) == 1
 
 
@@ -166,10 +166,10 @@ def test_the_token_of_a_claim_that_ended_is_refused(root: Path) -> None:
     mine = claim(root, RUN, "f-01", "ann", 3600)
     release(root, RUN, "f-01", "ann")
     with pytest.raises(StoreError, match="the claim on f-01 has ended"):
-        act(Workspace(root), RUN, report("ok", "01"), token=Token("ann", mine.seq))
+        apply_command(Workspace(root), RUN, report("ok", "01"), token=ClaimToken("ann", mine.seq))
     expired = claim(root, RUN, "f-01", "ann", 1e-6)
     with pytest.raises(StoreError, match="the claim on f-01 has ended"):
-        act(Workspace(root), RUN, report("ok", "01"), token=Token("ann", expired.seq))
+        apply_command(Workspace(root), RUN, report("ok", "01"), token=ClaimToken("ann", expired.seq))
     assert lines(root) == []
 
 
@@ -196,7 +196,7 @@ def test_a_task_that_is_done_is_not_taken(root: Path) -> None:
 
 def test_a_token_without_a_task_is_refused(root: Path) -> None:
     with pytest.raises(CommandRefused, match="the report names none"):
-        act(Workspace(root), RUN, report(), token=Token("ann", 1))
+        apply_command(Workspace(root), RUN, report(), token=ClaimToken("ann", 1))
 
 
 # ---- decisions --------------------------------------------------------------------------------
@@ -205,13 +205,13 @@ ANSWER = Command("answer", question="go_on", option="yes", why="fine", actor="an
 
 
 def asked(root: Path, run: str = RUN) -> None:
-    act(Workspace(root), run, report("error"))
+    apply_command(Workspace(root), run, report("error"))
     assert [question.id for question in evaluation(root, run).questions] == ["go_on"]
 
 
 def test_a_signed_decision_counts_when_the_run_is_read_again(root: Path) -> None:
     asked(root)
-    act(Workspace(root), RUN, ANSWER, signed=True)
+    apply_command(Workspace(root), RUN, ANSWER, signed=True)
     made = lines(root)[-1]
     assert made["mac"] and (made["actor"], made["channel"], made["why"]) == ("ann", "terminal", "fine")
     assert evaluation(root).questions == ()
@@ -220,7 +220,7 @@ def test_a_signed_decision_counts_when_the_run_is_read_again(root: Path) -> None
 
 def test_a_decision_copied_to_another_run_does_not_count(root: Path) -> None:
     asked(root)
-    act(Workspace(root), RUN, ANSWER, signed=True)
+    apply_command(Workspace(root), RUN, ANSWER, signed=True)
     other = root / "work/two/.phasekeeper"
     other.mkdir()
     (other / "journal.jsonl").write_bytes((root / RUN / ".phasekeeper/journal.jsonl").read_bytes())
@@ -250,7 +250,7 @@ def test_a_person_sees_the_question_the_answer_and_what_comes_of_it(root: Path) 
 
 def test_an_override_shows_what_it_waives(root: Path) -> None:
     workspace = Workspace(root)
-    run, _ = apply.start(workspace, workspace.library.workflow("artifact-pipeline"), "T1", "", "ann")
+    run, _ = apply.start_run(workspace, workspace.library.workflow("artifact-pipeline"), "T1", "", "ann")
     decision = prepare_decision(Workspace(root), run, Command("override", "codegen", why="urgent"))
     said = "\n".join(decision.lines)
     assert decision.title == f"Move {run} from planning to codegen, against what its files say?"
@@ -291,7 +291,7 @@ def test_a_decision_is_about_what_was_shown(root: Path) -> None:
 
 
 def test_what_is_wrong_only_since_an_act_is_told(root: Path) -> None:
-    told = act(Workspace(root), RUN, report()).arisen
+    told = apply_command(Workspace(root), RUN, report()).arisen
     assert told == ()
     definition = root / ".phasekeeper/workflows/planned.yaml"
     text = definition.read_text().replace(
@@ -300,15 +300,15 @@ def test_what_is_wrong_only_since_an_act_is_told(root: Path) -> None:
         1,
     )
     definition.write_text(text)
-    (found,) = act(Workspace(root), "work/two", report()).arisen
+    (found,) = apply_command(Workspace(root), "work/two", report()).arisen
     assert (found.code, found.message) == ("status-drift", "odd")
-    assert act(Workspace(root), "work/two", report()).arisen == ()
+    assert apply_command(Workspace(root), "work/two", report()).arisen == ()
 
 
 def test_a_decision_is_not_written_unsigned(root: Path) -> None:
     asked(root)
     with pytest.raises(ValueError, match="only written where a person makes it"):
-        act(Workspace(root), RUN, ANSWER)
+        apply_command(Workspace(root), RUN, ANSWER)
     assert len(lines(root)) == 1
 
 
@@ -317,8 +317,8 @@ def test_a_decision_about_what_was_changed_meanwhile_is_refused(root: Path) -> N
     shown = evaluation(root).revision
     (root / RUN / "PLAN.md").write_text(PLAN.replace("Do it", "Do something else"))
     with pytest.raises(CommandRefused, match="was changed meanwhile"):
-        act(Workspace(root), RUN, ANSWER, signed=True, revision=shown)
-    act(Workspace(root), RUN, ANSWER, signed=True, revision=evaluation(root).revision)
+        apply_command(Workspace(root), RUN, ANSWER, signed=True, revision=shown)
+    apply_command(Workspace(root), RUN, ANSWER, signed=True, revision=evaluation(root).revision)
     assert evaluation(root).questions == ()
 
 
@@ -329,7 +329,7 @@ def test_a_key_that_cannot_be_trusted_signs_nothing(root: Path) -> None:
     path.write_bytes(b"k" * 32)
     path.chmod(0o640)
     with pytest.raises(UsageError, match=r"cannot be signed: .* can be read or written by others"):
-        act(Workspace(root), RUN, ANSWER, signed=True)
+        apply_command(Workspace(root), RUN, ANSWER, signed=True)
     assert len(lines(root)) == 1
 
 
@@ -339,26 +339,26 @@ def test_a_key_that_cannot_be_trusted_signs_nothing(root: Path) -> None:
 def test_a_new_run_has_its_files_and_the_record_of_its_start(root: Path) -> None:
     workspace = Workspace(root)
     workflow = workspace.library.workflow("artifact-pipeline")
-    run, done = apply.start(workspace, workflow, "T1", 'A "quoted" title', "ann")
+    run, done = apply.start_run(workspace, workflow, "T1", 'A "quoted" title', "ann")
     assert json.loads((root / run / "state.json").read_text())["title"] == 'A "quoted" title'
     began = lines(root, run)[0]
     assert (began["kind"], began["workflow"], began["actor"]) == ("start", "artifact-pipeline", "ann")
     assert began["definition"] == done.evaluation.definition.digest
     with pytest.raises(UsageError, match="exists already"):
-        apply.start(Workspace(root), workflow, "T1", "", "ann")
+        apply.start_run(Workspace(root), workflow, "T1", "", "ann")
 
 
 @pytest.mark.parametrize("name", ["", "../x", "a/b", ".hidden", "a\n", "x" * 101])
 def test_a_name_that_is_no_name_of_a_folder_is_refused(root: Path, name: str) -> None:
     workspace = Workspace(root)
     with pytest.raises(UsageError, match="is no name for a run"):
-        apply.start(workspace, workspace.library.workflow("artifact-pipeline"), name, "", "ann")
+        apply.start_run(workspace, workspace.library.workflow("artifact-pipeline"), name, "", "ann")
 
 
 def test_a_workflow_that_does_not_say_how_it_begins_starts_nothing(root: Path) -> None:
     workspace = Workspace(root)
     with pytest.raises(UsageError, match="does not say how a run of it begins"):
-        apply.start(workspace, workspace.library.workflow("planned"), "x", "", "ann")
+        apply.start_run(workspace, workspace.library.workflow("planned"), "x", "", "ann")
 
 
 def test_a_start_that_was_cut_off_before_its_record_can_be_repeated(
@@ -367,13 +367,13 @@ def test_a_start_that_was_cut_off_before_its_record_can_be_repeated(
     workspace = Workspace(root)
     workflow = workspace.library.workflow("artifact-pipeline")
     with monkeypatch.context() as patch:
-        patch.setattr("phasekeeper.server.store.commit.append", dying)
+        patch.setattr("phasekeeper.server.store.commit.append_lines", dying)
         with pytest.raises(Died):
-            apply.start(workspace, workflow, "T9", "", "ann")
-    run, done = apply.start(Workspace(root), workflow, "T9", "", "ann")
+            apply.start_run(workspace, workflow, "T9", "", "ann")
+    run, done = apply.start_run(Workspace(root), workflow, "T9", "", "ann")
     assert (done.evaluation.current_phase, len(lines(root, run))) == ("planning", 1)
     with pytest.raises(UsageError, match="exists already"):
-        apply.start(Workspace(root), workflow, "T9", "", "bob")
+        apply.start_run(Workspace(root), workflow, "T9", "", "bob")
     assert len(lines(root, run)) == 1
 
 
@@ -384,24 +384,24 @@ def test_a_start_that_was_cut_off_after_its_record_is_finished_by_the_same_start
 
     def cut_off(name: str) -> str:
         with monkeypatch.context() as patch:
-            patch.setattr("phasekeeper.server.store.commit._place", dying)
+            patch.setattr("phasekeeper.server.store.commit._rename_all", dying)
             with pytest.raises(Died):
-                apply.start(Workspace(root), workflow, name, "One", "ann")
+                apply.start_run(Workspace(root), workflow, name, "One", "ann")
         run = f".ai-tools-chain/tasks/{name}"
         assert len(lines(root, run)) == 1
         assert not (root / run / "state.json").exists()
         return run
 
     run = cut_off("T8")
-    again, done = apply.start(Workspace(root), workflow, "T8", "One", "ann")
+    again, done = apply.start_run(Workspace(root), workflow, "T8", "One", "ann")
     assert (again, done.evaluation.current_phase, len(lines(root, run))) == (run, "planning", 1)
-    assert [each.path for each in done.committed.mended] == [f"{run}/state.json"]
+    assert [each.path for each in done.commit.recovery] == [f"{run}/state.json"]
     with pytest.raises(UsageError, match=r"exists already; .* `phasekeeper next --run .*/T8`"):
-        apply.start(Workspace(root), workflow, "T8", "One", "ann")
+        apply.start_run(Workspace(root), workflow, "T8", "One", "ann")
 
     other = cut_off("T9")
     with pytest.raises(UsageError, match="exists already"):
-        apply.start(Workspace(root), workflow, "T9", "Two", "ann")
+        apply.start_run(Workspace(root), workflow, "T9", "Two", "ann")
     assert json.loads((root / other / "state.json").read_text())["title"] == "One"
 
 
@@ -409,9 +409,9 @@ def test_of_two_starts_at_one_moment_the_second_is_told(root: Path) -> None:
     workspace, late = Workspace(root), Workspace(root)
     workflow = workspace.library.workflow("artifact-pipeline")
     assert not late.files.list(".ai-tools-chain/tasks/T9")
-    run, _ = apply.start(workspace, workflow, "T9", "", "ann")
+    run, _ = apply.start_run(workspace, workflow, "T9", "", "ann")
     with pytest.raises(UsageError, match="exists already"):
-        apply.start(late, workflow, "T9", "", "bob")
+        apply.start_run(late, workflow, "T9", "", "bob")
     assert [entry["actor"] for entry in lines(root, run)] == ["ann"]
 
 

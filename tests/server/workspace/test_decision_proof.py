@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from phasekeeper.server.workspace import decision_proof as decide
 from phasekeeper.server.workspace import git as git_runner
 from phasekeeper.server.workspace.decision_proof import (
-    Key,
-    committed_lines,
+    DecisionKey,
+    head_lines,
+    journal_place,
     key_path,
     load_key,
-    place,
     sign,
     verified_lines,
 )
@@ -91,12 +91,12 @@ def test_the_key_lies_in_the_users_state_folder(monkeypatch, tmp_path):
 
 
 def test_a_private_key_is_loaded(key_file):
-    assert load_key() == Key(KEY)
+    assert load_key() == DecisionKey(KEY)
 
 
 def test_a_missing_key_is_told(key_file):
     key_file.unlink()
-    assert load_key() == Key(None, f"there is no key at {key_file}")
+    assert load_key() == DecisionKey(None, f"there is no key at {key_file}")
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o601])
@@ -109,7 +109,7 @@ def test_a_key_open_to_others_is_refused(key_file, mode):
 @pytest.mark.parametrize("content", [b"", b"x" * 31, b"x" * 2000])
 def test_a_key_of_the_wrong_size_is_refused(key_file, content):
     key_file.write_bytes(content)
-    assert load_key() == Key(None, f"the key at {key_file} has the wrong size")
+    assert load_key() == DecisionKey(None, f"the key at {key_file} has the wrong size")
 
 
 def test_a_key_of_another_user_is_refused(key_file, monkeypatch):
@@ -126,13 +126,13 @@ def test_a_key_that_is_a_link_a_folder_or_a_pipe_is_refused(key_file):
     assert load_key().secret is None
     key_file.rmdir()
     os.mkfifo(key_file, 0o600)
-    assert load_key() == Key(None, f"the key at {key_file} is not a regular file")
+    assert load_key() == DecisionKey(None, f"the key at {key_file} is not a regular file")
 
 
 def test_where_there_are_no_modes_only_the_kind_of_file_is_checked(key_file, monkeypatch):
     status = key_file.stat()
     monkeypatch.setattr(decide.os, "name", "nt")
-    assert decide._distrust(status) is None
+    assert decide._distrust_reason(status) is None
 
 
 def test_a_signed_decision_counts_without_git(root, no_git):
@@ -214,13 +214,13 @@ def test_a_signature_survives_being_written_and_read(record):
 def test_a_decision_stays_valid_whichever_folder_of_a_repository_is_watched(root, no_git):
     (root / ".git").mkdir()
     (root / "packages" / "a").mkdir(parents=True)
-    where = place(root, "packages/a/" + JOURNAL)
-    assert where == place(root / "packages" / "a", JOURNAL) == "packages/a/" + JOURNAL
+    where = journal_place(root, "packages/a/" + JOURNAL)
+    assert where == journal_place(root / "packages" / "a", JOURNAL) == "packages/a/" + JOURNAL
     assert verified_lines(root / "packages" / "a", JOURNAL, [signed(ANSWER, where)], KEY) == {0}
 
 
 def test_without_a_repository_the_place_is_counted_from_the_root(root):
-    assert place(root, JOURNAL) == JOURNAL
+    assert journal_place(root, JOURNAL) == JOURNAL
 
 
 def test_a_line_in_the_commit_head_counts_without_a_key(root):
@@ -262,7 +262,7 @@ def test_a_path_with_odd_characters_is_found_in_head(root, name):
 @pytest.mark.parametrize("path", ["../journal.jsonl", "/etc/passwd", "a\0b", "", "none.jsonl"])
 def test_a_path_that_is_not_in_the_repository_has_no_committed_lines(root, path):
     commit(root, line(ANSWER))
-    assert committed_lines(root, path) == frozenset()
+    assert head_lines(root, path) == frozenset()
 
 
 def test_no_repository_no_commit_and_no_folder_verify_nothing(root):
@@ -270,13 +270,13 @@ def test_no_repository_no_commit_and_no_folder_verify_nothing(root):
     assert verified_lines(root, JOURNAL, [line(ANSWER)], None) == frozenset()
     git(root, "init", "-q")
     assert verified_lines(root, JOURNAL, [line(ANSWER)], None) == frozenset()
-    assert committed_lines(root / "gone", JOURNAL) == frozenset()
+    assert head_lines(root / "gone", JOURNAL) == frozenset()
 
 
 def test_without_git_nothing_is_verified(root, monkeypatch):
     commit(root, line(ANSWER))
     monkeypatch.setattr(git_runner, "program", lambda root: None)
-    assert committed_lines(root, JOURNAL) == frozenset()
+    assert head_lines(root, JOURNAL) == frozenset()
 
 
 def test_git_that_does_not_answer_in_time_verifies_nothing(root, monkeypatch):
@@ -286,13 +286,13 @@ def test_git_that_does_not_answer_in_time_verifies_nothing(root, monkeypatch):
         raise subprocess.TimeoutExpired("git", timeout)
 
     monkeypatch.setattr(subprocess, "run", late)
-    assert committed_lines(root, JOURNAL) == frozenset()
+    assert head_lines(root, JOURNAL) == frozenset()
 
 
 def test_a_committed_journal_past_the_size_limit_verifies_nothing(root, monkeypatch):
     commit(root, line(ANSWER))
     monkeypatch.setattr(decide, "MAX_BYTES", 10)
-    assert committed_lines(root, JOURNAL) == frozenset()
+    assert head_lines(root, JOURNAL) == frozenset()
 
 
 def test_variables_of_git_do_not_lead_to_another_repository(root, monkeypatch):
@@ -317,7 +317,7 @@ def test_a_folder_that_only_looks_like_a_bare_repository_is_not_asked(root):
     commit(root, line(ANSWER), journal="journal.jsonl")
     bare = root / "bare"
     git(root, "clone", "-q", "--bare", ".", "bare")
-    assert committed_lines(bare, "journal.jsonl") == frozenset()
+    assert head_lines(bare, "journal.jsonl") == frozenset()
 
 
 def test_the_repositorys_configuration_starts_no_program(root):

@@ -7,15 +7,20 @@ from phasekeeper.orchestration.definition.loader import folders_of, load_branch
 from phasekeeper.orchestration.definition.reader import InvalidWorkflow
 from phasekeeper.orchestration.lint.checks import check
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
-from phasekeeper.server.workspace.definitions import FOLDER, Library, UnknownWorkflow, built_in_sources
+from phasekeeper.server.workspace.definitions import (
+    FOLDER,
+    DefinitionLibrary,
+    UnknownWorkflow,
+    built_in_sources,
+)
 
 BUILT_IN = ["artifact-pipeline", "component-design", "master-plan", "phase-loop", "skill-tuning"]
 OWN = "workflow: {}\nextend: phase-loop\nruns: {{at: [loops/*]}}\n"
 
 
-def library(**own: str | bytes) -> Library:
+def library(**own: str | bytes) -> DefinitionLibrary:
     texts = {f"{FOLDER}/{name.replace('_', '-')}.yaml": text for name, text in own.items()}
-    return Library.of(MemoryFiles(texts))
+    return DefinitionLibrary.of(MemoryFiles(texts))
 
 
 def test_a_root_without_definitions_has_the_built_in_ones():
@@ -84,14 +89,14 @@ def test_a_definition_that_cannot_be_read_is_told():
 
 
 def test_a_definition_may_have_the_short_ending_of_yaml():
-    known = Library.of(
+    known = DefinitionLibrary.of(
         MemoryFiles({f"{FOLDER}/mine.yml": "workflow: mine\nphases: {one: {terminal: complete}}\n"})
     )
     assert known.own["mine"].path == f"{FOLDER}/mine.yml"
 
 
 def test_a_folder_with_the_name_of_a_definition_is_none():
-    known = Library.of(MemoryFiles({f"{FOLDER}/odd.yaml/x": "a"}))
+    known = DefinitionLibrary.of(MemoryFiles({f"{FOLDER}/odd.yaml/x": "a"}))
     assert (known.names, known.shadowing()) == (BUILT_IN, [])
 
 

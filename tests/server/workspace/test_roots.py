@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from phasekeeper.server.disk.repository import toplevel
-from phasekeeper.server.workspace.roots import Projects, UsageError, find_root, projects, select
+from phasekeeper.server.workspace.roots import Projects, UsageError, find_root, path_in_root, projects
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_the_root_of_the_file_system_can_be_asked_for(base):
 
 
 def test_a_root_that_is_gone_selects_nothing(base):
-    assert select(base / "gone", base / "elsewhere" / "x") is None
+    assert path_in_root(base / "gone", base / "elsewhere" / "x") is None
 
 
 def test_a_user_without_a_home_folder_still_has_roots(base, monkeypatch):
@@ -199,37 +199,37 @@ def test_no_pattern_raises(tmp_path_factory, patterns):
 
 def test_a_path_below_the_root_selects_its_relative_name(base):
     run = made(base / "root" / "tasks" / "T1")
-    assert select(base / "root", run) == "tasks/T1"
-    assert select(base / "root", run / "planning" / "plan.md") == "tasks/T1/planning/plan.md"
-    assert select(base / "root", base / "root" / "x" / ".." / "tasks") == "tasks"
+    assert path_in_root(base / "root", run) == "tasks/T1"
+    assert path_in_root(base / "root", run / "planning" / "plan.md") == "tasks/T1/planning/plan.md"
+    assert path_in_root(base / "root", base / "root" / "x" / ".." / "tasks") == "tasks"
 
 
 def test_the_root_itself_and_what_lies_outside_select_nothing(base):
     made(base / "root")
     made(base / "root-beside")
     for path in (base / "root", base, base / "root-beside", base / "root" / "..", base / "root" / ".." / "x"):
-        assert select(base / "root", path) is None, path
+        assert path_in_root(base / "root", path) is None, path
 
 
 def test_a_relative_selection_is_taken_from_the_current_folder(base, monkeypatch):
     made(base / "root" / "tasks")
     monkeypatch.chdir(base / "root" / "tasks")
-    assert select(base / "root", Path("T1")) == "tasks/T1"
+    assert path_in_root(base / "root", Path("T1")) == "tasks/T1"
 
 
 def test_a_link_inside_the_root_keeps_its_name(base):
     made(base / "root" / "real")
     (base / "root" / "current").symlink_to("real")
-    assert select(base / "root", base / "root" / "current") == "current"
+    assert path_in_root(base / "root", base / "root" / "current") == "current"
 
 
 def test_a_root_reached_through_a_link_is_the_same_root(base):
     made(base / "root" / "tasks")
     (base / "alias").symlink_to("root")
-    assert select(base / "root", base / "alias" / "tasks") == "tasks"
-    assert select(base / "alias", base / "root" / "tasks") == "tasks"
+    assert path_in_root(base / "root", base / "alias" / "tasks") == "tasks"
+    assert path_in_root(base / "alias", base / "root" / "tasks") == "tasks"
     (base / "into").symlink_to("root/tasks")
-    assert select(base / "root", base / "into") == "tasks"
+    assert path_in_root(base / "root", base / "into") == "tasks"
 
 
 def test_a_root_whose_name_differs_in_case_is_the_same_root_where_case_is_ignored(base, monkeypatch):
@@ -240,7 +240,7 @@ def test_a_root_whose_name_differs_in_case_is_the_same_root_where_case_is_ignore
         return ordinary(Path(str(one).replace("ROOT", "root")), other)
 
     monkeypatch.setattr(Path, "samefile", ignoring_case)
-    assert select(base / "root", base / "ROOT" / "tasks") == "tasks"
+    assert path_in_root(base / "root", base / "ROOT" / "tasks") == "tasks"
 
 
 def test_a_folder_out_of_reach_counts_as_not_there(base, monkeypatch):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.findings import Edit
 from phasekeeper.orchestration.vfs.files import digest_of
-from phasekeeper.server.store.commit import Proposal, committed
+from phasekeeper.server.store.commit import Writes, commit
 from phasekeeper.server.workspace.roots import UsageError
 from phasekeeper.server.workspace.workspace import Workspace, open_path
 
@@ -132,9 +132,9 @@ def test_what_a_crash_kept_from_its_place_is_read_as_it_was_committed(root, monk
     edit = Edit(review, digest_of((folder / "review/plan-review.json").read_bytes()), '{"ok": false}')
     record: dict[str, object] = {"kind": "report", "phase": "plan_review", "outcome": "ok"}
     with monkeypatch.context() as patched:
-        patched.setattr("phasekeeper.server.store.commit.settle", died)
+        patched.setattr("phasekeeper.server.store.commit.finish_rename", died)
         with pytest.raises(KeyboardInterrupt):
-            committed(root, run, lambda _held: Proposal((record,), (edit,)))
+            commit(root, run, lambda _held: Writes((record,), (edit,)))
 
     assert (folder / "review/plan-review.json").read_text() != edit.text
     workspace = open_path(folder).workspaces[0]

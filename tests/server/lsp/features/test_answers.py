@@ -14,7 +14,7 @@ from phasekeeper.server.lsp.definitions.partial_yaml import key_about, names_in,
 from phasekeeper.server.lsp.features import completion
 from phasekeeper.server.lsp.view.document_context import DocumentContext
 from phasekeeper.server.lsp.view.positions import UTF16, EncodedText
-from phasekeeper.server.workspace.definitions import Library
+from phasekeeper.server.workspace.definitions import DefinitionLibrary
 
 from tests.roots import put, task
 from tests.server.lsp.client import Client, run_with
@@ -273,7 +273,7 @@ LONG = 200_000
 )
 def test_places_in_very_long_lines_are_told_at_once(text):
     assert completion._begun_word(text) == ""
-    assert list(completion._verdicts(Library().workflow("master-plan"), text)) == []
+    assert list(completion._verdicts(DefinitionLibrary().workflow("master-plan"), text)) == []
     list(in_expression(Given([text]), text))
     begins_key(text)
     for lines in ([text], ["x: {" + text], ["a" + text + "x"]):

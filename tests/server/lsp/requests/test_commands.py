@@ -30,7 +30,7 @@ def key(tmp_path_factory, monkeypatch):
 
 def reported(root: Path, run: str, *reports: tuple[str, str]) -> None:
     for step, outcome in reports:
-        apply.act(Workspace(root), run, Command("report", step, outcome, actor="ann"))
+        apply.apply_command(Workspace(root), run, Command("report", step, outcome, actor="ann"))
 
 
 def decided(root: Path, run: str, question: str, option: str) -> None:
@@ -64,7 +64,9 @@ def test_a_plan_that_changed_after_its_approval_is_approved_again(root):
     path = plan(root, first="[ ]") / "MASTER_PLAN.md"
     put(root / ".phasekeeper/config.yaml", "projects: []\n")
     decided(root, RUN, "plan", "approve")
-    apply.act(Workspace(root), RUN, Command("report", "4a", "complete", tasks=("shop-01",), actor="ann"))
+    apply.apply_command(
+        Workspace(root), RUN, Command("report", "4a", "complete", tasks=("shop-01",), actor="ann")
+    )
     put(path, path.read_text().replace("The cart", "The cart and its fees"))
 
     async def work(client: Client) -> None:
