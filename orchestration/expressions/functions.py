@@ -1,78 +1,74 @@
-"""The functions that expressions may call. Whatever raises in one becomes an error value.
+"""The functions and methods of expressions.
 
-Those that look at a run take the evaluation that asks first; methods of lists take the list.
+To add one, write a function and name it in a table below: it gets the evaluation that asks, then the values (of
+a method the receiver first), of the types that the table says. Its docstring is what an editor shows, the names
+of its parameters are its signature. What it makes or looks through it tells `run.take` and `run.write` before.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
 from ..graphs import circles
+from . import values
 from .queries import Index, Tasks, dig, matcher
+from .regex import InvalidPattern, compile_pattern
+from .values import ABSENT, EvaluationError, Optional, TaskSet, TypeName, few
 
-# The most items that an expression may see at once: CEL's filter and map are quadratic in their result.
-MOST_ITEMS = 500
 
-
-class Evaluation(Protocol):
+class Run(Protocol):
     """What functions need of the evaluation that calls them."""
 
-    records: Index
-    tasks: Tasks
+    @property
+    def records(self) -> Index: ...
 
-    def fact(self, name: str) -> object: ...
+    @property
+    def tasks(self) -> Tasks: ...
 
-    def members(self, name: str) -> Sequence[Mapping[str, object]]: ...
+    def touch(self, records: list[Any]) -> list[Any]: ...
 
-    def keep(self, tasks: list) -> dict[str, int]: ...
+    def take(self, elements: int) -> None: ...
 
-    def kept(self, name: str) -> object: ...
-
-    def touch(self, records: list) -> list: ...
-
-
-def few(items: list, name: str) -> list:
-    """The items, if they are few enough to be looked at. Raises ValueError: a silent cut would hide work."""
-    if len(items) > MOST_ITEMS:
-        raise ValueError(
-            f"{name} has {len(items)} items, at most {MOST_ITEMS} can be looked at one by one; "
-            "size() and == [] work for any number"
-        )
-    return items
+    def write(self, characters: int) -> None: ...
 
 
-def said(value: object) -> str:
+def as_text(value: object) -> str:
     """A value as people read it: true, false and null as CEL writes them, lists and maps as JSON."""
     if value is None or isinstance(value, (bool, list, dict)):
         return json.dumps(value, ensure_ascii=False, default=str)
     return str(value)
 
 
-# ---- methods of lists -------------------------------------------------------------------------
+# ---- of lists ---------------------------------------------------------------------------------
 
 
-def _where(items: list, pattern: object) -> list:
+def _where(run: Run, items: list, pattern: object) -> list:
+    """the elements that fit a pattern, or equal a text"""
     return list(filter(matcher(pattern), items))
 
 
-def _after(items: list, pattern: object) -> list:
+def _after(run: Run, items: list, pattern: object) -> list:
+    """the elements behind the last one that fits a pattern"""
     fits = matcher(pattern)
     last = next((position for position in range(len(items) - 1, -1, -1) if fits(items[position])), -1)
     return items[last + 1 :]
 
 
-def _newest(items: list) -> object:
+def _newest(run: Run, items: list) -> object:
+    """the last element; {} if there is none"""
     return items[-1] if items else {}
 
 
-def _keep(items: list, most: int) -> list:
-    return items[-most:] if most > 0 else []
+def _keep(run: Run, items: list, n: int) -> list:
+    """the last n elements"""
+    return items[-n:] if n > 0 else []
 
 
-def _by(items: list, path: str) -> list:
+def _by(run: Run, items: list, path: str) -> list:
+    """the elements in the order of what stands at a path like 'a.b'; '' orders plain values"""
     return sorted(items, key=lambda item: _rank(dig(item, path) if path else item))
 
 
@@ -89,21 +85,26 @@ def _rank(value: object) -> tuple[int, float, str]:
     return 2, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp(), ""
 
 
-def _minus(items: list, others: list) -> list:
-    gone = set(map(str, others))
+def _minus(run: Run, items: list, other: list) -> list:
+    """the elements that are not in the other list"""
+    gone = set(map(str, other))
     return [item for item in items if str(item) not in gone]
 
 
-def _reversed(items: list) -> list:
+def _reversed(run: Run, items: list) -> list:
+    """the elements the other way round"""
     return items[::-1]
 
 
-def _joined(items: list, separator: str) -> str:
-    return separator.join(map(said, items))
+def _joined(run: Run, items: list, separator: str) -> str:
+    """one text of the elements"""
+    texts = list(map(as_text, items))
+    run.write(sum(map(len, texts)) + len(separator) * len(texts))
+    return separator.join(texts)
 
 
-def _circles(items: list, name: str, needs: str) -> list:
-    """Items that need each other in a circle, as "A -> B -> A"; `name` and `needs` are their fields."""
+def _circles(run: Run, items: list, name: str, needs: str) -> list:
+    """elements that need each other in a circle, as texts "A -> B -> A"; both are names of fields"""
     maps = [item for item in items if isinstance(item, dict) and name in item]
     edges = {
         str(item[name]): list(map(str, item[needs])) if isinstance(item.get(needs), list) else []
@@ -112,117 +113,361 @@ def _circles(items: list, name: str, needs: str) -> list:
     return [" -> ".join([*group, group[0]]) for group in circles(edges)]
 
 
-# ---- records ----------------------------------------------------------------------------------
+# ---- of records -------------------------------------------------------------------------------
 
 
-def _picked(run: Evaluation, pattern: dict) -> list:
-    return run.touch(run.records.pick(pattern))
+def _records(run: Run, pattern: dict) -> list:
+    """the records that fit, oldest first"""
+    return few(run.touch(run.records.pick(pattern)), "records(..)")
 
 
-def _picked_since(run: Evaluation, mark: dict, pattern: dict) -> list:
-    return run.touch(run.records.since(mark, pattern))
+def _records_since(run: Run, mark: dict, pattern: dict) -> list:
+    """the records that fit, behind the newest one that fits the mark; all, if none does"""
+    return few(run.touch(run.records.since(mark, pattern)), "records_since(..)")
 
 
-def _records(run: Evaluation, pattern: dict) -> list:
-    return few(_picked(run, pattern), "records(..)")
+def _newest_record(run: Run, pattern: dict) -> object:
+    """the newest record that fits, or an empty one"""
+    fitting = run.touch(run.records.pick(pattern)[-1:])
+    return fitting[0] if fitting else run.records.empty
 
 
-def _records_since(run: Evaluation, mark: dict, pattern: dict) -> list:
-    return few(_picked_since(run, mark, pattern), "records_since(..)")
+def _count(run: Run, pattern: dict) -> int:
+    """how many records fit"""
+    return len(run.touch(run.records.pick(pattern)))
 
 
-def newest_record(run: Evaluation, pattern: dict) -> object:
-    """The newest record that fits, the empty one where none does."""
-    found = run.touch(run.records.pick(pattern)[-1:])
-    return found[0] if found else run.records.empty
+def _count_since(run: Run, mark: dict, pattern: dict) -> int:
+    """how many records fit, behind the newest one that fits the mark"""
+    return len(run.touch(run.records.since(mark, pattern)))
 
 
-def _count(run: Evaluation, pattern: dict) -> int:
-    return len(_picked(run, pattern))
-
-
-def _count_since(run: Evaluation, mark: dict, pattern: dict) -> int:
-    return len(_picked_since(run, mark, pattern))
-
-
-# ---- tasks ------------------------------------------------------------------------------------
-
-
-def _tasks(run: Evaluation, pattern: dict) -> list:
-    return run.tasks.pick(pattern)
-
-
-def _unreported(run: Evaluation, pattern: dict, reports: dict) -> list:
-    return _without(run.tasks.pick(pattern), run.records.pick(reports))
-
-
-def _unreported_since(run: Evaluation, mark: dict, pattern: dict, reports: dict) -> list:
-    return _without(run.tasks.pick(pattern), run.records.since(mark, reports))
-
-
-def _without(tasks: list, records: list) -> list:
-    named = {record["task"] for record in records}.union(*(record["tasks"] for record in records))
-    return [task for task in tasks if task["id"] not in named]
-
-
-def _stage_ids(run: Evaluation, pattern: dict) -> list:
-    fits = matcher(pattern)
-    return [stage["id"] for stage in run.tasks.stages if fits(stage)]
-
-
-def _verdicts(run: Evaluation, pattern: dict, outcomes: list) -> list:
-    """The stages whose newest matching record has one of the outcomes (any, where none is given)."""
-    newest = {record["stage"]: record for record in _picked(run, pattern) if record["stage"]}
+def _verdicts(run: Run, pattern: dict, outcomes: list) -> list:
+    """ids of the stages whose newest such record has one of the outcomes; of all that have one, for []"""
+    newest = {record["stage"]: record for record in run.touch(run.records.pick(pattern)) if record["stage"]}
     return [stage for stage, record in newest.items() if not outcomes or record["outcome"] in outcomes]
 
 
-def _open_stage(run: Evaluation, reopened: list, skipped: list) -> object:
+# ---- of tasks ---------------------------------------------------------------------------------
+
+
+def _tasks(run: Run, pattern: dict) -> TaskSet:
+    """the plan's tasks that fit"""
+    return TaskSet(run.tasks.pick(pattern), run.tasks.whole, "tasks(..)")
+
+
+def _unreported(run: Run, tasks: dict, records: dict) -> TaskSet:
+    """the tasks that no such record names"""
+    return _without(run, tasks, run.records.pick(records), "unreported(..)")
+
+
+def _unreported_since(run: Run, mark: dict, tasks: dict, records: dict) -> TaskSet:
+    """the tasks that no such record behind the mark names"""
+    return _without(run, tasks, run.records.since(mark, records), "unreported_since(..)")
+
+
+def _without(run: Run, pattern: dict, records: list, name: str) -> TaskSet:
+    tasks = run.tasks.pick(pattern)
+    run.take(len(tasks) + len(records))
+    named = {record["task"] for record in records}.union(*(record["tasks"] for record in records))
+    return TaskSet([task for task in tasks if task["id"] not in named], run.tasks.whole, name)
+
+
+def _stage_ids(run: Run, pattern: dict) -> list:
+    """ids of the plan's stages that fit"""
+    return [stage["id"] for stage in filter(matcher(pattern), run.tasks.stages)]
+
+
+def _open_stage(run: Run, reopened: list, skipped: list) -> object:
+    """the plan's first stage with an open task or in the first list, unless in the second; {} if there is none"""
     return run.tasks.open_stage(frozenset(map(str, reopened)), frozenset(map(str, skipped)))
+
+
+# ---- CEL's own --------------------------------------------------------------------------------
+
+
+def _size(run: Run, value: object) -> int:
+    """the number of elements of a list or map, or of characters of a text"""
+    return values.size(value)
+
+
+def _string(run: Run, value: object) -> str:
+    """a number, text, time or truth value as text"""
+    return values.string_of(value)
+
+
+def _int(run: Run, value: object) -> int:
+    """a number or text as a whole number"""
+    return values.int_of(value)
+
+
+def _double(run: Run, value: object) -> float:
+    """a number or text as a number with a fraction"""
+    return values.double_of(value)
+
+
+def _timestamp(run: Run, value: object) -> datetime:
+    """the moment that a text like '2026-01-31T12:00:00Z' says"""
+    return values.timestamp_of(value)
+
+
+def _type(run: Run, value: object) -> TypeName:
+    """its type, to be compared with list, map, string, int, double, bool"""
+    return TypeName({"null": "null_type"}.get(kind := values.type_of(value), kind))
+
+
+def _dyn(run: Run, value: object) -> object:
+    """the value itself, of any type"""
+    return value
+
+
+def _of(run: Run, value: object) -> Optional:
+    """an optional value that is there"""
+    return Optional(value)
+
+
+def _none(run: Run) -> Optional:
+    """an optional value that is absent"""
+    return ABSENT
+
+
+def _has_value(run: Run, value: Optional) -> bool:
+    """whether anything stands there"""
+    return value.present
+
+
+def _value(run: Run, value: Optional) -> object:
+    """what stands there; an error if nothing does"""
+    return value.get()
+
+
+# ---- of texts ---------------------------------------------------------------------------------
+
+
+def _contains(run: Run, text: str, part: str) -> bool:
+    """whether a part of the text is this"""
+    run.write(len(text))
+    return part in text
+
+
+def _starts_with(run: Run, text: str, start: str) -> bool:
+    """whether the text begins with this"""
+    return text.startswith(start)
+
+
+def _ends_with(run: Run, text: str, end: str) -> bool:
+    """whether the text ends with this"""
+    return text.endswith(end)
+
+
+def _matches(run: Run, text: str, pattern: str) -> bool:
+    """whether a part of the text fits a regular expression; ^ and $ are its start and end"""
+    try:
+        return compile_pattern(pattern).found_in(text, run.write)
+    except InvalidPattern as error:
+        raise EvaluationError(f"matches: {error}") from None
+
+
+def _split(run: Run, text: str, separator: str, most: int = -1) -> list:
+    """the parts between separators; at most so many"""
+    run.take(len(text))
+    if most == 0:
+        return []
+    if separator:
+        return text.split(separator, most - 1 if most > 0 else -1)
+    return [*text[: most - 1], text[most - 1 :]] if 0 < most < len(text) else list(text)
+
+
+def _join(run: Run, texts: list, separator: str = "") -> str:
+    """one text of texts; joined(..) takes any elements"""
+    if not all(type(text) is str for text in texts):
+        values.no_overload("join", texts)
+    return _joined(run, texts, separator)
+
+
+def _replace(run: Run, text: str, old: str, new: str, most: int = -1) -> str:
+    """the text with `new` for every `old`, or for the first ones only"""
+    times = text.count(old) if most < 0 else min(text.count(old), most)
+    run.write(len(text) + times * len(new))
+    return text.replace(old, new, most)
+
+
+def _lower(run: Run, text: str) -> str:
+    """with small letters for the large ones of A-Z"""
+    return _mapped(run, text, str.lower)
+
+
+def _upper(run: Run, text: str) -> str:
+    """with large letters for the small ones of a-z"""
+    return _mapped(run, text, str.upper)
+
+
+def _mapped(run: Run, text: str, change: Callable[[str], str]) -> str:
+    run.write(len(text))
+    return change(text) if text.isascii() else "".join(change(c) if c.isascii() else c for c in text)
+
+
+# What Unicode calls white space; Python's own `strip` takes control characters, too.
+_BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+
+
+def _trim(run: Run, text: str) -> str:
+    """without the blanks at its start and end"""
+    run.write(len(text))
+    return text.strip(_BLANKS)
+
+
+def _substring(run: Run, text: str, start: int, end: int | None = None) -> str:
+    """the characters from a place on, up to another one; the first is 0"""
+    end = len(text) if end is None else end
+    if not 0 <= start <= end <= len(text):
+        raise EvaluationError(f"substring: there is no {start} to {end} in a text of {len(text)} characters")
+    run.write(end - start)
+    return text[start:end]
+
+
+def _char_at(run: Run, text: str, place: int) -> str:
+    """the character at a place; the first is 0, behind the last there is ''"""
+    if not 0 <= place <= len(text):
+        raise EvaluationError(f"charAt: there is no {place} in a text of {len(text)} characters")
+    return text[place : place + 1]
+
+
+def _index_of(run: Run, text: str, part: str, start: int = 0) -> int:
+    """where a part is first, from a place on; -1 if nowhere"""
+    run.write(len(text))
+    if not 0 <= start <= len(text):
+        raise EvaluationError(f"indexOf: there is no {start} in a text of {len(text)} characters")
+    return text.find(part, start)
+
+
+def _last_index_of(run: Run, text: str, part: str, start: int | None = None) -> int:
+    """where a part is last, up to a place; -1 if nowhere"""
+    run.write(len(text))
+    if start is not None and not 0 <= start <= len(text):
+        raise EvaluationError(f"lastIndexOf: there is no {start} in a text of {len(text)} characters")
+    return text.rfind(part) if start is None else text.rfind(part, 0, start + len(part))
+
+
+# ---- edits of plans ---------------------------------------------------------------------------
+
+
+def _check_tasks(run: Run, stage: str) -> dict:
+    """marks the tasks of a stage as done"""
+    return {"edit": "check_tasks", "with": [stage]}
+
+
+def _append_stage(run: Run, title: str, tasks: list) -> dict:
+    """a new stage with tasks"""
+    return {"edit": "append_stage", "with": [title, tasks]}
+
+
+def _set_status(run: Run, task: str, status: str) -> dict:
+    """another status of a task"""
+    return {"edit": "set_status", "with": [task, status]}
 
 
 # ---- tables -----------------------------------------------------------------------------------
 
 
-class Call(NamedTuple):
-    """A function, the kinds of what it takes (a method's list left out), and the kind of what it gives."""
+class Function(NamedTuple):
+    """`run`; the types it takes, those that may be left out with "?"; the type it gives.
+
+    A "pattern" is a map, or the element itself where the elements are texts.
+    """
 
     run: Callable[..., Any]
-    gives: str
     takes: tuple[str, ...]
+    gives: str
+
+    @property
+    def least(self) -> int:
+        return sum(not kind.endswith("?") for kind in self.takes)
+
+    @property
+    def about(self) -> str:
+        return self.run.__doc__ or ""
+
+    def signature(self, name: str, of: str = "") -> str:
+        """How it is called, as an editor shows it."""
+        code = self.run.__code__
+        parameters = code.co_varnames[2 if of else 1 : code.co_argcount]
+        return f"{of}{'.' if of else ''}{name}({', '.join(parameters)})"
 
 
-# Methods of lists. A pattern is a map, or the item itself where the items are text.
+def _function(run: Callable[..., Any], takes: str, gives: str) -> Function:
+    return Function(run, tuple(takes.split()), gives)
+
+
 METHODS = {
-    "where": Call(_where, "items", ("pattern",)),
-    "after": Call(_after, "items", ("pattern",)),
-    "newest": Call(_newest, "any", ()),
-    "keep": Call(_keep, "items", ("int",)),
-    "by": Call(_by, "items", ("text",)),
-    "reversed": Call(_reversed, "items", ()),
-    "joined": Call(_joined, "text", ("text",)),
-    "minus": Call(_minus, "items", ("items",)),
-    "circles": Call(_circles, "items", ("text", "text")),
+    "where": _function(_where, "list pattern", "list"),
+    "after": _function(_after, "list pattern", "list"),
+    "newest": _function(_newest, "list", "any"),
+    "keep": _function(_keep, "list int", "list"),
+    "by": _function(_by, "list string", "list"),
+    "reversed": _function(_reversed, "list", "list"),
+    "joined": _function(_joined, "list string", "string"),
+    "minus": _function(_minus, "list list", "list"),
+    "circles": _function(_circles, "list string string", "list"),
+    "size": _function(_size, "sized", "int"),
+    "contains": _function(_contains, "string string", "bool"),
+    "startsWith": _function(_starts_with, "string string", "bool"),
+    "endsWith": _function(_ends_with, "string string", "bool"),
+    "matches": _function(_matches, "string string", "bool"),
+    "split": _function(_split, "string string int?", "strings"),
+    "join": _function(_join, "list string?", "string"),
+    "replace": _function(_replace, "string string string int?", "string"),
+    "lowerAscii": _function(_lower, "string", "string"),
+    "upperAscii": _function(_upper, "string", "string"),
+    "trim": _function(_trim, "string", "string"),
+    "substring": _function(_substring, "string int int?", "string"),
+    "charAt": _function(_char_at, "string int", "string"),
+    "indexOf": _function(_index_of, "string string int?", "int"),
+    "lastIndexOf": _function(_last_index_of, "string string int?", "int"),
+    "hasValue": _function(_has_value, "optional", "bool"),
+    "value": _function(_value, "optional", "any"),
 }
-# Functions that look at the run.
-QUERIES = {
-    "records": Call(_records, "items", ("fields",)),
-    "records_since": Call(_records_since, "items", ("fields", "fields")),
-    "newest": Call(newest_record, "fields", ("fields",)),
-    "count": Call(_count, "int", ("fields",)),
-    "count_since": Call(_count_since, "int", ("fields", "fields")),
-    "open_stage": Call(_open_stage, "fields", ("items", "items")),
-    "stage_ids": Call(_stage_ids, "items", ("fields",)),
-    "verdicts": Call(_verdicts, "items", ("fields", "items")),
+FUNCTIONS = {
+    "records": _function(_records, "map", "list"),
+    "records_since": _function(_records_since, "map map", "list"),
+    "newest": _function(_newest_record, "map", "map"),
+    "count": _function(_count, "map", "int"),
+    "count_since": _function(_count_since, "map map", "int"),
+    "verdicts": _function(_verdicts, "map list", "list"),
+    "tasks": _function(_tasks, "map", "list"),
+    "unreported": _function(_unreported, "map map", "list"),
+    "unreported_since": _function(_unreported_since, "map map map", "list"),
+    "stage_ids": _function(_stage_ids, "map", "list"),
+    "open_stage": _function(_open_stage, "list list", "map"),
+    "size": _function(_size, "sized", "int"),
+    "string": _function(_string, "any", "string"),
+    "int": _function(_int, "any", "int"),
+    "double": _function(_double, "any", "double"),
+    "timestamp": _function(_timestamp, "any", "timestamp"),
+    "type": _function(_type, "any", "type"),
+    "dyn": _function(_dyn, "any", "any"),
+    "matches": _function(_matches, "string string", "bool"),
+    "optional.of": _function(_of, "any", "optional"),
+    "optional.none": _function(_none, "", "optional"),
 }
-# Functions that give tasks: there may be many, so that often only their number is wanted, or a handle.
-TASK_SETS = {
-    "tasks": Call(_tasks, "items", ("fields",)),
-    "unreported": Call(_unreported, "items", ("fields", "fields")),
-    "unreported_since": Call(_unreported_since, "items", ("fields", "fields", "fields")),
+# Functions of effects: they describe an edit of a plan as a map (seed 004), which the plan's dialect carries out.
+EDITS = {
+    "check_tasks": _function(_check_tasks, "string", "map"),
+    "append_stage": _function(_append_stage, "string list", "map"),
+    "set_status": _function(_set_status, "string string", "map"),
 }
-FUNCTION_NAMES = tuple(dict.fromkeys([*METHODS, *QUERIES, *TASK_SETS]))
-
-
-def elements(run: Evaluation, tasks: list, name: str) -> list:
-    """Tasks as expressions see them: few, and with what their own files say. Raises ValueError."""
-    return run.tasks.whole(few(tasks, name))
+# Functions that look at the run, and methods of lists that only these expressions have; the others are CEL's.
+OWN_FUNCTIONS = tuple(FUNCTIONS)[:11]
+OWN_METHODS = tuple(METHODS)[:9]
+# What an optional value gives where it is absent; the compiler evaluates the other value only then.
+FALLBACKS: Mapping[str, str] = {
+    "orValue": "what stands there, else another value",
+    "or": "the optional value, else another one",
+}
+# What CEL has and the guard language has not, by the word it is called with.
+OUTSIDE = frozenset(
+    """
+    bool bytes uint duration getDate getDayOfMonth getDayOfWeek getDayOfYear getFullYear getHours getMilliseconds
+    getMinutes getMonth getSeconds format quote reverse optional.ofNonZeroValue bind math.greatest math.least
+    """.split()  # noqa: SIM905 - words in a row are easier to read
+)

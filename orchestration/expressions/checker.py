@@ -1,0 +1,291 @@
+"""The static types of expressions: what is wrong with one before it is ever evaluated.
+
+Types are words. "any" is data whose type shows only at evaluation; "strings" is a list of texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ..suggestions import did_you_mean
+from .functions import EDITS, FALLBACKS, FUNCTIONS, METHODS, OUTSIDE, Function
+from .regex import InvalidPattern, compile_pattern
+from .syntax import MACROS, TYPE_NAMES, Kind, Node, chain_of, path_of
+
+# The types that a value of an expression can have.
+TYPES = (
+    "any", "bool", "int", "double", "string", "timestamp", "list", "strings", "map", "null", "type", "optional",
+)  # fmt: skip
+_NUMBERS = ("int", "double")
+_ORDERED = ("bool", "int", "double", "string", "timestamp")
+# Of an operator the types that it takes on both sides.
+_SAME = {
+    "+": ("int", "double", "string", "list", "strings"),
+    "-": _NUMBERS,
+    "*": _NUMBERS,
+    "/": _NUMBERS,
+    "%": ("int",),
+}
+_LITERALS = {bool: "bool", int: "int", float: "double", str: "string", type(None): "null"}
+
+
+class TypedNames(Protocol):
+    """The names that an expression may use, with their types."""
+
+    variables: dict[str, str]
+    facts: dict[str, str]
+    edits: bool
+
+    @property
+    def names(self) -> Sequence[str]: ...
+
+    def name_in(self, path: tuple[str, ...]) -> str: ...
+
+    def type_of(self, name: str) -> str: ...
+
+
+def check_types(tree: Node, names: TypedNames) -> tuple[str, list[tuple[int, str]]]:
+    """(the type of the expression, the errors in it as (offset, message)), in the order of the text."""
+    checker = _Checker(names)
+    kind = checker.type(tree)
+    return kind, sorted(set(checker.errors))
+
+
+def fits(kind: str, wanted: str) -> bool:
+    """Whether a value of a type may stand where another type is wanted."""
+    if "any" in (kind, wanted) or kind == wanted:
+        return True
+    if wanted in ("list", "strings"):
+        return kind in ("list", "strings")
+    wide = {"pattern": ("map", "string"), "sized": ("list", "strings", "map", "string")}
+    return kind in wide.get(wanted, ())
+
+
+class _Checker:
+    def __init__(self, names: TypedNames):
+        self.names = names
+        self.bound: list[str] = []
+        self.errors: list[tuple[int, str]] = []
+
+    def wrong(self, at: int, message: str) -> str:
+        """Note an error. What has one is of any type, so that nothing follows from it."""
+        self.errors.append((at, message))
+        return "any"
+
+    def types(self, nodes: Sequence[Node]) -> list[str]:
+        return [self.type(node) for node in nodes]
+
+    def type(self, node: Node) -> str:
+        return getattr(self, f"_{node.kind}")(node)
+
+    # ---- literals and names
+
+    def _literal(self, node: Node) -> str:
+        return _LITERALS[type(node.value)]
+
+    def _list(self, node: Node) -> str:
+        self._only_optional(node, node.children)
+        kinds = set(self.types(node.children))
+        return "strings" if kinds == {"string"} else "list"
+
+    def _map(self, node: Node) -> str:
+        self._only_optional(node, node.children[1::2])
+        for key in node.children[::2]:
+            kind = self.type(key)
+            if not fits(kind, "string"):
+                self.wrong(key.at, f"a key of a map is text, this is {_A.get(kind, kind)}")
+        self.types(node.children[1::2])
+        return "map"
+
+    def _only_optional(self, node: Node, parts: Sequence[Node]) -> None:
+        flags = node.value if isinstance(node.value, tuple) else ()
+        for part, flag in zip(parts, flags, strict=True):
+            if flag and not fits(kind := self.type(part), "optional"):
+                self.wrong(part.at, f"behind the ? an optional value is needed, this is {_A.get(kind, kind)}")
+
+    def _name(self, node: Node) -> str:
+        return self._path(node) or self._unknown(node)
+
+    def _path(self, node: Node) -> str:
+        """The type of a chain NAME.field.field; "" if nothing is called so."""
+        path = path_of(node)
+        if path[0] in self.bound:
+            return "any"
+        name = self.names.name_in(path)
+        if not name:
+            return "type" if path in ((word,) for word in TYPE_NAMES) else ""
+        kind, chain = self.names.type_of(name), chain_of(node)
+        for field in chain[name.count(".") + 1 :]:
+            kind = self._selected(kind, field)
+        return kind
+
+    def _unknown(self, node: Node) -> str:
+        path, at = path_of(node), chain_of(node)[0].at
+        known = next((name for name in self.names.names if name.startswith(f"{path[0]}.")), "")
+        name = ".".join(path[: known.count(".") + 1 if known else None])
+        return self.wrong(at, f"unknown name {name!r}{did_you_mean(name, self.names.names)}")
+
+    def _field(self, node: Node) -> str:
+        if path_of(node):
+            return self._path(node) or self._unknown(node)
+        return self._selected(self.type(node.children[0]), node)
+
+    def _selected(self, kind: str, field: Node) -> str:
+        if not (fits(kind, "map") or kind == "optional"):
+            return self.wrong(field.at, f"{field.text} is asked of {_A.get(kind, kind)}, which has no fields")
+        return "optional" if field.value or kind == "optional" else "any"
+
+    def _has(self, node: Node) -> str:
+        (field,) = node.children
+        path = path_of(field)
+        name = self.names.name_in(path) if path and path[0] not in self.bound else ""
+        if name and len(path) > 1 and name == ".".join(path):
+            return self.wrong(chain_of(field)[0].at, f"has({name}) is always true; use {name}")
+        self.type(field)
+        return "bool"
+
+    def _item(self, node: Node) -> str:
+        of, key = self.types(node.children)
+        is_list = fits(of, "list") and fits(key, "int") or key == "double"
+        if not (is_list or fits(of, "map") and fits(key, "string") or of == "optional"):
+            return self.wrong(node.at, f"[ ] does not take ({of}, {key})")
+        if node.value or of == "optional":
+            return "optional"
+        return "string" if of == "strings" else "any"
+
+    # ---- operators
+
+    def _unary(self, node: Node) -> str:
+        kind = self.type(node.children[0])
+        if kind == "any" or kind in (("bool",) if node.text == "!" else _NUMBERS):
+            return "bool" if node.text == "!" else kind
+        return self.wrong(node.at, f"{node.text} does not take ({kind})")
+
+    def _binary(self, node: Node) -> str:
+        left, right = self.types(node.children)
+        kind = _result(node.text, left, right)
+        return kind or self.wrong(node.at, f"{node.text} does not take ({left}, {right})")
+
+    def _logic(self, node: Node) -> str:
+        kinds = self.types(node.children)
+        offsets = node.value if isinstance(node.value, tuple) else ()
+        for place, kind in enumerate(kinds):
+            if not fits(kind, "bool"):
+                both = (kinds[0], kinds[1]) if place == 0 else ("bool", kind)
+                self.wrong(offsets[max(place - 1, 0)], f"{node.text} does not take ({', '.join(both)})")
+        return "bool"
+
+    def _choice(self, node: Node) -> str:
+        test, then, other = self.types(node.children)
+        if not fits(test, "bool"):
+            self.wrong(node.at, f"what stands before the ? must be true or false, this is {_A.get(test, test)}")
+        if fits(then, other) or fits(other, then):
+            return then if then == other else "list" if {then, other} == {"list", "strings"} else "any"
+        said = "what stands before and behind the : must have one type"
+        return self.wrong(node.at, f"{said}, these are {then}, {other}")
+
+    # ---- calls
+
+    def _call(self, node: Node) -> str:
+        functions = FUNCTIONS | (EDITS if self.names.edits else {})
+        kinds = self.types(node.children)
+        function = functions.get(node.text)
+        return self._called(node, function, kinds) if function else self._no_function(node, functions, METHODS)
+
+    def _method(self, node: Node) -> str:
+        kinds = self.types(node.children)
+        if node.text in FALLBACKS:
+            return self._fallback(node, kinds)
+        function = METHODS.get(node.text)
+        if function is None:
+            return self._no_function(node, {**METHODS, **dict.fromkeys(MACROS), **dict.fromkeys(FALLBACKS)}, FUNCTIONS)
+        if node.text == "matches" and node.children[1:] and isinstance(node.children[1].value, str):
+            self._pattern(node.children[1])
+        return self._called(node, function, kinds)
+
+    def _fallback(self, node: Node, kinds: Sequence[str]) -> str:
+        if len(kinds) != 2 or not fits(kinds[0], "optional"):
+            return self.wrong(node.at, f"{node.text} does not take ({', '.join(kinds)}); write a.?b.{node.text}(c)")
+        return "optional" if node.text == "or" else "any"
+
+    def _pattern(self, node: Node) -> None:
+        try:
+            compile_pattern(str(node.value))
+        except InvalidPattern as error:
+            self.wrong(node.at, f"this regular expression cannot be used: {error}")
+
+    def _called(self, node: Node, function: Function, kinds: Sequence[str]) -> str:
+        wanted = [kind.rstrip("?") for kind in function.takes[: len(kinds)]]
+        enough = function.least <= len(kinds) <= len(function.takes)
+        if not enough or not all(map(fits, kinds, wanted)):
+            takes = f"it takes ({', '.join(function.takes)})"
+            return self.wrong(node.at, f"{node.text} does not take ({', '.join(kinds)}); {takes}")
+        return function.gives
+
+    def _no_function(self, node: Node, known: object, elsewhere: object) -> str:
+        name = node.text
+        if name in OUTSIDE:
+            return self.wrong(node.at, f"{name}: CEL has it, the guard language has not")
+        if name in MACROS:
+            return self.wrong(node.at, f"{name} takes a name and an expression: x.{name}(y, ..)")
+        assert isinstance(known, dict) and isinstance(elsewhere, dict)
+        if name in elsewhere:
+            how = f"{name}(x)" if node.kind is Kind.METHOD else f"x.{name}(..)"
+            return self.wrong(node.at, f"{name!r} is called in another way: {how}")
+        names = [*known, *([] if node.kind is Kind.METHOD else self.names.names)]
+        return self.wrong(node.at, f"unknown name {name!r}{did_you_mean(name, names)}")
+
+    def _loop(self, node: Node) -> str:
+        of, *parts = node.children
+        kind = self.type(of)
+        wanted = ("optional",) if node.text.startswith("opt") else ("list", "map")
+        if not any(fits(kind, one) for one in wanted):
+            self.wrong(node.at, f"{node.text} does not take ({kind})")
+        self.bound.append(str(node.value))
+        kinds = self.types(parts)
+        self.bound.pop()
+        guards = kinds[:-1] if node.text == "map" else [] if node.text.startswith("opt") else kinds
+        for part, one in zip(parts, guards, strict=False):
+            if not fits(one, "bool"):
+                self.wrong(part.at, f"{node.text} needs true or false for each element, this is {_A.get(one, one)}")
+        if node.text in ("map", "filter"):
+            return "strings" if kind == "strings" and node.text == "filter" else "list"
+        return "optional" if node.text.startswith("opt") else "bool"
+
+
+def _result(sign: str, left: str, right: str) -> str:
+    """The type that an operator gives for two types, "" if it does not take them."""
+    either = left if right == "any" else right
+    alike = fits(left, right) or fits(right, left)
+    if sign in ("==", "!="):
+        return "bool" if alike or "null" in (left, right) or {left, right} == set(_NUMBERS) else ""
+    if sign == "in":
+        fitting = fits(right, "list") or (fits(right, "map") and fits(left, "string"))
+        return "bool" if fitting else ""
+    if sign not in _SAME:
+        ordered = all(kind in ("any", *_ORDERED) for kind in (left, right))
+        return "bool" if ordered and (alike or {left, right} == set(_NUMBERS)) else ""
+    if not alike or any(kind not in ("any", *_SAME[sign]) for kind in (left, right)):
+        return ""
+    return left if left == right else "list" if either in ("list", "strings") and left != "any" != right else either
+
+
+# Types in the words of messages.
+_A = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "double": "a number with a fraction",
+    "string": "text",
+    "timestamp": "a time",
+    "list": "a list",
+    "strings": "a list of text",
+    "map": "a map",
+    "optional": "an optional value",
+    "type": "a type",
+}
+
+
+def type_in_words(kind: str) -> str:
+    """A type as messages name it."""
+    return _A.get(kind, kind)

@@ -1,0 +1,495 @@
+"""From a syntax tree to a Python closure that gives the expression's value, compiled once per definition.
+
+Errors are `EvaluationError`s: `||`, `&&`, `all` and `exists` absorb one where another part decides, as in CEL.
+What loops go through and what is made is charged to the evaluation's budget, which nothing absorbs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from . import values
+from .functions import EDITS, FUNCTIONS, METHODS, Function
+from .queries import Index, Tasks
+from .syntax import TYPE_NAMES, Kind, Node, chain_of, path_of
+from .values import ABSENT, Budget, EvaluationError, Optional, TaskSet, TypeName
+
+
+class Names(Protocol):
+    """Gives the values of names, and the records and tasks of a run."""
+
+    variables: Any
+    records: Index
+    tasks: Tasks
+
+    def fact(self, name: str) -> Any: ...
+
+    def touch(self, records: list[Any]) -> list[Any]: ...
+
+
+class Evaluation(Budget):
+    """One evaluation of one expression: its names, its budget, and what its loops bind, by their depth."""
+
+    __slots__ = ("bound", "names", "reads", "variables")
+
+    def __init__(self, names: Names, reads: dict[str, None] | None = None):
+        self.names = names
+        self.variables, self.reads = names.variables, reads
+        self.bound: dict[int, Any] = {}
+        self.rounds = self.elements = self.characters = 0
+
+    @property
+    def records(self) -> Index:
+        return self.names.records
+
+    @property
+    def tasks(self) -> Tasks:
+        return self.names.tasks
+
+    def touch(self, records: list[Any]) -> list[Any]:
+        return self.names.touch(records)
+
+
+Program = Callable[[Evaluation], Any]
+
+
+class KnownNames(Protocol):
+    """Which names are facts and which are variables."""
+
+    facts: dict[str, str]
+    edits: bool
+
+    def name_in(self, path: tuple[str, ...]) -> str: ...
+
+
+def compile_tree(tree: Node, names: KnownNames) -> Program:
+    """The program of a tree. Unknown names and functions become errors where they are evaluated."""
+    return _Compiler(names).program(tree)
+
+
+class _Compiler:
+    def __init__(self, names: KnownNames):
+        self.names = names
+        self.bound: list[str] = []
+
+    def program(self, node: Node) -> Program:
+        return _COMPILERS[node.kind](self, node)
+
+    def programs(self, nodes: Sequence[Node]) -> list[Program]:
+        return [_COMPILERS[node.kind](self, node) for node in nodes]
+
+    # ---- literals and names
+
+    def literal(self, node: Node) -> Program:
+        value = node.value
+        return lambda run: value
+
+    def name(self, node: Node) -> Program:
+        return self.path(node) or _fails(f"unknown name {node.text!r}")
+
+    def path(self, node: Node) -> Program | None:
+        """A variable that a loop binds, a fact or a variable, with fields behind it; None for other chains."""
+        path = path_of(node)
+        if not path:
+            return None
+        parts = chain_of(node)
+        if path[0] in self.bound:
+            depth = len(self.bound) - 1 - self.bound[::-1].index(path[0])
+            return _with_fields(lambda run: run.bound[depth], parts[1:])
+        name = self.names.name_in(path)
+        if name:
+            fields = parts[name.count(".") + 1 :]
+            if name in self.names.facts:
+                return _with_fields(lambda run: run.names.fact(name), fields)
+            direct = next((place for place, part in enumerate(fields) if part.value), len(fields))
+            variable = _variable(name, tuple(part.text for part in fields[:direct]))
+            return _with_fields(variable, fields[direct:])
+        type_name = TypeName(path[0])
+        return (lambda run: type_name) if node.kind is Kind.NAME and path[0] in TYPE_NAMES else None
+
+    def field(self, node: Node) -> Program:
+        return self.path(node) or _with_fields(self.program(node.children[0]), (node,))
+
+    def has(self, node: Node) -> Program:
+        (field,) = node.children
+        of, name = self.program(field.children[0]), field.text
+
+        def has(run: Evaluation) -> bool:
+            value = of(run)
+            if isinstance(value, dict):
+                return name in value
+            return values.optional_item(value, name).present
+
+        return has
+
+    def item(self, node: Node) -> Program:
+        of, key = self.programs(node.children)
+        told = values.optional_item if node.value else values.item
+        return lambda run: told(of(run), key(run))
+
+    # ---- operators
+
+    def unary(self, node: Node) -> Program:
+        of = self.program(node.children[0])
+        if node.text == "-":
+            return lambda run: values.negative(of(run))
+
+        def denied(run: Evaluation) -> bool:
+            value = of(run)
+            return not value if value is True or value is False else values.no_overload("!", value)
+
+        return denied
+
+    def binary(self, node: Node) -> Program:
+        left, right = self.programs(node.children)
+        if node.text in ("==", "!="):
+            return self.equality(node, left, right, node.text == "==")
+        if node.text == "in":
+            return lambda run: values.contains(run, left(run), right(run))
+        if node.text == "+":
+            return lambda run: values.add(run, left(run), right(run))
+        if node.text in _COMPARISONS:
+            compare = _COMPARISONS[node.text]
+            return lambda run: compare(left(run), right(run))
+        sign = node.text
+        return lambda run: values.calculate(sign, left(run), right(run))
+
+    def equality(self, node: Node, left: Program, right: Program, wanted: bool) -> Program:
+        other = node.children[1]
+        if other.kind is Kind.LITERAL and type(other.value) is str:
+            text = other.value
+            return lambda run: (left(run) == text) is wanted
+        if other.kind is Kind.LIST and not other.children:
+            return lambda run: _is_empty_list(left(run)) is wanted
+        return lambda run: values.equal(run, left(run), right(run)) is wanted
+
+    def logic(self, node: Node) -> Program:
+        parts, decides, sign = self.programs(node.children), node.text == "||", node.text
+
+        def logic(run: Evaluation) -> bool:
+            error = None
+            for part in parts:
+                try:
+                    value = part(run)
+                except EvaluationError as raised:
+                    error = error or raised
+                    continue
+                if value is decides:
+                    return decides
+                if value is not True and value is not False:
+                    error = error or _not_bool(sign, value)
+            if error:
+                raise error
+            return not decides
+
+        return logic
+
+    def choice(self, node: Node) -> Program:
+        test, then, other = self.programs(node.children)
+
+        def choice(run: Evaluation) -> Any:
+            value = test(run)
+            if value is True:
+                return then(run)
+            return other(run) if value is False else values.no_overload("?", value)
+
+        return choice
+
+    # ---- lists and maps
+
+    def list_of(self, node: Node) -> Program:
+        parts = self.programs(node.children)
+        if not any(_flags(node)):
+
+            def plain(run: Evaluation) -> list[Any]:
+                run.take(len(parts))
+                return [part(run) for part in parts]
+
+            return plain
+        flags = _flags(node)
+
+        def optional(run: Evaluation) -> list[Any]:
+            run.take(len(parts))
+            found = [(part(run), flag) for part, flag in zip(parts, flags, strict=True)]
+            return [_present(value) if flag else value for value, flag in found if not flag or _is_there(value)]
+
+        return optional
+
+    def map_of(self, node: Node) -> Program:
+        keys, parts = self.programs(node.children[::2]), self.programs(node.children[1::2])
+        entries = list(zip(keys, parts, _flags(node), strict=True))
+
+        def map_of(run: Evaluation) -> dict[str, Any]:
+            run.take(len(entries))
+            made: dict[str, Any] = {}
+            for key, part, optional in entries:
+                name, value = key(run), part(run)
+                if type(name) is not str:
+                    raise EvaluationError(f"a key of a map is text, this is {values.type_of(name)}")
+                if name in made:
+                    raise EvaluationError(f"the key {name!r} stands twice in a map")
+                if not optional:
+                    made[name] = value
+                elif _is_there(value):
+                    made[name] = _present(value)
+            return made
+
+        return map_of
+
+    # ---- calls
+
+    def call(self, node: Node) -> Program:
+        function = FUNCTIONS.get(node.text) or (EDITS.get(node.text) if self.names.edits else None)
+        return self.called(node, function)
+
+    def method(self, node: Node) -> Program:
+        if node.text not in ("orValue", "or"):
+            return self.called(node, METHODS.get(node.text))
+        of, *others = self.programs(node.children)
+        if len(others) != 1:
+            return _fails(f"{node.text} takes one other value")
+        (other,), unwraps = others, node.text == "orValue"
+
+        def fallback(run: Evaluation) -> Any:
+            value = of(run)
+            if type(value) is not Optional:
+                return values.no_overload(node.text, value)
+            if value.present:
+                return value.value if unwraps else value
+            return other(run)
+
+        return fallback
+
+    def called(self, node: Node, function: Function | None) -> Program:
+        if function is None:
+            return _fails(f"unknown function {node.text!r}")
+        if not function.least <= len(node.children) <= len(function.takes):
+            return _fails(f"{node.text} does not take {len(node.children)} values")
+        parts, kinds = self.programs(node.children), function.takes
+        checks = [_KINDS[kind.rstrip("?")] for kind in kinds[: len(parts)]]
+        called, name = function.run, f"{node.text}()"
+
+        if len(parts) == 1:
+            (only,), (check,) = parts, checks
+
+            def one(run: Evaluation) -> Any:
+                if run.reads is not None:
+                    run.reads[name] = None
+                return called(run, check(only(run), name))
+
+            return one
+
+        def several(run: Evaluation) -> Any:
+            if run.reads is not None:
+                run.reads[name] = None
+            return called(run, *[check(part(run), name) for part, check in zip(parts, checks, strict=True)])
+
+        return several
+
+    def loop(self, node: Node) -> Program:
+        of, depth = self.program(node.children[0]), len(self.bound)
+        self.bound.append(str(node.value))
+        parts = self.programs(node.children[1:])
+        self.bound.pop()
+        if node.text in ("optMap", "optFlatMap"):
+            return _optional_map(of, depth, parts[0], node.text == "optMap")
+        loop = _LOOPS[node.text]
+
+        def looped(run: Evaluation) -> Any:
+            whole = of(run)
+            items = list(whole) if isinstance(whole, dict) else values.as_list(whole, node.text)
+            run.go_round(len(items))
+            return loop(run, items, depth, parts)
+
+        return looped
+
+
+# ---- names ------------------------------------------------------------------------------------
+
+
+def _fails(message: str) -> Program:
+    def fails(run: Evaluation) -> Any:
+        raise EvaluationError(message)
+
+    return fails
+
+
+def _variable(name: str, fields: tuple[str, ...]) -> Program:
+    read = ".".join((name, *fields))
+
+    def variable(run: Evaluation) -> Any:
+        if run.reads is not None:
+            run.reads[read] = None
+        try:
+            value = run.variables[name]
+        except KeyError:
+            raise EvaluationError(f"{name} is not there, or not valid") from None
+        for field in fields:
+            try:
+                value = value[field]
+            except (KeyError, TypeError, IndexError):
+                value = values.field(value, field)
+        return value
+
+    return variable
+
+
+def _with_fields(of: Program, fields: Sequence[Node]) -> Program:
+    for field in fields:
+        of = _with_field(of, field.text, bool(field.value))
+    return of
+
+
+def _with_field(of: Program, name: str, optional: bool) -> Program:
+    get = values.optional_item if optional else values.field
+    return lambda run: get(of(run), name)
+
+
+# ---- operators --------------------------------------------------------------------------------
+
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": values.less,
+    "<=": values.at_most,
+    ">": lambda left, right: values.less(right, left),
+    ">=": lambda left, right: values.at_most(right, left),
+}
+
+
+def _is_empty_list(value: Any) -> bool:
+    return values.type_of(value) == "list" and not values.size(value)
+
+
+def _not_bool(sign: str, value: Any) -> EvaluationError:
+    return EvaluationError(f"{sign} does not take a {values.type_of(value)}")
+
+
+def _flags(node: Node) -> tuple[bool, ...]:
+    return node.value if isinstance(node.value, tuple) else ()
+
+
+def _is_there(value: Any) -> bool:
+    return value.present if type(value) is Optional else values.no_overload("?", value)
+
+
+def _present(value: Any) -> Any:
+    return value.value
+
+
+# ---- calls ------------------------------------------------------------------------------------
+
+
+def _of_type(kind: type, what: str) -> Callable[[Any, str], Any]:
+    def check(value: Any, name: str) -> Any:
+        return value if isinstance(value, kind) else values.no_overload(name.rstrip("()"), value)
+
+    return check
+
+
+def _whole(value: Any, name: str) -> int:
+    return values.whole(value) if type(value) is int else values.no_overload(name.rstrip("()"), value)
+
+
+def _pattern(value: Any, name: str) -> Any:
+    return value if isinstance(value, (str, dict)) else values.no_overload(name.rstrip("()"), value)
+
+
+_KINDS: dict[str, Callable[[Any, str], Any]] = {
+    "any": lambda value, name: value,
+    "sized": lambda value, name: value,
+    "list": lambda value, name: values.as_list(value, name.rstrip("()")),
+    "map": _of_type(dict, "map"),
+    "string": _of_type(str, "string"),
+    "optional": _of_type(Optional, "optional"),
+    "int": _whole,
+    "pattern": _pattern,
+}
+
+
+# ---- loops ------------------------------------------------------------------------------------
+
+
+def _filter(run: Evaluation, items: list[Any], depth: int, parts: Sequence[Program]) -> list[Any]:
+    run.take(len(items))
+    bound, (fits,) = run.bound, parts
+    found = []
+    for item in items:
+        bound[depth] = item
+        if values.as_bool(fits(run)):
+            found.append(item)
+    return found
+
+
+def _map(run: Evaluation, items: list[Any], depth: int, parts: Sequence[Program]) -> list[Any]:
+    if len(parts) == 2:
+        items = _filter(run, items, depth, parts[:1])
+    run.take(len(items))
+    bound, make = run.bound, parts[-1]
+    made = []
+    for item in items:
+        bound[depth] = item
+        made.append(make(run))
+    return made
+
+
+def _decided(decides: bool) -> Callable[..., bool]:
+    """`exists` is decided by an element that is true, `all` by one that is false, whatever errors others give."""
+
+    def loop(run: Evaluation, items: list[Any], depth: int, parts: Sequence[Program]) -> bool:
+        bound, (fits,) = run.bound, parts
+        error = None
+        for item in items:
+            bound[depth] = item
+            try:
+                if values.as_bool(fits(run)) is decides:
+                    return decides
+            except EvaluationError as raised:
+                error = error or raised
+        if error:
+            raise error
+        return not decides
+
+    return loop
+
+
+def _exists_one(run: Evaluation, items: list[Any], depth: int, parts: Sequence[Program]) -> bool:
+    return len(_filter(run, items, depth, parts)) == 1
+
+
+def _optional_map(of: Program, depth: int, part: Program, wraps: bool) -> Program:
+    def mapped(run: Evaluation) -> Any:
+        value = of(run)
+        if type(value) is not Optional:
+            return values.no_overload("optMap", value)
+        if not value.present:
+            return ABSENT
+        run.bound[depth] = value.value
+        made = part(run)
+        return Optional(made) if wraps else made
+
+    return mapped
+
+
+_LOOPS: dict[str, Callable[..., Any]] = {
+    "filter": _filter,
+    "map": _map,
+    "all": _decided(False),
+    "exists": _decided(True),
+    "exists_one": _exists_one,
+}
+_COMPILERS: dict[Kind, Callable[[_Compiler, Node], Program]] = {
+    Kind.LITERAL: _Compiler.literal,
+    Kind.NAME: _Compiler.name,
+    Kind.FIELD: _Compiler.field,
+    Kind.ITEM: _Compiler.item,
+    Kind.CALL: _Compiler.call,
+    Kind.METHOD: _Compiler.method,
+    Kind.HAS: _Compiler.has,
+    Kind.LOOP: _Compiler.loop,
+    Kind.LIST: _Compiler.list_of,
+    Kind.MAP: _Compiler.map_of,
+    Kind.UNARY: _Compiler.unary,
+    Kind.BINARY: _Compiler.binary,
+    Kind.LOGIC: _Compiler.logic,
+    Kind.CHOICE: _Compiler.choice,
+}

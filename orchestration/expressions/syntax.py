@@ -1,0 +1,501 @@
+"""The grammar of guard expressions: tokens, a precedence-climbing parser, and the syntax tree.
+
+The language is a subset of CEL, see "The guard language" in the README of the workflows. Offsets count code
+points of the source. Lint, the type checker, the compiler and the editor all work on these tokens and nodes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+# The most characters of one expression, and of a text with expressions in it.
+MOST_CHARACTERS, MOST_TEMPLATE = 2000, 10_000
+# The most levels of a syntax tree, and of brackets: trees are walked by recursion.
+MOST_LEVELS = 32
+# The words that CEL keeps for itself.
+RESERVED = frozenset((
+    "as", "break", "const", "continue", "else", "false", "for", "function", "has", "if", "import", "in",
+    "let", "loop", "namespace", "null", "package", "return", "true", "var", "void", "while",
+))  # fmt: skip
+# Names of types, as `type(x) == list` compares them.
+TYPE_NAMES = ("bool", "double", "int", "list", "map", "null_type", "string", "type")
+MACROS = {
+    "all": "whether the guard holds for every element",
+    "exists": "whether the guard holds for one element",
+    "exists_one": "whether the guard holds for exactly one element",
+    "filter": "the elements for which the guard holds",
+    "map": "a value for each element, with a guard before it only for those that it holds for",
+    "optMap": "of an optional value: another one made of it, or none",
+    "optFlatMap": "of an optional value: another optional one made of it",
+}
+LITERALS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
+_BINDING = {
+    "||": 1, "&&": 2, "==": 3, "!=": 3, "<": 3, "<=": 3, ">": 3, ">=": 3, "in": 3, "+": 4, "-": 4,
+    "*": 5, "/": 5, "%": 5,
+}  # fmt: skip
+# Words and signs of other languages, and what stands for them here.
+_FOREIGN = {"and": "&&", "or": "||", "not": "!", "is": "==", "=": "==", "&": "&&", "|": "||", "None": "null"}
+
+
+class InvalidExpression(Exception):  # noqa: N818 - the expression is invalid; no program error
+    """An expression that cannot be used; `errors` holds (offset, message)."""
+
+    def __init__(self, errors: Sequence[tuple[int, str]]):
+        super().__init__("; ".join(message for _, message in errors))
+        self.errors = tuple(errors)
+
+
+# ---- tokens -----------------------------------------------------------------------------------
+
+
+class Lexeme(StrEnum):
+    """The kinds of tokens. An `UNCLOSED` text goes to the end; `UNKNOWN` is a character of no token."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    NAME = "name"
+    SIGN = "sign"
+    UNCLOSED = "unclosed"
+    UNKNOWN = "unknown"
+
+
+class Token(NamedTuple):
+    """One token. `at`, `end`: its offsets."""
+
+    kind: Lexeme
+    text: str
+    at: int
+    end: int
+
+
+_TOKEN = re.compile(
+    r"""(?:[ \t\r\n\f]+|//[^\n]*)
+    |(?P<text>(?:[bB]?[rR]|[rR][bB])(?:'''(?s:.*?)'''|\"\"\"(?s:.*?)\"\"\"|'[^'\n]*'|"[^"\n]*")
+        |[bB]?(?:'''(?s:\\.|[^\\])*?'''|\"\"\"(?s:\\.|[^\\])*?\"\"\"
+        |'(?:\\.|[^'\\\n])*+'|"(?:\\.|[^"\\\n])*+"))
+    |(?P<number>0[xX][0-9a-fA-F]+[uU]?|(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?[uU]?)
+    |(?P<name>[A-Za-z_][A-Za-z0-9_]*)
+    |(?P<sign>\|\||&&|[=!<>]=|[-+*/%!?:.,<>(){}\[\]])
+    |(?P<unclosed>(?:[bBrR]{0,2})(?:'''|\"\"\"|'|")(?s:.*))
+    |(?P<unknown>(?s:.))""",
+    re.VERBOSE,
+)
+
+
+def tokens(source: str) -> Iterator[Token]:
+    """The tokens of a text, which need not be an expression yet; blanks and comments are left out."""
+    for match in _TOKEN.finditer(source):
+        kind = match.lastgroup
+        if kind:
+            yield Token(Lexeme(kind), match[0], match.start(), match.end())
+
+
+_ESCAPE = re.compile(r"\\(?:[0-3][0-7]{2}|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|(?s:.))")
+_ESCAPED = {
+    "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
+    "\\": "\\", "'": "'", '"': '"', "`": "`", "?": "?",
+}  # fmt: skip
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    text = match[0][1:]
+    if len(text) == 1:
+        return _ESCAPED[text]
+    number = int(text, 8) if text[0].isdigit() else int(text[1:], 16)
+    if 0xD800 <= number < 0xE000:
+        raise ValueError
+    return chr(number)
+
+
+def _text_of(token: Token) -> str:
+    """The text that a literal stands for. Raises InvalidExpression."""
+    prefix = token.text[: re.search("['\"]", token.text).start()].lower()  # type: ignore[union-attr]
+    if "b" in prefix:
+        raise InvalidExpression([(token.at, f"{token.text}: {_OUTSIDE.format('bytes')}")])
+    quoted = token.text[len(prefix) :]
+    quotes = 3 if quoted[:3] in ("'''", '"""') else 1
+    text = quoted[quotes:-quotes]
+    if "r" in prefix or "\\" not in text:
+        return text
+    try:
+        return _ESCAPE.sub(_unescaped, text)
+    except (KeyError, ValueError):
+        wrong = next(m for m in _ESCAPE.finditer(text) if not _is_escape(m))
+        at = token.at + len(prefix) + quotes + wrong.start()
+        raise InvalidExpression([(at, f"{wrong[0]} is no escape; a backslash is written \\\\")]) from None
+
+
+def _is_escape(match: re.Match[str]) -> bool:
+    try:
+        _unescaped(match)
+    except (KeyError, ValueError):
+        return False
+    return True
+
+
+_OUTSIDE = "CEL has {}, the guard language has not"
+
+
+def _number_of(token: Token, sign: str = "") -> int | float:
+    """The number that a literal stands for. Raises InvalidExpression."""
+    text = token.text
+    if text[-1] in "uU":
+        raise InvalidExpression([(token.at, f"{text}: {_OUTSIDE.format('unsigned numbers')}")])
+    if text[:2] in ("0x", "0X"):
+        number: int | float = int(sign + text, 16)
+    elif text.isdigit():
+        number = int(sign + text)
+    else:
+        return float(sign + text)
+    if not -(2**63) <= number < 2**63:
+        raise InvalidExpression([(token.at, f"{text} has more digits than a whole number can have here")])
+    return number
+
+
+# ---- the syntax tree --------------------------------------------------------------------------
+
+
+class Kind(StrEnum):
+    """The kinds of nodes; `Node` says what each has in it."""
+
+    LITERAL = "literal"
+    NAME = "name"
+    FIELD = "field"
+    ITEM = "item"
+    CALL = "call"
+    METHOD = "method"
+    HAS = "has"
+    LOOP = "loop"
+    LIST = "list"
+    MAP = "map"
+    UNARY = "unary"
+    BINARY = "binary"
+    LOGIC = "logic"
+    CHOICE = "choice"
+
+
+class Node(NamedTuple):
+    """One node; `at` is where it is pointed at: its name, its operator, or its first character.
+
+    LITERAL: `value`. NAME: `text`. FIELD: `text` of `children[0]`. ITEM: `children` are the whole and the key.
+    For FIELD and ITEM, `value` is whether it is optional (`.?`, `[?`). CALL: `text` of `children`; METHOD: the
+    receiver is the first child. HAS: the child is a FIELD. LOOP: a macro `text` over `children[0]`, which binds
+    the name `value` in the other children. LIST: `value` holds for each child whether it is optional; MAP: keys
+    and values in turn, `value` for each entry. UNARY, BINARY, LOGIC: the operator is `text`; LOGIC has two or
+    more children, `value` are the offsets of the operators. CHOICE: test, then, else.
+    """
+
+    kind: Kind
+    text: str
+    children: tuple[Node, ...]
+    at: int
+    value: object = None
+
+
+def walk(tree: Node) -> Iterator[Node]:
+    """The node and everything below it, parents first, in the order of the text."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(node.children)
+
+
+class Read(NamedTuple):
+    """A dotted path that an expression reads: the longest chain NAME.field.field of a name it does not bind."""
+
+    path: tuple[str, ...]
+    offset: int
+
+
+def chain_of(node: Node) -> list[Node]:
+    """The nodes of a chain X.field.field, X first."""
+    chain = [node]
+    while chain[-1].kind is Kind.FIELD:
+        chain.append(chain[-1].children[0])
+    return chain[::-1]
+
+
+def path_of(node: Node) -> tuple[str, ...]:
+    """The names of a chain NAME.field.field, () for anything else."""
+    chain = chain_of(node)
+    return tuple(part.text for part in chain) if chain[0].kind is Kind.NAME else ()
+
+
+def reads(node: Node, bound: frozenset[str] = frozenset()) -> Iterator[Read]:
+    """The paths that a tree reads, in the order of the text."""
+    path = path_of(node)
+    if path:
+        if path[0] not in bound and path[0] not in TYPE_NAMES:
+            yield Read(path, chain_of(node)[0].at)
+        return
+    inside = bound | {str(node.value)} if node.kind is Kind.LOOP else bound
+    for position, child in enumerate(node.children):
+        yield from reads(child, inside if position else bound)
+
+
+def _offsets(logic: Node) -> tuple[int, ...]:
+    return logic.value if isinstance(logic.value, tuple) else ()
+
+
+# ---- the parser -------------------------------------------------------------------------------
+
+
+def parse(source: str) -> Node:
+    """The syntax tree of an expression. Raises InvalidExpression with the first error."""
+    if len(source) > MOST_CHARACTERS:
+        message = f"has {len(source)} characters, at most {MOST_CHARACTERS} are allowed"
+        raise InvalidExpression([(0, message)])
+    parser = _Parser(source)
+    tree = parser.choice()
+    if parser.sign or parser.token is not None:
+        raise parser.unexpected("an operator")
+    if len(source) > MOST_LEVELS and _is_deep(tree):
+        raise _too_deep()
+    return tree
+
+
+def _too_deep() -> InvalidExpression:
+    return InvalidExpression([(0, f"is nested too deep, at most {MOST_LEVELS} levels are allowed")])
+
+
+def _is_deep(tree: Node) -> bool:
+    level, depth = list(tree.children), 1
+    while level and depth <= MOST_LEVELS:
+        level, depth = [child for node in level for child in node.children], depth + 1
+    return bool(level)
+
+
+class _Parser:
+    """One pass over the tokens. `sign` is the text of the token at hand if it is a sign or a name, else ""."""
+
+    def __init__(self, source: str):
+        self.source = source
+        self.tokens = list(tokens(source))
+        self.at = -1
+        self.level = 0
+        self.token: Token | None = None
+        self.sign = ""
+        self.advance()
+
+    def advance(self) -> None:
+        """Go on to the next token; behind the last there is None."""
+        self.at += 1
+        self.token = self.tokens[self.at] if self.at < len(self.tokens) else None
+        signs = (Lexeme.SIGN, Lexeme.NAME)
+        self.sign = self.token.text if self.token and self.token.kind in signs else ""
+
+    @property
+    def start(self) -> int:
+        return self.token.at if self.token else len(self.source)
+
+    def take(self, sign: str) -> bool:
+        taken = self.sign == sign
+        if taken:
+            self.advance()
+        return taken
+
+    def need(self, sign: str) -> None:
+        if not self.take(sign):
+            raise self.unexpected(repr(sign))
+
+    def name(self) -> Token:
+        token = self.token
+        if token is None or token.kind is not Lexeme.NAME:
+            raise self.unexpected("a name")
+        if token.text in RESERVED:
+            raise InvalidExpression([(token.at, f"{token.text!r} is a word of the language and no name")])
+        self.advance()
+        return token
+
+    def unexpected(self, wanted: str) -> InvalidExpression:
+        """The error for the token at hand, which should be something else."""
+        token, before = self.token, self.tokens[self.at - 1] if self.at else None
+        if token is None:
+            if before is None:
+                return InvalidExpression([(0, "an expression is expected, this is empty")])
+            missing = f", {wanted} is missing" if wanted[:1] == "'" else ""
+            return InvalidExpression([(before.end - 1, f"the expression ends too early{missing}")])
+        if token.kind is Lexeme.UNCLOSED:
+            return InvalidExpression([(token.at, "the text that starts here has no closing quote")])
+        meant = _FOREIGN.get(token.text) or (_FOREIGN.get(before.text) if before else None)
+        hint = f"write {meant}" if meant else f"{wanted} is expected"
+        return InvalidExpression([(token.at, f"{token.text!r} is not expected here; {hint}")])
+
+    def several(self, end: str, one: Callable[[], object]) -> None:
+        """What stands between commas up to a closing sign; a comma may stand before that."""
+        while not self.take(end):
+            one()
+            if self.sign != end:
+                self.need(",")
+
+    # ---- levels
+
+    def choice(self) -> Node:
+        self.level += 1
+        if self.level > MOST_LEVELS:
+            raise _too_deep()
+        test, at = self.binary(1), self.start
+        if self.take("?"):
+            then = self.binary(1)
+            self.need(":")
+            other = self.choice()
+            test = Node(Kind.CHOICE, "?:", (test, then, other), at)
+        self.level -= 1
+        return test
+
+    def binary(self, least: int) -> Node:
+        left = self.unary()
+        while (binding := _BINDING.get(self.sign, 0)) >= least:
+            sign, at = self.sign, self.start
+            self.advance()
+            right = self.binary(binding + 1)
+            if binding > 2:
+                left = Node(Kind.BINARY, sign, (left, right), at)
+            elif left.kind is Kind.LOGIC and left.text == sign:
+                left = Node(Kind.LOGIC, sign, (*left.children, right), left.at, (*_offsets(left), at))
+            else:
+                left = Node(Kind.LOGIC, sign, (left, right), at, (at,))
+        return left
+
+    def unary(self) -> Node:
+        sign, at = self.sign, self.start
+        if sign not in ("!", "-"):
+            return self.member()
+        self.level += 1
+        if self.level > MOST_LEVELS:
+            raise _too_deep()
+        self.advance()
+        if sign == "-" and self.token and self.token.kind is Lexeme.NUMBER:
+            number = _number_of(self.token, "-")
+            self.advance()
+            node = self.member(Node(Kind.LITERAL, "", (), at, number))
+        else:
+            of = self.unary()
+            node = Node(Kind.UNARY, sign, (of,), at)
+        self.level -= 1
+        return node
+
+    def member(self, node: Node | None = None) -> Node:
+        node = node or self.primary()
+        while self.sign in (".", "["):
+            at = self.start
+            if self.take("["):
+                optional = self.take("?")
+                key = self.choice()
+                self.need("]")
+                node = Node(Kind.ITEM, "", (node, key), at, optional)
+                continue
+            self.advance()
+            optional = self.take("?")
+            token = self.name()
+            if self.sign == "(" and not optional:
+                node = self.method(node, token)
+            else:
+                node = Node(Kind.FIELD, token.text, (node,), at, optional)
+        return node
+
+    def method(self, of: Node, name: Token) -> Node:
+        self.advance()
+        if of.kind is Kind.NAME and of.text == "optional":
+            return self.call(Token(Lexeme.NAME, f"optional.{name.text}", of.at, name.end))
+        following = self.tokens[self.at + 1].text if self.at + 1 < len(self.tokens) else ""
+        if name.text in MACROS and following == ",":
+            variable = self.name().text
+            self.advance()
+            parts: list[Node] = []
+            self.several(")", lambda: parts.append(self.choice()))
+            if not 1 <= len(parts) <= (2 if name.text == "map" else 1):
+                raise InvalidExpression([(name.at, f"{name.text} takes a name and an expression")])
+            return Node(Kind.LOOP, name.text, (of, *parts), name.at, variable)
+        called = self.call(name)
+        return called._replace(kind=Kind.METHOD, children=(of, *called.children))
+
+    def call(self, name: Token) -> Node:
+        arguments: list[Node] = []
+        self.several(")", lambda: arguments.append(self.choice()))
+        return Node(Kind.CALL, name.text, tuple(arguments), name.at)
+
+    def primary(self) -> Node:
+        token = self.token
+        if token is None:
+            raise self.unexpected("an expression")
+        if token.kind is Lexeme.TEXT:
+            self.advance()
+            return Node(Kind.LITERAL, "", (), token.at, _text_of(token))
+        if token.kind is Lexeme.NUMBER:
+            self.advance()
+            return Node(Kind.LITERAL, "", (), token.at, _number_of(token))
+        if self.sign in LITERALS:
+            self.advance()
+            return Node(Kind.LITERAL, "", (), token.at, LITERALS[token.text])
+        if self.take("("):
+            inner = self.choice()
+            self.need(")")
+            return inner
+        if self.take("["):
+            return self.list_of(token.at)
+        if self.take("{"):
+            return self.map_of(token.at)
+        if self.take("has"):
+            self.need("(")
+            field = self.choice()
+            self.need(")")
+            if field.kind is not Kind.FIELD or field.value:
+                raise InvalidExpression([(token.at, "has takes a field, as in has(a.b)")])
+            return Node(Kind.HAS, "has", (field,), token.at)
+        if token.kind is not Lexeme.NAME:
+            raise self.unexpected("an expression")
+        self.name()
+        if self.take("("):
+            return self.call(token)
+        return Node(Kind.NAME, token.text, (), token.at)
+
+    def list_of(self, at: int) -> Node:
+        items: list[Node] = []
+        optional: list[bool] = []
+
+        def item() -> None:
+            optional.append(self.take("?"))
+            items.append(self.choice())
+
+        self.several("]", item)
+        return Node(Kind.LIST, "", tuple(items), at, tuple(optional))
+
+    def map_of(self, at: int) -> Node:
+        parts: list[Node] = []
+        optional: list[bool] = []
+
+        def entry() -> None:
+            optional.append(self.take("?"))
+            parts.append(self.choice())
+            self.need(":")
+            parts.append(self.choice())
+
+        self.several("}", entry)
+        return Node(Kind.MAP, "", tuple(parts), at, tuple(optional))
+
+
+# ---- templates --------------------------------------------------------------------------------
+
+_BRACES = re.compile(r"""\{((?:[^{}'"]|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")+)\}""")
+_BRACE = re.compile(r"[{}]")
+
+
+def template_parts(source: str) -> list[tuple[str, int]]:
+    """Text, expression, text, ... of a template with their offsets: expressions at the odd places."""
+    parts = []
+    at = 0
+    for match in _BRACES.finditer(source):
+        parts += [(source[at : match.start()], at), (match[1], match.start(1))]
+        at = match.end()
+    return [*parts, (source[at:], at)]
+
+
+def stray_brace(text: str) -> int | None:
+    """Where a brace stands in the text part of a template, which would be no expression and no text."""
+    brace = _BRACE.search(text)
+    return brace.start() if brace else None

@@ -1,0 +1,346 @@
+"""Values of expressions: their types, equality, order and arithmetic, as CEL defines them, and their budget.
+
+Values are those of JSON, moments (`datetime`), optional values, types, and sets of tasks. Whole numbers have
+64 bits; true is not 1, and 1 equals 1.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, NoReturn
+
+# The most elements that all loops of one evaluation go through: CEL's usual bound, about 10 ms.
+MOST_ROUNDS = 10_000
+# The most elements that are compared or put into new lists in one evaluation, about 50 ms and 8 MB.
+MOST_ELEMENTS = 1_000_000
+# The most characters of all texts that one evaluation makes or searches, about 4 MB.
+MOST_CHARACTERS_MADE = 1_000_000
+# The most tasks or records that an expression may look at one by one.
+MOST_ITEMS = 500
+MOST_INT = 2**63
+
+
+class EvaluationError(ValueError):
+    """An expression that has no value, and why: an error value of CEL, which `||` and `&&` may absorb."""
+
+
+class BudgetExceededError(Exception):
+    """An evaluation that works too long or makes too much. Nothing absorbs it: it is never true."""
+
+
+class Budget:
+    """What one evaluation has used up. Each method raises BudgetExceededError before more is done."""
+
+    __slots__ = ("characters", "elements", "rounds")
+
+    def __init__(self) -> None:
+        self.rounds = self.elements = self.characters = 0
+
+    def go_round(self, times: int) -> None:
+        """A loop begins that goes round so often."""
+        self.rounds += times
+        if self.rounds > MOST_ROUNDS:
+            raise BudgetExceededError(f"its loops take more than {MOST_ROUNDS} iterations together")
+
+    def take(self, elements: int) -> None:
+        """So many elements are compared or put into a list."""
+        self.elements += elements
+        if self.elements > MOST_ELEMENTS:
+            raise BudgetExceededError(f"it looks at more than {MOST_ELEMENTS} elements")
+
+    def write(self, characters: int) -> None:
+        """So many characters are put into a text, or searched."""
+        self.characters += characters
+        if self.characters > MOST_CHARACTERS_MADE:
+            raise BudgetExceededError(f"it makes texts of more than {MOST_CHARACTERS_MADE} characters")
+
+
+class Optional:
+    """A value that may be absent: `a.?b`."""
+
+    __slots__ = ("present", "value")
+
+    def __init__(self, value: object = None, present: bool = True):
+        self.value, self.present = value, present
+
+    def get(self) -> Any:
+        """The value. Raises EvaluationError where it is absent."""
+        if not self.present:
+            raise EvaluationError("an optional value is absent")
+        return self.value
+
+
+ABSENT = Optional(present=False)
+
+
+class TypeName(NamedTuple):
+    """The type of a value as a value: `type(x)`."""
+
+    name: str
+
+
+class TaskSet:
+    """Tasks of the plan. Their number costs nothing; their elements come with what their own files say."""
+
+    __slots__ = ("_elements", "_whole", "items", "name")
+
+    def __init__(self, items: Sequence[Any], whole: Callable[[Sequence[Any]], list[Any]], name: str):
+        self.items, self.name = items, name
+        self._whole, self._elements = whole, None
+
+    def elements(self) -> list[Any]:
+        """Raises EvaluationError where there are too many."""
+        if self._elements is None:
+            self._elements = self._whole(few(self.items, self.name))
+        return self._elements
+
+
+def few(items: Any, name: str) -> Any:
+    """The items, if they are few enough to be looked at. Raises EvaluationError: a cut would hide work."""
+    if len(items) > MOST_ITEMS:
+        raise EvaluationError(
+            f"{name} has {len(items)} items, at most {MOST_ITEMS} can be looked at one by one; "
+            "size() and == [] work for any number"
+        )
+    return items
+
+
+# ---- types ------------------------------------------------------------------------------------
+
+_TYPES: dict[type, str] = {
+    bool: "bool", int: "int", float: "double", str: "string", list: "list", dict: "map", type(None): "null",
+    datetime: "timestamp", TypeName: "type", Optional: "optional", TaskSet: "list",
+}  # fmt: skip
+
+
+def type_of(value: object) -> str:
+    """The type of a value, in the words of the type checker."""
+    return _TYPES.get(type(value)) or ("map" if isinstance(value, dict) else type(value).__name__)
+
+
+def no_overload(what: str, *values: object) -> NoReturn:
+    """Raise the error for values that an operator or function does not take."""
+    raise EvaluationError(f"{what} does not take ({', '.join(map(type_of, values))})")
+
+
+def as_bool(value: object) -> bool:
+    if value is True or value is False:
+        return value
+    raise EvaluationError(f"true or false is needed, this is {type_of(value)}")
+
+
+def as_list(value: object, what: str = "") -> list[Any]:
+    if type(value) is list:
+        return value
+    if type(value) is TaskSet:
+        return value.elements()
+    return no_overload(what, value)
+
+
+def whole(number: Any) -> Any:
+    """A number of 64 bits. Raises EvaluationError for larger ones."""
+    if type(number) is int and not -MOST_INT <= number < MOST_INT:
+        raise EvaluationError("a whole number is too large: it has more than 64 bits")
+    return number
+
+
+# ---- equality and order -----------------------------------------------------------------------
+
+_NUMBERS = frozenset((int, float))
+_ORDERED = frozenset((bool, int, float, str, datetime))
+
+
+def equal(budget: Budget, left: Any, right: Any) -> bool:
+    """Whether two values are equal; values of different types are not, but numbers."""
+    kind, other = type(left), type(right)
+    if kind is other and kind in _ORDERED:
+        return left == right
+    if kind in _NUMBERS and other in _NUMBERS:
+        return left == right
+    if isinstance(left, dict) and isinstance(right, dict):
+        budget.take(len(left))
+        return left.keys() == right.keys() and all(equal(budget, left[key], right[key]) for key in left)
+    if type_of(left) == "list" == type_of(right):
+        return _equal_lists(budget, left, right)
+    if kind is Optional and other is Optional:
+        return left.present is right.present and equal(budget, left.value, right.value)
+    return kind is other and left == right
+
+
+def _equal_lists(budget: Budget, left: Any, right: Any) -> bool:
+    if size(left) != size(right):
+        return False
+    first, second = as_list(left), as_list(right)
+    budget.take(len(first))
+    return all(equal(budget, *pair) for pair in zip(first, second, strict=True))
+
+
+def size(value: Any) -> int:
+    """How many elements a list or map has, or how many characters a text."""
+    if type(value) is TaskSet:
+        return len(value.items)
+    if isinstance(value, (list, dict, str)):
+        return len(value)
+    return no_overload("size", value)
+
+
+def contains(budget: Budget, value: Any, whole: Any) -> bool:
+    """Whether a list has an element that equals the value, or a map the key."""
+    if isinstance(whole, dict):
+        return type(value) is str and value in whole
+    items = as_list(whole, "in")
+    budget.take(len(items))
+    # Python finds a text in a list quickly; whatever equals a text is one.
+    return value in items if type(value) is str else any(equal(budget, value, item) for item in items)
+
+
+def less(left: Any, right: Any) -> bool:
+    kind, other = type(left), type(right)
+    if (kind is other and kind in _ORDERED) or (kind in _NUMBERS and other in _NUMBERS):
+        return left < right
+    return no_overload("<", left, right)
+
+
+def at_most(left: Any, right: Any) -> bool:
+    kind, other = type(left), type(right)
+    if (kind is other and kind in _ORDERED) or (kind in _NUMBERS and other in _NUMBERS):
+        return left <= right
+    return no_overload("<=", left, right)
+
+
+# ---- arithmetic -------------------------------------------------------------------------------
+
+
+def add(budget: Budget, left: Any, right: Any) -> Any:
+    kind = type(left)
+    if kind is type(right) and kind in _NUMBERS:
+        return whole(left + right)
+    if kind is str and type(right) is str:
+        budget.write(len(left) + len(right))
+        return left + right
+    if type_of(left) == "list" == type_of(right):
+        budget.take(size(left) + size(right))
+        return as_list(left) + as_list(right)
+    return no_overload("+", left, right)
+
+
+def calculate(sign: str, left: Any, right: Any) -> Any:
+    """Two numbers of one type with `-`, `*`, `/` or `%`; whole ones are divided toward zero."""
+    kind = type(left)
+    if kind is not type(right) or kind not in _NUMBERS or (sign == "%" and kind is float):
+        return no_overload(sign, left, right)
+    if sign == "-":
+        return whole(left - right)
+    if sign == "*":
+        return whole(left * right)
+    if kind is float:
+        return left / right if right else _divided_by_zero(left, right)
+    if right == 0:
+        raise EvaluationError("divide by zero" if sign == "/" else "modulus by zero")
+    quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+    return whole(quotient if sign == "/" else left - quotient * right)
+
+
+def _divided_by_zero(left: float, right: float) -> float:
+    infinity = float("inf") if str(right)[0] != "-" else float("-inf")
+    return infinity * left if left else float("nan")
+
+
+def negative(value: Any) -> Any:
+    return whole(-value) if type(value) in _NUMBERS else no_overload("-", value)
+
+
+# ---- fields and elements ----------------------------------------------------------------------
+
+
+def field(value: Any, name: str) -> Any:
+    """A field of a map; of an optional map the field, which is optional too."""
+    if isinstance(value, dict):
+        if name in value:
+            return value[name]
+        raise EvaluationError(f"{name} is missing")
+    if type(value) is Optional:
+        return Optional(field(value.value, name)) if value.present else value
+    raise EvaluationError(f"{name} is asked of a {type_of(value)}, which has no fields")
+
+
+def item(value: Any, key: Any) -> Any:
+    """An element of a list by its place, or a value of a map by its key."""
+    if isinstance(value, dict):
+        return field(value, key) if type(key) is str else no_overload("[ ]", value, key)
+    if type(value) is Optional:
+        return Optional(item(value.value, key)) if value.present else value
+    if type_of(value) != "list" or type(key) not in _NUMBERS or key != int(key):
+        return no_overload("[ ]", value, key)
+    items = as_list(value)
+    if not 0 <= key < len(items):
+        raise EvaluationError(f"there is no element {int(key)} in a list of {len(items)}")
+    return items[int(key)]
+
+
+def optional_item(value: Any, key: Any) -> Optional:
+    """Like `field` and `item`, absent where there is none. Raises EvaluationError for what has no parts."""
+    if type(value) is Optional:
+        return optional_item(value.value, key) if value.present else value
+    if isinstance(value, dict):
+        return Optional(value[key]) if key in value else ABSENT
+    if type_of(value) == "list" and type(key) is int:
+        return Optional(item(value, key)) if 0 <= key < size(value) else ABSENT
+    return no_overload("[? ]" if type(key) is int else f".?{key}", value)
+
+
+# ---- text -------------------------------------------------------------------------------------
+
+
+def string_of(value: Any) -> str:
+    """A scalar as text, as CEL writes it."""
+    kind = type(value)
+    if kind is str:
+        return value
+    if kind is bool:
+        return "true" if value else "false"
+    if kind is int:
+        return str(whole(value))
+    if kind is float:
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    if kind is datetime:
+        moment = value.astimezone(UTC).replace(tzinfo=None).isoformat()
+        return f"{moment.rstrip('0') if '.' in moment else moment}Z"
+    return no_overload("string", value)
+
+
+def int_of(value: Any) -> int:
+    """A number, a whole one in a text, or the seconds of a moment since 1970, as a whole number."""
+    kind = type(value)
+    if kind is int:
+        return whole(value)
+    if kind is float and -MOST_INT < value < MOST_INT:
+        return int(value)
+    if kind is str and value.isascii() and value.removeprefix("-").isdigit() and len(value) < 25:
+        return whole(int(value))
+    if kind is datetime:
+        return int(value.timestamp() // 1)
+    raise EvaluationError(f"int: {str(value)[:40]!r} is no whole number of 64 bits")
+
+
+def double_of(value: Any) -> float:
+    try:
+        if type(value) in (int, float, str) and "_" not in str(value):
+            return float(value)
+    except (ValueError, OverflowError):
+        pass
+    raise EvaluationError(f"double: {str(value)[:40]!r} is no number")
+
+
+def timestamp_of(value: Any) -> datetime:
+    """A moment, or what a text like 2026-01-31T12:00:00Z says."""
+    if type(value) is datetime:
+        return value
+    try:
+        moment = datetime.fromisoformat(value) if type(value) is str and "T" in value else None
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise EvaluationError(f"timestamp: {str(value)[:40]!r} is no time like 2026-01-31T12:00:00Z")
+    return moment
