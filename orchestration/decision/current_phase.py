@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from ..definition.model import Phase, PhaseRule, Workflow
-from ..expressions.context import Expression
+from ..expressions.language import Expression
 from ..findings import Span
 from ..journal.journal import Record
 from .facts import RunFacts, TraceEntry

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ..definition.model import Phase, Rule, Workflow
-from ..expressions.context import Expression, Outcome
+from ..expressions.context import Outcome
+from ..expressions.language import Expression
 from ..findings import Evidence, Fix
 from ..result.values import GateState
 from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind

@@ -9,7 +9,10 @@ from typing import Any, NamedTuple
 
 from ..definition.model import Artifact, Parameter, Question, Workflow
 from ..definition.root_config import PATH as CONFIGURATION
-from ..expressions.context import MOST_ITEMS, Context, Expression, Index, Outcome, Template, Unknown
+from ..expressions.context import Context, Outcome, UnknownFact
+from ..expressions.language import Expression, Template
+from ..expressions.queries import Index
+from ..expressions.values import MOST_ITEMS
 from ..findings import NO_DATA, Finding, Fix, Problem, Span, finding
 from ..journal.journal import EMPTY_RECORD, Record
 from ..plans.model import Plan
@@ -113,24 +116,24 @@ class RunFacts:
         """A fact's value, for other contexts over the same run; raises Unknown when it has none."""
         outcome = self.context.known(name)
         if outcome.error is not None:
-            raise Unknown(outcome.error)
+            raise UnknownFact(outcome.error)
         return outcome.value
 
     def known(self, expression: Expression) -> object:
         """The value of an expression; raises Unknown when it has none."""
         outcome = self.context.value(expression)
         if outcome.error is not None:
-            raise Unknown(outcome.error)
+            raise UnknownFact(outcome.error)
         return outcome.value
 
     def _phase(self, _: str) -> str:
         if self.phase is None:
-            raise Unknown("the phase is not known yet")
+            raise UnknownFact("the phase is not known yet")
         return self.phase
 
     def _next_step(self, _: str) -> str:
         if self.next_step is None:
-            raise Unknown("the next step is known in notes only")
+            raise UnknownFact("the next step is known in notes only")
         return self.next_step
 
     def _report(self, _: str) -> Record | Mapping[str, object]:
@@ -243,7 +246,7 @@ class RunFacts:
             return _whole(self.known(limit.count if part == "count" else limit.max))
         count, most = (self.context.known(f"limits.{name}.{key}") for key in ("count", "max"))
         if count.error is not None or most.error is not None:
-            raise Unknown(count.error or most.error or "")
+            raise UnknownFact(count.error or most.error or "")
         return _whole(count.value) >= _whole(most.value)
 
     def _answer(self, name: str) -> str:
@@ -346,7 +349,7 @@ def _whole(value: object) -> int:
         return int(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    raise Unknown(f"{value_summary(value)!r} is no whole number")
+    raise UnknownFact(f"{value_summary(value)!r} is no whole number")
 
 
 def _find(data: object, words: Sequence[str]) -> tuple[str | int, ...] | None:

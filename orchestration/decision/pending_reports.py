@@ -13,12 +13,12 @@ from itertools import chain
 from typing import NamedTuple
 
 from ..definition.model import Workflow
-from ..expressions.context import did_you_mean
 from ..findings import Finding, Problem, finding
 from ..journal.journal import Record, record
 from ..journal.report_files import ReportFile
 from ..snapshot.snapshot import PendingReport, Snapshot, stamped
 from ..states import RunStatus, SuggestionKind
+from ..suggestions import did_you_mean
 from ..vfs.files import natural
 from .decision import Decision, decide
 from .facts import RunFacts

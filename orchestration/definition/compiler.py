@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..expressions.context import MOST_TEMPLATE, BadExpression, Expression, Language
-from ..expressions.source import template_parts
+from ..expressions.language import Expression, Language
+from ..expressions.syntax import MOST_TEMPLATE, InvalidExpression, template_parts
 from ..journal.report_files import ReportForm
 from ..suggestions import did_you_mean, misspelling
 from .expression_names import facts, variables
@@ -70,8 +70,8 @@ class Compiler:
             return None
         self._counted(text, 1)
         try:
-            expression = (language or self.language).compile(str(text), want)
-        except BadExpression as error:
+            expression = (language or self.language).compile(str(text), want or "any")
+        except InvalidExpression as error:
             self._told(text, error)
             return None
         self.places[id(expression)] = Placed(text, 0)
@@ -85,7 +85,7 @@ class Compiler:
         self._counted(text, len(parts) // 2)
         try:
             template = (language or self.language).template(str(text))
-        except BadExpression as error:
+        except InvalidExpression as error:
             self._told(text, error)
             return None
         for part, (_, offset) in zip(template.parts, parts, strict=True):
@@ -102,7 +102,7 @@ class Compiler:
             )
             self.reading.check()
 
-    def _told(self, text: Text, error: BadExpression) -> None:
+    def _told(self, text: Text, error: InvalidExpression) -> None:
         for offset, message in error.errors:
             self.reading.wrong(text, message + self._cut_off(text), text.span(offset))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..expressions.context import Expression, Language, Template
+from ..expressions.language import Expression, Language, Template
 from ..journal.report_files import ReportForm
 from ..plans.dialects import DIALECTS
 from ..plans.model import Dialect

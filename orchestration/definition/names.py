@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from ..expressions.source import RESERVED
+from ..expressions.syntax import RESERVED
 from ..suggestions import did_you_mean, misspelling
 from .reader import Reading, Text
 

@@ -14,7 +14,7 @@ from ..decision.facts import RunFacts, TraceEntry
 from ..decision.gates import allowed_steps
 from ..decision.pending_reports import fold_reports, reportable_steps
 from ..definition.model import DEFAULT_OUTCOMES, Phase, Workflow
-from ..expressions.context import Expression
+from ..expressions.language import Expression
 from ..findings import Finding, Severity, Span
 from ..result.values import (
     CriterionState,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..decision.facts import RunFacts, value_summary
-from ..expressions.context import Expression
+from ..expressions.language import Expression
 from ..findings import Evidence, Span
 from ..journal.journal import Record
 
@@ -24,7 +24,7 @@ class EvidenceCollector:
         return tuple(dict.fromkeys(found))
 
     def _expression(self, expression: Expression) -> list[Evidence]:
-        found = self._records(self.facts.context.touching(expression))
+        found = self._records(self.facts.context.records_behind(expression))
         for path in expression.paths:
             found += self._path(path)
         return found
@@ -48,7 +48,7 @@ class EvidenceCollector:
 
     def _fact(self, name: str) -> tuple[Evidence, ...]:
         if name not in self._facts:
-            found = self._records(self.facts.context.touched.get(name, ()))
+            found = self._records(self.facts.context.records_behind(name))
             for part in self._behind(name):
                 found += self._expression(part)
             self._facts[name] = tuple(found)

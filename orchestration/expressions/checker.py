@@ -5,7 +5,7 @@ Types are words. "any" is data whose type shows only at evaluation; "strings" is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ..suggestions import did_you_mean
@@ -15,7 +15,8 @@ from .syntax import MACROS, TYPE_NAMES, Kind, Node, chain_of, path_of
 
 # The types that a value of an expression can have.
 TYPES = (
-    "any", "bool", "int", "double", "string", "timestamp", "list", "strings", "map", "null", "type", "optional",
+    "any", "bool", "int", "double", "string", "timestamp", "list", "strings", "map", "null", "type",
+    "optional",
 )  # fmt: skip
 _NUMBERS = ("int", "double")
 _ORDERED = ("bool", "int", "double", "string", "timestamp")
@@ -114,7 +115,7 @@ class _Checker:
             return "any"
         name = self.names.name_in(path)
         if not name:
-            return "type" if path in ((word,) for word in TYPE_NAMES) else ""
+            return "type" if len(path) == 1 and path[0] in TYPE_NAMES else ""
         kind, chain = self.names.type_of(name), chain_of(node)
         for field in chain[name.count(".") + 1 :]:
             kind = self._selected(kind, field)
@@ -147,8 +148,8 @@ class _Checker:
 
     def _item(self, node: Node) -> str:
         of, key = self.types(node.children)
-        is_list = fits(of, "list") and fits(key, "int") or key == "double"
-        if not (is_list or fits(of, "map") and fits(key, "string") or of == "optional"):
+        is_list = (fits(of, "list") and fits(key, "int")) or key == "double"
+        if not (is_list or (fits(of, "map") and fits(key, "string")) or of == "optional"):
             return self.wrong(node.at, f"[ ] does not take ({of}, {key})")
         if node.value or of == "optional":
             return "optional"
@@ -179,7 +180,9 @@ class _Checker:
     def _choice(self, node: Node) -> str:
         test, then, other = self.types(node.children)
         if not fits(test, "bool"):
-            self.wrong(node.at, f"what stands before the ? must be true or false, this is {_A.get(test, test)}")
+            self.wrong(
+                node.at, f"what stands before the ? must be true or false, this is {_A.get(test, test)}"
+            )
         if fits(then, other) or fits(other, then):
             return then if then == other else "list" if {then, other} == {"list", "strings"} else "any"
         said = "what stands before and behind the : must have one type"
@@ -191,7 +194,9 @@ class _Checker:
         functions = FUNCTIONS | (EDITS if self.names.edits else {})
         kinds = self.types(node.children)
         function = functions.get(node.text)
-        return self._called(node, function, kinds) if function else self._no_function(node, functions, METHODS)
+        return (
+            self._called(node, function, kinds) if function else self._no_function(node, functions, METHODS)
+        )
 
     def _method(self, node: Node) -> str:
         kinds = self.types(node.children)
@@ -199,14 +204,18 @@ class _Checker:
             return self._fallback(node, kinds)
         function = METHODS.get(node.text)
         if function is None:
-            return self._no_function(node, {**METHODS, **dict.fromkeys(MACROS), **dict.fromkeys(FALLBACKS)}, FUNCTIONS)
+            return self._no_function(
+                node, {**METHODS, **dict.fromkeys(MACROS), **dict.fromkeys(FALLBACKS)}, FUNCTIONS
+            )
         if node.text == "matches" and node.children[1:] and isinstance(node.children[1].value, str):
             self._pattern(node.children[1])
         return self._called(node, function, kinds)
 
     def _fallback(self, node: Node, kinds: Sequence[str]) -> str:
         if len(kinds) != 2 or not fits(kinds[0], "optional"):
-            return self.wrong(node.at, f"{node.text} does not take ({', '.join(kinds)}); write a.?b.{node.text}(c)")
+            return self.wrong(
+                node.at, f"{node.text} does not take ({', '.join(kinds)}); write a.?b.{node.text}(c)"
+            )
         return "optional" if node.text == "or" else "any"
 
     def _pattern(self, node: Node) -> None:
@@ -223,17 +232,16 @@ class _Checker:
             return self.wrong(node.at, f"{node.text} does not take ({', '.join(kinds)}); {takes}")
         return function.gives
 
-    def _no_function(self, node: Node, known: object, elsewhere: object) -> str:
+    def _no_function(self, node: Node, known: Mapping[str, object], elsewhere: Mapping[str, object]) -> str:
         name = node.text
         if name in OUTSIDE:
             return self.wrong(node.at, f"{name}: CEL has it, the guard language has not")
         if name in MACROS:
             return self.wrong(node.at, f"{name} takes a name and an expression: x.{name}(y, ..)")
-        assert isinstance(known, dict) and isinstance(elsewhere, dict)
         if name in elsewhere:
             how = f"{name}(x)" if node.kind is Kind.METHOD else f"x.{name}(..)"
             return self.wrong(node.at, f"{name!r} is called in another way: {how}")
-        names = [*known, *([] if node.kind is Kind.METHOD else self.names.names)]
+        names = list(dict.fromkeys((*known, *(() if node.kind is Kind.METHOD else self.names.names))))
         return self.wrong(node.at, f"unknown name {name!r}{did_you_mean(name, names)}")
 
     def _loop(self, node: Node) -> str:
@@ -248,7 +256,9 @@ class _Checker:
         guards = kinds[:-1] if node.text == "map" else [] if node.text.startswith("opt") else kinds
         for part, one in zip(parts, guards, strict=False):
             if not fits(one, "bool"):
-                self.wrong(part.at, f"{node.text} needs true or false for each element, this is {_A.get(one, one)}")
+                self.wrong(
+                    part.at, f"{node.text} needs true or false for each element, this is {_A.get(one, one)}"
+                )
         if node.text in ("map", "filter"):
             return "strings" if kind == "strings" and node.text == "filter" else "list"
         return "optional" if node.text.startswith("opt") else "bool"
@@ -268,7 +278,13 @@ def _result(sign: str, left: str, right: str) -> str:
         return "bool" if ordered and (alike or {left, right} == set(_NUMBERS)) else ""
     if not alike or any(kind not in ("any", *_SAME[sign]) for kind in (left, right)):
         return ""
-    return left if left == right else "list" if either in ("list", "strings") and left != "any" != right else either
+    return (
+        left
+        if left == right
+        else "list"
+        if either in ("list", "strings") and left != "any" != right
+        else either
+    )
 
 
 # Types in the words of messages.

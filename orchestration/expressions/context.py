@@ -5,8 +5,8 @@ Invariants:
 - An error is never handed on as a value: it becomes `Outcome.error`, and a guard holds only if its
   outcome is exactly `True`.
 - A fact is computed at most once in a Context, and only when an expression needs it.
-- Large collections (`tasks`, `records`) select through an index; more than `MOST_ITEMS` looked at one by one is
-  an error instead of a silent cut.
+- Large collections (`tasks`, `records`) select through an index; to look at more than `MOST_ITEMS` one by one
+  is an error instead of a silent cut.
 - A Context belongs to one thread.
 """
 
@@ -34,29 +34,11 @@ class UnknownFact(Exception):  # noqa: N818 - nothing went wrong in the program
     """A name whose value cannot be told; the text says why. It becomes an error value where it is used."""
 
 
-class Trace:
-    """What an evaluation looked at: the newest of the records, and, where somebody asked for them, the names it
-    read ("state.phase", "limits.rounds.count", "newest()").
-    """
-
-    __slots__ = ("reads", "records")
-
-    def __init__(self, reads: dict[str, None] | None) -> None:
-        self.records: list[Any] = []
-        self.reads = reads
-
-    def add(self, other: Trace) -> None:
-        """What a part of the evaluation looked at, the evaluation looked at."""
-        self.records += other.records
-        if self.reads is not None and other.reads:
-            self.reads |= other.reads
-
-
 class Context:
     """Names bound to values, facts computed once when asked for.
 
-    `resolve(name)` gives a fact's value or raises UnknownFact; expressions it needs come back through `value`.
-    With `traces_reads`, each evaluation also notes the names that it reads.
+    `resolve(name)` gives a fact's value or raises UnknownFact; expressions it needs come back through
+    `value`. With `traces_reads`, each evaluation also notes the names that it reads.
     """
 
     def __init__(
@@ -74,15 +56,13 @@ class Context:
         self.tasks = tasks or Tasks()
         self.facts: dict[str, Outcome] = {}
         self.traces_reads = traces_reads
-        # What each fact looked at on the way to its value.
-        self.fact_traces: dict[str, Trace] = {}
-        self._trace = self._new_trace()
+        # What is looked at: the newest of the records, and, where somebody asked for them, the names that are
+        # read ("state.phase", "limits.rounds.count", "newest()"). Each fact has a trace of its own.
+        self._trace: list[Any] = []
+        self._fact_traces: dict[str, list[Any]] = {}
         # By id(): the expression is kept, so that no other can come to stand at its place in memory.
-        self._outcomes: dict[int, tuple[Expression, Outcome, Trace]] = {}
+        self._outcomes: dict[int, tuple[Expression, Outcome, list[Any]]] = {}
         self._resolve = resolve
-
-    def _new_trace(self) -> Trace:
-        return Trace({} if self.traces_reads else None)
 
     # ---- evaluating
 
@@ -90,16 +70,16 @@ class Context:
         """What the expression comes to, computed once. Never raises."""
         known = self._outcomes.get(id(expression))
         if known is None:
-            outer, self._trace = self._trace, self._new_trace()
+            outer, self._trace = self._trace, []
             known = expression, self._evaluate(expression), self._trace
             self._outcomes[id(expression)] = known
             self._trace = outer
-        self._trace.add(known[2])
+        self._trace += known[2]
         return known[1]
 
     def _evaluate(self, expression: Expression) -> Outcome:
         try:
-            value = expression.program(Evaluation(self, self._trace.reads))
+            value = expression.program(Evaluation(self, self._trace if self.traces_reads else None))
             kind = type(value)
             if kind is int:
                 whole(value)
@@ -129,24 +109,27 @@ class Context:
         return None if outcome.error is not None else as_text(outcome.value)
 
     def items(self, expression: Expression) -> Outcome:
-        """Like `value` for a list, but the bare name of a set of tasks is given whole, however many there are."""
+        """Like `value` for a list; the bare name of a set of tasks gives them all, however many there are."""
         name = expression.source.strip()
-        return _with_all_items(self.known(name)) if name in self.language.values else self.value(expression)
+        if name not in self.language.values:
+            return self.value(expression)
+        value, error = self.known(name)
+        return _with_all_items(Outcome(value) if error is None else Outcome(None, f"{name}: {error}"))
 
     # ---- what evaluations ask for
 
     def fact(self, name: str) -> Any:
         """The value of a fact. Raises EvaluationError with its name where it has none."""
         value, error = self.facts.get(name) or self.known(name)
-        if self._trace.reads is not None:
-            self._trace.reads[name] = None
+        if self.traces_reads:
+            self._trace.append(name)
         if error is not None:
             raise EvaluationError(f"{name}: {error}")
         return value
 
     def touch(self, records: list[Any]) -> list[Any]:
         """Note the newest of the records that a fact or guard looked at, for its evidence."""
-        self._trace.records += records[-3:]
+        self._trace += records[-3:]
         return records
 
     # ---- facts and evidence
@@ -157,19 +140,32 @@ class Context:
         if outcome is None:
             # A value that needs itself finds this; definitions with cycles are refused at load.
             self.facts[name] = Outcome(None, "is being computed")
-            outer, self._trace = self._trace, self._new_trace()
+            outer, self._trace = self._trace, []
             try:
-                outcome = Outcome(self._resolve(name))
+                outcome = Outcome(_as_fact(name, self._resolve(name)))
             except UnknownFact as error:
                 outcome = Outcome(None, str(error))
             self.facts[name] = outcome
-            self.fact_traces[name], self._trace = self._trace, outer
+            self._fact_traces[name], self._trace = self._trace, outer
         return outcome
 
-    def trace(self, expression: Expression) -> Trace:
-        """What the expression itself looks at, the facts in it by name only."""
-        self.value(expression)
-        return self._outcomes[id(expression)][2]
+    def records_behind(self, looked_into: Expression | str) -> list[Any]:
+        """The newest records that an expression itself, or a fact by its name, looked at."""
+        trace = self._traced(looked_into)
+        return [entry for entry in trace if not isinstance(entry, str)] if self.traces_reads else trace
+
+    def reads_of(self, looked_into: Expression | str) -> tuple[str, ...]:
+        """The names that an expression or a fact read: paths of variables, facts, functions.
+
+        Known only with `traces_reads`. What a fact itself reads is asked for by its name.
+        """
+        return tuple(dict.fromkeys(e for e in self._traced(looked_into) if isinstance(e, str)))
+
+    def _traced(self, looked_into: Expression | str) -> list[Any]:
+        if isinstance(looked_into, str):
+            return self._fact_traces.get(looked_into, [])
+        self.value(looked_into)
+        return self._outcomes[id(looked_into)][2]
 
     def fact_in(self, path: tuple[str, ...]) -> str:
         """The longest fact that a path begins with, "" when it begins with none."""
@@ -185,6 +181,13 @@ class Context:
         if name in self.variables:
             return _below(Outcome(self.variables[name]), rest)
         return Outcome(None, "there is no value")
+
+
+def _as_fact(name: str, value: Any) -> Any:
+    """A fact's value for expressions: a word of an enumeration is text, tasks bear the fact's name."""
+    if type(value) is TaskSet:
+        return value.named(name)
+    return str(value) if isinstance(value, str) else value
 
 
 def _with_all_items(outcome: Outcome) -> Outcome:

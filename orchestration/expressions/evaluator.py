@@ -1,7 +1,7 @@
 """From a syntax tree to a Python closure that gives the expression's value, compiled once per definition.
 
-Errors are `EvaluationError`s: `||`, `&&`, `all` and `exists` absorb one where another part decides, as in CEL.
-What loops go through and what is made is charged to the evaluation's budget, which nothing absorbs.
+Errors are `EvaluationError`s: `||`, `&&`, `all` and `exists` absorb one where another part decides, as in
+CEL. What loops go through and what is made is charged to the evaluation's budget, which nothing absorbs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from . import values
 from .functions import EDITS, FUNCTIONS, METHODS, Function
 from .queries import Index, Tasks
 from .syntax import TYPE_NAMES, Kind, Node, chain_of, path_of
-from .values import ABSENT, Budget, EvaluationError, Optional, TaskSet, TypeName
+from .values import ABSENT, Budget, EvaluationError, Optional, TypeName
 
 
 class Names(Protocol):
@@ -31,11 +31,11 @@ class Names(Protocol):
 class Evaluation(Budget):
     """One evaluation of one expression: its names, its budget, and what its loops bind, by their depth."""
 
-    __slots__ = ("bound", "names", "reads", "variables")
+    __slots__ = ("bound", "names", "trace", "variables")
 
-    def __init__(self, names: Names, reads: dict[str, None] | None = None):
+    def __init__(self, names: Names, trace: list[Any] | None = None):
         self.names = names
-        self.variables, self.reads = names.variables, reads
+        self.variables, self.trace = names.variables, trace
         self.bound: dict[int, Any] = {}
         self.rounds = self.elements = self.characters = 0
 
@@ -89,7 +89,7 @@ class _Compiler:
         return self.path(node) or _fails(f"unknown name {node.text!r}")
 
     def path(self, node: Node) -> Program | None:
-        """A variable that a loop binds, a fact or a variable, with fields behind it; None for other chains."""
+        """A variable that a loop binds, a fact or a variable, with its fields; None for other chains."""
         path = path_of(node)
         if not path:
             return None
@@ -212,7 +212,9 @@ class _Compiler:
         def optional(run: Evaluation) -> list[Any]:
             run.take(len(parts))
             found = [(part(run), flag) for part, flag in zip(parts, flags, strict=True)]
-            return [_present(value) if flag else value for value, flag in found if not flag or _is_there(value)]
+            return [
+                _present(value) if flag else value for value, flag in found if not flag or _is_there(value)
+            ]
 
         return optional
 
@@ -267,25 +269,26 @@ class _Compiler:
         if not function.least <= len(node.children) <= len(function.takes):
             return _fails(f"{node.text} does not take {len(node.children)} values")
         parts, kinds = self.programs(node.children), function.takes
-        checks = [_KINDS[kind.rstrip("?")] for kind in kinds[: len(parts)]]
-        called, name = function.run, f"{node.text}()"
+        checks = [_KINDS[kind.rstrip("?")] for kind in kinds]
+        called, name, pairs = function.run, node.text, list(zip(parts, checks, strict=False))
+        read = f"{name}()"
 
-        if len(parts) == 1:
-            (only,), (check,) = parts, checks
+        if len(pairs) == 1:
+            ((only, check),) = pairs
 
-            def one(run: Evaluation) -> Any:
-                if run.reads is not None:
-                    run.reads[name] = None
+            def call_with_one(run: Evaluation) -> Any:
+                if run.trace is not None:
+                    run.trace.append(read)
                 return called(run, check(only(run), name))
 
-            return one
+            return call_with_one
 
-        def several(run: Evaluation) -> Any:
-            if run.reads is not None:
-                run.reads[name] = None
-            return called(run, *[check(part(run), name) for part, check in zip(parts, checks, strict=True)])
+        def call(run: Evaluation) -> Any:
+            if run.trace is not None:
+                run.trace.append(read)
+            return called(run, *[check(part(run), name) for part, check in pairs])
 
-        return several
+        return call
 
     def loop(self, node: Node) -> Program:
         of, depth = self.program(node.children[0]), len(self.bound)
@@ -319,8 +322,8 @@ def _variable(name: str, fields: tuple[str, ...]) -> Program:
     read = ".".join((name, *fields))
 
     def variable(run: Evaluation) -> Any:
-        if run.reads is not None:
-            run.reads[read] = None
+        if run.trace is not None:
+            run.trace.append(read)
         try:
             value = run.variables[name]
         except KeyError:
@@ -381,23 +384,23 @@ def _present(value: Any) -> Any:
 
 def _of_type(kind: type, what: str) -> Callable[[Any, str], Any]:
     def check(value: Any, name: str) -> Any:
-        return value if isinstance(value, kind) else values.no_overload(name.rstrip("()"), value)
+        return value if isinstance(value, kind) else values.no_overload(name, value)
 
     return check
 
 
 def _whole(value: Any, name: str) -> int:
-    return values.whole(value) if type(value) is int else values.no_overload(name.rstrip("()"), value)
+    return values.whole(value) if type(value) is int else values.no_overload(name, value)
 
 
 def _pattern(value: Any, name: str) -> Any:
-    return value if isinstance(value, (str, dict)) else values.no_overload(name.rstrip("()"), value)
+    return value if isinstance(value, (str, dict)) else values.no_overload(name, value)
 
 
 _KINDS: dict[str, Callable[[Any, str], Any]] = {
     "any": lambda value, name: value,
     "sized": lambda value, name: value,
-    "list": lambda value, name: values.as_list(value, name.rstrip("()")),
+    "list": lambda value, name: values.as_list(value, name),
     "map": _of_type(dict, "map"),
     "string": _of_type(str, "string"),
     "optional": _of_type(Optional, "optional"),
@@ -433,7 +436,7 @@ def _map(run: Evaluation, items: list[Any], depth: int, parts: Sequence[Program]
 
 
 def _decided(decides: bool) -> Callable[..., bool]:
-    """`exists` is decided by an element that is true, `all` by one that is false, whatever errors others give."""
+    """`exists` is decided by an element that is true, `all` by one that is false, whatever fails."""
 
     def loop(run: Evaluation, items: list[Any], depth: int, parts: Sequence[Program]) -> bool:
         bound, (fits,) = run.bound, parts

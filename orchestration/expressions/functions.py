@@ -1,8 +1,9 @@
 """The functions and methods of expressions.
 
-To add one, write a function and name it in a table below: it gets the evaluation that asks, then the values (of
-a method the receiver first), of the types that the table says. Its docstring is what an editor shows, the names
-of its parameters are its signature. What it makes or looks through it tells `run.take` and `run.write` before.
+To add one, write a function and name it in a table below: it gets the evaluation that asks, then the values
+(of a method the receiver first), of the types that the table says. Its docstring is what an editor shows, the
+names of its parameters are its signature. What it makes or looks through it tells `run.take` and `run.write`
+before.
 """
 
 from __future__ import annotations
@@ -179,7 +180,7 @@ def _stage_ids(run: Run, pattern: dict) -> list:
 
 
 def _open_stage(run: Run, reopened: list, skipped: list) -> object:
-    """the plan's first stage with an open task or in the first list, unless in the second; {} if there is none"""
+    """the plan's first stage that is open or in the first list, unless in the second; {} if there is none"""
     return run.tasks.open_stage(frozenset(map(str, reopened)), frozenset(map(str, skipped)))
 
 
@@ -308,7 +309,7 @@ def _mapped(run: Run, text: str, change: Callable[[str], str]) -> str:
 
 
 # What Unicode calls white space; Python's own `strip` takes control characters, too.
-_BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+_BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
 def _trim(run: Run, text: str) -> str:
@@ -450,7 +451,7 @@ FUNCTIONS = {
     "optional.of": _function(_of, "any", "optional"),
     "optional.none": _function(_none, "", "optional"),
 }
-# Functions of effects: they describe an edit of a plan as a map (seed 004), which the plan's dialect carries out.
+# Functions of effects: they describe an edit of a plan as a map (seed 004), for the plan's dialect.
 EDITS = {
     "check_tasks": _function(_check_tasks, "string", "map"),
     "append_stage": _function(_append_stage, "string list", "map"),
@@ -467,7 +468,7 @@ FALLBACKS: Mapping[str, str] = {
 # What CEL has and the guard language has not, by the word it is called with.
 OUTSIDE = frozenset(
     """
-    bool bytes uint duration getDate getDayOfMonth getDayOfWeek getDayOfYear getFullYear getHours getMilliseconds
-    getMinutes getMonth getSeconds format quote reverse optional.ofNonZeroValue bind math.greatest math.least
+    bool bytes uint duration getDate getDayOfMonth getDayOfWeek getDayOfYear getFullYear getHours
+    getMilliseconds getMinutes getMonth getSeconds format quote reverse optional.ofNonZeroValue
     """.split()  # noqa: SIM905 - words in a row are easier to read
 )

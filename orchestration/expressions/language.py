@@ -18,7 +18,7 @@ MOST_PARTS = 3
 
 @dataclass(frozen=True)
 class Expression:
-    """An expression as it was written. `want` is the type that it must have; `is_value` marks a named fact."""
+    """An expression as it was written; `want` is the type that it must have, `is_value` marks a value."""
 
     source: str
     language: Language = field(repr=False, compare=False)
@@ -72,9 +72,9 @@ class Template(NamedTuple):
 class Language:
     """The names a workflow's expressions may use.
 
-    `variables` are bound at evaluation; `facts` are computed on demand; both map a name (dotted ones too) to its
-    type. `edits` adds the functions that describe edits of a plan. The expressions of a `trusted` definition are
-    known to be right: they are neither parsed nor checked before they are evaluated.
+    `variables` are bound at evaluation; `facts` are computed on demand; both map a name (dotted ones too) to
+    its type. `edits` adds the functions that describe edits of a plan. The expressions of a `trusted`
+    definition are known to be right: they are neither parsed nor checked before they are evaluated.
     """
 
     def __init__(

@@ -1,7 +1,8 @@
 """Regular expressions whose time is linear in the text: an automaton that is simulated, without backtracking.
 
-The syntax is RE2's as far as guards need it: characters, `.`, classes, `\\d \\w \\s` and their denials, groups,
-`|`, `* + ? {m,n}`, `^ $`, and `(?i)` at the start. Python's `re` backtracks: `(a+)+$` can take minutes there.
+The syntax is RE2's as far as guards need it: characters, `.`, classes, `\\d \\w \\s` and their denials,
+groups, `|`, `* + ? {m,n}`, `^ $`, and `(?i)` at the start. Python's `re` backtracks: `(a+)+$` can take
+minutes there.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class _Parser:
         while self.peek() == "|":
             self.at += 1
             parts.append(self.sequence())
-        return ("any of", parts)
+        return ("any of", parts) if len(parts) > 1 else parts[0]
 
     def sequence(self) -> tuple[Any, ...]:
         parts: list[tuple[Any, ...]] = []
@@ -162,8 +163,9 @@ class _Parser:
 
 
 class Pattern:
-    """The automaton of a pattern. State n takes a character that `tests[n]` accepts, or is passed without one:
-    at the start ("^") or the end ("$") of the text only, or anywhere (""); then come the states `following[n]`.
+    """The automaton of a pattern. State n takes a character that `tests[n]` accepts, or is passed without:
+    at the start ("^") or the end ("$") of the text only, or anywhere (""); then come the states
+    `following[n]`.
     """
 
     def __init__(self, pattern: str):
@@ -208,31 +210,28 @@ class Pattern:
         """Whether some part of the text matches. `charge` is told of the work before it is done."""
         charge(len(text))
         states = self._closed({self.first}, "^" if text else "^$")
-        for position, character in enumerate(text, 1):
+        for character in text[:-1]:
             if self.final in states:
                 return True
-            states = self._after(states, character, position == len(text), charge)
+            after = self._steps.get((states, character))
+            if after is None:
+                charge(len(self.tests))
+                if len(self._steps) >= MOST_REMEMBERED:
+                    self._steps.clear()
+                after = self._steps[states, character] = self._closed(self._after(states, character), "")
+            states = after
+        if text and self.final not in states:
+            states = self._closed(self._after(states, text[-1]), "$")
         return self.final in states
 
-    def _after(
-        self, states: frozenset[int], character: str, is_last: bool, charge: Callable[[int], None]
-    ) -> frozenset[int]:
+    def _after(self, states: frozenset[int], character: str) -> set[int]:
         """The states behind one more character; a match may also begin there."""
-        key = (states, character)
-        if key in self._steps and not is_last:
-            return self._steps[key]
-        charge(len(self.tests))
         stepped = {self.first}
         for state in states:
             test = self.tests[state]
             if not isinstance(test, str) and test(character):
                 stepped.update(self.following[state])
-        if is_last:
-            return self._closed(stepped, "$")
-        if len(self._steps) >= MOST_REMEMBERED:
-            self._steps.clear()
-        self._steps[key] = self._closed(stepped, "")
-        return self._steps[key]
+        return stepped
 
     def _closed(self, states: set[int], edges: str) -> frozenset[int]:
         """The states, and all that are reached from them without a character."""

@@ -7,7 +7,7 @@ points of the source. Lint, the type checker, the compiler and the editor all wo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -180,12 +180,13 @@ class Kind(StrEnum):
 class Node(NamedTuple):
     """One node; `at` is where it is pointed at: its name, its operator, or its first character.
 
-    LITERAL: `value`. NAME: `text`. FIELD: `text` of `children[0]`. ITEM: `children` are the whole and the key.
-    For FIELD and ITEM, `value` is whether it is optional (`.?`, `[?`). CALL: `text` of `children`; METHOD: the
-    receiver is the first child. HAS: the child is a FIELD. LOOP: a macro `text` over `children[0]`, which binds
-    the name `value` in the other children. LIST: `value` holds for each child whether it is optional; MAP: keys
-    and values in turn, `value` for each entry. UNARY, BINARY, LOGIC: the operator is `text`; LOGIC has two or
-    more children, `value` are the offsets of the operators. CHOICE: test, then, else.
+    LITERAL: `value`. NAME: `text`. FIELD: `text` of `children[0]`. ITEM: `children` are the whole and the
+    key. For FIELD and ITEM, `value` is whether it is optional (`.?`, `[?`). CALL: `text` of `children`;
+    METHOD: the receiver is the first child. HAS: the child is a FIELD. LOOP: a macro `text` over
+    `children[0]`, which binds the name `value` in the other children. LIST: `value` holds for each child
+    whether it is optional; MAP: keys and values in turn, `value` for each entry. UNARY, BINARY, LOGIC: the
+    operator is `text`; LOGIC has two or more children, `value` are the offsets of the operators. CHOICE:
+    test, then, else.
     """
 
     kind: Kind
@@ -205,7 +206,7 @@ def walk(tree: Node) -> Iterator[Node]:
 
 
 class Read(NamedTuple):
-    """A dotted path that an expression reads: the longest chain NAME.field.field of a name it does not bind."""
+    """A path that an expression reads: the longest chain NAME.field.field of a name it does not bind."""
 
     path: tuple[str, ...]
     offset: int
@@ -270,7 +271,7 @@ def _is_deep(tree: Node) -> bool:
 
 
 class _Parser:
-    """One pass over the tokens. `sign` is the text of the token at hand if it is a sign or a name, else ""."""
+    """One pass over the tokens. `sign` is the text of the token at hand, if it is a sign or a name."""
 
     def __init__(self, source: str):
         self.source = source
@@ -302,11 +303,11 @@ class _Parser:
         if not self.take(sign):
             raise self.unexpected(repr(sign))
 
-    def name(self) -> Token:
+    def name(self, reserved: Collection[str] = RESERVED) -> Token:
         token = self.token
         if token is None or token.kind is not Lexeme.NAME:
             raise self.unexpected("a name")
-        if token.text in RESERVED:
+        if token.text in reserved:
             raise InvalidExpression([(token.at, f"{token.text!r} is a word of the language and no name")])
         self.advance()
         return token
@@ -329,8 +330,8 @@ class _Parser:
         """What stands between commas up to a closing sign; a comma may stand before that."""
         while not self.take(end):
             one()
-            if self.sign != end:
-                self.need(",")
+            if self.sign != end and not self.take(","):
+                raise self.unexpected(repr(end))
 
     # ---- levels
 
@@ -391,7 +392,8 @@ class _Parser:
                 continue
             self.advance()
             optional = self.take("?")
-            token = self.name()
+            # A field may be called `loop`: only literals and `in` cannot be names of one.
+            token = self.name((*LITERALS, "in"))
             if self.sign == "(" and not optional:
                 node = self.method(node, token)
             else:

@@ -89,6 +89,10 @@ class TaskSet:
         self.items, self.name = items, name
         self._whole, self._elements = whole, None
 
+    def named(self, name: str) -> TaskSet:
+        """The same tasks under the name of the value that they are."""
+        return TaskSet(self.items, self._whole, name)
+
     def elements(self) -> list[Any]:
         """Raises EvaluationError where there are too many."""
         if self._elements is None:
@@ -116,7 +120,8 @@ _TYPES: dict[type, str] = {
 
 def type_of(value: object) -> str:
     """The type of a value, in the words of the type checker."""
-    return _TYPES.get(type(value)) or ("map" if isinstance(value, dict) else type(value).__name__)
+    kind = type(value)
+    return _TYPES.get(kind) or next((_TYPES[one] for one in kind.__mro__ if one in _TYPES), kind.__name__)
 
 
 def no_overload(what: str, *values: object) -> NoReturn:
@@ -158,12 +163,15 @@ def equal(budget: Budget, left: Any, right: Any) -> bool:
         return left == right
     if kind in _NUMBERS and other in _NUMBERS:
         return left == right
+    if isinstance(left, str) and isinstance(right, str):
+        # One is a word of an enumeration.
+        return str(left) == str(right)
     if isinstance(left, dict) and isinstance(right, dict):
         budget.take(len(left))
         return left.keys() == right.keys() and all(equal(budget, left[key], right[key]) for key in left)
     if type_of(left) == "list" == type_of(right):
         return _equal_lists(budget, left, right)
-    if kind is Optional and other is Optional:
+    if isinstance(left, Optional) and isinstance(right, Optional):
         return left.present is right.present and equal(budget, left.value, right.value)
     return kind is other and left == right
 
@@ -188,17 +196,23 @@ def size(value: Any) -> int:
 def contains(budget: Budget, value: Any, whole: Any) -> bool:
     """Whether a list has an element that equals the value, or a map the key."""
     if isinstance(whole, dict):
-        return type(value) is str and value in whole
+        return value in whole if isinstance(value, str) else _is_no_key(value)
     items = as_list(whole, "in")
     budget.take(len(items))
     # Python finds a text in a list quickly; whatever equals a text is one.
-    return value in items if type(value) is str else any(equal(budget, value, item) for item in items)
+    return value in items if isinstance(value, str) else any(equal(budget, value, item) for item in items)
+
+
+def _is_no_key(value: Any) -> bool:
+    return False if type(value) in (bool, int, float) else no_overload("in", value)
 
 
 def less(left: Any, right: Any) -> bool:
     kind, other = type(left), type(right)
     if (kind is other and kind in _ORDERED) or (kind in _NUMBERS and other in _NUMBERS):
         return left < right
+    if isinstance(left, str) and isinstance(right, str):
+        return str(left) < str(right)
     return no_overload("<", left, right)
 
 
@@ -206,6 +220,8 @@ def at_most(left: Any, right: Any) -> bool:
     kind, other = type(left), type(right)
     if (kind is other and kind in _ORDERED) or (kind in _NUMBERS and other in _NUMBERS):
         return left <= right
+    if isinstance(left, str) and isinstance(right, str):
+        return str(left) <= str(right)
     return no_overload("<=", left, right)
 
 
@@ -216,7 +232,7 @@ def add(budget: Budget, left: Any, right: Any) -> Any:
     kind = type(left)
     if kind is type(right) and kind in _NUMBERS:
         return whole(left + right)
-    if kind is str and type(right) is str:
+    if isinstance(left, str) and isinstance(right, str):
         budget.write(len(left) + len(right))
         return left + right
     if type_of(left) == "list" == type_of(right):
@@ -268,7 +284,7 @@ def field(value: Any, name: str) -> Any:
 def item(value: Any, key: Any) -> Any:
     """An element of a list by its place, or a value of a map by its key."""
     if isinstance(value, dict):
-        return field(value, key) if type(key) is str else no_overload("[ ]", value, key)
+        return field(value, key) if isinstance(key, str) else no_overload("[ ]", value, key)
     if type(value) is Optional:
         return Optional(item(value.value, key)) if value.present else value
     if type_of(value) != "list" or type(key) not in _NUMBERS or key != int(key):
@@ -281,7 +297,7 @@ def item(value: Any, key: Any) -> Any:
 
 def optional_item(value: Any, key: Any) -> Optional:
     """Like `field` and `item`, absent where there is none. Raises EvaluationError for what has no parts."""
-    if type(value) is Optional:
+    if isinstance(value, Optional):
         return optional_item(value.value, key) if value.present else value
     if isinstance(value, dict):
         return Optional(value[key]) if key in value else ABSENT
@@ -296,8 +312,8 @@ def optional_item(value: Any, key: Any) -> Optional:
 def string_of(value: Any) -> str:
     """A scalar as text, as CEL writes it."""
     kind = type(value)
-    if kind is str:
-        return value
+    if isinstance(value, str):
+        return str(value)
     if kind is bool:
         return "true" if value else "false"
     if kind is int:

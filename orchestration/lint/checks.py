@@ -12,8 +12,8 @@ from ..definition.compiler import compile_definition
 from ..definition.loader import Extend, load_branch
 from ..definition.model import Rule, Workflow
 from ..definition.reader import InvalidWorkflow, Place, Source
-from ..expressions.cel_tree import walk
-from ..expressions.context import Expression
+from ..expressions.language import Expression
+from ..expressions.syntax import Kind, walk
 from ..findings import CODES, Finding, Problem, Severity, Span, finding
 from ..plans.dialects import DIALECTS
 from ..suggestions import did_you_mean, misspelling
@@ -167,7 +167,7 @@ def _unread_options(workflow: Workflow) -> Iterator[Fault]:
 
 def _words(expression: Expression) -> set[object]:
     """The texts in an expression, and the questions whose answers it reads."""
-    texts = {node.value for node in walk(expression.tree) if node.kind == "constant"}
+    texts = {node.value for node in walk(expression.tree) if node.kind is Kind.LITERAL}
     return texts | {read.path[1] for read in expression.reads if read.path[0] == "answers" and read.path[1:]}
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..definition.model import Gate, Question, Rule, Workflow
 from ..definition.reader import Place
-from ..expressions.context import Expression, Template
+from ..expressions.language import Expression, Template
 from ..findings import NO_DATA, Severity
 
 

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..definition.model import Workflow
-from ..expressions.cel_tree import Tree, walk
-from ..expressions.context import Expression
-from ..expressions.source import SET_FUNCTIONS
+from ..expressions.language import Expression
+from ..expressions.syntax import Kind, Node, walk
 from ..findings import Severity
 from ..journal.journal import FIELDS
 from ..suggestions import did_you_mean, misspelling
@@ -38,10 +37,10 @@ _TASK = Thing("a task", TASK_FIELDS)
 _STAGE = Thing("a stage", STAGE_FIELDS)
 
 
-def _calls(workflow: Workflow) -> Iterator[tuple[Expression, Tree]]:
+def _calls(workflow: Workflow) -> Iterator[tuple[Expression, Node]]:
     for expression in expressions(workflow):
         for node in walk(expression.tree):
-            if node.kind == "call":
+            if node.kind in (Kind.CALL, Kind.METHOD, Kind.BINARY):
                 yield expression, node
 
 
@@ -50,13 +49,13 @@ def _calls(workflow: Workflow) -> Iterator[tuple[Expression, Tree]]:
 
 def _null_tests(workflow: Workflow) -> Iterator[Fault]:
     for expression, node in _calls(workflow):
-        if node.text in ("_==_", "_!=_") and any(_is_null(child) for child in node.children):
+        if node.text in ("==", "!=") and any(_is_null(child) for child in node.children):
             said = "null is absent before guards see it: use has(x), or x == [] and the like"
-            yield Fault(expression, said, Severity.ERROR, node.offset)
+            yield Fault(expression, said, Severity.ERROR, node.at)
 
 
-def _is_null(node: Tree) -> bool:
-    return node.kind == "constant" and node.value is None
+def _is_null(node: Node) -> bool:
+    return node.kind is Kind.LITERAL and node.value is None
 
 
 def _sizes(workflow: Workflow) -> Iterator[Fault]:
@@ -64,17 +63,17 @@ def _sizes(workflow: Workflow) -> Iterator[Fault]:
         "counting a filter looks at every item twice: write x.exists(..), !x.exists(..) or x.filter(..) == []"
     )
     for expression, node in _calls(workflow):
-        compares = node.text in ("_==_", "_>_", "_!=_", "_<_")
+        compares = node.text in ("==", ">", "!=", "<")
         if compares and any(map(_is_filtered_size, node.children)) and any(map(_is_zero, node.children)):
-            yield Fault(expression, said, Severity.WARNING, node.offset)
+            yield Fault(expression, said, Severity.WARNING, node.at)
 
 
-def _is_zero(node: Tree) -> bool:
-    return node.kind == "constant" and node.value == 0
+def _is_zero(node: Node) -> bool:
+    return node.kind is Kind.LITERAL and node.value == 0 and node.value is not False
 
 
-def _is_filtered_size(node: Tree) -> bool:
-    return node.kind == "call" and node.text == "size" and node.children[0].kind == "loop"
+def _is_filtered_size(node: Node) -> bool:
+    return node.text == "size" and bool(node.children) and node.children[0].kind is Kind.LOOP
 
 
 # ---- patterns ---------------------------------------------------------------------------------
@@ -82,10 +81,10 @@ def _is_filtered_size(node: Tree) -> bool:
 
 def _patterns(workflow: Workflow) -> Iterator[Fault]:
     for expression, node in _calls(workflow):
-        if node.text == "stage_ids":
+        if node.text == "stage_ids" and node.children:
             yield from _fields(expression, node.children[0], _STAGE)
         # As a method `newest` has no pattern: its child is the list.
-        if node.text in OF_RECORDS and node.value is not True:
+        if node.text in OF_RECORDS and node.kind is Kind.CALL:
             for pattern in node.children:
                 yield from _record_pattern(expression, pattern)
         for position, pattern in enumerate(node.children if node.text in OF_TASKS else ()):
@@ -95,23 +94,23 @@ def _patterns(workflow: Workflow) -> Iterator[Fault]:
                 yield from _record_pattern(expression, pattern)
 
 
-def _record_pattern(expression: Expression, pattern: Tree) -> Iterator[Fault]:
+def _record_pattern(expression: Expression, pattern: Node) -> Iterator[Fault]:
     yield from _fields(expression, pattern, _RECORD)
     for node in _maps(pattern):
         keys = {child.value for child in node.children[::2]}
         if "phase" in keys and not keys & {"kind", "outcome"}:
             said = "also matches starts and answers: a pattern that means a result says 'kind': 'report'"
-            yield Fault(expression, said, Severity.WARNING, node.offset)
+            yield Fault(expression, said, Severity.WARNING, node.at)
 
 
-def _fields(expression: Expression, pattern: Tree, thing: Thing) -> Iterator[Fault]:
+def _fields(expression: Expression, pattern: Node, thing: Thing) -> Iterator[Fault]:
     for key in (child for node in _maps(pattern) for child in node.children[::2]):
         name = str(key.value)
         if name not in thing.fields:
-            yield _no_field(expression, thing, name, key.offset)
+            yield _no_field(expression, thing, name, key.at)
         elif name in _LISTS:
             said = f"{name!r} is a list, and a pattern compares single values: use .filter(x, y in x.{name})"
-            yield Fault(expression, said, offset=key.offset)
+            yield Fault(expression, said, offset=key.at)
 
 
 def _no_field(expression: Expression, thing: Thing, name: str, offset: int) -> Fault:
@@ -119,13 +118,13 @@ def _no_field(expression: Expression, thing: Thing, name: str, offset: int) -> F
     return Fault(expression, said, offset=offset, data=misspelling(name, thing.fields))
 
 
-def _maps(pattern: Tree) -> list[Tree]:
+def _maps(pattern: Node) -> list[Node]:
     """The maps that a pattern can be: itself, or the branches of a condition."""
-    return [node for node in _branches(pattern) if node.kind == "map"]
+    return [node for node in _branches(pattern) if node.kind is Kind.MAP]
 
 
-def _branches(node: Tree) -> list[Tree]:
-    if node.kind == "call" and node.text == "_?_:_":
+def _branches(node: Node) -> list[Node]:
+    if node.kind is Kind.CHOICE:
         return [leaf for child in node.children[1:] for leaf in _branches(child)]
     return [node]
 
@@ -140,17 +139,19 @@ def _selected(workflow: Workflow) -> Iterator[Fault]:
     """Fields that a record, a task or a stage never has, and `has` of one that a record always has."""
     values = _known_values(workflow)
     for expression in expressions(workflow):
+        tested = {id(node.children[0]) for node in walk(expression.tree) if node.kind is Kind.HAS}
         for node, names in _scoped(expression.tree, values):
-            thing = _thing(node.children[0], names) if node.kind == "select" else None
+            is_tested = id(node) in tested
+            thing = _thing(node.children[0], names) if node.kind is Kind.FIELD else None
             if thing is None or thing.listed:
                 continue
             if node.text not in thing.fields:
-                yield _no_field(expression, thing, node.text, node.offset)
-            elif node.value is True and thing is _RECORD:
+                yield _no_field(expression, thing, node.text, node.at)
+            elif is_tested and thing is _RECORD:
                 said = (
                     f"a record has every field: has(..{node.text}) is always true, compare it with '' or []"
                 )
-                yield Fault(expression, said, offset=node.offset)
+                yield Fault(expression, said, offset=node.at)
 
 
 def _known_values(workflow: Workflow) -> dict[str, Thing | None]:
@@ -163,15 +164,15 @@ def _known_values(workflow: Workflow) -> dict[str, Thing | None]:
 
 
 def _scoped(
-    tree: Tree, names: Mapping[str, Thing | None]
-) -> Iterator[tuple[Tree, Mapping[str, Thing | None]]]:
+    tree: Node, names: Mapping[str, Thing | None]
+) -> Iterator[tuple[Node, Mapping[str, Thing | None]]]:
     """Every node with what the names in it are: a comprehension binds a name to the elements of its list."""
     yield tree, names
     inside = names
-    if tree.kind == "loop":
+    if tree.kind is Kind.LOOP:
         listed = _thing(tree.children[0], names)
         element = listed._replace(listed=False) if listed else None
-        inside = {**names, tree.text.split(" ")[0]: _same(element)}
+        inside = {**names, str(tree.value): _same(element)}
     for position, child in enumerate(tree.children):
         yield from _scoped(child, inside if position else names)
 
@@ -180,38 +181,30 @@ def _same(thing: Thing | None) -> Thing | None:
     return next((known for known in (_RECORD, _TASK, _STAGE) if thing == known), None)
 
 
-def _thing(node: Tree, names: Mapping[str, Thing | None]) -> Thing | None:
+def _thing(node: Node, names: Mapping[str, Thing | None]) -> Thing | None:
     """What a node gives, None if that cannot be told."""
-    if node.kind == "name":
+    if node.kind is Kind.NAME:
         return names.get(node.text)
-    if node.kind == "loop":
-        return _thing(node.children[0], names) if _is_filter(node) else None
-    if node.kind != "call":
-        return None
-    found = _GIVES.get((node.text, node.value is True))
-    if found:
-        return found
-    if node.text == "_?_:_":
+    if node.kind is Kind.LOOP:
+        return _thing(node.children[0], names) if node.text == "filter" else None
+    if node.kind is Kind.CHOICE:
         first, second = (_thing(child, names) for child in node.children[1:])
         return first if first == second else None
-    of = _thing(node.children[0], names) if node.text in (*_SAME, "newest", "_[_]") else None
-    return of if of is None or node.text in _SAME else _same(of._replace(listed=False))
+    if node.kind is Kind.CALL:
+        return _GIVES.get(node.text)
+    if node.kind is Kind.METHOD and node.text in _SAME:
+        return _thing(node.children[0], names)
+    of = _thing(node.children[0], names) if node.kind is Kind.ITEM or node.text == "newest" else None
+    return of and _same(of._replace(listed=False))
 
 
-_GIVES: dict[tuple[str, bool], Thing] = {
-    ("records", False): _RECORD._replace(listed=True),
-    ("records_since", False): _RECORD._replace(listed=True),
-    ("newest", False): _RECORD,
-    ("open_stage", False): _STAGE,
-    **{(name, False): _TASK._replace(listed=True) for name in SET_FUNCTIONS},
+_GIVES: dict[str, Thing] = {
+    "records": _RECORD._replace(listed=True),
+    "records_since": _RECORD._replace(listed=True),
+    "newest": _RECORD,
+    "open_stage": _STAGE,
+    **dict.fromkeys(OF_TASKS, _TASK._replace(listed=True)),
 }
-
-
-def _is_filter(loop: Tree) -> bool:
-    """Whether a comprehension gives elements of its list: what it appends is the variable alone."""
-    bound = loop.text.split(" ")[0]
-    appended = [node.children[0] for node in walk(loop.children[3]) if node.kind == "list" and node.children]
-    return bool(appended) and all(node.kind == "name" and node.text == bound for node in appended)
 
 
 CHECKS: tuple[Callable[[Workflow], Iterator[Fault]], ...] = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..definition.model import Phase, Rule, Workflow
-from ..expressions.cel_tree import Tree, walk
-from ..expressions.context import Expression
+from ..expressions.language import Expression
+from ..expressions.syntax import Kind, Node, walk
 from ..findings import Severity
 from .expressions import Fault, behind, constant
 
@@ -146,21 +146,21 @@ def _only_denies(guard: Expression) -> bool:
     waiting = [guard.tree]
     while waiting:
         node = waiting.pop()
-        if node.text in ("_&&_", "_||_"):
+        if node.kind is Kind.LOGIC:
             waiting += node.children
-        elif not _denies(node.text, node.children):
+        elif not _denies(node):
             return False
     return True
 
 
-def _denies(function: str, children: tuple[Tree, ...]) -> bool:
-    if function == "!_":
-        inner = children[0]
-        return inner.text in ("_==_", "@in") and _is_words(inner.children[1])
-    return function == "_!=_" and _is_words(children[1])
+def _denies(node: Node) -> bool:
+    if node.kind is Kind.UNARY and node.text == "!":
+        inner = node.children[0]
+        return inner.kind is Kind.BINARY and inner.text in ("==", "in") and _is_words(inner.children[1])
+    return node.kind is Kind.BINARY and node.text == "!=" and _is_words(node.children[1])
 
 
-def _is_words(tree: Tree) -> bool:
-    words = [node.value for node in walk(tree) if node.kind == "constant"]
-    plain = all(node.kind in ("list", "constant") for node in walk(tree))
+def _is_words(tree: Node) -> bool:
+    words = [node.value for node in walk(tree) if node.kind is Kind.LITERAL]
+    plain = all(node.kind in (Kind.LIST, Kind.LITERAL) for node in walk(tree))
     return plain and bool(words) and all(isinstance(word, str) and word != "" for word in words)

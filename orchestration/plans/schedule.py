@@ -12,11 +12,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..expressions.context import did_you_mean
 from ..findings import Problem
 from ..graphs import circles
 from ..journal.journal import Claim
 from ..states import TaskStatus
+from ..suggestions import did_you_mean
 from .model import MarkStatus, Plan, Task, TaskFile
 
 Details = Callable[[Task], TaskFile]

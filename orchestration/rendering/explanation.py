@@ -10,7 +10,7 @@ from ..decision.facts import RunFacts, TraceEntry, value_summary
 from ..definition.model import Rule
 from ..evaluation.evaluate import EvaluationTrace
 from ..evaluation.evidence import EvidenceCollector
-from ..expressions.context import Expression
+from ..expressions.language import Expression
 from ..findings import Evidence
 from ..result.values import evidence_json
 

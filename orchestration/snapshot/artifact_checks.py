@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, NoReturn
 
 from ..definition.model import Artifact
-from ..expressions.context import dig
+from ..expressions.queries import dig
 from ..findings import Problem, Span
 from ..formats.json_schema_cost import TooManyStepsError, steps
 from ..formats.json_text import read_json

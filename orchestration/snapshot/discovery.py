@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from ..definition.model import MarkerTest, StateFile, Workflow
 from ..definition.reader import InvalidWorkflow
 from ..definition.root_config import Config
-from ..expressions.context import Context, Unknown, dig
+from ..expressions.context import Context, UnknownFact
+from ..expressions.queries import dig
 from ..findings import Finding, Problem, finding
 from ..formats.json_text import clean, fold_dotted, lay_under, read_json
 from ..journal.journal import read_journal
@@ -265,4 +266,4 @@ def _has(data: object, key: str) -> bool:
 
 
 def _nothing(name: str) -> object:
-    raise Unknown(f"{name} is not known where runs are found")
+    raise UnknownFact(f"{name} is not known where runs are found")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..definition.model import Workflow
 from ..definition.root_config import Config
-from ..expressions.context import Index, Tasks
+from ..expressions.queries import Index, Tasks
 from ..findings import Finding, Problem, Span
 from ..journal.journal import Claim, Journal, Record, Verify, read_journal
 from ..journal.report_files import ReportFile, read_report

@@ -11,7 +11,6 @@ from ..definition.model import DEFAULT_OUTCOMES, Phase
 from ..evaluation.evaluate import EvaluationTrace
 from ..evaluation.permission import Permission, check_action
 from ..evaluation.questions import answerable
-from ..expressions.context import did_you_mean
 from ..formats.json_text import read_json
 from ..journal.journal import SKIPPED, Record, record
 from ..lint.phase_graph import edges, reached
@@ -19,6 +18,7 @@ from ..plans.schedule import resolve
 from ..result.values import QuestionState
 from ..snapshot.snapshot import DEFINITION
 from ..states import GateStatus, RunStatus, SuggestionKind
+from ..suggestions import did_you_mean
 from .judged_files import files_of_question, files_of_report
 
 MOST_CHARACTERS = 100_000

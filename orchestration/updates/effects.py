@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from ..decision.decision import Decision
 from ..definition.model import Workflow, Write
 from ..evaluation.evaluate import EvaluationTrace
-from ..expressions.context import Context, Expression, Template
+from ..expressions.context import Context
+from ..expressions.language import Expression, Template
 from ..findings import Edit
 from ..formats.json_edits import create
 from ..formats.json_text import read_json
@@ -86,15 +87,10 @@ class EffectRunner:
         facts, language = trace.facts, self.workflow.effects_language
 
         def known(name: str) -> object:
-            if name == "report":
-                return cause.report
-            value = facts.fact(name)
-            # A set of tasks is a handle that only the context which made it can open.
-            return context.keep(facts.context.members(name)) if language.is_set(name) else value
+            return cause.report if name == "report" else facts.fact(name)
 
         variables = {**facts.context.variables, "step": cause.step, "now": self.now}
-        context = Context(language, variables, known, facts.context.records, facts.context.tasks)
-        return context
+        return Context(language, variables, known, facts.context.records, facts.context.tasks)
 
     # ---- into texts
 

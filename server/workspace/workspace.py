@@ -12,7 +12,6 @@ from typing import Any
 from ...orchestration.definition.root_config import PATH as CONFIG_PATH
 from ...orchestration.definition.root_config import Config, read_config
 from ...orchestration.evaluation.evaluate import EvaluationTrace
-from ...orchestration.expressions.context import did_you_mean
 from ...orchestration.findings import Finding
 from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import (
@@ -27,6 +26,7 @@ from ...orchestration.snapshot.discovery import (
 )
 from ...orchestration.snapshot.read_log import RunReader
 from ...orchestration.snapshot.snapshot import Snapshot
+from ...orchestration.suggestions import did_you_mean
 from ...orchestration.vfs.files import Files, RecordingFiles
 from ...orchestration.vfs.overlay import OverlayFiles
 from ..disk.disk_files import DiskFiles

@@ -7,9 +7,9 @@ from hashlib import sha256
 from typing import Any
 
 from ...orchestration.evaluation.permission import Permission
-from ...orchestration.expressions.context import did_you_mean
 from ...orchestration.result.values import Evaluation, GateState, evidence_json
 from ...orchestration.sanitize import plain
+from ...orchestration.suggestions import did_you_mean
 from ..run_names import NoSuchRun, awaits_person, head_of, progress_words, short_run
 from .answer import Answer, Draft, quoted, shrunk
 

@@ -13,10 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ...orchestration.evaluation.evaluate import EvaluationTrace
 from ...orchestration.evaluation.permission import check_action
-from ...orchestration.expressions.context import did_you_mean
 from ...orchestration.journal.journal import Claim
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
+from ...orchestration.suggestions import did_you_mean
 from ...orchestration.updates.commands import AlreadyDone, Command
 from ..run_names import NoSuchRun, find_run, head_of
 from .answer import Answer

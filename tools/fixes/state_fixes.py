@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ...orchestration.definition.model import Workflow
-from ...orchestration.expressions.context import Expression
+from ...orchestration.expressions.language import Expression
 from ...orchestration.findings import Edit
 from ...orchestration.formats.json_edits import set_values
 from ...orchestration.formats.json_text import locate_json, read_json

@@ -41,9 +41,7 @@ def test_a_trusted_definition_is_the_same_as_a_checked_one(name: str):
     checked = compile_definition(*load_branch(source))
     trusted = compile_definition(*load_branch(source), trusted=True)
     assert checked.values == trusted.values
-    assert {n: v.compiled.type for n, v in checked.values.items()} == {
-        n: v.compiled.type for n, v in trusted.values.items()
-    }
+    assert {n: v.type for n, v in checked.values.items()} == {n: v.type for n, v in trusted.values.items()}
     assert list(checked.all_rules()) == list(trusted.all_rules())
 
 

@@ -733,7 +733,7 @@ def test_an_effect_of_what_cannot_be_told_is_refused() -> None:
     of = workflow(
         PLANNED.replace("todo.map(t, t.id)", "odd").replace("values: {", "values: {odd: \"int('x')\", ")
     )
-    said = "what work.error writes to todo.json has no value: odd: cannot convert string to int"
+    said = "what work.error writes to todo.json has no value: odd: int: 'x' is no whole number of 64 bits"
     assert refused(TASKS, report("work", "error", tasks=("01",)), of) == said
 
 

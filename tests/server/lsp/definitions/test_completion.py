@@ -6,7 +6,7 @@ import pytest
 from lsprotocol import types as lsp
 from phasekeeper.orchestration.definition.artifact_kinds import KINDS_AND_DIALECTS
 from phasekeeper.orchestration.definition.schema import STRUCTS
-from phasekeeper.orchestration.expressions.functions import FUNCTION_NAMES, METHODS
+from phasekeeper.orchestration.expressions.functions import OWN_FUNCTIONS, OWN_METHODS
 from phasekeeper.orchestration.journal.journal import FIELDS
 from phasekeeper.orchestration.journal.journal import KINDS as RECORD_KINDS
 from phasekeeper.orchestration.lint import field_checks as patterns
@@ -151,7 +151,7 @@ def test_an_expression_may_begin_with_every_name_fact_and_function() -> None:
     found = labels("      - {because: 'so {")
     assert found == labels("      - {when: ")
     assert {"text", "plan", "stage", "check", *words.NAMES, *words.FACTS, "has", "size"} <= set(found)
-    assert set(FUNCTION_NAMES) - {*METHODS} < set(found) and "newest" in found
+    assert set(OWN_FUNCTIONS) < set(found) and "newest" in found
     assert labels("      - {because: \"{count({'kind': 'report'}) + ") == found
     assert labels("      - {because: \"{count({'kind': 'report'}) + ") == found
     assert labels("      - {because: so") == []
@@ -196,8 +196,8 @@ def test_a_title_and_the_words_of_an_option_are_shown_beside_it() -> None:
 
 
 def test_the_words_are_those_of_the_engine() -> None:
-    assert set(words.FUNCTIONS) == set(FUNCTION_NAMES)
-    assert set(words.METHODS) == set(METHODS)
+    assert set(words.FUNCTIONS) == {*OWN_FUNCTIONS, *OWN_METHODS}
+    assert set(words.METHODS) == set(OWN_METHODS)
     assert set(words.RECORD) == set(FIELDS)
     assert set(words.KINDS) == set(RECORD_KINDS)
     assert set(words.TASK) == set(patterns.TASK_FIELDS)
