@@ -121,13 +121,13 @@ function createStatusBar({ store }: Session): vscode.Disposable[] {
   const item = vscode.window.createStatusBarItem("phasekeeper.status", vscode.StatusBarAlignment.Left, 10);
   item.name = "Phasekeeper";
   const draw = (): void => {
-    const shape = status(store.state, activeFile(), foldersOnDisk().length, vscode.workspace.isTrusted);
-    item.text = shape.text;
-    item.tooltip = shape.tooltip.join("\n");
-    item.accessibilityInformation = { label: ["Phasekeeper", ...shape.tooltip].join(". "), role: "button" };
-    item.command = `phasekeeper.${shape.click}`;
+    const display = status(store.state, activeFile(), foldersOnDisk().length, vscode.workspace.isTrusted);
+    item.text = display.text;
+    item.tooltip = display.tooltip.join("\n");
+    item.accessibilityInformation = { label: ["Phasekeeper", ...display.tooltip].join(". "), role: "button" };
+    item.command = `phasekeeper.${display.click}`;
     item.backgroundColor =
-      shape.colour === "plain" ? undefined : new vscode.ThemeColor(`statusBarItem.${shape.colour}Background`);
+      display.colour === "plain" ? undefined : new vscode.ThemeColor(`statusBarItem.${display.colour}Background`);
   };
   draw();
   item.show();

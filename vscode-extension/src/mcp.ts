@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import { ARGUMENTS } from "./server/discovery";
 import type { Session } from "./session";
 
-export interface McpConfiguration {
+interface McpConfiguration {
   readonly client: string;
   /** Where the text goes. */
   readonly where: string;

@@ -12,7 +12,7 @@ export type ServerState =
   | { readonly state: "missing"; readonly why?: string }
   | { readonly state: "failed"; readonly why: string };
 
-export interface Root {
+interface Root {
   readonly root: string;
   readonly version: number;
   readonly runs: ReadonlyMap<string, Summary>;
@@ -23,7 +23,7 @@ export interface State {
   readonly roots: ReadonlyMap<string, Root>;
 }
 
-export type StoreEvent =
+type StoreEvent =
   | { readonly kind: "server"; readonly server: ServerState }
   | { readonly kind: "board"; readonly board: Board }
   | { readonly kind: "changed"; readonly change: Changed };

@@ -30,7 +30,7 @@ const WRITING: ReadonlySet<string> = new Set([
 
 type Act = (subject: Partial<Subject>) => unknown;
 
-export interface Parts {
+interface Parts {
   readonly next: Tree;
   readonly graphs: GraphPanels;
   readonly installation: InstallTarget;

@@ -8,7 +8,7 @@ import type { Session } from "../session";
 import { runOf } from "../store";
 import { pictureOf, type FromWebview } from "./picture";
 
-export const VIEW_TYPE = "phasekeeper.graph";
+const VIEW_TYPE = "phasekeeper.graph";
 const HISTORY = 40;
 
 export class GraphPanels implements vscode.Disposable {
@@ -96,7 +96,7 @@ export class GraphPanels implements vscode.Disposable {
 }
 
 /** Only the extension's own script and style sheet; no network, no inline style, no inline script. */
-export function page(source: string, script: string, style: string, title: string): string {
+function page(source: string, script: string, style: string, title: string): string {
   const nonce = randomBytes(16).toString("hex");
   const policy = `default-src 'none'; style-src ${source}; script-src 'nonce-${nonce}'`;
   return `<!DOCTYPE html>

@@ -7,7 +7,7 @@ import { pythonIn } from "./discovery";
 import type { Exec, ExecOptions, ExecResult } from "./exec";
 
 /** The oldest Python that the server runs on. */
-export const MIN_PYTHON: readonly [number, number] = [3, 11];
+const MIN_PYTHON: readonly [number, number] = [3, 11];
 
 const VERSION = "import sys, ensurepip, venv; print(*sys.version_info[:2])";
 const STAMP = "installed.json";
@@ -40,11 +40,9 @@ export async function findUsablePython(pythons: readonly string[], exec: Exec): 
   return undefined;
 }
 
-export class InstallError extends Error {}
-
 /**
  * Make the environment anew and install the wheel; what it depends on comes from the user's package index.
- * `onStep` is called with each step as it begins. Raises InstallError with a sentence when a step fails.
+ * `onStep` is called with each step as it begins. Raises Error with a sentence when a step fails.
  */
 export async function install(
   target: InstallTarget,
@@ -67,7 +65,7 @@ export async function install(
 
 /**
  * Install the wheel into the environment that there is; also where the same version is in it, as one that was
- * built anew. Raises InstallError.
+ * built anew. Raises Error.
  */
 export async function upgrade(target: InstallTarget, exec: Exec, options: ExecOptions): Promise<void> {
   const wheel = await bundledWheel(target);
@@ -103,9 +101,7 @@ async function writeStamp(target: InstallTarget, wheel: string): Promise<void> {
 async function bundledWheel(target: InstallTarget): Promise<string> {
   const wheel = await findWheel(target.wheels);
   if (wheel) return wheel;
-  throw new InstallError(
-    "this build of the extension carries no server; install it with pip and set phasekeeper.python",
-  );
+  throw new Error("this build of the extension carries no server; install it with pip and set phasekeeper.python");
 }
 
 async function requireSuccess(running: Promise<ExecResult>, failure: string): Promise<void> {
@@ -116,7 +112,7 @@ async function requireSuccess(running: Promise<ExecResult>, failure: string): Pr
     .split(/\r?\n/)
     .filter((line) => !/^\[notice\]|^WARNING/.test(line))
     .at(-1);
-  throw new InstallError(last ? `${failure}: ${last}` : failure);
+  throw new Error(last ? `${failure}: ${last}` : failure);
 }
 
 /** Whether the environment holds another wheel than the one carried now, as after an update of the extension. */

@@ -57,7 +57,7 @@ const rootName = (root: string): string => oneLine(baseName(root.replaceAll("\\"
 
 export const titleOf = (run: { title: string; run: string }): string => oneLine(run.title || baseName(run.run), 80);
 
-export function runRow(run: Summary, fetch: FetchEvaluation): Row {
+function runRow(run: Summary, fetch: FetchEvaluation): Row {
   return {
     id: keyOf(run),
     label: titleOf(run),

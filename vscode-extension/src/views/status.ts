@@ -8,7 +8,7 @@ import { titleOf } from "./runs";
 import { waitingText } from "./waiting";
 
 /** `unusable`: the setting names a Python without a server; `looking`: folders were not looked at yet. */
-export type Readiness = "starting" | "slow" | "looking" | "ready" | "missing" | "unusable" | "failed";
+type Readiness = "starting" | "slow" | "looking" | "ready" | "missing" | "unusable" | "failed";
 
 /** `folders` is how many folders with files on this disk are open. */
 export function readiness({ server, roots }: State, folders: number): Readiness {
@@ -27,7 +27,7 @@ const STALE: Partial<Record<Readiness, string>> = {
 /** Why the rows from before stay; undefined where the state is to be shown. */
 export const staleReason = (state: State, folders: number): string | undefined => STALE[readiness(state, folders)];
 
-export interface Status {
+interface Status {
   readonly text: string;
   readonly tooltip: readonly string[];
   readonly colour: "plain" | "warning" | "error";
@@ -41,37 +41,26 @@ export function status(state: State, file: string | undefined, folders: number, 
   return now === "ready" ? runStatus(state, file, trusted) : serverStatus(state, now);
 }
 
+type Shape = readonly [icon: string, colour: Status["colour"], click: Status["click"], tooltip: string];
+
+const SERVER: Record<Exclude<Readiness, "ready">, Shape> = {
+  starting: ["loading~spin", "plain", "showOutput", "Phasekeeper's server is starting; click for its output"],
+  looking: [
+    "loading~spin",
+    "plain",
+    "showOutput",
+    "Phasekeeper looks at the files of this workspace; click for its output",
+  ],
+  slow: ["watch", "warning", "restartServer", "Phasekeeper's server has not answered yet; click to restart it"],
+  missing: ["cloud-download", "warning", "installServer", "Phasekeeper's server is not installed; click to install it"],
+  unusable: ["error", "error", "choosePython", "Phasekeeper has no server; click to choose its Python"],
+  failed: ["error", "error", "restartServer", "Phasekeeper's server has stopped; click to restart it"],
+};
+
 function serverStatus({ server }: State, now: Exclude<Readiness, "ready">): Status {
-  const of = (icon: string, colour: Status["colour"], click: Status["click"], ...tooltip: string[]): Status => ({
-    text: `$(${icon}) Phasekeeper`,
-    tooltip: [...tooltip, ...("why" in server && server.why ? [oneLine(server.why, 400)] : [])],
-    colour,
-    click,
-  });
-  switch (now) {
-    case "starting":
-      return of("loading~spin", "plain", "showOutput", "Phasekeeper's server is starting; click for its output");
-    case "looking":
-      return of(
-        "loading~spin",
-        "plain",
-        "showOutput",
-        "Phasekeeper looks at the files of this workspace; click for its output",
-      );
-    case "slow":
-      return of("watch", "warning", "restartServer", "Phasekeeper's server has not answered yet; click to restart it");
-    case "missing":
-      return of(
-        "cloud-download",
-        "warning",
-        "installServer",
-        "Phasekeeper's server is not installed; click to install it",
-      );
-    case "unusable":
-      return of("error", "error", "choosePython", "Phasekeeper has no server; click to choose its Python");
-    case "failed":
-      return of("error", "error", "restartServer", "Phasekeeper's server has stopped; click to restart it");
-  }
+  const [icon, colour, click, tooltip] = SERVER[now];
+  const why = "why" in server && server.why ? [oneLine(server.why, 400)] : [];
+  return { text: `$(${icon}) Phasekeeper`, tooltip: [tooltip, ...why], colour, click };
 }
 
 function runStatus(state: State, file: string | undefined, trusted: boolean): Status {

@@ -7,7 +7,6 @@ import {
   findUsablePython,
   findWheel,
   install,
-  InstallError,
   isOutdated,
   upgrade,
   type InstallTarget,
@@ -76,7 +75,7 @@ test("what pip says last is why an installation failed, and no stamp is left", a
   );
   const installing = install(target, "python3", failing, () => undefined, {});
   await expect(installing).rejects.toThrow(
-    new InstallError("pip cannot install the server: ERROR: No matching distribution found for pydantic"),
+    new Error("pip cannot install the server: ERROR: No matching distribution found for pydantic"),
   );
   await expect(readFile(path.join(target.own, "installed.json"))).rejects.toThrow();
 });
