@@ -184,8 +184,11 @@ export function reachable(edges: Graph["edges"], from: string): string[] {
 /** The phase that a finding offers to roll back to; undefined when nothing is inconsistent. */
 export function rollBackTo(run: Evaluation): { phase: string; because: string } | undefined {
   for (const finding of run.findings.filter((entry) => !entry.overridden))
-    for (const fix of finding.fixes)
-      if (fix.command[0] === "redo" && fix.title.startsWith("roll back"))
-        return { phase: fix.command[2]!, because: finding.message };
+    for (const { command } of finding.fixes) {
+      // The command `redo RUN PHASE`; the present phase would be done again without going back.
+      const [name, , phase] = command;
+      if (name === "redo" && phase !== undefined && phase !== run.currentPhase)
+        return { phase, because: finding.message };
+    }
   return undefined;
 }

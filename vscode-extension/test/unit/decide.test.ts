@@ -146,14 +146,10 @@ test("phases that rules lead to are found nearest first, and a circle ends", () 
   expect(reachable([edge("a", "b"), edge("b", "c"), edge("a", "d"), edge("c", "a")], "a")).toEqual(["b", "d", "c"]);
 });
 
-test("a roll back is what a finding offers, unless a person overrode it", () => {
-  const fixes = [
-    { title: "run test again", command: ["redo", "r", "test"] },
-    { title: "roll back to planning", command: ["redo", "r", "planning"] },
-  ];
-  expect(rollBackTo(evaluation({ findings: [finding({ fixes })] }))).toEqual({
-    phase: "planning",
-    because: "no evidence",
-  });
-  expect(rollBackTo(evaluation({ findings: [finding({ fixes, overridden: true })] }))).toBeUndefined();
+test("a roll back is a fix that redoes another phase than the present one, unless a person overrode the finding", () => {
+  const fixes = ["test", "planning"].map((phase) => ({ title: `redo ${phase}`, command: ["redo", "r", phase] }));
+  const run = (over: Parameters<typeof finding>[0]) => evaluation({ currentPhase: "test", findings: [finding(over)] });
+  expect(rollBackTo(run({ fixes }))).toEqual({ phase: "planning", because: "no evidence" });
+  expect(rollBackTo(run({ fixes: fixes.slice(0, 1) }))).toBeUndefined();
+  expect(rollBackTo(run({ fixes, overridden: true }))).toBeUndefined();
 });
