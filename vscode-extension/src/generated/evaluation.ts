@@ -5,7 +5,7 @@ export interface Evaluation {
   run: string;
   title: string;
   workflow: string;
-  definition: Definition;
+  definition: DefinitionRef;
   revision: string;
   currentPhase: string | null;
   rawPhase: string | null;
@@ -31,7 +31,7 @@ export interface Evaluation {
   };
   findings: Finding[];
 }
-export interface Definition {
+export interface DefinitionRef {
   name: string;
   digest: string;
 }
