@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 TASKS = ".ai-tools-chain/tasks"
+T = TypeVar("T")
 
 
 def needs(tool: str) -> str:
@@ -26,6 +27,15 @@ def not_run(tool: str) -> NoReturn:
     if os.environ.get("REQUIRE_ALL"):
         pytest.fail(said)
     pytest.skip(said)
+
+
+def run_to_end(parts: Generator[Any, Any, T]) -> T:
+    """What a generator returns that does its work in parts."""
+    while True:
+        try:
+            next(parts)
+        except StopIteration as end:
+            return end.value
 
 
 def put(path: Path, content: str | dict[str, Any]) -> Path:

@@ -17,72 +17,77 @@ from ..workspace import apply
 from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace
 from .boards import RootChange
-from .engine import Engine
-from .writer_threads import writing
+from .engine import Engine, run_in_writer_thread
 
 _log = logging.getLogger(__name__)
 
 
 class AutoJournal:
-    """Keeps the journals of some roots current until it is stopped. `said` hears what was recorded."""
+    """Keeps the journals of some roots current until it is stopped.
 
-    def __init__(self, engine: Engine, roots: Iterable[Path], said: Callable[[str], None]) -> None:
+    `on_sentence` is called with what was recorded, or could not be, to be shown to a person.
+    """
+
+    def __init__(self, engine: Engine, roots: Iterable[Path], on_sentence: Callable[[str], None]) -> None:
         self._engine = engine
-        self._said = said
+        self._on_sentence = on_sentence
         self._due: dict[tuple[Path, str], None] = {}
-        self._news = asyncio.Event()
-        self._ends: dict[Path, Callable[[], None]] = {}
+        self._wake = asyncio.Event()
+        self._unsubscribe: dict[Path, Callable[[], None]] = {}
         self.follow(roots)
-        self._work = asyncio.ensure_future(self._run())
+        self._task = asyncio.ensure_future(self._run())
 
     def follow(self, roots: Iterable[Path]) -> None:
         """Keep these roots current, and no others; they are open."""
         wanted = list(roots)
-        for root in [root for root in self._ends if root not in wanted]:
-            self._ends.pop(root)()
-        for root in [root for root in wanted if root not in self._ends]:
-            self._ends[root] = self._engine.subscribe(root, self._told)
-            self._due.update(dict.fromkeys((root, run) for run in self._engine.board(root).runs))
-        self._news.set()
+        for root in [root for root in self._unsubscribe if root not in wanted]:
+            self._unsubscribe.pop(root)()
+        for root in [root for root in wanted if root not in self._unsubscribe]:
+            self._unsubscribe[root] = self._engine.subscribe(root, self._on_change)
+            self._add(root, self._engine.board(root).runs)
+        self._wake.set()
 
     async def stop(self) -> None:
         """Record nothing more; what is being written is finished."""
-        for end in self._ends.values():
-            end()
-        self._work.cancel()
+        for unsubscribe in self._unsubscribe.values():
+            unsubscribe()
+        self._task.cancel()
         with suppress(asyncio.CancelledError):
-            await self._work
+            await self._task
 
-    def _told(self, change: RootChange) -> None:
-        self._due.update(dict.fromkeys((change.root, run) for run in change.changed))
-        self._news.set()
+    def _on_change(self, change: RootChange) -> None:
+        self._add(change.root, change.changed)
+
+    def _add(self, root: Path, runs: Iterable[str]) -> None:
+        self._due.update(dict.fromkeys((root, run) for run in runs))
+        self._wake.set()
 
     async def _run(self) -> None:
-        while await self._news.wait():
-            self._news.clear()
+        while await self._wake.wait():
+            self._wake.clear()
             while self._due:
                 root, run = next(iter(self._due))
                 del self._due[root, run]
-                await asyncio.shield(self._keep(root, run))
+                await asyncio.shield(self._record(root, run))
 
-    async def _keep(self, root: Path, run: str) -> None:
+    async def _record(self, root: Path, run: str) -> None:
         """Journal the report files of one run, if there are any that no record holds."""
         try:
-            if not await self._engine.ask(root, run, apply.unrecorded_reports):
+            if not await self._engine.query(root, run, apply.unrecorded_reports):
                 return
-            recorded = await writing(apply.record_reports, Workspace(root), run)
-            await self._engine.touch(root, [root / run])
+            count = await run_in_writer_thread(apply.record_reports, Workspace(root), run)
+            await self._engine.refresh(root, [root / run])
         except (UsageError, CommandRefused, StoreError) as error:
             # The run went, or another writer has it; its next change brings this back.
             _log.warning("the reports of %s in %s were not recorded: %s", run, root, error)
-            self._said(f"the reports of {run} could not be recorded: {error}")
+            self._on_sentence(f"the reports of {run} could not be recorded: {error}")
             return
         except Exception:
             # A mistake about one run is no reason to record nothing more of any.
             _log.exception("the reports of %s in %s were not recorded", run, root)
-            self._said(
+            self._on_sentence(
                 f"the reports of {run} could not be recorded; `phasekeeper doctor` says where the log is"
             )
             return
-        if recorded:
-            self._said(f"{recorded} report{'' if recorded == 1 else 's'} of {run} recorded")
+        if count:
+            self._on_sentence(f"{count} report{'' if count == 1 else 's'} of {run} recorded")

@@ -1,4 +1,4 @@
-"""Who looked at what, and who says what about which path: so that a change costs what depends on it."""
+"""Which evaluation read what, and who reports which findings, so that a change costs what depends on it."""
 
 from __future__ import annotations
 
@@ -9,93 +9,98 @@ from ...orchestration.findings import Finding, Severity
 _ORDER = {severity: number for number, severity in enumerate(Severity)}
 
 
-class Readers:
-    """The keys that each reader looked at, and the readers of each key. Readers are names."""
+class DependencyIndex:
+    """The read sets of dependants (runs, and parts of the root), indexed both ways.
+
+    Keys are root-relative paths, a folder's listing with a trailing "/"; a dependant is any other name.
+    """
 
     def __init__(self) -> None:
         self._keys: dict[str, tuple[str, ...]] = {}
-        self._readers: dict[str, tuple[str, ...]] = {}
+        self._dependants: dict[str, tuple[str, ...]] = {}
 
-    def set(self, reader: str, keys: Collection[str]) -> list[str]:
-        """From now on the reader depends on these keys. Returns the keys that have no reader any more."""
-        before = self._keys.get(reader, ())
+    def replace(self, dependant: str, keys: Collection[str]) -> list[str]:
+        """Record that `dependant` read exactly these keys.
+
+        Returns the keys that nobody depends on any more, in no order; the file cache may drop them.
+        Cost: linear in the old and new keys of this dependant.
+        """
+        before = self._keys.get(dependant, ())
         if len(before) == len(keys) and all(key in keys for key in before):
             return []
-        # Nearly all keys have one reader, and all of them can have the same tuple of it.
-        known, alone = self._readers, (reader,)
+        # Nearly all keys have one dependant, and all of them can have the same tuple of it.
+        index, alone = self._dependants, (dependant,)
         for key in keys:
-            readers = known.get(key, ())
-            if reader not in readers:
-                known[key] = (*readers, reader) if readers else alone
-        lost = []
+            dependants = index.get(key, ())
+            if dependant not in dependants:
+                index[key] = (*dependants, dependant) if dependants else alone
+        unused = []
         for key in before:
             if key not in keys:
-                known[key] = tuple(each for each in known[key] if each != reader)
-                if not known[key]:
-                    del known[key]
-                    lost.append(key)
-        self._keys[reader] = tuple(keys)
+                index[key] = tuple(each for each in index[key] if each != dependant)
+                if not index[key]:
+                    del index[key]
+                    unused.append(key)
+        self._keys[dependant] = tuple(keys)
         if not keys:
-            del self._keys[reader]
-        return lost
+            del self._keys[dependant]
+        return unused
 
-    def of(self, keys: Iterable[str]) -> set[str]:
-        """The readers of any of the keys."""
-        return {reader for key in keys for reader in self._readers.get(key, ())}
+    def dependants(self, keys: Iterable[str]) -> set[str]:
+        """All that read any of the keys."""
+        return {dependant for key in keys for dependant in self._dependants.get(key, ())}
 
-    def keys_of(self, reader: str) -> tuple[str, ...]:
-        return self._keys.get(reader, ())
+    def keys_of(self, dependant: str) -> tuple[str, ...]:
+        """What a dependant read; () for one that is not known."""
+        return self._keys.get(dependant, ())
 
     def keys(self) -> Iterable[str]:
-        """All keys that have a reader."""
-        return self._readers.keys()
+        """All keys that somebody depends on."""
+        return self._dependants.keys()
 
 
-class Told:
-    """What each of several says about paths; about one path each finding counts once, whoever says it."""
+class FindingsByPath:
+    """Findings of several reporters by the path they are about; one that two report counts once."""
 
     def __init__(self) -> None:
-        self._said: dict[str, Mapping[str, tuple[Finding, ...]]] = {}
-        self._about: dict[str, dict[str, tuple[Finding, ...]]] = {}
-        self._differing: set[str] = set()
+        self._by_reporter: dict[str, Mapping[str, tuple[Finding, ...]]] = {}
+        self._by_path: dict[str, dict[str, tuple[Finding, ...]]] = {}
+        self._changed: set[str] = set()
 
-    def say(self, who: str, findings: Iterable[Finding]) -> None:
-        """From now on `who` says these findings and no others."""
-        before = self._said.get(who, {})
-        now = _by_path(findings)
-        for path in [path for path in {**before, **now} if before.get(path) != now.get(path)]:
-            self._differing.add(path)
-            about = self._about.setdefault(path, {})
-            if path in now:
-                about[who] = now[path]
+    def replace(self, reporter: str, findings: Iterable[Finding]) -> None:
+        """From now on the reporter has these findings and no others."""
+        before = self._by_reporter.get(reporter, {})
+        after: dict[str, tuple[Finding, ...]] = {}
+        for each in findings:
+            after[each.path] = (*after.get(each.path, ()), each)
+        for path in [path for path in {**before, **after} if before.get(path) != after.get(path)]:
+            self._changed.add(path)
+            reporters = self._by_path.setdefault(path, {})
+            if path in after:
+                reporters[reporter] = after[path]
             else:
-                del about[who]
-                if not about:
-                    del self._about[path]
-        if now:
-            self._said[who] = now
+                del reporters[reporter]
+                if not reporters:
+                    del self._by_path[path]
+        if after:
+            self._by_reporter[reporter] = after
         else:
-            self._said.pop(who, None)
+            self._by_reporter.pop(reporter, None)
 
-    def differing(self) -> dict[str, tuple[Finding, ...]]:
-        """What is said now about the paths of which something else was said since the last time, () for
-        nothing; in the order of their places."""
-        paths, self._differing = self._differing, set()
+    def take_changed(self) -> dict[str, tuple[Finding, ...]]:
+        """Path -> its findings by position, () for none.
+
+        Of the paths whose findings may differ since the last call, in order.
+        """
+        paths, self._changed = self._changed, set()
         return {path: self._of(path) for path in sorted(paths)}
 
     def _of(self, path: str) -> tuple[Finding, ...]:
-        unique = {finding for findings in self._about.get(path, {}).values() for finding in findings}
-        return tuple(sorted(unique, key=_place))
+        unique = {finding for findings in self._by_path.get(path, {}).values() for finding in findings}
+        return tuple(sorted(unique, key=_position))
 
 
-def _by_path(findings: Iterable[Finding]) -> Mapping[str, tuple[Finding, ...]]:
-    found: dict[str, tuple[Finding, ...]] = {}
-    for each in findings:
-        found[each.path] = (*found.get(each.path, ()), each)
-    return found
-
-
-def _place(finding: Finding) -> tuple[object, ...]:
+def _position(finding: Finding) -> tuple[object, ...]:
     """A total order: by place, then the worst first."""
     place = finding.span or (0, 0, 0, 0)
     return place, _ORDER[finding.severity], finding.code, finding.message, repr(finding)

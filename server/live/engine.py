@@ -1,8 +1,9 @@
-"""The live roots of a process, all on one thread; an asyncio loop sees frozen boards and is told of changes.
+"""The async façade of all live roots of a process: frozen boards, changes told in order, and acts on runs.
 
-The engine's thread alone watches, reads files and evaluates. What it finds goes to the loop as values that
-never change, in order; whatever runs on the loop looks at the newest board at once and never waits for a
-disk. Long looks (a first scan, a rescan) are done in small parts, and what is saved meanwhile comes first.
+The engine's thread alone watches, reads files and evaluates (`Worker`). What differs goes to the loop as
+values that never change, in order; whatever runs on the loop looks at the newest board at once and never
+waits for a disk. Writers have threads of their own: they wait for the lock of a run, for seconds where
+somebody else holds it, and what else needs a thread (a new connection, an answer) does not wait behind them.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from ...orchestration.evaluation.evaluate import EvaluationTrace
 from ...orchestration.result.values import Evaluation
@@ -23,21 +26,30 @@ from ...orchestration.updates.commands import Command
 from ...orchestration.vfs.files import join
 from ..workspace.apply import ClaimToken, CommandResult
 from ..workspace.roots import UsageError
-from ..workspace.run_reader import CLAIMS, Parsed
+from ..workspace.run_reader import CLAIMS
 from ..workspace.workspace import Workspace
 from .boards import Board, Progress, RootChange
-from .parse_cache import Carried
-from .worker import Later, Worker
-from .writer_threads import writing
+from .parse_cache import ParseCaches
+from .worker import Worker, complete
 
+_MAX_WRITERS = 32
+"""At one time, in all roots; more wait for their turn."""
 _PROGRESS_S = 0.1
-_ACTED = 8
+_WARM_ACTS = 8
+"""The parse results of the last so many runs that were acted on are kept."""
 _BEHIND = "somebody who looks at this root may not have been told of all changes; the server's log says why"
 
 _log = logging.getLogger(__name__)
+_writers = ThreadPoolExecutor(_MAX_WRITERS, "phasekeeper-writer")
 
+P = ParamSpec("P")
 T = TypeVar("T")
-Told = Callable[[RootChange], None]
+ChangeListener = Callable[[RootChange], None]
+
+
+async def run_in_writer_thread(work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+    """What `work` returns, on a thread for writers. Raises what that raises."""
+    return await asyncio.get_running_loop().run_in_executor(_writers, partial(work, *arguments, **named))
 
 
 class Engine:
@@ -46,30 +58,30 @@ class Engine:
     def __init__(self, loop: asyncio.AbstractEventLoop, *, watch: bool = True) -> None:
         self._loop = loop
         self._boards: dict[Path, Board] = {}
-        self._told: dict[Path, list[Told]] = {}
+        self._listeners: dict[Path, list[ChangeListener]] = {}
         self._changed: dict[Path, asyncio.Event] = {}
-        # Roots of which somebody failed when it was told.
-        self._behind: set[Path] = set()
+        self._failed_listeners: set[Path] = set()
+        """Roots of which a listener failed."""
         self._results: set[asyncio.Future[Any]] = set()
-        self._acted: dict[tuple[Path, str], Parsed] = {}
+        self._acts_parsed = ParseCaches(_WARM_ACTS)
         worker = self._worker = Worker(self._post, watch)
-        worker.show, worker.hide = self._show, self._hide
+        worker.on_board, worker.on_closed = self._on_board, self._on_closed
         worker.start()
 
-    async def open(self, path: Path, progress: Progress | None = None) -> tuple[Path, ...]:
-        """The root of `path` and those of its projects, looked at and watched from now on.
+    # ---- roots
 
-        Each call needs a `close` of each root. `progress` hears on the loop of (runs judged, runs in all).
+    async def open(self, path: Path, progress: Progress | None = None) -> tuple[Path, ...]:
+        """The root of `path` and those of its projects, scanned and watched from now on.
+
+        Each call needs a `close` of each root. `progress` is called on the loop during the first scan.
         Raises UsageError for a path that does not exist.
         """
         opened: list[Path] = []
-        said = None if progress is None else self._reporting(progress)
-        result = self._result()
-        self._worker.do(lambda: self._worker.open(path, said, opened, Later(self._post, result)))
+        posted = None if progress is None else self._throttled(progress)
         try:
-            return await result
+            return await self._submit(lambda result: self._worker.open(path, posted, opened, result))
         except asyncio.CancelledError:
-            # Whoever wanted it is gone; what was opened for him is closed again.
+            # Whoever wanted it is gone; what was opened for them is closed again.
             self._worker.do(lambda: [self._worker.close(root) for root in opened])
             raise
 
@@ -90,15 +102,15 @@ class Engine:
         """The newest boards of all open roots, in order of their paths."""
         return tuple(self._boards[root] for root in sorted(self._boards))
 
-    def subscribe(self, root: Path, told: Told) -> Callable[[], None]:
-        """`told` hears every later change of the root, in order, on the loop. Returns what ends that."""
-        self._told.setdefault(root, []).append(told)
+    def subscribe(self, root: Path, listener: ChangeListener) -> Callable[[], None]:
+        """Call `listener` on the loop with every later change of the root; returns what ends that."""
+        self._listeners.setdefault(root, []).append(listener)
 
-        def end() -> None:
+        def unsubscribe() -> None:
             with suppress(KeyError, ValueError):
-                self._told[root].remove(told)
+                self._listeners[root].remove(listener)
 
-        return end
+        return unsubscribe
 
     async def wait(self, root: Path, version: int, timeout_s: float) -> int:
         """The root's version as soon as it is not `version`, or after `timeout_s` whatever it is then."""
@@ -108,21 +120,35 @@ class Engine:
                     await self._changed.setdefault(root, asyncio.Event()).wait()
         return self.board(root).version
 
-    async def ask(self, root: Path, run: str, question: Callable[[EvaluationTrace], T]) -> T:
-        """What a question about how a run's evaluation comes about is answered, on the engine's thread.
+    async def stop(self) -> None:
+        """End the thread and all watching; who still waits for something is cancelled."""
+        await asyncio.to_thread(self._worker.stop)
+        for result in tuple(self._results):
+            result.cancel()
+
+    # ---- work on the engine's thread; each raises UsageError for a root that is not open
+
+    async def query(self, root: Path, run: str, question: Callable[[EvaluationTrace], T]) -> T:
+        """What `question` returns about the trace of a run's evaluation (`LiveRoot.query`).
 
         Raises UsageError when it is no run, and what `question` raises.
         """
-        return await self._done(lambda: self._worker.rooted(root).live.ask(run, question))
+        return await self._on_thread(lambda: self._worker.open_root(root).live.query(run, question))
 
-    async def unsaved(self, root: Path, overlay: Mapping[str, str]) -> Mapping[str, Evaluation]:
-        """The runs that unsaved texts (root-relative path to text) have a part in, judged on them."""
-        return await self._done(lambda: self._worker.rooted(root).live.unsaved(overlay))
+    async def evaluate_unsaved(self, root: Path, texts: Mapping[str, str]) -> Mapping[str, Evaluation]:
+        """The runs that read any of the unsaved texts, evaluated on them (`LiveRoot.evaluate_unsaved`)."""
+        return await self._on_thread(lambda: self._worker.open_root(root).live.evaluate_unsaved(texts))
 
-    async def touch(self, root: Path, paths: Iterable[Path]) -> None:
+    async def refresh(self, root: Path, paths: Iterable[Path]) -> None:
         """Look now where `paths` (absolute) may have changed; the board shows it when this returns."""
         hints = list(paths)
-        await self._done(lambda: self._worker.touch(root, hints))
+        await self._on_thread(lambda: self._worker.refresh(root, hints))
+
+    async def watched(self, root: Path) -> int:
+        """How many folders of a root are watched."""
+        return await self._on_thread(lambda: len(self._worker.open_root(root).live.watched()))
+
+    # ---- acts; the root's board shows the result when they return
 
     async def act(
         self,
@@ -134,13 +160,14 @@ class Engine:
         token: ClaimToken | None = None,
         revision: str | None = None,
     ) -> CommandResult:
-        """`apply.act`; the root's board shows the result when this returns. Raises what that raises."""
-        from ..workspace import apply as acting
+        """`apply.apply_command` on a writer's thread. Raises what that raises."""
+        from ..workspace import apply
 
-        # Whoever acts on the same run at the same time does without: it belongs to one thread.
-        parsed = Carried(self._acted.pop((root, run), {}))
-        done = await writing(
-            acting.apply_command,
+        # Whoever acts on the same run at the same time does without: parse results belong to one thread.
+        parsed = self._acts_parsed.begin((root, run))
+        self._acts_parsed.drop((root, run))
+        done = await run_in_writer_thread(
+            apply.apply_command,
             Workspace(root, parsed=parsed),
             run,
             act,
@@ -148,107 +175,88 @@ class Engine:
             token=token,
             revision=revision,
         )
-        self._acted[root, run] = dict(parsed)
-        if len(self._acted) > _ACTED:
-            del self._acted[next(iter(self._acted))]
-        await self.touch(root, [root / path for path in _written(run, done)])
+        self._acts_parsed.keep((root, run), parsed)
+        await self.refresh(root, [root / path for path in _written_paths(run, done)])
         return done
 
     async def start(
         self, root: Path, workflow: str, name: str, title: str, actor: str
     ) -> tuple[str, CommandResult]:
-        """`apply.start` of the workflow of that name: (the new run, how it stands)."""
-        from ..workspace import apply as acting
+        """`apply.start_run` of the workflow of that name: (the new run, how it stands)."""
+        from ..workspace import apply
 
-        def made() -> tuple[str, CommandResult]:
+        def start() -> tuple[str, CommandResult]:
             workspace = Workspace(root)
-            return acting.start_run(workspace, workspace.library.workflow(workflow), name, title, actor)
+            return apply.start_run(workspace, workspace.library.workflow(workflow), name, title, actor)
 
-        run, done = await writing(made)
-        await self.touch(root, [root / run])
+        run, done = await run_in_writer_thread(start)
+        await self.refresh(root, [root / run])
         return run, done
-
-    async def watched(self, root: Path) -> int:
-        """How many folders of a root are watched. Raises UsageError for one that is not open."""
-        return await self._done(lambda: len(self._worker.rooted(root).live.watched()))
-
-    async def stop(self) -> None:
-        """End the thread and all watching; who still waits for something is cancelled."""
-        await asyncio.to_thread(self._worker.stop)
-        for result in tuple(self._results):
-            result.cancel()
 
     # ---- between the loop and the thread
 
-    async def _done(self, work: Callable[[], T]) -> T:
-        """What `work` gives on the engine's thread."""
-        result = self._result()
-        later = Later(self._post, result)
+    async def _on_thread(self, work: Callable[[], T]) -> T:
+        """What `work` returns on the engine's thread. Raises what that raises."""
+        return await self._submit(lambda result: complete(work, result))
 
-        def job() -> None:
-            try:
-                value = work()
-            except BaseException as error:
-                # Nothing is swallowed: it is raised where the work was asked for.
-                later.fail(error)
-            else:
-                later.settle(value)
-
-        self._worker.do(job)
-        return await result
-
-    def _result(self) -> asyncio.Future[Any]:
-        result = self._loop.create_future()
-        self._results.add(result)
-        result.add_done_callback(self._results.discard)
-        if not self._worker.is_alive():
-            result.cancel()
-        return result
+    def _submit(self, job: Callable[[Future[T]], None]) -> asyncio.Future[T]:
+        """Have the thread do a job that settles a future; cancelled when the thread has ended."""
+        result: Future[T] = Future()
+        waiting = asyncio.wrap_future(result, loop=self._loop)
+        self._results.add(waiting)
+        waiting.add_done_callback(self._results.discard)
+        if self._worker.is_alive():
+            self._worker.do(lambda: job(result))
+        else:
+            waiting.cancel()
+        return waiting
 
     def _post(self, what: Callable[..., object], *values: object) -> None:
         """Have the loop do something; one that is closed needs to do nothing."""
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(what, *values)
 
-    def _reporting(self, progress: Progress) -> Progress:
-        last = [0.0]
+    def _throttled(self, progress: Progress) -> Progress:
+        """`progress` posted to the loop, at most every _PROGRESS_S and at the end."""
+        last = float("-inf")
 
         def report(done: int, total: int) -> None:
-            if done == total or monotonic() - last[0] > _PROGRESS_S:
-                last[0] = monotonic()
+            nonlocal last
+            if done == total or monotonic() - last > _PROGRESS_S:
+                last = monotonic()
                 self._post(progress, done, total)
 
         return report
 
-    def _show(self, board: Board, change: RootChange | None) -> None:
+    def _on_board(self, board: Board, change: RootChange | None) -> None:
         self._boards[board.root] = self._with_condition(board)
         if change is None:
             return
-        for told in tuple(self._told.get(board.root, ())):
+        for listener in tuple(self._listeners.get(board.root, ())):
             try:
-                told(change)
+                listener(change)
             except Exception:
                 # A mistake of one front end is nobody else's; the same one again says nothing new.
-                if board.root not in self._behind:
+                if board.root not in self._failed_listeners:
                     _log.exception("somebody who was told of %s failed", board.root)
-                self._behind.add(board.root)
+                self._failed_listeners.add(board.root)
                 self._boards[board.root] = self._with_condition(board)
         if event := self._changed.pop(board.root, None):
             event.set()
 
     def _with_condition(self, board: Board) -> Board:
-        behind = board.root in self._behind
-        return replace(board, conditions=(*board.conditions, _BEHIND)) if behind else board
+        is_behind = board.root in self._failed_listeners
+        return replace(board, conditions=(*board.conditions, _BEHIND)) if is_behind else board
 
-    def _hide(self, root: Path) -> None:
+    def _on_closed(self, root: Path) -> None:
         self._boards.pop(root, None)
-        self._behind.discard(root)
-        self._told.pop(root, None)
+        self._failed_listeners.discard(root)
+        self._listeners.pop(root, None)
 
 
-def _written(run: str, done: CommandResult) -> set[str]:
+def _written_paths(run: str, done: CommandResult) -> set[str]:
     """The files of a root that an act has written."""
-    paths = {join(run, JOURNAL), join(run, CLAIMS), *(mended.path for mended in done.commit.recovery)}
+    paths = {join(run, JOURNAL), join(run, CLAIMS), *(recovered.path for recovered in done.commit.recovery)}
     for entry in done.commit.records:
         files = entry.get("files")
         for item in files if isinstance(files, list) else ():

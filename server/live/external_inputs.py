@@ -1,80 +1,140 @@
-"""What runs depend on that is no file of their root: the commit HEAD and the key of decisions.
+"""What runs depend on that is no file of their root: the commit HEAD, the key of decisions, and the clock.
 
-Either is looked at only while a run has asked for it; it counts like a file that such a run looked at.
+HEAD and the key are looked at only while a run has asked for them; each counts like a file that it read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
+from time import time_ns
 
 from ...orchestration.vfs.files import RecordingFiles
 from ..disk.repository import Head, head_of
-from ..workspace import decision_proof as decide
-from .dependencies import Readers
+from ..workspace import decision_proof
+from .dependencies import DependencyIndex
 
+GRACE_MS = 150
+"""A file that was saved so short ago and is empty or broken may be half saved."""
+_DAY_MS = 86_400_000.0
 # Keys that are no files; no path has such a name.
 _HEAD, _KEY = "\0head", "\0key"
 
 
-class Outside:
-    """The commit HEAD and the key, as they were last seen. It belongs to one thread."""
+class ExternalInputs:
+    """The commit HEAD and the key, as they were last seen. Used by one thread."""
 
-    def __init__(self, root: Path, readers: Readers) -> None:
-        self._root, self._readers = root, readers
+    def __init__(self, root: Path, dependencies: DependencyIndex) -> None:
+        self._root, self._dependencies = root, dependencies
         self._head = Head()
         self._key: object = None
-        self._proven: dict[str, frozenset[str]] = {}
+        self._committed: dict[str, frozenset[str]] = {}
+        """Journal -> its lines in the commit HEAD."""
 
     @property
-    def places(self) -> frozenset[Path]:
+    def paths(self) -> frozenset[Path]:
         """The files outside of the root whose changes matter now."""
-        head = self._head.places if self._readers.of((_HEAD,)) else frozenset()
-        return head | {decide.key_path()} if self._readers.of((_KEY,)) else head
+        head = self._head.places if self._is_used(_HEAD) else frozenset()
+        return head | {decision_proof.key_path()} if self._is_used(_KEY) else head
 
-    def key_for(self, files: RecordingFiles) -> Callable[[], bytes | None]:
-        """What gives the key to an evaluation over `files`, which then depends on it."""
+    def key_reader(self, files: RecordingFiles) -> Callable[[], bytes | None]:
+        """A function that gives the key to an evaluation over `files`, which then depends on it."""
 
-        def key() -> bytes | None:
-            if not self._readers.of((_KEY,)):
-                self._key = _state_of(decide.key_path())
+        def read_key() -> bytes | None:
+            if not self._is_used(_KEY):
+                self._key = _file_state(decision_proof.key_path())
             files.used.add(_KEY)
-            return decide.load_key().secret
+            return decision_proof.load_key().secret
 
-        return key
+        return read_key
 
-    def committed_for(self, files: RecordingFiles) -> Callable[[Path, str], frozenset[str]]:
-        """What gives the committed lines of a journal to an evaluation, which then depends on HEAD."""
+    def committed_reader(self, files: RecordingFiles) -> Callable[[Path, str], frozenset[str]]:
+        """Likewise a function that gives a journal's committed lines; the evaluation depends on HEAD then."""
 
-        def committed(root: Path, journal: str) -> frozenset[str]:
-            if not self._readers.of((_HEAD,)):
+        def read_committed(root: Path, journal: str) -> frozenset[str]:
+            if not self._is_used(_HEAD):
                 # Nobody looked after it since the last one that needed it was gone.
-                self._head, self._proven = head_of(self._root), {}
+                self._head, self._committed = head_of(self._root), {}
             files.used.add(_HEAD)
-            if journal not in self._proven:
-                self._proven[journal] = decide.head_lines(root, journal)
-            return self._proven[journal]
+            if journal not in self._committed:
+                self._committed[journal] = decision_proof.head_lines(root, journal)
+            return self._committed[journal]
 
-        return committed
+        return read_committed
 
-    def changed(self) -> set[str]:
-        """The keys of what is another now than it was."""
-        found: set[str] = set()
-        if self._readers.of((_HEAD,)):
+    def refresh(self) -> set[str]:
+        """Look again; the keys of those inputs that differ. Costs a few stats at most."""
+        changed: set[str] = set()
+        if self._is_used(_HEAD):
             before, self._head = self._head, head_of(self._root)
             if before.state != self._head.state:
-                self._proven = {}
-                found.add(_HEAD)
-        if self._readers.of((_KEY,)):
-            was, self._key = self._key, _state_of(decide.key_path())
+                self._committed = {}
+                changed.add(_HEAD)
+        if self._is_used(_KEY):
+            was, self._key = self._key, _file_state(decision_proof.key_path())
             if was != self._key:
-                found.add(_KEY)
-        return found
+                changed.add(_KEY)
+        return changed
+
+    def _is_used(self, key: str) -> bool:
+        return bool(self._dependencies.dependants((key,)))
 
 
-def _state_of(path: Path) -> object:
+def _file_state(path: Path) -> object:
     try:
         status = path.stat()
     except OSError:
         return None
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_mode, status.st_uid
+
+
+class Deadlines:
+    """When runs are due although no file changes: a claim ends, or a grace period is over."""
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        self._clock = clock
+        self._claim_ends: dict[str, str] = {}
+        self._grace_ends_ns: dict[str, int] = {}
+
+    def now(self) -> str:
+        """The time as claims have it: ISO 8601."""
+        return self._clock().isoformat()
+
+    def set_claim_end(self, run: str, until: str) -> None:
+        """The run stands otherwise from this moment on."""
+        self._claim_ends[run] = until
+
+    def begin_grace(self, run: str) -> None:
+        """A file of the run may be half saved: it is due GRACE_MS after the first call."""
+        self._grace_ends_ns.setdefault(run, time_ns() + GRACE_MS * 1_000_000)
+
+    def drop(self, run: str) -> None:
+        """Nothing is due for the run any more."""
+        self._claim_ends.pop(run, None)
+        self._grace_ends_ns.pop(run, None)
+
+    def due(self) -> list[str]:
+        """The runs whose time has come."""
+        now, now_ns = self.now(), time_ns()
+        ended = [run for run, until in self._claim_ends.items() if until <= now]
+        return ended + [run for run, at in self._grace_ends_ns.items() if at <= now_ns]
+
+    def wait_ms(self) -> float | None:
+        """Milliseconds until the first run is due; None when none will be."""
+        now = self._clock()
+        # Times are compared as they are written, which may say that one is over a little later.
+        waits = [
+            max(_until_ms(until, now), 0 if until <= now.isoformat() else 50)
+            for until in self._claim_ends.values()
+        ]
+        waits += [(at - time_ns()) / 1e6 for at in self._grace_ends_ns.values()]
+        return max(0.0, min(waits)) if waits else None
+
+
+def _until_ms(until: str, now: datetime) -> float:
+    """How long it is until a moment; a day, where nobody can say."""
+    try:
+        return (datetime.fromisoformat(until) - now).total_seconds() * 1000
+    except (ValueError, TypeError):
+        return _DAY_MS

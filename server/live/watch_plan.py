@@ -17,42 +17,46 @@ from ...orchestration.vfs.glob import is_glob
 from ..disk.file_cache import FileCache
 
 
-class Watches:
+class WatchPlan:
     """The watched folders of one root, worked out again when something may have changed them."""
 
-    def __init__(self, kept: FileCache) -> None:
-        self._kept = kept
-        self._root = Path(kept.root)
+    def __init__(self, files: FileCache) -> None:
+        self._files = files
+        self._root = Path(files.root)
         self._known: DefinitionSet | None = None
         self._whole: frozenset[str] = frozenset()
         self._single: set[str] = set()
-        self._ways = 0
-        self._outside: frozenset[Path] = frozenset()
-        self._answer: Mapping[Path, bool] | None = None
+        """Folders of files outside of those watched whole."""
+        self._links_seen = 0
+        self._external: frozenset[Path] = frozenset()
+        self._plan: Mapping[Path, bool] | None = None
 
-    def forget(self, folders: Iterable[str]) -> None:
-        """Folders came or went. Unless all that is around them is watched, it may be other folders now."""
-        if self._kept.linked() or not all(self._is_whole(parent(folder)) for folder in folders):
-            self._answer = None
+    def invalidate(self, folders: Iterable[str]) -> None:
+        """Folders came or went. Unless all that is around them is watched, the plan may be another now."""
+        if self._files.linked() or not all(self._is_in_whole(parent(folder)) for folder in folders):
+            self._plan = None
 
-    def of(self, known: DefinitionSet, outside: frozenset[Path]) -> Mapping[Path, bool]:
-        """Folder -> whether all below it matters, for these definitions and files `outside` the root."""
-        fresh = self._kept.take_folders()
+    def folders(self, known: DefinitionSet, external: frozenset[Path]) -> Mapping[Path, bool]:
+        """Folder -> whether all below it matters, for these definitions and files outside of the root.
+
+        The same mapping as before when nothing that it depends on has changed.
+        """
+        appeared: Iterable[str] = self._files.take_folders()
         if known is not self._known:
             self._known = known
-            self._whole = frozenset(_fixed(at) for each in known.definitions.values() for at in each.at)
+            self._whole = frozenset(_fixed_part(at) for each in known.definitions.values() for at in each.at)
             self._single = set()
-            fresh = list(self._kept.folders())
-        single = {folder for folder in fresh if not self._is_whole(folder)} - self._single
+            appeared = self._files.folders()
+        single = {folder for folder in appeared if not self._is_in_whole(folder)} - self._single
         self._single |= single
-        if single or self._ways != self._kept.ways or self._outside != outside:
-            self._answer = None
-        self._ways, self._outside = self._kept.ways, outside
-        if self._answer is None:
-            self._answer = self._work_out()
-        return self._answer
+        if single or self._links_seen != self._files.ways or self._external != external:
+            self._plan = None
+        self._links_seen, self._external = self._files.ways, external
+        if self._plan is None:
+            self._plan = self._work_out()
+        return self._plan
 
-    def _is_whole(self, folder: str) -> bool:
+    def _is_in_whole(self, folder: str) -> bool:
         at = folder
         while at not in self._whole:
             if not at:
@@ -61,38 +65,35 @@ class Watches:
         return True
 
     def _work_out(self) -> dict[Path, bool]:
-        whole = {real for place in self._whole if (real := self._real(place))}
-        whole |= {real for place in self._kept.linked() if (real := self._real(place))}
-        single = {nearest(each) for each in self._above()} | {nearest(path.parent) for path in self._outside}
+        places = self._whole | self._files.linked()
+        whole = {real for place in places if (real := self._real_folder(place))}
         whole -= {folder for folder in whole if any(above in whole for above in folder.parents)}
-        found = dict.fromkeys(whole, True)
-        for folder in single:
-            if folder not in found and not any(above in whole for above in folder.parents):
-                found[folder] = False
-        return found
+        single = {_nearest_existing(folder) for folder in self._single_folders()}
+        return dict.fromkeys(whole, True) | {
+            folder: False for folder in single if whole.isdisjoint((folder, *folder.parents))
+        }
 
-    def _real(self, place: str) -> Path | None:
+    def _real_folder(self, place: str) -> Path | None:
         """The real folder at a place of the root; None where there is none, or it lies elsewhere."""
         real = Path(os.path.realpath(self._root / place))
         return real if real.is_dir() and real.is_relative_to(self._root) else None
 
-    def _above(self) -> Iterator[Path]:
+    def _single_folders(self) -> Iterator[Path]:
         """Folders of which only the names right in them matter."""
         yield self._root.parent
         yield self._root
-        linked = map(parent, self._kept.linked())
-        for folder in {*self._single, *self._whole, *linked}:
+        yield from (path.parent for path in self._external)
+        for folder in {*self._single, *self._whole, *map(parent, self._files.linked())}:
             full = self._root / folder
             yield full
             yield from (above for above in full.parents if above.is_relative_to(self._root))
 
 
-def nearest(folder: Path) -> Path:
-    """The folder, or the nearest one above it that exists."""
+def _nearest_existing(folder: Path) -> Path:
     return next((each for each in (folder, *folder.parents) if each.is_dir()), folder)
 
 
-def _fixed(at: str) -> str:
+def _fixed_part(at: str) -> str:
     """The folders of a glob pattern that have one name only."""
     names: list[str] = []
     for name in at.strip("/").split("/"):

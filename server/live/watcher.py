@@ -1,4 +1,4 @@
-"""What the system says of changes in folders, gathered as hints: paths that may have changed.
+"""File-system events gathered as hints: paths that may have changed. An adapter of watchdog.
 
 Nothing is concluded from an event: not its kind, not its order, not even that there are none. Only writes,
 creations, removals and renames are asked for. A read must give no event: the watcher of a big tree opens
@@ -15,7 +15,7 @@ import os
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from watchdog import events
 from watchdog.observers import Observer
 
-_ASKED_FOR: list[type[events.FileSystemEvent]] = [
+_EVENTS: list[type[events.FileSystemEvent]] = [
     events.FileCreatedEvent,
     events.FileModifiedEvent,
     events.FileMovedEvent,
@@ -32,12 +32,16 @@ _ASKED_FOR: list[type[events.FileSystemEvent]] = [
     events.DirDeletedEvent,
     events.DirMovedEvent,
 ]
-_TURNS = ("created", "deleted", "moved")
+_REPLACING = ("created", "deleted", "moved")
 _FULL = (errno.ENOSPC, errno.EMFILE, errno.ENOMEM)
-# A folder made below a watched one is met twice, by its event and on the walk. Its one watch stands.
+_NO_ROOM = (
+    "the system watches no more folders for this user, so they are looked at every few seconds; "
+    "raise fs.inotify.max_user_watches and max_user_instances to be told at once"
+)
+# A folder created below a watched one is met twice, by its event and on the walk. Its one watch stands.
 warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning, r"watchdog\.observers\.inotify")
 # Where watchdog says that events were lost, and nowhere else.
-_LOST = logging.getLogger("watchdog.observers.inotify_c")
+_INOTIFY_LOG = logging.getLogger("watchdog.observers.inotify_c")
 
 
 class Hints(NamedTuple):
@@ -47,28 +51,27 @@ class Hints(NamedTuple):
     lost: bool
 
 
-class Watcher:
-    """The watched folders of a process. `heard` is called on any thread when there are hints to be taken.
+class Watcher(events.FileSystemEventHandler):
+    """The watched folders of a process. `on_hints` is called on any thread when there are hints to be taken.
 
     `condition` is empty, or one sentence about why changes may not be heard; then the folders have to be
-    looked at from time to time instead.
+    looked at from time to time instead. Watchdog calls `on_any_event` on its thread; all else is the owner's.
     """
 
-    def __init__(self, heard: Callable[[], None]) -> None:
+    def __init__(self, on_hints: Callable[[], None]) -> None:
         self.condition = ""
-        self._heard = heard
+        self._on_hints = on_hints
         self._lock = threading.Lock()
         self._paths: set[str] = set()
         self._lost = False
-        # Watched folders that came, went or were moved: what is watched there now may be another folder.
-        self._turned: set[Path] = set()
+        self._replaced: set[Path] = set()
+        """Watched folders that came, went or were moved: what is watched there now may be another folder."""
         self._wanted: dict[Path, Mapping[Path, bool]] = {}
         self._watches: dict[Path, tuple[bool, Any]] = {}
-        self._handler = _Handler(self._event)
-        self._overflow = _Overflow(self._lose)
-        _LOST.addHandler(self._overflow)
+        self._overflow = _OverflowHandler(self._add)
+        _INOTIFY_LOG.addHandler(self._overflow)
         self._observer: Any = None
-        self._begin_again()
+        self._restart()
 
     def watch(self, root: Path, folders: Mapping[Path, bool]) -> Mapping[Path, bool]:
         """Watch for a root these folders and no others, all that is below those that are True included.
@@ -79,17 +82,17 @@ class Watcher:
             self._wanted[root] = folders
         else:
             self._wanted.pop(root, None)
-        return self._bring_about()
+        return self._reschedule()
 
     def check(self) -> Mapping[Path, bool]:
         """Make sure that the watches are alive and that there is room for more. Returns what `watch` does."""
         is_full = _is_full()
-        dead = not all(thread.is_alive() for thread in _threads(self._observer))
-        if dead or (self.condition and not is_full):
-            self._begin_again()
+        is_dead = not all(thread.is_alive() for thread in _threads(self._observer))
+        if is_dead or (self.condition and not is_full):
+            self._restart()
         elif is_full or self._observer:
-            self.condition = _told(is_full)
-        return self._bring_about()
+            self.condition = _NO_ROOM if is_full else ""
+        return self._reschedule()
 
     def take(self) -> Hints:
         """The hints since the last time."""
@@ -100,7 +103,7 @@ class Watcher:
 
     def stop(self) -> None:
         """Hear nothing more."""
-        _LOST.removeHandler(self._overflow)
+        _INOTIFY_LOG.removeHandler(self._overflow)
         self._end()
 
     def _end(self) -> None:
@@ -109,94 +112,80 @@ class Watcher:
             self._observer.join()
         self._observer, self._watches = None, {}
 
-    def _begin_again(self) -> None:
+    def _restart(self) -> None:
         self._end()
+        self.condition = ""
         try:
             self._observer = Observer()
             self._observer.start()
         except OSError as error:
-            self.condition = _told(error.errno in _FULL) or f"changes are not heard: {error.strerror}"
-        else:
-            self.condition = ""
+            self.condition = _NO_ROOM if error.errno in _FULL else f"changes are not heard: {error.strerror}"
 
-    def _bring_about(self) -> Mapping[Path, bool]:
+    def _reschedule(self) -> Mapping[Path, bool]:
+        """Bring the watches in line with what all roots want; the folders newly watched."""
         with self._lock:
-            turned, self._turned = self._turned, set()
+            replaced, self._replaced = self._replaced, set()
         wanted: dict[Path, bool] = {}
         for folders in self._wanted.values():
-            for folder, whole in folders.items():
-                wanted[folder] = whole or wanted.get(folder, False)
-        for folder, (whole, watch) in list(self._watches.items()):
-            if folder in turned or wanted.get(folder) is not whole:
+            for folder, is_whole in folders.items():
+                wanted[folder] = is_whole or wanted.get(folder, False)
+        for folder, (is_whole, watch) in list(self._watches.items()):
+            if folder in replaced or wanted.get(folder) is not is_whole:
                 del self._watches[folder]
                 # A folder that is gone has taken its watch with it.
                 with suppress(KeyError, OSError):
                     self._observer.unschedule(watch)
         new = {
-            folder: whole
-            for folder, whole in wanted.items()
-            if self._observer and folder not in self._watches and self._begin(folder, whole)
+            folder: is_whole
+            for folder, is_whole in wanted.items()
+            if self._observer and folder not in self._watches and self._schedule(folder, is_whole)
         }
-        if any(new.values()) and not self.condition:
-            # The watches below a folder are added one by one, and a refusal of them is not told.
-            self.condition = _told(_is_full())
+        if any(new.values()) and not self.condition and _is_full():
+            # The watches below a folder are added one by one, and a refusal of them is not reported.
+            self.condition = _NO_ROOM
         return new
 
-    def _begin(self, folder: Path, whole: bool) -> bool:
+    def _schedule(self, folder: Path, is_whole: bool) -> bool:
         try:
-            watch = self._observer.schedule(
-                self._handler, str(folder), recursive=whole, event_filter=_ASKED_FOR
-            )
+            watch = self._observer.schedule(self, str(folder), recursive=is_whole, event_filter=_EVENTS)
         except OSError as error:
             if error.errno in _FULL:
-                self.condition = _told(True)
+                self.condition = _NO_ROOM
             return False
-        self._watches[folder] = (whole, watch)
+        self._watches[folder] = (is_whole, watch)
         return True
 
-    def _event(self, event: events.FileSystemEvent) -> None:
+    def on_any_event(self, event: events.FileSystemEvent) -> None:
+        """Take an event's paths as hints."""
         paths = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
-        turned = set[Path]()
-        if event.is_directory and event.event_type in _TURNS:
-            places = [Path(path) for path in paths]
-            turned = {
-                folder
-                for folder in tuple(self._watches)
-                if any(folder == place or place in folder.parents for place in places)
+        replaced = set[Path]()
+        if event.is_directory and event.event_type in _REPLACING:
+            places = set(map(Path, paths))
+            replaced = {
+                folder for folder in tuple(self._watches) if not places.isdisjoint((folder, *folder.parents))
             }
+        self._add(paths, replaced)
+
+    def _add(self, paths: Iterable[str], replaced: Iterable[Path] = (), lost: bool = False) -> None:
         with self._lock:
             is_first = not (self._paths or self._lost)
             self._paths.update(paths)
-            self._turned |= turned
+            self._replaced.update(replaced)
+            self._lost |= lost
         if is_first:
-            self._heard()
-
-    def _lose(self) -> None:
-        with self._lock:
-            is_first = not (self._paths or self._lost)
-            self._lost = True
-        if is_first:
-            self._heard()
+            self._on_hints()
 
 
-class _Handler(events.FileSystemEventHandler):
-    def __init__(self, told: Callable[[events.FileSystemEvent], None]) -> None:
-        self._told = told
+class _OverflowHandler(logging.Handler):
+    """Notes that the system's queue of events was too short, which watchdog says in its log only."""
 
-    def on_any_event(self, event: events.FileSystemEvent) -> None:
-        self._told(event)
-
-
-class _Overflow(logging.Handler):
-    """The system's queue of events was too short, which watchdog tells in its log only."""
-
-    def __init__(self, lose: Callable[[], None]) -> None:
+    def __init__(self, add: Callable[..., None]) -> None:
         super().__init__(logging.WARNING)
-        self._lose = lose
+        self._add = add
 
     def emit(self, record: logging.LogRecord) -> None:
         if "overflow" in record.getMessage():
-            self._lose()
+            self._add((), lost=True)
 
 
 def _threads(observer: Any) -> list[threading.Thread]:
@@ -215,19 +204,10 @@ def _is_full() -> bool:
         except OSError as error:
             return error.errno in _FULL
         try:
-            probe.schedule(events.FileSystemEventHandler(), folder, event_filter=_ASKED_FOR)
+            probe.schedule(events.FileSystemEventHandler(), folder, event_filter=_EVENTS)
             probe.start()
         except OSError as error:
             return error.errno in _FULL
         finally:
             probe.stop()
     return False
-
-
-def _told(is_full: bool) -> str:
-    if not is_full:
-        return ""
-    return (
-        "the system watches no more folders for this user, so they are looked at every few seconds; "
-        "raise fs.inotify.max_user_watches and max_user_instances to be told at once"
-    )

@@ -1,17 +1,20 @@
-"""The engine's thread: it alone watches, reads files and evaluates. What it finds it posts as values.
+"""The engine's thread: it alone watches, reads files and evaluates. What differs it posts as values.
 
-Long looks (a first scan, a rescan) are done in small parts, and what is saved meanwhile comes first. Whatever
-fails is logged once with its traceback and told in the conditions of the boards; all else goes on.
+Long refreshes (a first scan, a rescan) are done in small parts, and what is saved meanwhile comes first.
+Whatever fails is logged once with its traceback and shown in the conditions of the boards; all else goes on.
+
+The way of a save: the watcher calls `do(self._take_hints)`, each root refreshes those paths (`LiveRoot`), and
+what differs is posted to the loop with the new board (`on_board`).
 """
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -21,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from ..workspace.roots import UsageError
 from ..workspace.workspace import open_path
 from .boards import Board, Progress, RootChange
-from .live_root import Live
+from .live_root import LiveRoot, Refresh
 
 if TYPE_CHECKING:
     from .watcher import Watcher
@@ -33,81 +36,66 @@ RESCAN_S = 60.0
 POLL_S = 3.0
 """So often, when the system does not say what changes."""
 _SHARE, _POLL_SHARE = 50, 5
-"""A look without a hint is followed by a pause so many times as long."""
-_MOST_FAILURES = 100
+"""A rescan is followed by a pause so many times as long."""
+_MAX_FAILURES = 100
 _FAILED = "the server could not do something, so folders are looked at anew; the server's log says why"
-_DEAF = "changes may not be heard, so folders are looked at every few seconds; the server's log says why"
+_UNWATCHED = "changes may not be heard, so folders are looked at every few seconds; the server's log says why"
 
 _log = logging.getLogger(__name__)
 
-Look = Generator[None, None, RootChange | None]
-
 
 @dataclass
-class Rooted:
-    """A root on the engine's thread. `users` is how often it was opened and not closed; `waiting` is called
-    when the first scan is done, `look` is the long look at work."""
+class OpenRoot:
+    """A root on the engine's thread."""
 
-    live: Live
+    live: LiveRoot
     users: int = 0
+    """How often it was opened and not closed."""
     idle_since: float = field(default_factory=monotonic)
-    look: Look | None = None
-    began: float = 0.0
+    refresh: Refresh | None = None
+    """The long refresh at work."""
+    refresh_began: float = 0.0
     rescan_at: float = 0.0
     is_scanned: bool = False
     failure: str = ""
     conditions: tuple[str, ...] = ()
-    waiting: list[Callable[[], None]] = field(default_factory=list)
-
-
-class Later:
-    """A result on the loop, given from the thread."""
-
-    def __init__(self, post: Callable[..., None], result: asyncio.Future[Any]) -> None:
-        self._post, self._result = post, result
-
-    def settle(self, value: object) -> None:
-        self._post(self._give, value, None)
-
-    def fail(self, error: BaseException) -> None:
-        self._post(self._give, None, error)
-
-    def _give(self, value: object, error: BaseException | None) -> None:
-        if self._result.done():
-            return
-        if error is None:
-            self._result.set_result(value)
-        else:
-            self._result.set_exception(error)
+    on_scanned: list[Callable[[], None]] = field(default_factory=list)
 
 
 class Worker(threading.Thread):
-    """The engine's thread. Everything but `do`, `start` and `stop` runs on it."""
+    """The engine's thread. Everything but `do`, `start` and `stop` runs on it.
+
+    `on_board(board, change)` and `on_closed(root)` are called on the loop, by `post`.
+    """
 
     def __init__(self, post: Callable[..., None], watch: bool) -> None:
         super().__init__(name="phasekeeper-engine", daemon=True)
-        self.show: Callable[[Board, RootChange | None], None]
-        self.hide: Callable[[Path], None]
+        self.on_board: Callable[[Board, RootChange | None], None]
+        self.on_closed: Callable[[Path], None]
         self._post, self._watch = post, watch
         self._jobs: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
-        self._roots: dict[Path, Rooted] = {}
-        self._looks: deque[Rooted] = deque()
+        self._roots: dict[Path, OpenRoot] = {}
+        self._refreshing: deque[OpenRoot] = deque()
         self._watcher: Watcher | None = None
-        self._deaf = self._failed = ""
-        self._rests = False
+        self._watch_failure = self._own_failure = ""
+        self._is_backing_off = False
 
     def do(self, job: Callable[[], object]) -> None:
         """Have the thread do something that raises nothing."""
         self._jobs.put(job)
 
     def stop(self) -> None:
+        """End the thread after the jobs it has; returns when it has ended."""
         self._jobs.put(None)
         self.join()
 
     def run(self) -> None:
         while True:
             try:
-                job = self._next()
+                try:
+                    job = self._jobs.get(timeout=self._pause_s())
+                except Empty:
+                    job = self._do_what_is_due
                 if job is None:
                     break
                 job()
@@ -116,247 +104,255 @@ class Worker(threading.Thread):
         if self._watcher:
             self._watcher.stop()
 
-    def _next(self) -> Callable[[], object] | None:
-        """What is to be done next; None when nothing is any more."""
-        try:
-            return self._jobs.get(timeout=self._pause_s())
-        except Empty:
-            return self._go_on
-
     def _note_own_failure(self) -> None:
-        """Whatever it was, the thread goes on; what was not seen because of it is seen by the next looks."""
-        if not self._failed:
+        """Whatever it was, the thread goes on; what was missed because of it is found by the next rescans."""
+        if not self._own_failure:
             _log.exception("the engine could not do something")
-        self._failed, self._rests = _FAILED, True
+        self._own_failure, self._is_backing_off = _FAILED, True
         self._rescan_soon()
-        for rooted in list(self._roots.values()):
-            self._publish(rooted, None)
+        for root in list(self._roots.values()):
+            self._publish(root, None)
 
     def _rescan_soon(self) -> None:
         soon = monotonic() + POLL_S
-        for rooted in self._roots.values():
-            rooted.rescan_at = min(rooted.rescan_at, soon) if rooted.is_scanned else rooted.rescan_at
+        for root in self._roots.values():
+            root.rescan_at = min(root.rescan_at, soon) if root.is_scanned else root.rescan_at
 
     def _pause_s(self) -> float:
         """How long nothing has to be done unless somebody asks."""
-        if self._rests:
+        if self._is_backing_off:
             # What just failed would fail again at once.
-            self._rests = False
+            self._is_backing_off = False
             return POLL_S
-        if self._looks:
+        if self._refreshing:
             return 0.0
         now = monotonic()
-        waits = [RESCAN_S, *(rooted.rescan_at - now for rooted in self._roots.values())]
-        due = (rooted.live.due_ms() for rooted in self._roots.values())
-        return max(0.0, min([*waits, *(wait / 1000 for wait in due if wait is not None)]))
+        waits = [RESCAN_S, *(root.rescan_at - now for root in self._roots.values())]
+        deadlines = (root.live.wait_ms() for root in self._roots.values())
+        return max(0.0, min([*waits, *(wait / 1000 for wait in deadlines if wait is not None)]))
 
-    # ---- long looks, in parts
+    # ---- long refreshes, in parts
 
-    def _go_on(self) -> None:
-        if self._looks:
-            self._look_on(self._looks[0])
+    def _do_what_is_due(self) -> None:
+        if self._refreshing:
+            self._go_on_refreshing(self._refreshing[0])
             return
         now = monotonic()
-        for rooted in list(self._roots.values()):
-            if rooted.users == 0 and now - rooted.idle_since > IDLE_S:
-                self._drop(rooted)
-            elif rooted.rescan_at <= now:
-                self._begin(rooted, rooted.live.rescanning())
-            elif (due_ms := rooted.live.due_ms()) is not None and due_ms <= 0:
-                self._look(rooted, rooted.live.touch)
+        for root in list(self._roots.values()):
+            if root.users == 0 and now - root.idle_since > IDLE_S:
+                self._drop(root)
+            elif root.rescan_at <= now:
+                self._begin(root, root.live.refresh_all_in_parts())
+            elif (wait_ms := root.live.wait_ms()) is not None and wait_ms <= 0:
+                self._refresh(root, root.live.refresh_paths)
 
-    def _begin(self, rooted: Rooted, look: Look) -> None:
-        rooted.look, rooted.began = look, monotonic()
-        self._looks.append(rooted)
+    def _begin(self, root: OpenRoot, refresh: Refresh) -> None:
+        root.refresh, root.refresh_began = refresh, monotonic()
+        self._refreshing.append(root)
 
-    def _look_on(self, rooted: Rooted) -> None:
-        """One part of a long look."""
+    def _go_on_refreshing(self, root: OpenRoot) -> None:
+        """One part of a long refresh, and what follows the last one."""
         has_failed = False
         try:
-            assert rooted.look
-            next(rooted.look)
+            assert root.refresh
+            next(root.refresh)
         except StopIteration as end:
             change: RootChange | None = end.value
         except Exception:
             has_failed = True
-            self._note_failure(rooted)
-            change = self._tried(rooted, rooted.live.touch)
+            self._note_failure(root)
+            change = self._try(root, root.live.refresh_paths)
         else:
             return
-        self._looks.popleft()
-        rooted.look = None
+        self._refreshing.popleft()
+        root.refresh = None
         if not has_failed:
-            rooted.failure = self._failed = ""
-        self._seen_whole(rooted, change)
-
-    def _seen_whole(self, rooted: Rooted, change: RootChange | None) -> None:
-        took = monotonic() - rooted.began
-        if not rooted.is_scanned:
-            rooted.is_scanned = True
-            _set_aside()
-        self._publish(rooted, change, always=True)
-        for ready in rooted.waiting:
+            root.failure = self._own_failure = ""
+        took_s = monotonic() - root.refresh_began
+        if not root.is_scanned:
+            root.is_scanned = True
+            _freeze_garbage_collector()
+        self._publish(root, change, always=True)
+        for ready in root.on_scanned:
             ready()
-        rooted.waiting.clear()
-        if self._watch and rooted.live.root in self._roots:
-            self._touch_new(self._hearing(self._check))
-        self._follow(rooted)
-        polls = bool(self._condition())
-        rooted.rescan_at = monotonic() + (
-            max(POLL_S, _POLL_SHARE * took) if polls else max(RESCAN_S, _SHARE * took)
-        )
-        self._publish(rooted, None)
+        root.on_scanned.clear()
+        if self._watch and root.live.root in self._roots:
+            self._refresh_newly_watched(self._with_watcher(self._check))
+        self._update_watches(root)
+        least_s, share = (POLL_S, _POLL_SHARE) if self._watch_condition() else (RESCAN_S, _SHARE)
+        root.rescan_at = monotonic() + max(least_s, share * took_s)
+        self._publish(root, None)
 
-    # ---- short looks
+    # ---- short refreshes
 
-    def touch(self, root: Path, paths: Iterable[Path]) -> None:
-        rooted = self.rooted(root)
-        self._look(rooted, lambda: rooted.live.touch(paths))
+    def refresh(self, path: Path, hints: Iterable[Path]) -> None:
+        """Look now where `hints` (absolute) may have changed. Raises UsageError when the root is not open."""
+        root = self.open_root(path)
+        self._refresh(root, lambda: root.live.refresh_paths(hints))
 
-    def _look(self, rooted: Rooted, look: Callable[[], RootChange | None]) -> None:
-        self._publish(rooted, self._tried(rooted, look))
-        self._follow(rooted)
-
-    def _tried(self, rooted: Rooted, look: Callable[[], RootChange | None]) -> RootChange | None:
-        """What a look comes to. A run that cannot be judged is left out, and all others are judged."""
-        for _ in range(_MOST_FAILURES):
-            try:
-                return look()
-            except Exception:
-                self._note_failure(rooted)
-                look = rooted.live.touch
-        return None
-
-    def _note_failure(self, rooted: Rooted) -> None:
-        if not rooted.failure:
-            _log.exception("%s could not be looked at", rooted.live.root)
-        rooted.failure = "something in this root could not be judged; the server's log says what"
-
-    def _heard(self) -> None:
-        """There are hints to be taken."""
+    def _take_hints(self) -> None:
         assert self._watcher
         hints = self._watcher.take()
-        for rooted in list(self._roots.values()):
-            self._look(rooted, lambda live=rooted.live: live.touch(hints.paths, grace=True))
-            if hints.lost and rooted.look is None:
-                self._begin(rooted, rooted.live.rescanning())
+        for root in list(self._roots.values()):
+            self._refresh(root, lambda live=root.live: live.refresh_paths(hints.paths, grace=True))
+            if hints.lost and root.refresh is None:
+                self._begin(root, root.live.refresh_all_in_parts())
 
-    def _follow(self, rooted: Rooted) -> None:
+    def _refresh(self, root: OpenRoot, refresh: Callable[[], RootChange | None]) -> None:
+        self._publish(root, self._try(root, refresh))
+        self._update_watches(root)
+
+    def _try(self, root: OpenRoot, refresh: Callable[[], RootChange | None]) -> RootChange | None:
+        """What a refresh returns. A run whose evaluation raises is left out, and all others are evaluated."""
+        for _ in range(_MAX_FAILURES):
+            try:
+                return refresh()
+            except Exception:
+                self._note_failure(root)
+                refresh = root.live.refresh_paths
+        return None
+
+    def _note_failure(self, root: OpenRoot) -> None:
+        if not root.failure:
+            _log.exception("%s could not be looked at", root.live.root)
+        root.failure = "something in this root could not be judged; the server's log says what"
+
+    def _publish(self, root: OpenRoot, change: RootChange | None, always: bool = False) -> None:
+        """Post the root's board when it differs from the one before, once the root was scanned."""
+        live = root.live
+        conditions = tuple(filter(None, (self._watch_condition(), self._own_failure, root.failure)))
+        if root.is_scanned and (change or always or conditions != root.conditions):
+            root.conditions = conditions
+            board = Board(live.root, live.version, live.runs, live.findings, conditions, live.projects)
+            self._post(self.on_board, board, change)
+
+    # ---- watching
+
+    def _update_watches(self, root: OpenRoot) -> None:
         """Watch what the root depends on now, and look where nothing was watched before."""
-        if rooted.is_scanned:
-            live = rooted.live
-            self._touch_new(self._hearing(lambda watcher: watcher.watch(live.root, live.watched())))
+        if root.is_scanned:
+            live = root.live
+            new = self._with_watcher(lambda watcher: watcher.watch(live.root, live.watched()))
+            self._refresh_newly_watched(new)
 
-    def _hearing(self, ask: Callable[[Watcher], Mapping[Path, bool]]) -> Mapping[Path, bool]:
-        """What the watcher answers. One that fails is told of, and until it does not all roots are polled."""
+    def _with_watcher(self, ask: Callable[[Watcher], Mapping[Path, bool]]) -> Mapping[Path, bool]:
+        """What the watcher answers. While it fails, that is shown and all roots are polled."""
         if not self._watch:
             return {}
         try:
             if self._watcher is None:
                 from .watcher import Watcher
 
-                self._watcher = Watcher(lambda: self.do(self._heard))
+                self._watcher = Watcher(lambda: self.do(self._take_hints))
             return ask(self._watcher)
         except Exception:
-            if not self._deaf:
+            if not self._watch_failure:
                 _log.exception("the watcher failed")
-            self._deaf = _DEAF
+            self._watch_failure = _UNWATCHED
             self._rescan_soon()
             return {}
 
     def _check(self, watcher: Watcher) -> Mapping[Path, bool]:
         new = watcher.check()
-        self._deaf = ""
+        self._watch_failure = ""
         return new
 
-    def _condition(self) -> str:
+    def _watch_condition(self) -> str:
         """Why changes may not be heard; "" when they are."""
-        return self._deaf or (self._watcher.condition if self._watcher else "")
+        return self._watch_failure or (self._watcher.condition if self._watcher else "")
 
-    def _touch_new(self, folders: Mapping[Path, bool]) -> None:
-        """Look where nothing was watched before."""
+    def _refresh_newly_watched(self, folders: Mapping[Path, bool]) -> None:
         whole = [folder for folder, is_whole in folders.items() if is_whole]
         single = [folder for folder, is_whole in folders.items() if not is_whole]
-        for rooted in self._roots.values() if folders else ():
-            live = rooted.live
-            self._publish(rooted, self._tried(rooted, lambda live=live: live.glance(single)))
-            self._publish(rooted, self._tried(rooted, lambda live=live: live.touch(whole)))
-
-    def _publish(self, rooted: Rooted, change: RootChange | None, always: bool = False) -> None:
-        live = rooted.live
-        conditions = tuple(filter(None, (self._condition(), self._failed, rooted.failure)))
-        if rooted.is_scanned and (change or always or conditions != rooted.conditions):
-            rooted.conditions = conditions
-            board = Board(live.root, live.version, live.runs, live.findings, conditions, live.projects)
-            self._post(self.show, board, change)
+        for root in self._roots.values() if folders else ():
+            live = root.live
+            self._publish(root, self._try(root, lambda live=live: live.refresh_folders(single)))
+            self._publish(root, self._try(root, lambda live=live: live.refresh_paths(whole)))
 
     # ---- roots
 
-    def open(self, path: Path, progress: Progress | None, opened: list[Path], later: Later) -> None:
+    def open(
+        self, path: Path, progress: Progress | None, opened: list[Path], result: Future[tuple[Path, ...]]
+    ) -> None:
+        """Open the root of `path` and those of its projects; `result` has them once all were scanned.
+
+        Those opened are in `opened` at once, for who is cancelled meanwhile.
+        """
+        if not result.set_running_or_notify_cancel():
+            return
         try:
             opened += (workspace.root for workspace in open_path(path).workspaces)
-            roots = [self._rooted_at(root, progress) for root in opened]
+            roots = [self._open_root_at(root, progress) for root in opened]
         except BaseException as error:
             # Nothing is swallowed: it is raised where the root was asked for.
             opened.clear()
-            later.fail(error)
+            result.set_exception(error)
             return
-        found = tuple(opened)
-        for rooted in roots:
-            rooted.users += 1
+        paths = tuple(opened)
+        for root in roots:
+            root.users += 1
 
         def ready() -> None:
-            if all(rooted.is_scanned for rooted in roots):
-                later.settle(found)
+            if not result.done() and all(root.is_scanned for root in roots):
+                result.set_result(paths)
 
-        for rooted in roots:
-            if not rooted.is_scanned:
-                rooted.waiting.append(ready)
+        for root in roots:
+            if not root.is_scanned:
+                root.on_scanned.append(ready)
         ready()
 
-    def close(self, root: Path) -> None:
-        rooted = self._roots.get(root)
-        if rooted:
-            rooted.users = max(0, rooted.users - 1)
-            rooted.idle_since = monotonic()
+    def close(self, path: Path) -> None:
+        """One user less; the root is dropped IDLE_S after the last one."""
+        root = self._roots.get(path)
+        if root:
+            root.users = max(0, root.users - 1)
+            root.idle_since = monotonic()
 
-    def rooted(self, root: Path) -> Rooted:
+    def open_root(self, path: Path) -> OpenRoot:
         """Raises UsageError for a root that is not open."""
-        if root not in self._roots:
-            raise UsageError(f"{root} is not open")
-        return self._roots[root]
+        if path not in self._roots:
+            raise UsageError(f"{path} is not open")
+        return self._roots[path]
 
-    def _rooted_at(self, root: Path, progress: Progress | None) -> Rooted:
-        rooted = self._roots.get(root)
-        if rooted is None:
-            rooted = self._roots[root] = Rooted(Live(root), rescan_at=float("inf"))
-            self._start_watching(rooted)
-            self._begin(rooted, rooted.live.scanning(progress))
-        return rooted
+    def _open_root_at(self, path: Path, progress: Progress | None) -> OpenRoot:
+        root = self._roots.get(path)
+        if root is None:
+            live = LiveRoot(path)
+            root = self._roots[path] = OpenRoot(live, rescan_at=float("inf"))
 
-    def _start_watching(self, rooted: Rooted) -> None:
-        """Watched first and looked at then: what changes in between is heard."""
-        live = rooted.live
+            def begin_watching(watcher: Watcher) -> Mapping[Path, bool]:
+                live.read_definitions()
+                return watcher.watch(path, live.watched())
 
-        def begin(watcher: Watcher) -> Mapping[Path, bool]:
-            live.prepare()
-            return watcher.watch(live.root, live.watched())
+            # Watched first and looked at then: what changes in between is heard.
+            self._with_watcher(begin_watching)
+            self._begin(root, live.scan_in_parts(progress))
+        return root
 
-        self._hearing(begin)
-
-    def _drop(self, rooted: Rooted) -> None:
-        root = rooted.live.root
-        del self._roots[root]
-        if rooted.look is not None:
-            self._looks.remove(rooted)
-        self._hearing(lambda watcher: watcher.watch(root, {}))
-        # What was there at the first look, connections that are over among it, may be garbage by now.
+    def _drop(self, root: OpenRoot) -> None:
+        path = root.live.root
+        del self._roots[path]
+        if root.refresh is not None:
+            self._refreshing.remove(root)
+        self._with_watcher(lambda watcher: watcher.watch(path, {}))
+        # What was there at the first scan, connections that are over among it, may be garbage by now.
         gc.unfreeze()
-        _set_aside()
-        self._post(self.hide, root)
+        _freeze_garbage_collector()
+        self._post(self.on_closed, path)
 
 
-def _set_aside() -> None:
-    """What stays is not looked through for garbage time and again, until a root is dropped."""
+def complete(work: Callable[[], Any], result: Future[Any]) -> None:
+    """Settle a future with what `work` returns or raises, unless it was cancelled before."""
+    if not result.set_running_or_notify_cancel():
+        return
+    try:
+        result.set_result(work())
+    except BaseException as error:
+        # Nothing is swallowed: it is raised where the work was asked for.
+        result.set_exception(error)
+
+
+def _freeze_garbage_collector() -> None:
+    """Have what exists now not traversed for garbage time and again, until a root is dropped."""
     gc.collect()
     gc.freeze()

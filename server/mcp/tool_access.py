@@ -20,8 +20,7 @@ from ...tools.assistant.tools import Place, Refusal, tasks_held
 from ...tools.run_names import joined
 from ..disk.disk_files import DiskFiles
 from ..live.boards import Board
-from ..live.engine import Engine
-from ..live.writer_threads import writing
+from ..live.engine import Engine, run_in_writer_thread
 from ..store.claims import claim as claim_task
 from ..store.claims import release as release_task
 from ..store.commit import Conflict
@@ -117,7 +116,7 @@ class CallAccess:
 
     async def ask(self, run: Evaluation, question: Callable[[EvaluationTrace], T]) -> T:
         try:
-            return await self.engine.ask(Path(run.root), run.run, question)
+            return await self.engine.query(Path(run.root), run.run, question)
         except UsageError as error:
             raise Refusal(plain(str(error), 600)) from None
 
@@ -139,7 +138,7 @@ class CallAccess:
 
     async def again(self, run: Evaluation) -> Evaluation:
         root = Path(run.root)
-        await self.engine.touch(root, [root / run.run])
+        await self.engine.refresh(root, [root / run.run])
         return self._now(run)
 
     async def _let_go(self, run: Evaluation, act: Command) -> None:
@@ -148,7 +147,7 @@ class CallAccess:
         named = {resolve(plan, task) for task in act.tasks} if plan else set()
         mine = [claim.task for claim in run.claims if claim.actor == act.actor and claim.task in named]
         for task in mine:
-            await writing(release_task, Path(run.root), run.run, task, act.actor)
+            await run_in_writer_thread(release_task, Path(run.root), run.run, task, act.actor)
         if mine:
             await self._look_at_claims(run)
 
@@ -161,7 +160,7 @@ class CallAccess:
                 if not wanted:
                     return now, None
                 try:
-                    made = await writing(claim_task, root, run.run, wanted[0], who, seconds)
+                    made = await run_in_writer_thread(claim_task, root, run.run, wanted[0], who, seconds)
                 except Conflict:
                     await self._look_at_claims(run)
                     continue
@@ -173,7 +172,7 @@ class CallAccess:
 
     async def _look_at_claims(self, run: Evaluation) -> None:
         root = Path(run.root)
-        await self.engine.touch(root, [root / store_folder(run.run) / CLAIMS])
+        await self.engine.refresh(root, [root / store_folder(run.run) / CLAIMS])
 
     def _now(self, run: Evaluation) -> Evaluation:
         found = self.engine.board(Path(run.root)).runs.get(run.run)

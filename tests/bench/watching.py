@@ -22,10 +22,11 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 from phasekeeper.server.live.engine import Engine
-from phasekeeper.server.live.live_root import Live
+from phasekeeper.server.live.live_root import LiveRoot
 
 from tests.bench.machine import machine
 from tests.bench.plans import write_plan
+from tests.roots import run_to_end
 
 ROUNDS = 5
 SAVES = 60
@@ -160,8 +161,8 @@ def _raw(path: Path) -> None:
 
 def _alone(root: Path, reviews: list[Path]) -> None:
     """The part of it that is looking and evaluating, on this thread and with the paths told."""
-    live = Live(root)
-    live.scan()
+    live = LiveRoot(root)
+    run_to_end(live.scan_in_parts())
     gc.collect()
     gc.freeze()
     rounds = []
@@ -171,12 +172,12 @@ def _alone(root: Path, reviews: list[Path]) -> None:
             path = reviews[(turn * 7919 + number * 104_729) % len(reviews)]
             _save(path, _review(bool(turn % 2), number + turn * 1000))
             begin = perf_counter()
-            assert live.touch([path])
+            assert live.refresh_paths([path])
             spent.append(perf_counter() - begin)
         rounds.append(statistics.median(spent))
     print(f"  a touch alone: {min(rounds) * 1000:.2f} ms")
     begin = perf_counter()
-    live.rescan()
+    run_to_end(live.refresh_all_in_parts())
     print(f"  a rescan: {perf_counter() - begin:.2f} s")
 
 
@@ -235,15 +236,15 @@ def task_files(files: int) -> None:
         for number in range(files // 1_000):
             write_plan(root, 1_000, feature=f"plan-{number:03}")
         before, start = _memory_kib(), perf_counter()
-        live = Live(root)
-        live.scan()
+        live = LiveRoot(root)
+        run_to_end(live.scan_in_parts())
         gc.collect()
         print(f"  first look: {perf_counter() - start:.1f} s")
         print(f"  memory: {(_memory_kib() - before) / 1024:.0f} MiB (budget 300)")
         path = next(iter(root.rglob("MASTER_PLAN.md")))
         path.write_text(path.read_text().replace("[ ]", "[x]", 1))
         begin = perf_counter()
-        live.touch([path])
+        live.refresh_paths([path])
         print(f"  a task ticked off in one plan: {(perf_counter() - begin) * 1000:.0f} ms")
 
 

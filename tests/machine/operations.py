@@ -27,7 +27,7 @@ from phasekeeper.orchestration.journal.journal import read_journal
 from phasekeeper.orchestration.result.values import Evaluation, as_json
 from phasekeeper.orchestration.updates.commands import Command, CommandRefused
 from phasekeeper.orchestration.updates.propose import Proposal
-from phasekeeper.server.live.live_root import Live
+from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.store import claims
 from phasekeeper.server.store.commit import StoreError, pending_writes
 from phasekeeper.server.store.lock import utc_now
@@ -40,6 +40,7 @@ from phasekeeper.server.workspace.workspace import Workspace
 from tests.faults.scenario import in_memory
 from tests.machine.disk import Died, Tree, ended, failing, files, recorded
 from tests.machine.world import REPORTS, World
+from tests.roots import run_to_end
 
 OUTCOMES = ("ok", "pass", "fail", "partial", "blocked", "error", "questions_needed", "discovery_needed")
 VALUES = st.sampled_from([None, 0, 3, -1, True, "", "done", "complete", "running", [], {}, ["x"], {"a": 1}])
@@ -67,8 +68,8 @@ class Operations(RuleBasedStateMachine):
         root = Path(self.place.name).resolve() / "root"
         root.mkdir()
         self.world = World(root, self.workflow)
-        self.live = Live(root)
-        self.live.scan()
+        self.live = LiveRoot(root)
+        run_to_end(self.live.scan_in_parts())
         self.seen = files(root)
         self.acknowledged: list[str] = self.lines()
         self.good = self.world.read(self.world.state) if self.world.state else b""
@@ -445,7 +446,7 @@ class Operations(RuleBasedStateMachine):
             self.world.root / path for path in {*now, *self.seen} if now.get(path) != self.seen.get(path)
         ]
         self.seen = now
-        self.live.touch([*changed, *self.left()])
+        self.live.refresh_paths([*changed, *self.left()])
         cold = self.world.cold()
         alike(self.live.runs.get(self.world.run), cold)
 

@@ -20,7 +20,7 @@ from ....orchestration.result.values import Evaluation
 from ....orchestration.sanitize import plain
 from ....orchestration.updates.commands import Command, CommandRefused
 from ....tools.assistant.questions import dialog, how_to_decide, how_to_override
-from ...live.writer_threads import writing
+from ...live.engine import run_in_writer_thread
 from ...store.folder import StoreError
 from ...store.repair import RepairConsent, consent_lines, find_damage, repair
 from ...workspace.apply import prepare_decision
@@ -91,8 +91,8 @@ async def redo(connection: Connection, view: RootView, e: Evaluation, params: Pa
 async def repair_journal(connection: Connection, view: RootView, e: Evaluation, params: Parameters) -> str:
     require_trust(connection)
     agreed = await _agree_to_branches(connection, view, e)
-    actions = await writing(repair, view.root, e.run, agreed=agreed)
-    await connection.engine.touch(view.root, [Path(view.root, e.run, ".phasekeeper")])
+    actions = await run_in_writer_thread(repair, view.root, e.run, agreed=agreed)
+    await connection.engine.refresh(view.root, [Path(view.root, e.run, ".phasekeeper")])
     nothing = "nothing was linked" if agreed.heads == () else "nothing is to be repaired"
     return "; ".join(f"{each.path}: {each.kind}" for each in actions) or nothing
 
@@ -113,7 +113,7 @@ async def decide(connection: Connection, view: RootView, e: Evaluation, params: 
     """Have the person choose an option of an open question, see what comes of it, and confirm it."""
     require_trust(connection)
     run = run_on_disk(view, e.run)
-    open_questions = await connection.engine.ask(view.root, run.run, answerable)
+    open_questions = await connection.engine.query(view.root, run.run, answerable)
     question = next((each for each in open_questions if each.id == params.get("question")), None)
     if question is None:
         raise CommandRefused(f"the question {params.get('question')!r} is not open any more")

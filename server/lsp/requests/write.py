@@ -15,7 +15,7 @@ from ....orchestration.result.values import Evaluation
 from ....orchestration.sanitize import plain
 from ....orchestration.updates.commands import Command, CommandRefused
 from ....tools.assistant.questions import DIALOG
-from ...live import writer_threads
+from ...live.engine import run_in_writer_thread
 from ...store.folder import StoreError
 from ...workspace import apply
 from ...workspace.definitions import UnknownWorkflow
@@ -130,20 +130,20 @@ async def start(connection: Connection, view: RootView, params: Parameters) -> t
 async def claim(connection: Connection, view: RootView, params: Parameters) -> tuple[str, Evaluation]:
     run, task, who = (_required(params, name) for name in ("run", "task", "who"))
     run_on_disk(view, run)
-    taken = await writer_threads.writing(apply.claim, Workspace(view.root), run, task, who, CLAIM_S)
+    taken = await run_in_writer_thread(apply.claim, Workspace(view.root), run, task, who, CLAIM_S)
     return f"{taken.task} is claimed by {who} until {taken.until}", await _reread(connection, view, run)
 
 
 async def release(connection: Connection, view: RootView, params: Parameters) -> tuple[str, Evaluation]:
     run, task, who = (_required(params, name) for name in ("run", "task", "who"))
     run_on_disk(view, run)
-    name, was_claimed = await writer_threads.writing(apply.release, Workspace(view.root), run, task, who)
+    name, was_claimed = await run_in_writer_thread(apply.release, Workspace(view.root), run, task, who)
     recorded = f"{name} is released" if was_claimed else f"{name} was not claimed"
     return recorded, await _reread(connection, view, run)
 
 
 async def _reread(connection: Connection, view: RootView, run: str) -> Evaluation:
-    await connection.engine.touch(view.root, [Path(view.root, run, ".phasekeeper")])
+    await connection.engine.refresh(view.root, [Path(view.root, run, ".phasekeeper")])
     return run_on_disk(view, run)
 
 

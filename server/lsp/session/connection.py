@@ -184,7 +184,7 @@ class Connection:
                 self.spawn(self._reload(view, inside))
 
     async def _reload(self, view: RootView, paths: Iterable[Path]) -> None:
-        await self.engine.touch(view.root, paths)
+        await self.engine.refresh(view.root, paths)
         self.evaluate_unsaved(view)
 
     # ---- opening and closing roots ----------------------------------------------------------------
@@ -362,7 +362,9 @@ class Connection:
         if key not in self._workflows:
             try:
                 run = evaluation.run
-                self._workflows[key] = await self.engine.ask(view.root, run, lambda each: each.facts.workflow)
+                self._workflows[key] = await self.engine.query(
+                    view.root, run, lambda each: each.facts.workflow
+                )
             except UsageError:
                 return None
         return self._workflows[key]

@@ -10,7 +10,7 @@ from pathlib import Path
 from ....orchestration.findings import Finding
 from ....orchestration.result.values import Evaluation
 from ...live.boards import Board
-from ...live.dependencies import Readers
+from ...live.dependencies import DependencyIndex
 from .annotations import Annotation, annotations_of
 
 BATCH = 200
@@ -33,7 +33,7 @@ class RootView:
     _annotations: dict[str, tuple[Annotation, ...]] = field(default_factory=dict)
     _by_path: dict[str, dict[str, tuple[Annotation, ...]]] = field(default_factory=dict)
     # Which runs, as they are on disk, have findings at which paths.
-    _findings: Readers = field(default_factory=Readers)
+    _findings: DependencyIndex = field(default_factory=DependencyIndex)
 
     def run(self, run: str) -> Evaluation | None:
         """A run as this editor's texts have it."""
@@ -58,7 +58,7 @@ class RootView:
         touched: set[str] = set()
         for run in runs:
             on_disk, evaluation = self.board.runs.get(run), self.run(run)
-            self._findings.set(run, {each.path for each in on_disk.findings} if on_disk else set())
+            self._findings.replace(run, {each.path for each in on_disk.findings} if on_disk else set())
             old = self._annotations.pop(run, ())
             new = annotations_of(evaluation) if evaluation else ()
             for annotation in old:
@@ -81,7 +81,7 @@ class RootView:
     def _own_findings(self, path: str) -> tuple[Finding, ...]:
         """What the board says of a path that is no finding of a run as it is on disk."""
         findings = self.board.findings.get(path, ())
-        runs = (self.board.runs[run] for run in self._findings.of([path])) if findings else ()
+        runs = (self.board.runs[run] for run in self._findings.dependants([path])) if findings else ()
         of_runs = {each for run in runs for each in run.findings if each.path == path}
         return tuple(each for each in findings if each not in of_runs)
 

@@ -59,7 +59,7 @@ class UnsavedEvaluator:
                 self._stale.discard(view.root)
                 documents = self._documents_of(view)
                 overlay = {path: each.text.source for each, path in documents if each.changed}
-                unsaved = await self._engine.unsaved(view.root, overlay) if overlay else {}
+                unsaved = await self._engine.evaluate_unsaved(view.root, overlay) if overlay else {}
                 documents = self._documents_of(view)
                 texts = {path: each.text.source for each, path in documents}
                 linted = await asyncio.to_thread(_lint_definitions, view.root, texts)

@@ -72,7 +72,7 @@ async def test_a_root_that_is_not_open_has_none(root: Path) -> None:
         with pytest.raises(UsageError):
             await e.open(root / "gone")
         with pytest.raises(UsageError):
-            await e.touch(root, [root])
+            await e.refresh(root, [root])
 
 
 @going
@@ -103,7 +103,7 @@ async def test_a_touch_is_on_the_board_when_it_returns(root: Path) -> None:
     async with engine() as e:
         await e.open(root)
         path = put(folder / "review/plan-review.json", {"ok": False})
-        await e.touch(root, [path])
+        await e.refresh(root, [path])
         assert e.board(root).runs[T1].suggestion.kind == "regress"
 
 
@@ -171,7 +171,7 @@ async def test_unsaved_text_is_judged_and_not_kept(root: Path) -> None:
     async with engine() as e:
         await e.open(root)
         before = e.board(root)
-        found = await e.unsaved(root, {f"{T1}/review/plan-review.json": '{"ok": false}'})
+        found = await e.evaluate_unsaved(root, {f"{T1}/review/plan-review.json": '{"ok": false}'})
         assert list(found) == [T1]
         assert found[T1].suggestion.kind == "regress"
         assert found[T1].revision.endswith("+unsaved")
@@ -214,7 +214,7 @@ async def test_whoever_waits_when_it_ends_is_let_go(root: Path) -> None:
     await made.open(root)
     await made.stop()
     with pytest.raises(asyncio.CancelledError):
-        await made.touch(root, [root])
+        await made.refresh(root, [root])
 
 
 def test_a_root_that_nobody_has_open_is_dropped_after_a_while(root: Path, monkeypatch) -> None:
@@ -230,13 +230,13 @@ def test_a_root_that_nobody_has_open_is_dropped_after_a_while(root: Path, monkey
             assert e.board(root)
             e.close(root)
             gone = asyncio.Event()
-            hide = e._worker.hide
+            close = e._worker.on_closed
 
             def hidden(path: Path) -> None:
-                hide(path)
+                close(path)
                 gone.set()
 
-            e._worker.hide = hidden
+            e._worker.on_closed = hidden
             await asyncio.wait_for(gone.wait(), LIMIT_S)
             assert e.boards() == ()
             await e.open(root)
@@ -258,11 +258,11 @@ async def test_somebody_who_fails_when_told_keeps_nobody_else_from_it(root: Path
         e.subscribe(root, failing)
         end = e.subscribe(root, heard.append)
         path = put(folder / "review/plan-review.json", {"ok": False})
-        await e.touch(root, [path])
+        await e.refresh(root, [path])
         assert len(heard) == 1
         end()
         path.write_text('{"ok": true}')
-        await e.touch(root, [path])
+        await e.refresh(root, [path])
         assert len(heard) == 1
         assert e.board(root).conditions == (engine_module._BEHIND,)
     assert [record.getMessage() for record in caplog.records] == [f"somebody who was told of {root} failed"]
@@ -283,15 +283,15 @@ def test_what_fails_on_the_thread_is_logged_once_and_told_until_all_was_looked_a
             await e.open(root)
             told: list[Board] = []
             well = asyncio.Event()
-            show = e._worker.show
+            publish = e._worker.on_board
 
             def shown(board: Board, change: RootChange | None) -> None:
-                show(board, change)
+                publish(board, change)
                 told.append(board)
                 if len(told) > 1 and not board.conditions:
                     well.set()
 
-            e._worker.show = shown
+            e._worker.on_board = shown
             both_wait = threading.Event()
             for job in (both_wait.wait, failing, failing):
                 e._worker.do(job)

@@ -9,21 +9,22 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.server.disk import path_index
-from phasekeeper.server.live import live_root as live
-from phasekeeper.server.live.live_root import GRACE_MS, Live
+from phasekeeper.server.live import external_inputs, live_root
+from phasekeeper.server.live.external_inputs import GRACE_MS
+from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.store.lock import run_lock
 from phasekeeper.server.workspace import decision_proof as decide
 from phasekeeper.server.workspace.roots import UsageError
 from phasekeeper.server.workspace.workspace import Workspace
 
-from tests.roots import TASKS, needs, plan, put, task
+from tests.roots import TASKS, needs, plan, put, run_to_end, task
 
 T1 = f"{TASKS}/T1"
 
 
-def scanned(root: Path) -> Live:
-    live = Live(root)
-    live.scan()
+def scanned(root: Path) -> LiveRoot:
+    live = LiveRoot(root)
+    run_to_end(live.scan_in_parts())
     return live
 
 
@@ -31,8 +32,8 @@ def test_the_first_look_tells_all_runs_and_counts_them(root):
     task(root, "T1")
     task(root, "T2")
     heard: list[tuple[int, int]] = []
-    change = Live(root).scan(lambda done, total: heard.append((done, total)))
-
+    change = run_to_end(LiveRoot(root).scan_in_parts(lambda done, total: heard.append((done, total))))
+    assert change
     assert list(change.changed) == [T1, f"{TASKS}/T2"]
     assert heard[-1] == (2, 2)
 
@@ -40,8 +41,8 @@ def test_the_first_look_tells_all_runs_and_counts_them(root):
 def test_a_touch_of_what_did_not_change_tells_nothing(root):
     folder = task(root, "T1")
     live = scanned(root)
-    assert live.touch([folder / "state.json"]) is None
-    assert live.rescan() is None
+    assert live.refresh_paths([folder / "state.json"]) is None
+    assert run_to_end(live.refresh_all_in_parts()) is None
 
 
 def test_only_what_differs_is_told(root):
@@ -49,7 +50,7 @@ def test_only_what_differs_is_told(root):
     task(root, "T2")
     live = scanned(root)
     path = put(root / T1 / "review/plan-review.json", {"ok": False})
-    change = live.touch([path])
+    change = live.refresh_paths([path])
 
     assert change
     assert list(change.changed) == [T1]
@@ -65,7 +66,7 @@ def test_a_run_that_goes_takes_its_findings_with_it(root):
     for file in sorted(folder.rglob("*"), reverse=True):
         file.rmdir() if file.is_dir() else file.unlink()
     folder.rmdir()
-    change = live.touch([path, folder])
+    change = live.refresh_paths([path, folder])
 
     assert change
     assert change.removed == (T1,)
@@ -73,7 +74,7 @@ def test_a_run_that_goes_takes_its_findings_with_it(root):
     assert live.findings == {}
 
 
-def codes(root: Live, run: str = T1) -> list[str]:
+def codes(root: LiveRoot, run: str = T1) -> list[str]:
     return [found.code for found in root.runs[run].findings]
 
 
@@ -84,17 +85,17 @@ def test_a_claim_ends_without_any_file_that_changed(root):
     claim = {"seq": 1, "kind": "claim", "task": "p-1", "actor": "ann", "until": until}
     put(folder / ".phasekeeper/claims.jsonl", json.dumps(claim) + "\n")
     clock = [now]
-    current = Live(root, lambda: clock[0])
-    current.scan()
+    current = LiveRoot(root, lambda: clock[0])
+    run_to_end(current.scan_in_parts())
     assert [each.actor for each in current.runs[".orchestrator/tasks/p"].claims] == ["ann"]
-    assert current.due_ms() == 5000
-    assert current.touch() is None
+    assert current.wait_ms() == 5000
+    assert current.refresh_paths() is None
 
     clock[0] = now + timedelta(seconds=5, milliseconds=1)
-    assert current.due_ms() == 0
-    assert current.touch()
+    assert current.wait_ms() == 0
+    assert current.refresh_paths()
     assert current.runs[".orchestrator/tasks/p"].claims == ()
-    assert current.due_ms() is None
+    assert current.wait_ms() is None
 
 
 DECISION = {"seq": 1, "at": "2030-01-01T00:00:00.000+00:00", "kind": "override", "from": "plan_review"}
@@ -119,7 +120,7 @@ def test_a_decision_counts_once_it_is_in_the_commit_head(root, monkeypatch):
 
     subprocess.run([*git, "add", "--all"], cwd=root, check=True)
     subprocess.run([*git, "commit", "-q", "-m", "decided"], cwd=root, check=True)
-    assert current.touch([head])
+    assert current.refresh_paths([head])
     assert "decision-unverified" not in codes(current)
 
 
@@ -135,7 +136,7 @@ def test_a_decision_ceases_to_count_when_its_key_is_gone(root, monkeypatch):
     assert decide.key_path().parent in current.watched()
 
     decide.key_path().unlink()
-    assert current.touch()
+    assert current.refresh_paths()
     assert "decision-unverified" in codes(current)
 
 
@@ -145,21 +146,22 @@ def test_half_a_save_is_not_shown_unless_it_stays_so(root, monkeypatch, half):
     current = scanned(root)
     before = current.runs
     path = put(folder / "state.json", half)
-    assert current.touch([path], grace=True) is None
-    due_ms = current.due_ms()
+    assert current.refresh_paths([path], grace=True) is None
+    due_ms = current.wait_ms()
     assert due_ms is not None
     assert 0 < due_ms <= GRACE_MS
 
     put(folder / "state.json", {"phase": "planning"})
-    assert current.touch([path], grace=True)
+    assert current.refresh_paths([path], grace=True)
     assert current.runs[T1].current_phase == "planning"
-    assert current.due_ms() is None
+    assert current.wait_ms() is None
 
     path = put(folder / "state.json", half)
-    assert current.touch([path], grace=True) is None
-    later = live.time_ns() + 2 * GRACE_MS * 1_000_000
-    monkeypatch.setattr(live, "time_ns", lambda: later)
-    assert current.touch()
+    assert current.refresh_paths([path], grace=True) is None
+    later = live_root.time_ns() + 2 * GRACE_MS * 1_000_000
+    for module in (external_inputs, live_root):
+        monkeypatch.setattr(module, "time_ns", lambda: later)
+    assert current.refresh_paths()
     assert "artifact-unreadable" in codes(current) or "artifact-invalid" in codes(current)
     assert before is not current.runs
 
@@ -167,7 +169,7 @@ def test_half_a_save_is_not_shown_unless_it_stays_so(root, monkeypatch, half):
 def test_a_broken_file_whose_saving_was_told_is_shown_at_once(root):
     folder = task(root, "T1")
     current = scanned(root)
-    assert current.touch([put(folder / "state.json", "")])
+    assert current.refresh_paths([put(folder / "state.json", "")])
     assert current.runs[T1].status == "invalid"
 
 
@@ -177,13 +179,13 @@ def test_unsaved_texts_are_judged_with_the_runs_that_look_at_them(root):
     current = scanned(root)
     before = current.runs
     review = f"{T1}/review/plan-review.json"
-    found = current.unsaved({review: '{"ok": false}'})
+    found = current.evaluate_unsaved({review: '{"ok": false}'})
     assert list(found) == [T1]
     assert found[T1].suggestion.kind == "regress"
     assert found[T1].revision.endswith("+unsaved")
-    assert current.unsaved({"README.md": "x"}) == {}
-    assert current.unsaved({review: (root / review).read_text()}) == {}
-    assert current.touch() is None
+    assert current.evaluate_unsaved({"README.md": "x"}) == {}
+    assert current.evaluate_unsaved({review: (root / review).read_text()}) == {}
+    assert current.refresh_paths() is None
     assert current.runs is before
 
 
@@ -194,10 +196,10 @@ def test_a_file_that_is_open_as_it_is_on_disk_is_not_unsaved(root):
     put(root / notes, text)
     current = scanned(root)
     assert notes not in current.runs[T1].reads
-    assert current.unsaved({notes: text}) == {}
-    assert list(current.unsaved({notes: ""})) == [T1]
-    current.touch([put(root / notes, "")])
-    assert current.unsaved({notes: ""}) == {}
+    assert current.evaluate_unsaved({notes: text}) == {}
+    assert list(current.evaluate_unsaved({notes: ""})) == [T1]
+    current.refresh_paths([put(root / notes, "")])
+    assert current.evaluate_unsaved({notes: ""}) == {}
 
 
 def test_what_is_wrong_with_a_definition_is_told_at_its_place_and_hides_no_other_run(root):
@@ -208,7 +210,7 @@ def test_what_is_wrong_with_a_definition_is_told_at_its_place_and_hides_no_other
     [*found] = current.findings[".phasekeeper/workflows/mine.yaml"]
     assert any("phasez" in each.message for each in found)
     path.unlink()
-    change = current.touch([path])
+    change = current.refresh_paths([path])
     assert change
     assert change.findings == {".phasekeeper/workflows/mine.yaml": ()}
 
@@ -218,7 +220,7 @@ def test_texts_that_were_let_go_are_read_again(root, monkeypatch):
     folder = task(root, "T1")
     current = scanned(root)
     put(folder / "planning/planning.ai.json", {"id": "other"})
-    assert current.touch([put(folder / "review/plan-review.json", {"ok": False})])
+    assert current.refresh_paths([put(folder / "review/plan-review.json", {"ok": False})])
     workspace = Workspace(root)
     assert current.runs[T1] == workspace.evaluate(workspace.matches[0])
 
@@ -229,7 +231,7 @@ def test_what_is_asked_of_a_run_is_answered_of_the_files_as_they_were_last_looke
     current = scanned(root)
     put(folder / "review/plan-review.json", "")
 
-    steps = current.ask(T1, lambda steps: steps)
+    steps = current.query(T1, lambda steps: steps)
     assert steps.evaluation == current.runs[T1]
     assert steps.facts.held("plan_review").valid
 
@@ -238,15 +240,15 @@ def test_what_is_asked_of_a_half_saved_run_is_answered_of_how_it_stands(root):
     folder = task(root, "T1")
     current = scanned(root)
     before = current.runs[T1]
-    current.touch([put(folder / "review/plan-review.json", "")], grace=True)
-    assert current.ask(T1, lambda steps: steps.evaluation) == before
+    current.refresh_paths([put(folder / "review/plan-review.json", "")], grace=True)
+    assert current.query(T1, lambda steps: steps.evaluation) == before
 
 
 def test_nothing_can_be_asked_of_what_is_no_run(root):
     task(root, "T1")
     current = scanned(root)
     with pytest.raises(UsageError):
-        current.ask("nowhere", lambda steps: steps)
+        current.query("nowhere", lambda steps: steps)
 
 
 def test_watched_are_the_folders_that_runs_are_in_and_the_names_above_them(root):
@@ -267,26 +269,26 @@ def test_of_a_root_that_is_gone_the_nearest_folder_above_is_watched(tmp_path):
 
 def test_nothing_is_kept_of_runs_that_are_gone(root):
     current = scanned(root)
-    known = len(current._kept._seen), len(current._kept._listings)
+    known = len(current._files._seen), len(current._files._listings)
     for name in ("T1", "T2"):
         folder = task(root, name)
-        current.touch([folder])
+        current.refresh_paths([folder])
         for path in sorted(folder.rglob("*"), reverse=True):
             path.rmdir() if path.is_dir() else path.unlink()
         folder.rmdir()
-        current.touch([folder])
-    current.rescan()
-    assert len(current._kept._seen) == known[0]
-    assert len(current._kept._listings) <= known[1] + 2
+        current.refresh_paths([folder])
+    run_to_end(current.refresh_all_in_parts())
+    assert len(current._files._seen) == known[0]
+    assert len(current._files._listings) <= known[1] + 2
 
 
 def test_a_lock_that_is_taken_changes_nothing(root, monkeypatch):
     folder = task(root, "T1")
     current = scanned(root)
     evaluated: list[str] = []
-    monkeypatch.setattr(Live, "_evaluate", lambda self, run, saved=frozenset(): evaluated.append(run))
+    monkeypatch.setattr(LiveRoot, "_evaluate", lambda self, run, saved=frozenset(): evaluated.append(run))
     with run_lock(root, T1):
-        assert current.touch([folder / ".phasekeeper", *(folder / ".phasekeeper").iterdir()]) is None
+        assert current.refresh_paths([folder / ".phasekeeper", *(folder / ".phasekeeper").iterdir()]) is None
     assert evaluated == []
 
 
@@ -295,15 +297,15 @@ def test_only_the_run_that_looked_at_a_file_is_evaluated(root, monkeypatch):
         task(root, f"T{number}")
     current = scanned(root)
     evaluated: list[str] = []
-    real = Live._evaluate
+    real = LiveRoot._evaluate
 
-    def noted(self: Live, run: str, saved: frozenset[str] = frozenset()) -> None:
+    def noted(self: LiveRoot, run: str, saved: frozenset[str] = frozenset()) -> None:
         evaluated.append(run)
         real(self, run, saved)
 
-    monkeypatch.setattr(Live, "_evaluate", noted)
-    current.touch([put(root / TASKS / "T3/review/plan-review.json", {"ok": False})])
-    current.touch([put(root / "src/unrelated.py", "x = 1")])
+    monkeypatch.setattr(LiveRoot, "_evaluate", noted)
+    current.refresh_paths([put(root / TASKS / "T3/review/plan-review.json", {"ok": False})])
+    current.refresh_paths([put(root / "src/unrelated.py", "x = 1")])
     task(root, "T5")
-    current.touch([root / TASKS / "T5"])
+    current.refresh_paths([root / TASKS / "T5"])
     assert evaluated == [f"{TASKS}/T3", f"{TASKS}/T5"]

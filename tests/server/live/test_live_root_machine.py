@@ -14,10 +14,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from phasekeeper.orchestration.result.values import Evaluation
-from phasekeeper.server.live.live_root import Live
+from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.workspace.roots import projects
 from phasekeeper.server.workspace.workspace import Workspace
 
+from tests.roots import run_to_end
 from tests.server.live.changes import Changes, changes
 
 # More of them are for whoever looks for what is not known yet.
@@ -55,8 +56,9 @@ class Root(RuleBasedStateMachine):
         root = Path(folder).resolve() / "root"
         root.mkdir()
         self.changes = Changes(root)
-        self.live = Live(root, self.changes.clock)
-        self.published = dict(self.live.scan().changed)
+        self.live = LiveRoot(root, self.changes.clock)
+        run_to_end(self.live.scan_in_parts())
+        self.published = dict(self.live.runs)
         self.findings = dict(self.live.findings)
         self.projects = self.live.projects
         self.behind = False
@@ -66,14 +68,14 @@ class Root(RuleBasedStateMachine):
         name, arguments = change
         paths = getattr(self.changes, name)(*arguments)
         if self.told:
-            self.follow(self.live.touch(paths))
+            self.follow(self.live.refresh_paths(paths))
         else:
             self.behind = True
 
     @precondition(lambda self: not self.told)
     @rule()
     def look(self) -> None:
-        self.follow(self.live.rescan())
+        self.follow(run_to_end(self.live.refresh_all_in_parts()))
         self.behind = False
 
     def follow(self, change) -> None:
@@ -94,8 +96,8 @@ class Root(RuleBasedStateMachine):
         runs = {match.run: workspace.evaluate(match) for match in workspace.matches}
         assert list(self.live.runs) == list(runs)
         assert differing(self.live.runs, runs) == {}
-        first = Live(self.changes.root, self.changes.clock)
-        first.scan()
+        first = LiveRoot(self.changes.root, self.changes.clock)
+        run_to_end(first.scan_in_parts())
         assert dict(self.live.findings) == dict(first.findings)
         named = projects(self.changes.root, workspace.config.projects)
         assert self.live.projects == self.projects == named.folders

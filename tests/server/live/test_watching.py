@@ -169,7 +169,7 @@ async def test_a_definition_and_a_configuration_are_read_again_when_they_are_sav
 @going
 async def test_lost_events_make_it_look_everywhere(root, monkeypatch) -> None:
     folder = task(root, "T1")
-    monkeypatch.setattr(watcher.Watcher, "_event", lambda self, event: None)
+    monkeypatch.setattr(watcher.Watcher, "on_any_event", lambda self, event: None)
     async with watching(root) as engine:
         put(folder / "review/plan-review.json", {"ok": False})
         logging.getLogger("watchdog.observers.inotify_c").warning(
@@ -199,14 +199,14 @@ def test_without_room_for_watches_folders_are_looked_at_and_that_is_told(root, m
 def test_a_root_that_cannot_be_judged_is_told_and_takes_no_other_down(root, monkeypatch, caplog) -> None:
     task(root, "T1")
     task(root, "T2")
-    real = worker_module.Live._look
+    real = worker_module.LiveRoot._examine
 
     def failing(self, run, below):
         if run == T1 and (root / T1 / "fails").exists():
             raise RuntimeError("a mistake of ours")
         return real(self, run, below)
 
-    monkeypatch.setattr(worker_module.Live, "_look", failing)
+    monkeypatch.setattr(worker_module.LiveRoot, "_examine", failing)
 
     async def test() -> None:
         async with watching(root) as engine:
@@ -214,7 +214,7 @@ def test_a_root_that_cannot_be_judged_is_told_and_takes_no_other_down(root, monk
             for name in ("T1", "T2"):
                 put(root / TASKS / name / "review/plan-review.json", {"ok": False})
             await until(engine, root, kind(T2, "regress"))
-            await engine.touch(root, [root / T1 / "review/plan-review.json"])
+            await engine.refresh(root, [root / T1 / "review/plan-review.json"])
             assert "could not be judged" in engine.board(root).conditions[0]
             assert kind(T1, "advance")(engine.board(root))
 
@@ -228,14 +228,14 @@ def test_a_run_that_fails_in_the_first_look_keeps_no_other_from_the_board_and_is
     task(root, "T1")
     task(root, "T2")
     fails = [True]
-    real = worker_module.Live._look
+    real = worker_module.LiveRoot._examine
 
     def failing(self, run, below):
         if run == T1 and fails[0]:
             raise RuntimeError("a mistake of ours")
         return real(self, run, below)
 
-    monkeypatch.setattr(worker_module.Live, "_look", failing)
+    monkeypatch.setattr(worker_module.LiveRoot, "_examine", failing)
     monkeypatch.setattr(worker_module, "RESCAN_S", 0.01)
 
     async def test() -> None:
@@ -283,28 +283,28 @@ def test_while_the_watcher_fails_folders_are_looked_at_and_that_is_told(root, mo
             raise RuntimeError("a mistake of the watcher")
         return real(self, *arguments)
 
-    heard = watcher.Watcher._event
+    heard = watcher.Watcher.on_any_event
 
     def deaf(self, event: Any) -> None:
         if not fails[0]:
             heard(self, event)
 
     monkeypatch.setattr(watcher.Watcher, failing, fail)
-    monkeypatch.setattr(watcher.Watcher, "_event", deaf)
+    monkeypatch.setattr(watcher.Watcher, "on_any_event", deaf)
     monkeypatch.setattr(worker_module, "POLL_S", 0.01)
     folder = task(root, "T1")
 
     async def test() -> None:
         async with watching(root) as engine:
             well = asyncio.Event()
-            show = engine._worker.show
+            publish = engine._worker.on_board
 
             def shown(board: Board, change: Any) -> None:
-                show(board, change)
+                publish(board, change)
                 if not board.conditions:
                     well.set()
 
-            engine._worker.show = shown
+            engine._worker.on_board = shown
             put(folder / "review/plan-review.json", {"ok": False})
             await until(engine, root, kind(T1, "regress"))
             assert "looked at every few seconds" in engine.board(root).conditions[0]

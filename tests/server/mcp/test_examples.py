@@ -159,4 +159,4 @@ def finish(session: Path, root: Path) -> None:
 
 async def look(r: Rig, root: Path) -> None:
     """What a watcher does on its own."""
-    await r.engine.touch(root, [root / ".phasekeeper/sessions"])
+    await r.engine.refresh(root, [root / ".phasekeeper/sessions"])

@@ -146,7 +146,7 @@ async def test_two_hundred_clients_see_no_error_and_no_revision_that_never_was(r
             for n in range(12):
                 path = root / TASKS / f"T{n % 8}" / "review/plan-review.json"
                 put(path, {"ok": n % 3 == 0, "issues": [], "n": n})
-                await r.engine.touch(root, [path])
+                await r.engine.refresh(root, [path])
 
         await asyncio.gather(change(), *(ask(c, chance.choice(runs)) for c in made))
         stop()

@@ -167,17 +167,17 @@ async def test_a_client_of_the_handshake_era_subscribes_and_is_told(root: Path) 
         uri = address(str(root), T1)
         await client.session.subscribe_resource(uri)
         put(folder / "review/plan-review.json", {"ok": False})
-        await r.engine.touch(root, [folder / "review/plan-review.json"])
+        await r.engine.refresh(root, [folder / "review/plan-review.json"])
         told = await heard.until(types.ResourceUpdatedNotification)
         assert str(told.params.uri) == uri
         task(root, "T3")
-        await r.engine.touch(root, [root / TASKS / "T3"])
+        await r.engine.refresh(root, [root / TASKS / "T3"])
         await heard.until(types.ResourceListChangedNotification)
         await client.session.unsubscribe_resource(uri)
         put(folder / "review/plan-review.json", {"ok": True})
-        await r.engine.touch(root, [folder / "review/plan-review.json"])
+        await r.engine.refresh(root, [folder / "review/plan-review.json"])
         task(root, "T4")
-        await r.engine.touch(root, [root / TASKS / "T4"])
+        await r.engine.refresh(root, [root / TASKS / "T4"])
         assert isinstance(await heard.next(), types.ResourceListChangedNotification)
 
 
@@ -190,11 +190,11 @@ async def test_a_client_of_the_newer_era_listens_and_is_told(root: Path) -> None
         async with client.listen(resource_subscriptions=[uri], resources_list_changed=True) as events:
             heard = aiter(events)
             put(folder / "review/plan-review.json", {"ok": False})
-            await r.engine.touch(root, [folder / "review/plan-review.json"])
+            await r.engine.refresh(root, [folder / "review/plan-review.json"])
             first = await asyncio.wait_for(anext(heard), LIMIT_S)
             assert getattr(first, "uri", None) == uri
             task(root, "T2")
-            await r.engine.touch(root, [root / TASKS / "T2"])
+            await r.engine.refresh(root, [root / TASKS / "T2"])
             assert "ListChanged" in type(await asyncio.wait_for(anext(heard), LIMIT_S)).__name__
 
 
@@ -208,7 +208,7 @@ async def test_who_listens_first_and_asks_later_is_told_too(root: Path) -> None:
         client.listen(resource_subscriptions=[uri]) as events,
     ):
         put(folder / "review/plan-review.json", {"ok": False})
-        await r.engine.touch(root, [folder / "review/plan-review.json"])
+        await r.engine.refresh(root, [folder / "review/plan-review.json"])
         event = await asyncio.wait_for(anext(aiter(events)), LIMIT_S)
         assert getattr(event, "uri", None) == uri
 
@@ -249,7 +249,7 @@ async def test_wait_for_change_answers_as_soon_as_something_changed(root: Path, 
         known = (await call(client, "next_step"))["revision"]
         waiting = asyncio.create_task(call(client, "wait_for_change", since=known, run="T1", timeout=50))
         put(folder / "review/plan-review.json", {"ok": False})
-        await r.engine.touch(root, [folder / "review/plan-review.json"])
+        await r.engine.refresh(root, [folder / "review/plan-review.json"])
         data = await waiting
         assert (data["changed"], data["suggestion"]["suggestedNext"]) == (True, "planning")
         same = await call(client, "wait_for_change", since=data["revision"], run="T1", timeout=0)
@@ -257,7 +257,7 @@ async def test_wait_for_change_answers_as_soon_as_something_changed(root: Path, 
         every = (await call(client, "status"))["revision"]
         waiting = asyncio.create_task(call(client, "wait_for_change", since=every, timeout=50))
         task(root, "T2")
-        await r.engine.touch(root, [root / TASKS / "T2"])
+        await r.engine.refresh(root, [root / TASKS / "T2"])
         assert [each["run"] for each in (await waiting)["runs"]] == [T1, f"{TASKS}/T2"]
 
 

@@ -259,7 +259,7 @@ async def test_projects_that_the_configuration_comes_to_name_are_known_at_the_ne
     async with rig() as r, r.client(root) as client:
         assert [each["run"] for each in (await call(client, "status"))["runs"]] == [f"{TASKS}/T1"]
         put(config, "projects: [packages/*]\n")
-        await r.assistants.shared.engine.touch(root, [config])
+        await r.assistants.shared.engine.refresh(root, [config])
         names = [each["run"] for each in (await call(client, "status"))["runs"]]
         assert names == [f"{TASKS}/T1", f"packages/shop/{TASKS}/T2"]
 

@@ -83,7 +83,7 @@ async def test_what_holds_for_want_of_a_run_or_a_turn_is_in_text_and_data(root: 
         assert none["hint"].startswith("no run was found; a person starts one with `phasekeeper start ")
         assert none["hint"] in await text(client, "status")
         task(root, "T1")
-        await r.engine.touch(root, [root])
+        await r.engine.refresh(root, [root])
         data = await call(client, "check_action", step="accept")
         assert (data["allowed"], data["instead"]) == (False, "codegen")
         assert "next instead: codegen" in await text(client, "check_action", step="accept")
@@ -95,7 +95,7 @@ async def test_a_run_may_be_left_out_where_there_is_one_only(root: Path) -> None
     async with rig() as r, r.client(root) as client:
         assert (await call(client, "next_step"))["run"] == T1
         task(root, "T2")
-        await r.engine.touch(root, [root])
+        await r.engine.refresh(root, [root])
         assert f"the runs are {T1}, {TASKS}/T2" in await refusal(client, "next_step")
         assert (await call(client, "next_step", run="T2"))["run"] == f"{TASKS}/T2"
         assert "did you mean" in await refusal(client, "next_step", run="T3")

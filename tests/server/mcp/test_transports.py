@@ -219,7 +219,7 @@ async def test_over_http_subscribers_of_both_eras_are_told(root: Path) -> None:
             await legacy.session.subscribe_resource(uri)
             async with modern.listen(resource_subscriptions=[uri]) as events:
                 put(folder / "review/plan-review.json", {"ok": False})
-                await hub.engine.touch(root, [folder / "review/plan-review.json"])
+                await hub.engine.refresh(root, [folder / "review/plan-review.json"])
                 told = await heard.until(types.ResourceUpdatedNotification)
                 assert str(told.params.uri) == uri
                 event = await asyncio.wait_for(anext(aiter(events)), LIMIT_S)
@@ -259,7 +259,7 @@ async def test_over_http_no_client_has_another_let_go_of_what_it_hears_of(root: 
                 said = await refusal(client, "status", root=str(root / "b"))
                 assert "subscribed to 1 folders, which is the most; unsubscribe" in said
                 put(root / "a" / TASKS / "T1/review/plan-review.json", {"ok": False})
-                await hub.engine.touch(root / "a", [root / "a" / TASKS])
+                await hub.engine.refresh(root / "a", [root / "a" / TASKS])
                 await heard.until(types.ResourceUpdatedNotification)
                 event = await asyncio.wait_for(anext(aiter(events)), LIMIT_S)
                 assert getattr(event, "uri", None) == uri

@@ -273,7 +273,7 @@ def test_a_folder_that_is_closed_and_opened_again_while_it_is_opened_is_held_onc
 
 async def users(engine: Any, root: Path) -> int:
     """How often a root is open, once all is done that was asked for."""
-    return await engine._done(lambda: engine._worker.rooted(root).users)
+    return await engine._on_thread(lambda: engine._worker.open_root(root).users)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere names are text alone")

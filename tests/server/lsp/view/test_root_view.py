@@ -12,7 +12,7 @@ from lsprotocol import types as lsp
 from phasekeeper.orchestration.findings import Evidence, Finding, Severity, Span
 from phasekeeper.server.live.boards import Board
 from phasekeeper.server.live.engine import Engine
-from phasekeeper.server.live.live_root import Live
+from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.lsp.session import connection as connections
 from phasekeeper.server.lsp.session.connection import Connection
 from phasekeeper.server.lsp.session.folders import OpenFolders, open_roots
@@ -24,13 +24,13 @@ from phasekeeper.server.lsp.view.positions import EncodedText
 from phasekeeper.server.lsp.view.root_view import RootView
 from phasekeeper.server.lsp.view.unsaved import UnsavedEvaluator
 
-from tests.roots import put, task
+from tests.roots import put, run_to_end, task
 from tests.tools.fixes.test_fixes import plan
 
 
 def view_of(root) -> RootView:
-    live = Live(root)
-    live.scan()
+    live = LiveRoot(root)
+    run_to_end(live.scan_in_parts())
     view = RootView(root, Board(root, live.version, live.runs, live.findings))
     view.refresh(live.runs)
     return view
@@ -51,11 +51,11 @@ def test_each_finding_is_said_once_whether_it_is_a_run_s_or_the_root_s_own(root)
 def test_what_unsaved_text_comes_to_takes_the_place_of_what_the_disk_says(root):
     plan(root, first="[?]")
     path, run = ".orchestrator/tasks/shop/MASTER_PLAN.md", ".orchestrator/tasks/shop"
-    live = Live(root)
-    live.scan()
+    live = LiveRoot(root)
+    run_to_end(live.scan_in_parts())
     view = view_of(root)
     text = (root / path).read_text().replace("[?]", "[x]")
-    view.unsaved = live.unsaved({path: text})
+    view.unsaved = live.evaluate_unsaved({path: text})
     assert path in view.refresh([run])
     assert "marker-unknown" not in codes(view, path)
     view.unsaved = {}
