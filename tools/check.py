@@ -11,7 +11,7 @@ from urllib.parse import quote
 from ..orchestration.findings import CODES, Evidence, Finding, Severity, Span
 from ..orchestration.result.values import Evaluation, GateState, finding_json
 from ..orchestration.sanitize import github_message, github_property, markdown, plain
-from ..orchestration.states import RunStatus
+from ..orchestration.states import GateStatus
 from .run_names import awaits_person
 
 # Exit codes of the design, section 7; the worst run counts.
@@ -21,7 +21,7 @@ GATE_FAILED, PERSON_AWAITED = "gate-failed", "person-awaited"
 _MEANT = {GATE_FAILED: "a gate has failed", PERSON_AWAITED: "a run goes on when a person has decided"}
 
 
-class Held(NamedTuple):
+class Blocker(NamedTuple):
     """What holds a run besides findings: a failed gate, or (`gate` is "") a person who is awaited."""
 
     run: str
@@ -35,27 +35,27 @@ class Held(NamedTuple):
 class Checked:
     """All findings of some runs, and what they mean for a build.
 
-    `shut` are the gates that are failed, `waiting` the runs in which a person is awaited.
+    `failed_gates` are all that have failed, `waiting` the runs in which a person is awaited.
     """
 
     findings: tuple[Finding, ...]
     runs: int
-    shut: tuple[Held, ...]
-    waiting: tuple[Held, ...]
+    failed_gates: tuple[Blocker, ...]
+    waiting: tuple[Blocker, ...]
 
     def exit_code(self, gates: bool = False, allow_waiting: bool = False) -> int:
         errors = any(found.severity is Severity.ERROR and not found.overridden for found in self.findings)
-        if errors or (gates and self.shut):
+        if errors or (gates and self.failed_gates):
             return FAILED
         return WAITING if self.waiting and not allow_waiting else CLEAN
 
-    def told(self, gates: bool, allow_waiting: bool) -> list[Finding]:
+    def for_build(self, gates: bool, allow_waiting: bool) -> list[Finding]:
         """The findings, and like them what else a build has to be told: what fails it is an error."""
         shut = Severity.ERROR if gates else Severity.INFO
         waited = Severity.INFO if allow_waiting else Severity.ERROR
         return [
             *self.findings,
-            *(Finding(GATE_FAILED, each.path, each.said, each.span, shut) for each in self.shut),
+            *(Finding(GATE_FAILED, each.path, each.said, each.span, shut) for each in self.failed_gates),
             *(Finding(PERSON_AWAITED, each.path, each.said, each.span, waited) for each in self.waiting),
         ]
 
@@ -66,21 +66,23 @@ class Checked:
 def check(evaluations: Sequence[Evaluation], more: Iterable[Finding] = ()) -> Checked:
     """The findings of runs (each once), their failed gates, and the runs that await a person."""
     found = dict.fromkeys([*more, *(finding for e in evaluations for finding in e.findings)])
-    shut = tuple(_failed(e, gate) for e in evaluations for gate in e.gates if gate.status == RunStatus.FAILED)
+    shut = tuple(
+        _failed(e, gate) for e in evaluations for gate in e.gates if gate.status == GateStatus.FAILED
+    )
     waiting = tuple(_awaiting(e) for e in evaluations if awaits_person(e))
     return Checked(tuple(found), len(evaluations), shut, waiting)
 
 
-def _failed(e: Evaluation, gate: GateState) -> Held:
+def _failed(e: Evaluation, gate: GateState) -> Blocker:
     unmet = [criterion for criterion in gate.criteria if criterion.met is not True]
     said = f"gate {gate.id} of {e.run} has failed, not met: {'; '.join(each.text for each in unmet)}"
-    return Held(e.run, gate.id, said, *_place(e, [found for each in unmet for found in each.evidence]))
+    return Blocker(e.run, gate.id, said, *_place(e, [found for each in unmet for found in each.evidence]))
 
 
-def _awaiting(e: Evaluation) -> Held:
+def _awaiting(e: Evaluation) -> Blocker:
     asked = "; ".join(f"{question.question} ({question.id})" for question in e.questions)
     said = f"{e.run} waits for a person: {asked or e.suggestion.waiting_for or e.status_reason}"
-    return Held(e.run, "", said, *_place(e, e.suggestion.evidence))
+    return Blocker(e.run, "", said, *_place(e, e.suggestion.evidence))
 
 
 def _place(e: Evaluation, evidence: Iterable[Evidence]) -> tuple[str, Span | None]:
@@ -94,7 +96,7 @@ def as_json(checked: Checked, root: str) -> dict[str, Any]:
         "root": root,
         "runs": checked.runs,
         "findings": [finding_json(found) for found in checked.findings],
-        "failedGates": [{"run": each.run, "gate": each.gate} for each in checked.shut],
+        "failedGates": [{"run": each.run, "gate": each.gate} for each in checked.failed_gates],
         "waiting": [each.run for each in checked.waiting],
     }
 

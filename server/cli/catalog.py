@@ -1,32 +1,435 @@
-"""The commands of `running_arguments`, by name."""
+"""The commands, in one table: name, help, arguments, and the function that carries the command out.
+
+To add a command: one function in `commands/` and one entry here. Functions are named by text and imported
+when they are called, for a command line that only asks for help or for another command pays for no engine.
+"""
 
 from __future__ import annotations
 
-from argparse import Namespace
-from collections.abc import Callable, Mapping
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 
-def _serve(options: Namespace) -> int:
-    from .commands.serve import serve
+class Argument(NamedTuple):
+    """What `ArgumentParser.add_argument` takes."""
 
-    return serve(options)
-
-
-def _connect(options: Namespace) -> int:
-    from ..connector.connector import run_connector
-
-    return run_connector(options.command, options.standalone)
+    names: tuple[str, ...]
+    options: Mapping[str, Any]
 
 
-def _doctor(options: Namespace) -> int:
-    from .commands.doctor import doctor
+class Command(NamedTuple):
+    """One command. `name` has two words where it is one of a group.
 
-    return doctor(options)
+    `run` is "module:function"; the module is one of `commands/` unless it has a full name. The function
+    takes the parsed options and returns the exit code. `more` stands below the arguments in `--help`.
+    """
+
+    name: str
+    about: str
+    run: str
+    arguments: tuple[Argument, ...] = ()
+    more: str = ""
 
 
-RUNNING: Mapping[str, Callable[[Namespace], int]] = {
-    "serve": _serve,
-    "lsp": _connect,
-    "mcp": _connect,
-    "doctor": _doctor,
-}
+def command(name: str, about: str, run: str, *arguments: Argument, more: str = "") -> Command:
+    """An entry of the table."""
+    return Command(name, about, run, arguments, more)
+
+
+def arg(*names: str, **options: Any) -> Argument:
+    """An argument, as `ArgumentParser.add_argument` takes it."""
+    return Argument(names, options)
+
+
+def word(name: str, about: str, **options: Any) -> Argument:
+    """A positional argument, shown in capital letters."""
+    return arg(name, metavar=name.upper(), help=about, **options)
+
+
+def option(name: str, metavar: str, about: str, **options: Any) -> Argument:
+    """An option with a value."""
+    return arg(name, metavar=metavar, help=about, **options)
+
+
+def flag(name: str, about: str) -> Argument:
+    """An option that is there or not."""
+    return arg(name, action="store_true", help=about)
+
+
+def _port(text: str) -> int:
+    port = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else -1
+    if not 0 <= port <= 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port, which is a number from 0 to 65535")
+    return port
+
+
+# ---- arguments that several commands have -----------------------------------------------------
+
+_PATH = word(
+    "path",
+    "a file or folder of the work, or a run's name; inside a run it means that run (default: .)",
+    nargs="?",
+    type=Path,
+    default=Path(),
+)
+_ROOT_OF_PATH = option("--root", "DIR", "the root, instead of the one around PATH", type=Path)
+_ROOT = option("--root", "DIR", "the root, instead of the one around .", type=Path)
+_RUN = word("run", "the run")
+_ONE_RUN = option("--run", "RUN", "this run only")
+_JSON = flag("--json", "the answer as JSON")
+_READING = (_PATH, _ROOT_OF_PATH, _ONE_RUN, _JSON)
+# What writes answers with the evaluation that comes of it.
+_WRITING = (_ROOT, flag("--json", "the run's evaluation as JSON"))
+_ON_RUN = (_RUN, *_WRITING)
+_REASON = option("--reason", "TEXT", "why (needed)")
+_TASKS = option("--task", "ID", "the tasks it is about", nargs="+")
+_STANDALONE = flag("--standalone", "in this process alone, without a socket")
+_CONNECTION = (_STANDALONE, arg("--stdio", action="store_true", help=argparse.SUPPRESS))
+_CHOICE = (
+    *_ON_RUN,
+    word("question", "its id, as `questions` shows it"),
+    word("option", "one of its options"),
+    _REASON,
+)
+_FORMATS = ("text", "json", "sarif", "github")
+_ALLOW = "an awaited person does not fail the check"
+_HTTP = "serve assistants over HTTP on this machine, too (default port: 7425)"
+_DEMO = Path("phasekeeper-demo")
+_ASSISTANTS = ("claude", "codex", "cursor", "gemini")
+_FOR = f"deny decisions to these: {', '.join(_ASSISTANTS)}"
+
+# ---- what `--help` says below the arguments ---------------------------------------------------
+
+_NEXT = """\
+exit codes:
+  0 there is a next step, or nothing is left to do
+  1 nothing can go on, or nothing can be said
+  3 a person is awaited
+  2 wrong use, or a definition that is broken
+With several runs 1 goes before 3, and 3 before 0.
+
+--json prints the evaluation of one run when --run, or a PATH inside it,
+asks for that run, else {"root": ROOT, "runs": [EVALUATION, ...]}.
+"""
+_GATES = """\
+A gate that is open lacks evidence for a criterion; one that is failed has
+evidence against it. What it allows may be done once it has passed; what it
+forbids is forbidden while it is in force.
+"""
+_CAN = """\
+exit codes: 0 yes, 1 no, 3 not before a person answers, 2 wrong use
+
+example: phasekeeper can late-fees test
+"""
+_CHECK = """\
+exit codes:
+  1 an error finding, or a failed gate with --gates
+  3 a person is awaited (0 with --allow waiting)
+  0 neither
+  2 wrong use, or a definition that is broken
+The worst run counts. Findings that a person overrode do not.
+
+example: phasekeeper check --gates --allow waiting --format github
+"""
+_REPORT = """\
+The report is recorded, its effects are written, and the new next step is
+printed. A report that is not in its turn is refused.
+
+exit codes: 0 recorded, 1 refused, 3 recorded and a person is awaited, 2 wrong use
+
+example: phasekeeper report late-fees codegen ok --summary "fees are rounded"
+"""
+_ESCALATE = """\
+For whoever cannot go on alone. The question is open until a person answers it:
+`continue` lets the run go on, `stop` stops it.
+
+exit codes: 3 a person is awaited, 1 refused, 2 wrong use
+"""
+_DECISION = """\
+A decision is a person's: it is asked for on a terminal, where the run's name
+is typed. Nothing gets round that. The reason is recorded with who decided.
+"""
+_HISTORY = """\
+A line a record: when, what, who, why, and what came of it. --events names each
+by the lifecycle event it is (session.started, loop.phase.complete, ...).
+
+exit codes: 0, 1 the journal cannot be trusted, 2 wrong use
+"""
+_REPAIR = """\
+Finishes interrupted writes, removes what they left, and links the branches of a
+journal that forked. Everything that is taken out or replaced is copied before.
+What did not count before counts then, so a person agrees to it on a terminal,
+where the run's name is typed.
+
+exit codes: 0 done, 1 refused, 2 wrong use
+"""
+_INIT = """\
+Shows what it will write, and asks. Files that exist are only added to:
+  .phasekeeper/config.yaml   the parameters there are, commented out
+  .gitattributes             journals are merged line by line
+  .gitignore                 claims and locks stay on this machine
+  .claude/settings.json, .codex/rules/, .cursor/cli.json, .gemini/policies/
+                             decisions and Phasekeeper's files are denied to assistants:
+                             Claude Code, and the others whose folder is there
+
+exit codes: 0 done, 1 refused, 2 wrong use
+"""
+_SERVE = """\
+Watches the roots and shows their runs, drawn again when something changed; in
+a pipe a line for each change. One server a user serves all editors and
+assistants. Where one runs already, this looks through it; it takes its place
+when it ends.
+
+exit codes: 0 ended by Ctrl-C, 2 wrong use
+"""
+_CONNECT = """\
+This is what {who} starts. It speaks {protocol} on its standard streams
+through the server of this user, which is started when there is none; without
+one it runs by itself and says so. PHASEKEEPER_WAIT_S is how many seconds are
+waited for the server (default: 2).
+
+exit codes: 0, 1 the server ended before its client
+"""
+_DOCTOR = """\
+The server, its clients and roots, what is watched and found, the folders and
+their permissions, versions; and what is wrong, with the command that mends it.
+
+exit codes: 0 nothing is wrong, 1 something is
+"""
+
+# ---- the table --------------------------------------------------------------------------------
+
+GROUPS = {"workflow": "the workflows: list, show, lint, graph"}
+"""Commands that have commands of their own, and their help."""
+COMMANDS: list[Command] = [
+    command("status", "every run: status, phase, next step, shut gates, questions", "read:status", *_READING),
+    command("next", "the next step, why, and on what evidence", "read:next_step", *_READING, more=_NEXT),
+    command(
+        "gates", "the gates, their criteria and the evidence for each", "read:gates", *_READING, more=_GATES
+    ),
+    command("questions", "what a person is asked, with the options there are", "read:questions", *_READING),
+    command(
+        "escalations",
+        "the questions that are escalations",
+        "read:escalations",
+        *_READING,
+        flag("--markdown", "as Markdown, to be passed on"),
+    ),
+    command("explain", "every rule and criterion looked at, with the values seen", "read:explain", *_READING),
+    command(
+        "can",
+        "whether a phase or action may be done now, and why",
+        "read:can",
+        _RUN,
+        word("step", "a phase or an action of its workflow"),
+        *_READING[:2],
+        _JSON,
+        more=_CAN,
+    ),
+    command(
+        "check",
+        "findings with file, line and column, for people and builds",
+        "check:check",
+        _PATH,
+        _ROOT_OF_PATH,
+        _ONE_RUN,
+        arg("--format", choices=_FORMATS, default="text", help="how to print (default: text)"),
+        flag("--gates", "a failed gate fails the check too"),
+        arg("--allow", choices=("waiting",), action="append", default=[], help=_ALLOW),
+        flag("--hints", "print hints too"),
+        more=_CHECK,
+    ),
+    command("workflow list", "every workflow that is known here", "workflow:list_all", _ROOT_OF_PATH, _JSON),
+    command(
+        "workflow show",
+        "one workflow: phases, gates, limits, questions",
+        "workflow:show",
+        word("name", "a workflow"),
+        flag("--yaml", "the definition itself, to start your own from"),
+        _ROOT_OF_PATH,
+    ),
+    command(
+        "workflow lint",
+        "check a definition; exit 2 if it cannot be used",
+        "workflow:lint",
+        arg("file", type=Path, metavar="FILE", help="a YAML file"),
+        _JSON,
+    ),
+    command(
+        "workflow graph",
+        "a workflow or a run as a Mermaid diagram",
+        "workflow:draw_graph",
+        word("name", "a workflow", nargs="?"),
+        option("--run", "RUN", "a run instead; where it stands is marked"),
+        _ROOT_OF_PATH,
+    ),
+    command(
+        "start",
+        "a new run, its folder and first state, ready to work in",
+        "write:start",
+        word("workflow", "its workflow"),
+        word("name", "its name"),
+        arg("--title", help="what it is about"),
+        *_WRITING,
+    ),
+    command(
+        "report",
+        "record what the work of a phase or action came to",
+        "write:report",
+        *_ON_RUN,
+        word("step", "a phase or an action"),
+        word("outcome", "one of the step's outcomes, as `ok` or `fail`"),
+        _TASKS,
+        option("--failed", "ID", "the tasks that failed", nargs="+"),
+        option("--stage", "ID", "the stage of the plan, where no task tells it"),
+        option("--next", "PHASE", "the phase to jump to"),
+        option("--manual", "TEXT", "criteria that a person has to check", nargs="+"),
+        option("--summary", "TEXT", "what was done, in a sentence"),
+        option("--data", "FILE", "more data, a JSON object (- for standard input)"),
+        option("--as", "WHO", "who reports", dest="who"),
+        option("--token", "N", "the token of WHO's claim on the task", type=int),
+        more=_REPORT,
+    ),
+    command(
+        "escalate",
+        "put a question to a person",
+        "write:escalate",
+        *_ON_RUN,
+        word("question", "what a person has to decide, and why"),
+        _TASKS,
+        option("--as", "WHO", "who asks", dest="who"),
+        more=_ESCALATE,
+    ),
+    command("answer", "choose an option of an open question", "decide:answer", *_CHOICE, more=_DECISION),
+    command(
+        "approve",
+        "choose the first option of an approval",
+        "decide:approve",
+        *_ON_RUN,
+        word("question", "where more than one is open", nargs="?"),
+        _REASON,
+        more=_DECISION,
+    ),
+    command("resolve", "the same as answer", "decide:answer", *_CHOICE, more=_DECISION),
+    command(
+        "adopt",
+        "let plans count that were under way before anyone approved them",
+        "decide:adopt",
+        word("run", "the run", nargs="?"),
+        flag("--all", "every run that waits for it"),
+        _REASON,
+        *_WRITING,
+        more=_DECISION,
+    ),
+    command(
+        "override",
+        "go against a suggestion or a shut gate",
+        "decide:override",
+        *_ON_RUN,
+        option("--to", "PHASE", "the phase to go to", required=True),
+        _REASON,
+        more=_DECISION,
+    ),
+    command(
+        "redo",
+        "do a phase once more",
+        "write:redo",
+        *_ON_RUN,
+        word("phase", "the phase, not a later one than the present"),
+        arg("--reason", help="why"),
+    ),
+    command(
+        "claim",
+        "take a task, so that nobody else does",
+        "write:claim",
+        *_ON_RUN,
+        word("task", "a task that can start"),
+        option("--as", "WHO", "who takes it", dest="who", required=True),
+        option("--ttl", "SECONDS", "how long it lasts (default: 3600)", type=int, default=3600),
+    ),
+    command(
+        "release",
+        "give a claimed task back",
+        "write:release",
+        *_ON_RUN,
+        word("task", "the task"),
+        option("--as", "WHO", "who took it", dest="who", required=True),
+    ),
+    command(
+        "history",
+        "what was recorded of a run",
+        "history:history",
+        _RUN,
+        flag("--events", "in lifecycle events"),
+        _JSON,
+        _ROOT,
+        more=_HISTORY,
+    ),
+    command(
+        "repair",
+        "mend a run's journal and interrupted writes",
+        "repair:repair",
+        _RUN,
+        flag("--drop-bad-lines", "take out lines that cannot be read"),
+        flag("--restore", "put the last good state file back"),
+        _JSON,
+        _ROOT,
+        more=_REPAIR,
+    ),
+    command(
+        "init",
+        "set a repository up for runs that people and assistants share",
+        "init:init",
+        flag("--yes", "write without asking"),
+        option("--for", "ASSISTANT", _FOR, dest="assistants", nargs="+", choices=_ASSISTANTS),
+        _ROOT,
+        more=_INIT,
+    ),
+    command(
+        "serve",
+        "the server, with a live view of the runs",
+        "serve:serve",
+        arg("roots", nargs="*", type=Path, metavar="ROOT", help="folders of work (default: .)"),
+        _STANDALONE,
+        option("--http", "PORT", _HTTP, nargs="?", type=_port, const=7425),
+        flag("--journal", "record report files in the journals as they appear"),
+        flag("--stop", "end the server that runs"),
+        arg("--background", action="store_true", help=argparse.SUPPRESS),
+        more=_SERVE,
+    ),
+    # `main` runs these two itself, for an editor waits for them.
+    command(
+        "lsp",
+        "the connection of an editor (LSP on stdin and stdout)",
+        "",
+        *_CONNECTION,
+        more=_CONNECT.format(who="an editor", protocol="LSP"),
+    ),
+    command(
+        "mcp",
+        "the connection of a coding assistant (MCP on stdin and stdout)",
+        "",
+        *_CONNECTION,
+        more=_CONNECT.format(who="a coding assistant", protocol="MCP"),
+    ),
+    command(
+        "doctor",
+        "what runs, what is watched and found, and what is wrong",
+        "doctor:doctor",
+        _JSON,
+        more=_DOCTOR,
+    ),
+    command(
+        "demo",
+        "copy small examples of all five workflows and show their status",
+        "demo:demo",
+        word("dir", f"a new folder ({_DEMO})", nargs="?", type=Path, default=_DEMO),
+    ),
+]
+
+
+def decisions() -> list[str]:
+    """The commands by which a person decides: those that `commands/decide.py` carries out, in their order."""
+    return [command.name for command in COMMANDS if command.run.startswith("decide:")]

@@ -10,12 +10,14 @@ import io
 import os
 import sys
 
-from ..connector.connector import BACKGROUND, STANDALONE, is_connector_call, run_connector
+from ..connector.connector import BACKGROUND, KINDS, STANDALONE, is_connector_call, run_connector
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Sequence
+
+    from .catalog import Command
 
 USAGE = 2
 # What shells show for a program that a signal ended: SIGINT and SIGPIPE.
@@ -54,6 +56,9 @@ def _run(words: Sequence[str]) -> int:
     from .parser import parse
 
     options = parse(words)
+    command: Command = options.command
+    if command.name in KINDS:
+        return run_connector(command.name, options.standalone)
     from ...orchestration.sanitize import plain
     from ...tools.run_names import NoSuchRun
     from ..workspace.definitions import UnknownWorkflow
@@ -61,7 +66,7 @@ def _run(words: Sequence[str]) -> int:
     from .selection import BrokenDefinitions
 
     try:
-        return _command(options.command)(options)
+        return _function(command.run)(options)
     except (UsageError, NoSuchRun, UnknownWorkflow) as error:
         sys.stderr.write(f"phasekeeper: {plain(str(error), 2000)}\n")
     except BrokenDefinitions as error:
@@ -69,19 +74,13 @@ def _run(words: Sequence[str]) -> int:
     return USAGE
 
 
-def _command(name: str) -> Callable[[Namespace], int]:
-    """What carries a command out, imported with what it needs and no more."""
-    from .catalog import RUNNING
+def _function(name: str) -> Callable[[Namespace], int]:
+    """What carries a command out: "module:function" of the catalogue, imported now."""
+    from importlib import import_module
 
-    if name in RUNNING:
-        return RUNNING[name]
-    from .commands.read import COMMANDS
-
-    if name in COMMANDS:
-        return COMMANDS[name]
-    from .commands.write import WRITING
-
-    return WRITING[name]
+    module, _, function = name.partition(":")
+    path = module if "." in module else f"{__package__}.commands.{module}"
+    return getattr(import_module(path), function)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,15 +14,13 @@ from ...orchestration.definition.reader import InvalidWorkflow
 from ...orchestration.evaluation.evaluate import EvaluationTrace
 from ...orchestration.findings import Finding, finding
 from ...orchestration.result.values import Evaluation
-from ...orchestration.sanitize import plain
 from ...orchestration.snapshot.discovery import Match
-from ...tools.run_names import NoSuchRun, below, find_run, joined, moved
+from ...tools.project_paths import rebase_evaluation, rebase_finding, rebase_path
+from ...tools.run_names import NoSuchRun, find_run
+from ..terminal.finding_views import error_lines, from_here
+from ..terminal.lines import path as shown_path
 from ..workspace.roots import UsageError, path_in_root
 from ..workspace.workspace import OpenWorkspaces, Workspace, open_path
-
-PATH_LIMIT = 4096
-"""Characters of a printed path; a shortened one could not be opened."""
-_SHOWN_ERRORS = 20
 
 
 class BrokenDefinitions(Exception):  # noqa: N818 - it is what they are
@@ -33,7 +31,7 @@ class BrokenDefinitions(Exception):  # noqa: N818 - it is what they are
         super().__init__("\n".join(lines))
 
 
-class Chosen(NamedTuple):
+class SelectedRun(NamedTuple):
     """A run of the root or of a project in it. `name` is its path from the root, `folder` its project's."""
 
     workspace: Workspace
@@ -49,9 +47,9 @@ class Chosen(NamedTuple):
         """The evaluation as its own root gives it: what JSON shows."""
         return self.workspace.evaluate(self.match)
 
-    def shown(self) -> Evaluation:
+    def evaluate_from_root(self) -> Evaluation:
         """The evaluation with all paths from the root that was opened: what people read."""
-        return below(self.evaluate(), self.folder)
+        return rebase_evaluation(self.evaluate(), self.folder)
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class Selection:
 
     root: Path
     opened: OpenWorkspaces
-    runs: tuple[Chosen, ...]
+    runs: tuple[SelectedRun, ...]
     one: bool
 
     def findings(self) -> list[Finding]:
@@ -69,7 +67,7 @@ class Selection:
         for workspace in self.opened.workspaces:
             unlisted = workspace.files.unlisted.items()
             own = [*workspace.findings, *(finding(problem, folder) for folder, problem in unlisted)]
-            found += [moved(entry, _folder(self.root, workspace)) for entry in own]
+            found += [rebase_finding(entry, _folder(self.root, workspace)) for entry in own]
         return found
 
     def broken(self) -> list[Finding]:
@@ -80,7 +78,7 @@ class Selection:
         """Like `broken`, for every definition of the root and its projects, also those without runs."""
         pairs = ((each, name) for each in self.opened.workspaces for name in each.library.own)
         return [
-            moved(found, _folder(self.root, each))
+            rebase_finding(found, _folder(self.root, each))
             for each, name in pairs
             for found in each.library.faults(name)
         ]
@@ -90,7 +88,7 @@ class Selection:
         return from_here(self.root, path)
 
 
-def chosen(options: Namespace) -> Selection:
+def select_runs(options: Namespace) -> Selection:
     """The runs for PATH, --root and --run.
 
     --run names one; a PATH inside a run means that run, one that holds runs those; else all runs of the
@@ -98,7 +96,7 @@ def chosen(options: Namespace) -> Selection:
     Raises UsageError, NoSuchRun or BrokenDefinitions.
     """
     name = _named_by_path(options.path) if not options.run else None
-    opened = opened_at(Path() if name else options.path, options.root)
+    opened = open_workspaces(Path() if name else options.path, options.root)
     root = opened.workspaces[0].root
     found = sorted(_all(opened, root), key=lambda each: each.name)
     if wanted := options.run or name:
@@ -129,21 +127,21 @@ def _named(names: Sequence[str], wanted: str, opened: OpenWorkspaces) -> str:
         broken = _broken(opened)
         if not broken:
             raise
-        said = plain(str(error), PATH_LIMIT)
-        raise BrokenDefinitions([*lines_of(broken, opened.workspaces[0].root), said]) from None
+        said = shown_path(str(error))
+        raise BrokenDefinitions([*error_lines(broken, opened.workspaces[0].root), said]) from None
 
 
 def _broken(opened: OpenWorkspaces) -> list[Finding]:
     root = opened.workspaces[0].root
     return [
-        moved(found, _folder(root, workspace))
+        rebase_finding(found, _folder(root, workspace))
         for workspace in opened.workspaces
         for findings in workspace.broken.values()
         for found in findings
     ]
 
 
-def opened_at(path: Path, root: Path | None) -> OpenWorkspaces:
+def open_workspaces(path: Path, root: Path | None) -> OpenWorkspaces:
     """The workspaces at a path. Raises UsageError when it or the root cannot be opened."""
     if root is not None and not root.is_dir():
         raise UsageError(f"--root {str(root)!r} is no folder; name one, or leave --root out")
@@ -158,11 +156,23 @@ def opened_at(path: Path, root: Path | None) -> OpenWorkspaces:
     return opened
 
 
-def _all(opened: OpenWorkspaces, root: Path) -> Iterator[Chosen]:
+def root_option(root: Path, given: Path | None) -> tuple[str, ...]:
+    """The words by which a command called from the current folder means a run of this root; mostly none.
+
+    `given` is the --root of the command that is answered.
+    """
+    if given is not None:
+        return ("--root", str(given))
+    here = Path.cwd()
+    inside = here == root.resolve() or path_in_root(root, here) is not None
+    return () if inside else ("--root", str(root))
+
+
+def _all(opened: OpenWorkspaces, root: Path) -> Iterator[SelectedRun]:
     for workspace in opened.workspaces:
         folder = _folder(root, workspace)
         for match in workspace.matches:
-            yield Chosen(workspace, match, folder, joined(folder, match.run))
+            yield SelectedRun(workspace, match, folder, rebase_path(match.run, folder))
 
 
 def _folder(root: Path, workspace: Workspace) -> str:
@@ -180,27 +190,4 @@ def definitions_of(root: Path) -> Iterator[None]:
     try:
         yield
     except InvalidWorkflow as error:
-        raise BrokenDefinitions(lines_of(error.findings, root)) from None
-
-
-def lines_of(findings: Sequence[Finding], root: Path) -> list[str]:
-    """What is wrong with definitions, a line each, ready to be printed; no more than can be read."""
-    lines = [line_of(found, lambda path: from_here(root, path)) for found in findings[:_SHOWN_ERRORS]]
-    more = len(findings) - _SHOWN_ERRORS
-    return [*lines, f"and {more} more"] if more > 0 else lines
-
-
-def line_of(found: Finding, shown: Callable[[str], str]) -> str:
-    """`path:line:column: message`, ready to be printed."""
-    at = f":{found.span.line + 1}:{found.span.column + 1}" if found.span else ""
-    return f"{plain(shown(found.path), PATH_LIMIT)}{at}: {plain(found.message, 400)}"
-
-
-def from_here(root: Path, path: str) -> str:
-    """A path from `root` as it is seen from the current folder."""
-    whole = root / path
-    try:
-        return Path(os.path.relpath(whole)).as_posix()
-    except (ValueError, OSError):
-        # Another drive, or a current folder that is gone.
-        return whole.as_posix()
+        raise BrokenDefinitions(error_lines(error.findings, root)) from None

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 
 import mcp_types as types
 
-from ...tools.assistant.tools import Place, Refusal, chosen
+from ...tools.assistant.access import RootRuns, ToolRefused, select_run
 
 MOST = 100
 """Values of one answer (protocol)."""
 
 
-def completions(place: Place, name: str, value: str, known: Mapping[str, str]) -> types.Completion:
+def completions(place: RootRuns, name: str, value: str, known: Mapping[str, str]) -> types.Completion:
     """Values for an argument of a prompt or an address that begin with, or else hold, what was typed."""
     found = list(_names(place, name, known))
     typed = value.lower()
@@ -22,14 +22,14 @@ def completions(place: Place, name: str, value: str, known: Mapping[str, str]) -
     return types.Completion(values=fitting[:MOST], total=len(fitting), has_more=len(fitting) > MOST)
 
 
-def _names(place: Place, name: str, known: Mapping[str, str]) -> Iterable[str]:
+def _names(place: RootRuns, name: str, known: Mapping[str, str]) -> Iterable[str]:
     if name == "root":
         return (place.root,)
     if name == "run":
         return (run or "." for run in place.runs)
     try:
-        run = chosen(place, known.get("run", ""))
-    except Refusal:
+        run = select_run(place, known.get("run", ""))
+    except ToolRefused:
         return ()
     if name == "task" and run.plan:
         return run.plan.plan.by_id

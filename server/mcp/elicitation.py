@@ -21,11 +21,12 @@ from ...orchestration.evaluation.questions import answerable
 from ...orchestration.result.values import Evaluation, QuestionState
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import Command, CommandRefused
-from ...tools.assistant.answer import Answer, Draft, quoted
+from ...tools.assistant.access import ToolRefused, select_run
+from ...tools.assistant.answer import Answer, AnswerBuilder, quoted
+from ...tools.assistant.headers import head_of
 from ...tools.assistant.next_step import next_step
 from ...tools.assistant.questions import DECIDES, dialog, how_to_decide, how_to_override
-from ...tools.assistant.tools import Refusal, RequestDecision, chosen
-from ...tools.run_names import head_of
+from ...tools.assistant.tools import RequestDecision
 from ..store.folder import StoreError
 from ..workspace.apply import PreparedDecision, prepare_decision
 from ..workspace.git import actor
@@ -72,10 +73,10 @@ async def look(
     question: str,
     override_to: str,
 ) -> Shown:
-    """What is asked. Raises Refusal where that is not clear, or nothing is, or it cannot be decided."""
+    """What is asked. Raises ToolRefused where that is not clear, or nothing is, or it cannot be decided."""
     if roots is not None:
         access_of(ctx).work_in(await asyncio.to_thread(folders_of, roots))
-    found = chosen(await access_of(ctx).place(root), run)
+    found = select_run(await access_of(ctx).place(root), run)
     if override_to:
         act = Command(kind="override", step=override_to)
         choices, command = Literal["no", "override"], how_to_override(found, override_to)
@@ -92,20 +93,20 @@ async def _shown(run: Evaluation, act: Command, choices: Any, command: str) -> S
     try:
         prepared = await asyncio.to_thread(prepare_decision, workspace, run.run, act, reason_follows=True)
     except (CommandRefused, StoreError, UsageError) as error:
-        raise Refusal(plain(str(error), 1_200)) from None
+        raise ToolRefused(plain(str(error), 1_200)) from None
     return Shown(run, prepared, dialog(prepared.text), _form(choices), command)
 
 
 async def _meant(access: CallAccess, run: Evaluation, wanted: str) -> QuestionState:
     """The question that is named, the only open one where none is. One that is named may also be an approval
-    of what has changed since, which nobody is asked. Raises Refusal."""
+    of what has changed since, which nobody is asked. Raises ToolRefused."""
     asked = [question for question in run.questions if wanted in ("", question.id)]
     if wanted and not asked:
         asked = [question for question in await access.ask(run, answerable) if question.id == wanted]
     if len(asked) == 1:
         return asked[0]
     names = ", ".join(plain(question.id, 80) for question in run.questions[:10])
-    raise Refusal(f"name the question: open are {names}" if names else "nothing is asked in this run now")
+    raise ToolRefused(f"name the question: open are {names}" if names else "nothing is asked in this run now")
 
 
 def _form(choices: Any) -> type[BaseModel]:
@@ -160,7 +161,7 @@ async def _recorded(access: CallAccess, shown: Shown, decision: str, reason: str
     try:
         done = await access.engine.act(root, shown.run.run, act, signed=True, revision=revision)
     except (CommandRefused, StoreError, UsageError) as error:
-        raise Refusal(plain(str(error), 1_200)) from None
+        raise ToolRefused(plain(str(error), 1_200)) from None
     what = f"answered {plain(act.question, 80)} {plain(decision, 60)}" if is_answer else "overridden"
     return next_step(done.evaluation, recorded=f"{what}, by a person")
 
@@ -168,11 +169,11 @@ async def _recorded(access: CallAccess, shown: Shown, decision: str, reason: str
 def undecided(shown: Shown, why: str) -> Answer:
     """Nothing was decided; how a person can."""
     head, line = head_of(shown.run)
-    draft = Draft(head | {"decided": False, "because": why, "decides": DECIDES}, why, line)
-    draft.put("decide", shown.command, f"a person can decide on a terminal: {shown.command}")
+    builder = AnswerBuilder(head | {"decided": False, "because": why, "decides": DECIDES}, why, line)
+    builder.put("decide", shown.command, f"a person can decide on a terminal: {shown.command}")
     if shown.said is not None:
-        draft.put("asked", plain(shown.said, 600), f"what is asked: {quoted(shown.said, 500)}")
-    return draft.answer()
+        builder.put("asked", plain(shown.said, 600), f"what is asked: {quoted(shown.said, 500)}")
+    return builder.answer()
 
 
 TOOL = Tool.from_function(decided, name="request_decision", structured_output=False)
@@ -188,13 +189,13 @@ def access_of(_: Context) -> CallAccess:
 async def request_decision(access: CallAccess, ctx: Context, arguments: RequestDecision) -> Any:
     """An Answer, or the SDK's InputRequiredResult, which has the client call again with its person's answer.
 
-    Raises Refusal.
+    Raises ToolRefused.
     """
     token = _ACCESS.set(access)
     try:
         return await TOOL.run({name: getattr(arguments, name) for name in _NAMES}, ctx)
     except ToolError as error:
         cause = error.__cause__
-        raise (cause if isinstance(cause, Refusal) else Refusal(plain(str(error), 600))) from None
+        raise (cause if isinstance(cause, ToolRefused) else ToolRefused(plain(str(error), 600))) from None
     finally:
         _ACCESS.reset(token)

@@ -20,8 +20,8 @@ from ...orchestration.result.values import Evaluation, as_json
 from ...orchestration.sanitize import markdown, plain
 from ...orchestration.snapshot.snapshot import JOURNAL
 from ...orchestration.vfs.files import below
-from ...tools.assistant.run_status import revision_of
-from ...tools.assistant.tools import Place, Refusal
+from ...tools.assistant.access import RootRuns, ToolRefused
+from ...tools.assistant.headers import revision_of
 from ..disk.disk_files import DiskFiles
 from ..json_chunks import dumped
 from ..workspace import decision_proof as decide
@@ -65,14 +65,14 @@ def templates() -> list[types.ResourceTemplate]:
     return made
 
 
-def listed(places: Sequence[Place], start: int) -> tuple[list[types.Resource], int | None]:
+def listed(places: Sequence[RootRuns], start: int) -> tuple[list[types.Resource], int | None]:
     """A page of the resources from `start`, and where the next begins."""
     page = [make() for make in islice(_all(places), start, start + PAGE)]
     total = 1 + sum(1 + len(place.runs) for place in places)
     return page, start + PAGE if start + PAGE < total else None
 
 
-def _all(places: Sequence[Place]) -> Iterator[Callable[[], types.Resource]]:
+def _all(places: Sequence[RootRuns]) -> Iterator[Callable[[], types.Resource]]:
     """What makes each resource: there may be thousands, of which one page is wanted."""
     yield _schema
     for place in places:
@@ -86,7 +86,7 @@ def _schema() -> types.Resource:
     return types.Resource(uri=SCHEMA, name="evaluation schema", description=about, mime_type=_JSON)
 
 
-def _runs_of(place: Place) -> types.Resource:
+def _runs_of(place: RootRuns) -> types.Resource:
     name = f"runs of {plain(place.root, 120)}"
     return types.Resource(uri=address(place.root), name=name, mime_type=_JSON)
 
@@ -115,7 +115,7 @@ async def read(access: CallAccess, uri: str) -> tuple[str, str] | None:
         place = await access.place(named.root)
     except Elsewhere:
         raise
-    except Refusal:
+    except ToolRefused:
         return None
     if named.run is None:
         return await asyncio.to_thread(_runs, place), _JSON
@@ -147,7 +147,7 @@ def _questions(run: Evaluation) -> str:
     return json.dumps({"root": run.root, "run": run.run, "revision": run.revision, "questions": asked})
 
 
-def _runs(place: Place) -> str:
+def _runs(place: RootRuns) -> str:
     shown = list(place.runs.items())[:_MOST_RUNS]
     runs: list[dict[str, Any]] = [
         {

@@ -25,8 +25,9 @@ from pydantic import ValidationError
 
 from ...orchestration.sanitize import plain
 from ...orchestration.vfs.files import digest_of
+from ...tools.assistant.access import ToolRefused
 from ...tools.assistant.answer import TEXT_LIMIT, Answer
-from ...tools.assistant.tools import TOOLS, Refusal, Tool
+from ...tools.assistant.tools import TOOLS, Tool
 from ...tools.run_names import NoSuchRun
 from ..live.engine import Engine
 from ..workspace.roots import UsageError
@@ -219,7 +220,7 @@ class Assistants:
             return types.InputRequiredResult(input_requests={ROOTS: types.ListRootsRequest()})
         except ValidationError as error:
             return _refused(_said(error))
-        except (Refusal, NoSuchRun, UsageError) as error:
+        except (ToolRefused, NoSuchRun, UsageError) as error:
             return _refused(str(error))
         if isinstance(answer, types.InputRequiredResult):
             return answer
@@ -249,7 +250,7 @@ class Assistants:
             raise MCPError(types.INVALID_PARAMS, "this cursor was not given by this server")
         try:
             places = [await (await self._unasked(context)).place("")]
-        except Refusal:
+        except ToolRefused:
             places = []
         page, following = resources.listed(places, int(cursor))
         return types.ListResourcesResult(
@@ -290,7 +291,7 @@ class Assistants:
         if named is not None:
             try:
                 await (await self._unasked(context, named.root)).pin(uri, named.root)
-            except Refusal as error:
+            except ToolRefused as error:
                 raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri[:1_000]}) from None
         subscribed.add(uri)
         return types.EmptyResult()
@@ -315,7 +316,7 @@ class Assistants:
             for root in sorted(roots)[:MOST_HELD] or [""]:
                 access = replace(await self._unasked(context, root), keeping=keeping)
                 # What cannot be opened has no changes; there may be such a root later.
-                with suppress(Refusal):
+                with suppress(ToolRefused):
                     await access.place(root)
             return await self._streams(context, params)
         finally:
@@ -339,7 +340,7 @@ class Assistants:
             about, text = await prompts.text_of(access, params.name, params.arguments or {})
         except NeedsRoots:
             return types.InputRequiredResult(input_requests={ROOTS: types.ListRootsRequest()})
-        except (Refusal, NoSuchRun, UsageError) as error:
+        except (ToolRefused, NoSuchRun, UsageError) as error:
             raise MCPError(types.INVALID_PARAMS, plain(str(error), TEXT_LIMIT)) from None
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(description=about, messages=[message])
@@ -347,7 +348,7 @@ class Assistants:
     async def _complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         try:
             place = await (await self._unasked(context)).place("")
-        except (Refusal, UsageError):
+        except (ToolRefused, UsageError):
             return types.CompleteResult(completion=types.Completion(values=[]))
         known = params.context.arguments if params.context and params.context.arguments else {}
         argument = params.argument

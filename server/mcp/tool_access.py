@@ -15,9 +15,9 @@ from ...orchestration.plans.schedule import resolve
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import AlreadyDone, Command, CommandRefused
-from ...tools.assistant.run_status import revision_of
-from ...tools.assistant.tools import Place, Refusal, tasks_held
-from ...tools.run_names import joined
+from ...tools.assistant.access import RootRuns, ToolRefused, tasks_held
+from ...tools.assistant.headers import revision_of
+from ...tools.project_paths import rebase_path
 from ..disk.disk_files import DiskFiles
 from ..live.boards import Board
 from ..live.engine import Engine, run_in_writer_thread
@@ -41,13 +41,13 @@ _CLAIM_TRIES = 50
 T = TypeVar("T")
 
 
-class Elsewhere(Refusal):
+class Elsewhere(ToolRefused):
     """A call names a folder that its caller may not look at; the text says how a person can open it."""
 
 
 @dataclass
 class CallAccess:
-    """`assistant.tools.Access` over the engine. `folders` are where the caller works, `name` is its own.
+    """`assistant.access.Access` over the engine. `folders` are where the caller works, `name` is its own.
 
     Nothing outside of `grounds` and of the roots around them is looked at or recorded in.
     """
@@ -65,17 +65,17 @@ class CallAccess:
         self.folders = folders or self.folders
         self.grounds = (*self.grounds, *folders)
 
-    async def place(self, root: str) -> Place:
+    async def place(self, root: str) -> RootRuns:
         if root:
             return await self._opened(await self._admitted(root))
         if not self.folders:
-            raise Refusal(f"this connection works in no folder; {_OPEN}")
+            raise ToolRefused(f"this connection works in no folder; {_OPEN}")
         places = [await self._opened(folder) for folder in self.folders]
         distinct = {place.root: place for place in places}
         busy = [place for place in distinct.values() if place.runs] or list(distinct.values())
         if len(busy) > 1:
             named = "; ".join(plain(place.root, 300) for place in busy[:6])
-            raise Refusal(f"the workspace has several roots with runs, name one with root=: {named}")
+            raise ToolRefused(f"the workspace has several roots with runs, name one with root=: {named}")
         return busy[0]
 
     async def _admitted(self, root: str) -> Path:
@@ -86,7 +86,7 @@ class CallAccess:
         own: list[Path] = []
         for ground in self.grounds:
             # A ground that is gone is no reason to refuse what another holds.
-            with suppress(Refusal):
+            with suppress(ToolRefused):
                 own += await self._roots(ground)
         if not is_ground(folder, own):
             works = "; ".join(plain(str(each), 200) for each in self.grounds[:6]) or "no folder"
@@ -101,7 +101,7 @@ class CallAccess:
         pins[uri] = folder
         try:
             await self._roots(folder)
-        except Refusal:
+        except ToolRefused:
             del pins[uri]
             raise
 
@@ -109,16 +109,16 @@ class CallAccess:
         try:
             return await self.keeping.hold(folder)
         except UsageError as error:
-            raise Refusal(plain(str(error), 600)) from None
+            raise ToolRefused(plain(str(error), 600)) from None
 
-    async def _opened(self, folder: Path) -> Place:
+    async def _opened(self, folder: Path) -> RootRuns:
         return place_of([self.engine.board(root) for root in await self._roots(folder)])
 
     async def ask(self, run: Evaluation, question: Callable[[EvaluationTrace], T]) -> T:
         try:
             return await self.engine.query(Path(run.root), run.run, question)
         except UsageError as error:
-            raise Refusal(plain(str(error), 600)) from None
+            raise ToolRefused(plain(str(error), 600)) from None
 
     async def text(self, run: Evaluation, path: str) -> str:
         file = await asyncio.to_thread(DiskFiles(Path(run.root)).read, path)
@@ -133,7 +133,7 @@ class CallAccess:
         except AlreadyDone:
             raise
         except (CommandRefused, StoreError, UsageError) as error:
-            raise Refusal(plain(str(error), 1_200)) from None
+            raise ToolRefused(plain(str(error), 1_200)) from None
         return self._now(run)
 
     async def again(self, run: Evaluation) -> Evaluation:
@@ -165,10 +165,10 @@ class CallAccess:
                     await self._look_at_claims(run)
                     continue
                 except (StoreError, ValueError) as error:
-                    raise Refusal(plain(str(error), 600)) from None
+                    raise ToolRefused(plain(str(error), 600)) from None
                 await self._look_at_claims(run)
                 return self._now(run), made
-        raise Refusal("others took every task that was tried; ask again")
+        raise ToolRefused("others took every task that was tried; ask again")
 
     async def _look_at_claims(self, run: Evaluation) -> None:
         root = Path(run.root)
@@ -177,16 +177,16 @@ class CallAccess:
     def _now(self, run: Evaluation) -> Evaluation:
         found = self.engine.board(Path(run.root)).runs.get(run.run)
         if found is None:
-            raise Refusal(f"{plain(run.run, 300)} is no run any more; call status")
+            raise ToolRefused(f"{plain(run.run, 300)} is no run any more; call status")
         return found
 
-    async def wait(self, place: Place, run: str, since: str, seconds: float) -> Place:
+    async def wait(self, place: RootRuns, run: str, since: str, seconds: float) -> RootRuns:
         roots = await self.keeping.hold(Path(place.root))
 
-        def now() -> Place:
+        def now() -> RootRuns:
             return place_of([self.engine.board(root) for root in roots])
 
-        def changed(seen: Place) -> bool:
+        def changed(seen: RootRuns) -> bool:
             found = seen.runs.get(run)
             return found is None or found.revision != since if run else revision_of(seen.runs) != since
 
@@ -217,37 +217,37 @@ class CallAccess:
 
 
 def folder_named(root: str) -> Path:
-    """The folder that a call names, links resolved. Raises Refusal for one that is no absolute path."""
+    """The folder that a call names, links resolved. Raises ToolRefused for one that is no absolute path."""
     try:
         path = Path(root).expanduser()
     except RuntimeError:
         # `~name` of somebody whom this machine does not know.
         path = Path(root)
     if not path.is_absolute():
-        raise Refusal(f"root must be an absolute path, not {plain(root, 200)!r}")
+        raise ToolRefused(f"root must be an absolute path, not {plain(root, 200)!r}")
     try:
         return path.resolve()
     except (OSError, ValueError, RuntimeError):
         # A NUL byte, or links in a circle.
-        raise Refusal(f"{plain(root, 200)!r} does not exist or cannot be opened") from None
+        raise ToolRefused(f"{plain(root, 200)!r} does not exist or cannot be opened") from None
 
 
 def is_known(root: str, grounds: Sequence[Path]) -> bool:
     """Whether a call's root is the caller's, of which nobody has to be asked."""
     try:
         return is_ground(folder_named(root), grounds)
-    except Refusal:
+    except ToolRefused:
         # It is refused with its reason when it is looked at.
         return True
 
 
-def place_of(boards: Sequence[Board]) -> Place:
+def place_of(boards: Sequence[Board]) -> RootRuns:
     """The boards of a root and of its projects as one place; runs are named from the first."""
     main = boards[0].root
     runs: dict[str, Evaluation] = {}
     for board in boards:
         folder = board.root.relative_to(main).as_posix() if board.root != main else ""
-        runs |= {joined(folder, name): e for name, e in board.runs.items()}
+        runs |= {rebase_path(name, folder): e for name, e in board.runs.items()}
     broken = [
         f"{plain(path, 160)}: {plain(found.message, 200)}"
         for board in boards
@@ -256,4 +256,4 @@ def place_of(boards: Sequence[Board]) -> Place:
         if found.code == "workflow-invalid"
     ]
     note = f"a definition cannot be used, {broken[0]}" if broken else ""
-    return Place(str(main), dict(sorted(runs.items())) if len(boards) > 1 else runs, note)
+    return RootRuns(str(main), dict(sorted(runs.items())) if len(boards) > 1 else runs, note)

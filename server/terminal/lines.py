@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from ...orchestration.sanitize import plain
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
@@ -19,6 +21,10 @@ class Part(NamedTuple):
 
 
 Line = Sequence[Part]
+
+PATH_LIMIT = 4096
+"""Characters of a printed path; a shortened one could not be opened."""
+_NAME_LIMIT = 60
 
 STYLES = {
     "": "",
@@ -35,11 +41,41 @@ _HANGING = 4
 _LEAST_WIDTH = 20
 
 
+def name(text: str) -> str:
+    """An id of a definition or a file, short enough for the middle of a sentence."""
+    return plain(text, _NAME_LIMIT)
+
+
+def path(text: str) -> str:
+    """A path, safe to print."""
+    return plain(text, PATH_LIMIT)
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """The first names, and how many more there are."""
+    return ", ".join(name(each) for each in names[:most]) + more(len(names) - most)
+
+
+def more(count: int, what: str = "") -> str:
+    """What stands behind the first entries of a list; "" when nothing was left out."""
+    return f" and {count} more{what}" if count > 0 else ""
+
+
+def counted(count: int, noun: str) -> str:
+    """ "1 run", "2 runs"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def waits(count: int, what: str) -> str:
+    """ "1 waits for a job", "2 wait for a job"."""
+    return f"{count} wait{'s' if count == 1 else ''} for a {what}"
+
+
 def is_terminal(stream: IO[str]) -> bool:
     return stream.isatty()
 
 
-def emit(lines: Iterable[Line]) -> None:
+def print_lines(lines: Iterable[Line]) -> None:
     """Print lines on stdout; on a terminal in colours, broken between words to its width."""
     stream: IO[str] = sys.stdout
     if not is_terminal(stream):
@@ -58,7 +94,7 @@ def bare(line: str) -> str:
     return text if not words.startswith("::") else f"{text[: len(text) - len(words)]}\\x3a{words[1:]}"
 
 
-def tell(lines: Iterable[str]) -> None:
+def print_errors(lines: Iterable[str]) -> None:
     """Print lines on stderr, beside the answer."""
     sys.stderr.writelines(f"{bare(line)}\n" for line in lines)
 

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import IO, TYPE_CHECKING
 
-from ...orchestration.findings import Evidence, Finding, Severity
+from ...orchestration.findings import Evidence, Severity
 from ...orchestration.rendering.explanation import ExplanationEntry
 from ...orchestration.result.phrases import in_sentence
 from ...orchestration.result.phrases import status_phrase as status_word
-from ...orchestration.result.values import Evaluation, GateState, QuestionState, Suggestion
+from ...orchestration.result.values import Evaluation, GateState, Produce, QuestionState, Suggestion
 from ...orchestration.sanitize import plain, shown
+from ...tools.assistant.answer import shrunk
+from ...tools.commands import answer_command, command_line
 from ...tools.run_names import awaits_person
-from . import command_hints
-from .lines import Line, Part, console, emit, is_terminal, styled
+from .finding_views import at_place
+from .lines import Line, Part, console, is_terminal, listed, more, name, path, print_lines, styled, waits
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-_PATH = 4096
-_NAME = 60
 STATUS_STYLE: Mapping[str, str] = {
     "active": "good",
     "waiting": "phase",
@@ -42,21 +43,9 @@ _GATE_STYLE: Mapping[str, str] = {
 }
 # Below this many columns a table of runs is all line breaks, and paragraphs read better.
 _TABLE_WIDTH = 120
-
-
-def name(text: str) -> str:
-    """An id of a definition or a file, short enough for the middle of a sentence."""
-    return plain(text, _NAME)
-
-
-def path(text: str) -> str:
-    return plain(text, _PATH)
-
-
-def listed(names: Sequence[str], most: int = 8) -> str:
-    """The first names, and how many more there are."""
-    few = ", ".join(name(each) for each in names[:most])
-    return few + (f" and {len(names) - most} more" if len(names) > most else "")
+# Characters of an example: of a file's, and of a report's data.
+_EXAMPLE_SHOWN, _DATA_SHOWN = 200, 300
+_REPORTS_SHOWN = 3
 
 
 def _phase(e: Evaluation) -> Iterator[Part]:
@@ -99,16 +88,16 @@ def _head(e: Evaluation) -> Iterator[Line]:
 # ---- status -----------------------------------------------------------------------------------
 
 
-def status(evaluations: Sequence[Evaluation]) -> None:
+def print_status(evaluations: Sequence[Evaluation]) -> None:
     """Every run: a table on a wide terminal, else a paragraph each; and how many stand how."""
     stream: IO[str] = sys.stdout
     wide = is_terminal(stream) and console(stream).width >= _TABLE_WIDTH
     if wide and len(evaluations) > 1:
         _table(evaluations, stream)
     else:
-        emit(paragraphs([_head(e), [_next(e)], _points(e)] for e in evaluations))
+        print_lines(paragraphs([_head(e), [_next(e)], _points(e)] for e in evaluations))
     if len(evaluations) > 1:
-        emit([*([] if wide else [[]]), list(_summary(evaluations))])
+        print_lines([*([] if wide else [[]]), list(_summary(evaluations))])
 
 
 def paragraphs(blocks: Iterable[Iterable[Iterable[Line]]]) -> Iterator[Line]:
@@ -132,10 +121,6 @@ def _summary(evaluations: Sequence[Evaluation]) -> Iterator[Part]:
             yield Part(f", {said}", style if style == "bad" else "dim")
     if waiting := sum(map(awaits_person, evaluations)):
         yield Part(f", {waits(waiting, 'person')}", "wait")
-
-
-def waits(count: int, what: str) -> str:
-    return f"{count} wait{'s' if count == 1 else ''} for a {what}"
 
 
 def _table(evaluations: Sequence[Evaluation], stream: IO[str]) -> None:
@@ -208,18 +193,13 @@ def _errors(e: Evaluation) -> Iterator[Line]:
             yield from ([Part("    "), Part(f"fix: {plain(fix.title)}", "dim")] for fix in found.fixes)
 
 
-def at_place(found: Finding | Evidence) -> str:
-    at = f":{found.span.line + 1}:{found.span.column + 1}" if found.span else ""
-    return path(found.path or "") + at
-
-
 # ---- one run ----------------------------------------------------------------------------------
 
 
-def next_step(e: Evaluation, where: Sequence[str] = ()) -> Iterator[Line]:
+def next_step_lines(e: Evaluation, where: Sequence[str] = ()) -> Iterator[Line]:
     """The next step of one run: what, why, on what evidence, how it is reported, and what is not allowed now.
 
-    `where` are the words that a command about the run needs besides (`command_hints.root_words`).
+    `where` are the words that a command about the run needs besides (`selection.root_option`).
     """
     suggestion = e.suggestion
     yield from _head(e)
@@ -231,15 +211,15 @@ def next_step(e: Evaluation, where: Sequence[str] = ()) -> Iterator[Line]:
         yield [Part("  waiting for "), Part(plain(suggestion.waiting_for, 300), "wait")]
     for produce in suggestion.produce:
         schema = f" (schema {path(produce.schema)})" if produce.schema else ""
-        yield [Part(f"  produce: {path(produce.path)}{schema}"), Part(command_hints.example(produce), "dim")]
+        yield [Part(f"  produce: {path(produce.path)}{schema}"), Part(_example(produce), "dim")]
     yield from _work(suggestion)
     yield from _batches(suggestion.parallel)
-    yield from command_hints.reporting(e, where)
+    yield from _report_hint(e, where)
     yield from _limits(e)
     yield from _refused("  not now: ", ((entry.action, entry.because) for entry in suggestion.forbidden))
     for question in e.questions:
         yield _question(question)
-        yield from command_hints.deciding(e, question, where)
+        yield from _answer_hint(e, question, where)
     for note in e.notes:
         yield [Part(f"  {plain(note.title)}", "dim")]
         yield from ([Part(f"    {plain(line, 400)}")] for line in note.text.splitlines())
@@ -251,10 +231,6 @@ def _batches(batches: Sequence[Sequence[str]], most: int = 4) -> Iterator[Line]:
         together = (" + ".join(map(name, batch[:8])) + more(len(batch) - 8) for batch in batches[:most])
         said = ", then ".join(together)
         yield [Part(f"  at the same time: {said}{more(len(batches) - most, ' batches')}")]
-
-
-def more(count: int, what: str = "") -> str:
-    return f" and {count} more{what}" if count > 0 else ""
 
 
 def _limits(e: Evaluation) -> Iterator[Line]:
@@ -277,7 +253,45 @@ def _evidence(evidence: Sequence[Evidence], indent: str) -> Iterator[Line]:
         yield [Part(f"{indent}{plain(entry.expression)} = {shown(entry.value)}"), Part(at, "dim")]
 
 
-def gates(e: Evaluation) -> Iterator[Line]:
+# ---- the commands that come next ---------------------------------------------------------------
+
+
+def _report_hint(e: Evaluation, where: Sequence[str]) -> Iterator[Line]:
+    """How the suggested step is reported, with what its outcomes are; nothing where it cannot be."""
+    if not e.suggestion.reports:
+        return
+    first, *others_in_turn = e.suggestion.reports[:_REPORTS_SHOWN]
+    best, *others = first.outcomes
+    # Which of the tasks are done only whoever did them knows.
+    call = command_line(e, ("report", first.step, best), where) + (" --task ID" if e.suggestion.tasks else "")
+    rest = f"  (or {', '.join(plain(word, 40) for word in others)})" if others else ""
+    yield [Part("  report: "), Part(call, "run"), Part(rest, "dim")]
+    if first.data and (data := shrunk(first.data, _DATA_SHOWN)):
+        example = json.dumps(data, ensure_ascii=False)
+        yield [Part(f"    with --data FILE (- for standard input), as {example}", "dim")]
+    if others_in_turn:
+        yield [Part(f"    also in turn: {', '.join(plain(each.step, 60) for each in others_in_turn)}", "dim")]
+
+
+def _answer_hint(e: Evaluation, question: QuestionState, where: Sequence[str]) -> Iterator[Line]:
+    """The command by which a person answers a question."""
+    call = answer_command(e, question, "OPTION" if question.options else "ANSWER", where)
+    options = ", ".join(plain(option.id, 40) for option in question.options)
+    one_of = f"  (OPTION is {options})" if options else "  (ANSWER is your answer in words)"
+    yield [Part("    decide: "), Part(call, "run"), Part(one_of, "dim")]
+
+
+def _example(produce: Produce) -> str:
+    """The keys that a file of data must have, by an example in a line; "" where that takes more."""
+    text = (produce.example or "").strip()
+    told = text.startswith(("{", "[")) and len(text) <= _EXAMPLE_SHOWN and "\n" not in text
+    return f", like {plain(text, _EXAMPLE_SHOWN)}" if told else ""
+
+
+# ---- gates, questions, explanation -------------------------------------------------------------
+
+
+def gate_lines(e: Evaluation) -> Iterator[Line]:
     """Every gate of one run, with its criteria and their evidence."""
     yield from _head(e)
     if not e.gates:
@@ -308,7 +322,9 @@ def _gate(gate: GateState, granted: Sequence[str]) -> Iterator[Line]:
     yield from _refused("    forbidden: ", ((entry.action, entry.because) for entry in gate.forbidden))
 
 
-def questions(e: Evaluation, asked: Sequence[QuestionState], where: Sequence[str] = ()) -> Iterator[Line]:
+def question_lines(
+    e: Evaluation, asked: Sequence[QuestionState], where: Sequence[str] = ()
+) -> Iterator[Line]:
     """What a person is asked about one run, with the options, what happened before, and how to answer."""
     yield from _head(e)
     if not asked:
@@ -324,10 +340,10 @@ def questions(e: Evaluation, asked: Sequence[QuestionState], where: Sequence[str
         for entry in question.history:
             what = ", ".join(f"{key} {shown(value)}" for key, value in entry.items() if key != "at")
             yield [Part(f"    before: {plain(what, 300)}", "dim")]
-        yield from command_hints.deciding(e, question, where)
+        yield from _answer_hint(e, question, where)
 
 
-def explanation(e: Evaluation, looked: Sequence[ExplanationEntry]) -> Iterator[Line]:
+def explanation_lines(e: Evaluation, looked: Sequence[ExplanationEntry]) -> Iterator[Line]:
     """Everything that was looked at in one run, in order; the rule that decided is marked."""
     yield from _head(e)
     yield _next(e)

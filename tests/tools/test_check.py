@@ -8,7 +8,7 @@ import re
 import pytest
 from phasekeeper.orchestration.findings import Finding, Severity, Span
 from phasekeeper.server.workspace.workspace import open_path
-from phasekeeper.tools.check import Checked, Held, as_github, as_json, as_sarif, check
+from phasekeeper.tools.check import Blocker, Checked, as_github, as_json, as_sarif, check
 
 from tests.roots import loop, task
 
@@ -16,12 +16,12 @@ ERROR = Finding("unknown-phase", "a b/état.json", "the phase is unknown", Span(
 WARNING = Finding("gate-failing", "x.md", "a gate fails", None, Severity.WARNING)
 HINT = Finding("freshness-unknown", "x.md", "saved together", None, Severity.HINT)
 OVERRIDDEN = Finding("inconsistent-state", "x.md", "ahead", Span(0, 0, 0, 1), overridden=True)
-SHUT = Held("r", "g", "gate g has failed", "r/x.json", Span(1, 2, 1, 4))
-AWAITED = Held("r", "", "r waits for a person: Go on?", "r")
+FAILED_GATE = Blocker("r", "g", "gate g has failed", "r/x.json", Span(1, 2, 1, 4))
+AWAITED = Blocker("r", "", "r waits for a person: Go on?", "r")
 
 
-def checked(*findings, shut=(), waiting=()) -> Checked:
-    return Checked(findings, 1, shut, waiting)
+def checked(*findings, failed=(), waiting=()) -> Checked:
+    return Checked(findings, 1, failed, waiting)
 
 
 @pytest.mark.parametrize(
@@ -31,12 +31,12 @@ def checked(*findings, shut=(), waiting=()) -> Checked:
         (checked(WARNING, HINT), True, False, 0),
         (checked(ERROR), False, False, 1),
         (checked(OVERRIDDEN), False, False, 0),
-        (checked(shut=[SHUT]), False, False, 0),
-        (checked(shut=[SHUT]), True, False, 1),
+        (checked(failed=[FAILED_GATE]), False, False, 0),
+        (checked(failed=[FAILED_GATE]), True, False, 1),
         (checked(waiting=[AWAITED]), False, False, 3),
         (checked(waiting=[AWAITED]), False, True, 0),
         (checked(ERROR, waiting=[AWAITED]), False, True, 1),
-        (checked(waiting=[AWAITED], shut=[SHUT]), True, False, 1),
+        (checked(waiting=[AWAITED], failed=[FAILED_GATE]), True, False, 1),
     ],
 )
 def test_the_exit_code_is_that_of_the_worst_run(result, gates, allow_waiting, code):
@@ -52,14 +52,17 @@ def test_runs_add_up(root):
 
     assert result.runs == 3
     assert result.findings.count(WARNING) == 1
-    shut, again = result.shut
-    assert shut == again
-    assert (shut.run, shut.gate) == (".ai-tools-chain/tasks/T1", "plan-review")
-    assert shut.said == (
+    failed, again = result.failed_gates
+    assert failed == again
+    assert (failed.run, failed.gate) == (".ai-tools-chain/tasks/T1", "plan-review")
+    assert failed.said == (
         "gate plan-review of .ai-tools-chain/tasks/T1 has failed, "
         "not met: the review says ok; no issue is blocking"
     )
-    assert (shut.path, shut.span) == (".ai-tools-chain/tasks/T1/review/plan-review.json", Span(0, 7, 0, 12))
+    assert (failed.path, failed.span) == (
+        ".ai-tools-chain/tasks/T1/review/plan-review.json",
+        Span(0, 7, 0, 12),
+    )
     [waiting] = result.waiting
     assert (waiting.run, waiting.path) == (".claude/state", ".claude/state/loop.state.json")
     assert waiting.said.startswith(".claude/state waits for a person: ")
@@ -98,8 +101,8 @@ def test_nothing_in_a_finding_ends_its_annotation():
     ],
 )
 def test_whatever_fails_a_build_is_an_error_in_it(gates, allow_waiting, levels):
-    result = checked(WARNING, shut=[SHUT], waiting=[AWAITED])
-    warning, *lines = as_github(result.told(gates, allow_waiting), str)
+    result = checked(WARNING, failed=[FAILED_GATE], waiting=[AWAITED])
+    warning, *lines = as_github(result.for_build(gates, allow_waiting), str)
 
     assert warning.startswith("::warning ")
     assert lines == [
@@ -107,8 +110,8 @@ def test_whatever_fails_a_build_is_an_error_in_it(gates, allow_waiting, levels):
         f"::{levels[1]} file=r,title=person-awaited::r waits for a person: Go on?",
     ]
     assert ("error" in levels) == (result.exit_code(gates, allow_waiting) != 0)
-    _, *held = sarif(*result.told(gates, allow_waiting))["runs"][0]["results"]
-    assert [each["level"] for each in held] == [level.replace("notice", "note") for level in levels]
+    _, *blockers = sarif(*result.for_build(gates, allow_waiting))["runs"][0]["results"]
+    assert [each["level"] for each in blockers] == [level.replace("notice", "note") for level in levels]
 
 
 def sarif(*findings, root="/work/a b"):

@@ -27,7 +27,7 @@ class Answer(NamedTuple):
     data: dict[str, Any]
 
 
-class Draft:
+class AnswerBuilder:
     """An answer in the making. Nothing is ever cut in the middle: a value and its lines fit whole or not."""
 
     def __init__(self, head: Mapping[str, Any], *lines: str) -> None:

@@ -13,8 +13,8 @@ from ...orchestration.plans.schedule import TaskState
 from ...orchestration.result.phrases import in_sentence
 from ...orchestration.result.values import Evaluation, QuestionState, Reportable, Suggestion, evidence_json
 from ...orchestration.sanitize import plain
-from ..run_names import head_of, progress_words
-from .answer import Answer, Draft, quoted, shrunk, size
+from .answer import Answer, AnswerBuilder, quoted, shrunk, size
+from .headers import head_of, progress_words
 from .questions import DECIDES, how_to_decide, options_of, question_line
 
 _DATA, _EXAMPLE, _TASK_TEXT = 900, 900, 900
@@ -36,23 +36,23 @@ def next_step(
     `recorded` what was just recorded, `note` a sentence to be told. `start` is the first ready task shown.
     """
     suggestion = evaluation.suggestion
-    draft = Draft(*_head(evaluation, recorded))
-    _step(draft, evaluation)
+    builder = AnswerBuilder(*_head(evaluation, recorded))
+    _step(builder, evaluation)
     if note:
-        draft.put("note", note, note)
+        builder.put("note", note, note)
     if claim:
-        _claimed(draft, claim)
-    _reports(draft, evaluation, [claim.task] if claim else suggestion.tasks)
-    _produce(draft, suggestion)
-    _tasks(draft, evaluation, start, claim)
+        _claimed(builder, claim)
+    _reports(builder, evaluation, [claim.task] if claim else suggestion.tasks)
+    _produce(builder, suggestion)
+    _tasks(builder, evaluation, start, claim)
     if text:
-        draft.put("taskText", lines_of(text, _TASK_TEXT))
-    _awaited(draft, evaluation)
-    _order(draft, evaluation)
-    _refused(draft, suggestion)
-    _limits(draft, evaluation)
-    _because(draft, evaluation)
-    return draft.answer()
+        builder.put("taskText", lines_of(text, _TASK_TEXT))
+    _awaited(builder, evaluation)
+    _order(builder, evaluation)
+    _refused(builder, suggestion)
+    _limits(builder, evaluation)
+    _because(builder, evaluation)
+    return builder.answer()
 
 
 def lines_of(text: str, limit: int) -> str:
@@ -82,7 +82,7 @@ def _head(evaluation: Evaluation, recorded: str) -> tuple[Any, ...]:
     return head, *lines
 
 
-def _step(draft: Draft, evaluation: Evaluation) -> None:
+def _step(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     suggestion = evaluation.suggestion
     target = suggestion.suggested_next
     title = next((p.title for p in evaluation.phases if p.id == target and p.title != target), "")
@@ -90,14 +90,14 @@ def _step(draft: Draft, evaluation: Evaluation) -> None:
     who = (
         f"; as {', '.join(plain(agent, 40) for agent in suggestion.agents[:4])}" if suggestion.agents else ""
     )
-    draft.put("suggestion.kind", suggestion.kind, f"NEXT: {step}{who}")
-    draft.put("suggestion.suggestedNext", plain(target, 60) if target else None)
-    draft.put("suggestion.action", plain(suggestion.action, 60) if suggestion.action else None)
-    draft.put("suggestion.agents", [plain(agent, 40) for agent in suggestion.agents[:4]])
+    builder.put("suggestion.kind", suggestion.kind, f"NEXT: {step}{who}")
+    builder.put("suggestion.suggestedNext", plain(target, 60) if target else None)
+    builder.put("suggestion.action", plain(suggestion.action, 60) if suggestion.action else None)
+    builder.put("suggestion.agents", [plain(agent, 40) for agent in suggestion.agents[:4]])
     reason = plain(suggestion.reason, 300)
-    draft.put("suggestion.reason", reason, f"because {quoted(reason, 300)}")
+    builder.put("suggestion.reason", reason, f"because {quoted(reason, 300)}")
     if checks := _checks(evaluation):
-        draft.put("checks", checks, f"check: {'; '.join(quoted(check, 80) for check in checks)}")
+        builder.put("checks", checks, f"check: {'; '.join(quoted(check, 80) for check in checks)}")
 
 
 def _checks(evaluation: Evaluation) -> list[str]:
@@ -110,13 +110,13 @@ def _checks(evaluation: Evaluation) -> list[str]:
 # ---- how it is reported -----------------------------------------------------------------------
 
 
-def _reports(draft: Draft, evaluation: Evaluation, tasks: Sequence[str]) -> None:
+def _reports(builder: AnswerBuilder, evaluation: Evaluation, tasks: Sequence[str]) -> None:
     shown = evaluation.suggestion.reports[:3]
     if not shown:
         return
-    draft.put("suggestion.reports", [_reportable(each) for each in shown], *_call(shown[0], tasks))
+    builder.put("suggestion.reports", [_reportable(each) for each in shown], *_call(shown[0], tasks))
     if len(shown) > 1:
-        draft.say(f"also in turn: {', '.join(plain(each.step, 60) for each in shown[1:])}")
+        builder.say(f"also in turn: {', '.join(plain(each.step, 60) for each in shown[1:])}")
 
 
 def _reportable(reportable: Reportable) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def _call(reportable: Reportable, tasks: Sequence[str]) -> Iterator[str]:
         yield f"its data, for example (fill in what is true): {example}"
 
 
-def _produce(draft: Draft, suggestion: Suggestion) -> None:
+def _produce(builder: AnswerBuilder, suggestion: Suggestion) -> None:
     def entries() -> Iterator[tuple[Any, str]]:
         for entry in suggestion.produce:
             path = plain(entry.path, 300)
@@ -152,7 +152,7 @@ def _produce(draft: Draft, suggestion: Suggestion) -> None:
             )
 
     if suggestion.produce:
-        draft.fill("suggestion.produce", islice(entries(), 20))
+        builder.fill("suggestion.produce", islice(entries(), 20))
 
 
 def _example(text: str) -> str | None:
@@ -164,13 +164,13 @@ def _example(text: str) -> str | None:
 # ---- tasks ------------------------------------------------------------------------------------
 
 
-def _claimed(draft: Draft, claim: Claim) -> None:
+def _claimed(builder: AnswerBuilder, claim: Claim) -> None:
     value = {"task": plain(claim.task, 80), "actor": plain(claim.actor, 80), "until": plain(claim.until, 40)}
     line = f"task {plain(claim.task, 80)} is yours ({quoted(claim.actor, 80)}) until {plain(claim.until, 40)}"
-    draft.put("claim", value | {"seq": claim.seq}, line)
+    builder.put("claim", value | {"seq": claim.seq}, line)
 
 
-def _tasks(draft: Draft, evaluation: Evaluation, start: int, claim: Claim | None) -> None:
+def _tasks(builder: AnswerBuilder, evaluation: Evaluation, start: int, claim: Claim | None) -> None:
     """The ready tasks; only the claimed one where one was claimed."""
     board = evaluation.plan
     ready = (claim.task,) if claim else evaluation.suggestion.tasks
@@ -178,7 +178,7 @@ def _tasks(draft: Draft, evaluation: Evaluation, start: int, claim: Claim | None
         return
     states = (board.task(name) for name in ready[start:])
     entries = ((_task(state), _task_line(state, board.path)) for state in states if state)
-    draft.fill("tasks", entries, start, len(ready))
+    builder.fill("tasks", entries, start, len(ready))
 
 
 def _task(state: TaskState) -> dict[str, Any]:
@@ -199,35 +199,35 @@ def _task_line(state: TaskState, plan: str) -> str:
     return f"task {plain(state.id, 60)} {quoted(state.title, 100)}{own}, {row}{files}"
 
 
-def _order(draft: Draft, evaluation: Evaluation) -> None:
+def _order(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     """What may run side by side, and why other tasks may not start."""
     batches = [[plain(name, 60) for name in batch[:_IN_BATCH]] for batch in evaluation.suggestion.parallel]
     if batches:
         said = ", then ".join(" + ".join(batch[:6]) for batch in batches[:_BATCHES])
         line = f"side by side: {said}" if any(len(batch) > 1 for batch in batches) else f"in order: {said}"
-        draft.put("suggestion.parallel", batches[:_BATCHES], line)
+        builder.put("suggestion.parallel", batches[:_BATCHES], line)
     if evaluation.plan:
         blocked = islice(evaluation.plan.schedule.blocked.items(), _WAITING)
         waits = {plain(task, 60): [plain(why, 60) for why in whys[:4]] for task, whys in blocked}
         if waits:
             said = "; ".join(f"{task} waits for {', '.join(whys)}" for task, whys in waits.items())
-            draft.put("blockedBy", waits, f"not yet: {said}")
+            builder.put("blockedBy", waits, f"not yet: {said}")
 
 
 # ---- what holds it, and why -------------------------------------------------------------------
 
 
-def _awaited(draft: Draft, evaluation: Evaluation) -> None:
+def _awaited(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     waiting = evaluation.suggestion.waiting_for
     if waiting:
-        draft.put("suggestion.waitingFor", plain(waiting, 200), f"awaited: {quoted(waiting, 200)}")
+        builder.put("suggestion.waitingFor", plain(waiting, 200), f"awaited: {quoted(waiting, 200)}")
     asked = evaluation.questions
     if asked:
         entries = ((_question(question), question_line(question)) for question in asked)
-        draft.fill("questions", islice(entries, 4))
+        builder.fill("questions", islice(entries, 4))
         command = how_to_decide(evaluation, asked[0])
-        draft.put("decides", DECIDES)
-        draft.put("decide", command, f"a person decides, not you: request_decision, or {command}")
+        builder.put("decides", DECIDES)
+        builder.put("decide", command, f"a person decides, not you: request_decision, or {command}")
 
 
 def _question(question: QuestionState) -> dict[str, Any]:
@@ -235,7 +235,7 @@ def _question(question: QuestionState) -> dict[str, Any]:
     return said | {"options": options_of(question)}
 
 
-def _refused(draft: Draft, suggestion: Suggestion) -> None:
+def _refused(builder: AnswerBuilder, suggestion: Suggestion) -> None:
     entries = suggestion.forbidden[:_FORBIDDEN]
     if entries:
         value = [{"action": plain(e.action, 60), "because": plain(e.because, 100)} for e in entries]
@@ -244,10 +244,10 @@ def _refused(draft: Draft, suggestion: Suggestion) -> None:
             action = "anything else" if entry["action"] == "*" else entry["action"]
             same.setdefault(entry["because"], []).append(action)
         said = "; ".join(f"{', '.join(actions)} ({quoted(why, 100)})" for why, actions in same.items())
-        draft.put("suggestion.forbidden", value, f"not now: {said}")
+        builder.put("suggestion.forbidden", value, f"not now: {said}")
 
 
-def _limits(draft: Draft, evaluation: Evaluation) -> None:
+def _limits(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     told = [limit for limit in evaluation.limits if limit.max is not None][:8]
     value = [
         {"id": plain(limit.id, 60), "count": limit.count, "max": limit.max, "reached": limit.reached}
@@ -255,10 +255,10 @@ def _limits(draft: Draft, evaluation: Evaluation) -> None:
     ]
     counting = [f"{each['id']} {each['count']} of {each['max']}" for each in value if each["count"]]
     if value:
-        draft.put("limits", value, *([f"limits: {', '.join(counting)}"] if counting else []))
+        builder.put("limits", value, *([f"limits: {', '.join(counting)}"] if counting else []))
 
 
-def _because(draft: Draft, evaluation: Evaluation) -> None:
+def _because(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     errors = [f for f in evaluation.findings if f.severity is Severity.ERROR and not f.overridden]
     if errors:
         shown: list[Mapping[str, Any]] = [
@@ -268,15 +268,15 @@ def _because(draft: Draft, evaluation: Evaluation) -> None:
         ]
         lines = [f"error at {e['path']}:{e['line'] or 1}: {quoted(e['message'], 200)}" for e in shown]
         more = len(errors) - len(shown)
-        draft.put("findings", shown, *lines, *([f"and {more} more errors"] if more else []))
+        builder.put("findings", shown, *lines, *([f"and {more} more errors"] if more else []))
     evidence = [evidence_json(entry) for entry in evaluation.suggestion.evidence[:_EVIDENCE]]
     if evidence:
-        draft.put(
+        builder.put(
             "suggestion.evidence", [_shown(entry) for entry in evidence], *map(_evidence_line, evidence)
         )
     notes = [{"title": plain(note.title, 60), "text": plain(note.text, 300)} for note in evaluation.notes[:2]]
     if notes:
-        draft.put("notes", notes, *(f"{note['title']}: {quoted(note['text'], 300)}" for note in notes))
+        builder.put("notes", notes, *(f"{note['title']}: {quoted(note['text'], 300)}" for note in notes))
 
 
 def _shown(entry: dict[str, Any]) -> dict[str, Any]:

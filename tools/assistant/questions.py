@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...orchestration.result.values import Evaluation, QuestionState
 from ...orchestration.sanitize import plain
-from .answer import Answer, Draft, quoted
+from ..commands import answer_command, override_command
+from .answer import Answer, AnswerBuilder, quoted
 
 DECIDES = "a person, never you: request_decision, or the command that the person types"
 """Beside every such command: some assistants hand on data alone, without what the text says of it."""
 
+_WORD = 400
+"""Characters of a word of such a command."""
 DIALOG = 2_000
 """Characters of a dialog; a person is asked there only about what it shows whole."""
 
@@ -32,24 +34,15 @@ def dialog(lines: Iterable[str]) -> str | None:
     return "\n".join(said)
 
 
-def command(evaluation: Evaluation, words: Sequence[str], where: Sequence[str], most: int = 400) -> str:
-    """A command about the run, quoted for a shell: its name, the run, the other words, where its root is."""
-    name, *rest = words
-    said = ("phasekeeper", name, evaluation.run or ".", *rest, *where)
-    return " ".join(shlex.quote(plain(word, most)) for word in said)
-
-
 def how_to_decide(evaluation: Evaluation, question: QuestionState) -> str:
-    """The command with which a person answers on a terminal, quoted for a shell."""
+    """The command with which a person answers on a terminal, wherever that is."""
     option = question.options[0].id if question.options else "ANSWER"
-    said = command(evaluation, ("answer", question.id, option), ("--root", evaluation.root))
-    return f'{said} --reason "why"'
+    return answer_command(evaluation, question, option, ("--root", evaluation.root), _WORD)
 
 
 def how_to_override(evaluation: Evaluation, phase: str) -> str:
-    """The command with which a person moves a run on against its gates."""
-    said = command(evaluation, ("override", "--to", phase), ("--root", evaluation.root))
-    return f'{said} --reason "why"'
+    """The command with which a person moves a run on against its gates, wherever the terminal is."""
+    return override_command(evaluation, phase, ("--root", evaluation.root), _WORD)
 
 
 def question_line(question: QuestionState) -> str:
@@ -82,11 +75,11 @@ def asked(head: dict[str, Any], line: str, evaluations: Sequence[Evaluation], st
     """The open questions of some runs, in order of the runs; each with how a person answers it."""
     pairs = [(e, question) for e in evaluations for question in e.questions]
     head |= {"decides": DECIDES} if pairs else {}
-    draft = Draft(
+    builder = AnswerBuilder(
         head, line, f"{len(pairs)} open; a person answers them, never you" if pairs else "nothing is asked"
     )
     entries = (
         (question_data(e, q), f"{plain(e.run, 120) or '.'}: {question_line(q)}") for e, q in pairs[start:]
     )
-    draft.fill("questions", entries, start, len(pairs))
-    return draft.answer()
+    builder.fill("questions", entries, start, len(pairs))
+    return builder.answer()

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from hashlib import sha256
 from typing import Any
 
 from ...orchestration.evaluation.permission import Permission
 from ...orchestration.result.values import Evaluation, GateState, evidence_json
 from ...orchestration.sanitize import plain
+from ...orchestration.states import GateStatus
 from ...orchestration.suggestions import did_you_mean
-from ..run_names import NoSuchRun, awaits_person, head_of, progress_words, short_run
-from .answer import Answer, Draft, quoted, shrunk
+from ..run_names import NoSuchRun
+from .answer import Answer, AnswerBuilder, quoted, shrunk, size
+from .headers import head_of, head_of_root, progress_words, short_run
 
 _CRITERIA, _EVIDENCE = 6, 2
-
-
-def revision_of(runs: Mapping[str, Evaluation]) -> str:
-    """16 hex digits over the revisions of all runs: it changes when one of them does."""
-    told = "\n".join(f"{run}\0{runs[run].revision}" for run in sorted(runs))
-    return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def head_of_root(root: str, runs: Mapping[str, Evaluation]) -> tuple[dict[str, Any], str]:
-    """(the data, the line) with which an answer about all runs of a root begins."""
-    data = {"root": plain(root, 400), "revision": revision_of(runs)}
-    waiting = sum(map(awaits_person, runs.values()))
-    counted = f"{len(runs)} {'run' if len(runs) == 1 else 'runs'} in {data['root']}"
-    return data, f"{counted}, {waiting} await a person, revision {data['revision']}"
+_GATE = 1_900
+"""Characters of a gate's data; more does not fit on a page under the longest head."""
 
 
 NO_RUNS = "no run was found; a person starts one with `phasekeeper start WORKFLOW NAME`"
@@ -36,14 +25,14 @@ NO_RUNS = "no run was found; a person starts one with `phasekeeper start WORKFLO
 def status(root: str, runs: Mapping[str, Evaluation], start: int = 0, note: str = "") -> Answer:
     """Every run of a root in order of its path; `note` is something to be said of the root itself."""
     head, line = head_of_root(root, runs)
-    draft = Draft(head, line)
+    builder = AnswerBuilder(head, line)
     if note:
-        draft.put("note", note, note)
+        builder.put("note", note, note)
     found = list(runs.items())
-    draft.fill("runs", (_run(name, e) for name, e in found[start:]), start, len(found))
+    builder.fill("runs", (_run(name, e) for name, e in found[start:]), start, len(found))
     if not found:
-        draft.put("hint", NO_RUNS, NO_RUNS)
-    return draft.answer()
+        builder.put("hint", NO_RUNS, NO_RUNS)
+    return builder.answer()
 
 
 def _run(name: str, e: Evaluation) -> tuple[dict[str, Any], str]:
@@ -76,38 +65,47 @@ def gates(e: Evaluation, gate: str = "", start: int = 0) -> Answer:
     head, line = head_of(e)
     shut = [plain(each.id, 60) for each in e.gates if each.shut and each.in_force]
     said = f"shut: {', '.join(shut[:6])}" if shut else "no gate in force is shut" if names else "no gates"
-    draft = Draft(head | {"currentPhase": e.current_phase and plain(e.current_phase, 60)}, line, said)
+    builder = AnswerBuilder(
+        head | {"currentPhase": e.current_phase and plain(e.current_phase, 60)}, line, said
+    )
     chosen = [each for each in e.gates if not gate or each.id == gate]
-    draft.fill("gates", (_gate(each) for each in chosen[start:]), start, len(chosen))
-    return draft.answer()
+    builder.fill("gates", (_gate(each) for each in chosen[start:]), start, len(chosen))
+    return builder.answer()
 
 
 def _gate(gate: GateState) -> tuple[dict[str, Any], str]:
-    told = gate.criteria[:_CRITERIA] if gate.status != "not-reached" else ()
-    criteria = [
-        {
-            "text": plain(each.text, 100),
-            "met": each.met,
-            "evidence": [_evidence(entry) for entry in each.evidence[:_EVIDENCE]],
-        }
-        for each in told
-    ]
-    data = {
+    """A gate as data and its line; of one that takes a page and more the first criteria and words only."""
+    data: dict[str, Any] = {}
+    for most in (_CRITERIA, 3, 1):
+        data = _gate_data(gate, most)
+        if size(data) <= _GATE:
+            break
+    return data, " ".join(_gate_words(gate, data))
+
+
+def _gate_data(gate: GateState, most: int) -> dict[str, Any]:
+    criteria = gate.criteria[:most] if gate.status != GateStatus.NOT_REACHED else ()
+    evidence = _EVIDENCE if most == _CRITERIA else 0
+    return {
         "id": plain(gate.id, 60),
         "after": plain(gate.after, 60),
         "title": plain(gate.title, 80),
         "status": gate.status,
         "inForce": gate.in_force,
-        "allowed": [plain(action, 60) for action in gate.allowed[:6]],
+        "allowed": [plain(action, 60) for action in gate.allowed[:most]],
         "forbidden": [
             {"action": plain(entry.action, 60), "because": plain(entry.because, 80)}
-            for entry in gate.forbidden[:5]
+            for entry in gate.forbidden[:most]
         ],
-        "criteria": criteria
-        if len(str(criteria)) < 1_600
-        else [{**each, "evidence": []} for each in criteria],
+        "criteria": [
+            {
+                "text": plain(each.text, 100),
+                "met": each.met,
+                "evidence": [_evidence(entry) for entry in each.evidence[:evidence]],
+            }
+            for each in criteria
+        ],
     }
-    return data, " ".join(_gate_words(gate, data))
 
 
 def _gate_words(gate: GateState, data: Mapping[str, Any]) -> Iterator[str]:
@@ -142,8 +140,8 @@ def permission(e: Evaluation, given: Permission) -> Answer:
     word = "ALLOWED" if given.allowed else "FORBIDDEN"
     by = f" (gate {gate})" if gate else ""
     data = {"step": step, "allowed": given.allowed, "because": because, "gate": gate}
-    draft = Draft(head | data, f"{word} now: {step}, because {quoted(because, 300)}{by}", line)
+    builder = AnswerBuilder(head | data, f"{word} now: {step}, because {quoted(because, 300)}{by}", line)
     if not given.allowed and e.suggestion.suggested_next:
         instead = plain(e.suggestion.suggested_next, 60)
-        draft.put("instead", instead, f"next instead: {instead}")
-    return draft.answer()
+        builder.put("instead", instead, f"next instead: {instead}")
+    return builder.answer()

@@ -1,13 +1,13 @@
 """The operations that assistants call, in one list: what each takes, what it is for, and what it does.
 
 An operation gets its arguments and an `Access`, by which it looks at runs and writes; it never touches a
-file itself. What an operation refuses it raises as `Refusal`: one sentence that says what to do instead.
+file itself. What an operation refuses it raises as `ToolRefused`: one sentence that says what to do instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -18,65 +18,18 @@ from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.suggestions import did_you_mean
 from ...orchestration.updates.commands import AlreadyDone, Command
-from ..run_names import NoSuchRun, find_run, head_of
+from .access import Access, ToolRefused, name_of, select_run
 from .answer import Answer
+from .headers import head_of, head_of_root, revision_of
 from .next_step import next_step as next_step_of
 from .questions import asked
-from .run_status import gates, head_of_root, permission, revision_of, status
+from .run_status import gates, permission, status
 
 CLAIM_S = 3600
 """A claim made with the next step lasts so many seconds; asking again renews it."""
 MOST_WAIT_S = 50
 """Clients give a call up after a minute."""
 _MOST_TASKS = 200
-
-T = TypeVar("T")
-
-
-class Refusal(Exception):  # noqa: N818 - said to assistants as it is
-    """What was asked for is not possible; the text says why and what to do instead."""
-
-
-class Place(NamedTuple):
-    """A root and its runs by the names that a caller may use, those of its projects among them."""
-
-    root: str
-    runs: Mapping[str, Evaluation]
-    note: str = ""
-
-
-class Access(Protocol):
-    """What an operation may look at and do. Every method raises Refusal for what cannot be."""
-
-    async def place(self, root: str) -> Place:
-        """The runs of the root that is named, else of the caller's."""
-        ...
-
-    async def ask(self, run: Evaluation, question: Callable[[EvaluationTrace], T]) -> T:
-        """What a question about how the run's evaluation comes about is answered."""
-        ...
-
-    async def text(self, run: Evaluation, path: str) -> str:
-        """What a file of the root says; "" where it cannot be read."""
-        ...
-
-    async def act(self, run: Evaluation, act: Command, token: int | None) -> Evaluation:
-        """Carry an act out; how the run stands then. Raises AlreadyDone for a report that is not needed."""
-        ...
-
-    async def again(self, run: Evaluation) -> Evaluation:
-        """The run as its files have it now."""
-        ...
-
-    async def claim(self, run: Evaluation, who: str, seconds: float) -> tuple[Evaluation, Claim | None]:
-        """The task that is `who`'s from now on: the one held already, else the first that is free."""
-        ...
-
-    async def wait(self, place: Place, run: str, since: str, seconds: float) -> Place: ...
-
-    def who(self, named: str) -> str:
-        """The name of the caller in records, unique to a connection unless it names itself."""
-        ...
 
 
 # ---- arguments --------------------------------------------------------------------------------
@@ -155,7 +108,7 @@ async def run_status(access: Access, asked_for: OfRoot) -> Answer:
 
 
 async def run_next_step(access: Access, asked_for: NextStep) -> Answer:
-    run = chosen(await access.place(asked_for.root), asked_for.run)
+    run = select_run(await access.place(asked_for.root), asked_for.run)
     claim, note = None, ""
     if asked_for.claim:
         run, claim = await access.claim(run, access.who(asked_for.agent), CLAIM_S)
@@ -180,12 +133,12 @@ async def _shown(access: Access, run: Evaluation, **more: Any) -> Answer:
 
 
 async def run_check_gate(access: Access, asked_for: CheckGate) -> Answer:
-    run = chosen(await access.place(asked_for.root), asked_for.run)
+    run = select_run(await access.place(asked_for.root), asked_for.run)
     return gates(run, asked_for.gate, asked_for.start)
 
 
 async def run_check_action(access: Access, asked_for: CheckAction) -> Answer:
-    run = chosen(await access.place(asked_for.root), asked_for.run)
+    run = select_run(await access.place(asked_for.root), asked_for.run)
     return await access.ask(run, lambda steps: _permission(steps, asked_for.step))
 
 
@@ -194,12 +147,12 @@ def _permission(steps: EvaluationTrace, step: str) -> Answer:
     if given is None:
         workflow = steps.facts.workflow
         known = did_you_mean(step, [*workflow.phases, *workflow.actions])
-        raise Refusal(f"{workflow.name} has no phase or action {plain(step, 80)!r}{known}")
+        raise ToolRefused(f"{workflow.name} has no phase or action {plain(step, 80)!r}{known}")
     return permission(steps.evaluation, given)
 
 
 async def run_report(access: Access, asked_for: Report) -> Answer:
-    run = chosen(await access.place(asked_for.root), asked_for.run)
+    run = select_run(await access.place(asked_for.root), asked_for.run)
     wanted = Command(
         kind="report", step=asked_for.step, outcome=asked_for.outcome, stage=asked_for.stage,
         tasks=tuple(asked_for.tasks), next=asked_for.next, message=asked_for.summary, data=asked_for.data,
@@ -216,14 +169,15 @@ async def run_report(access: Access, asked_for: Report) -> Answer:
 async def run_escalations(access: Access, asked_for: Escalations) -> Answer:
     place = await access.place(asked_for.root)
     if asked_for.ask:
-        run = chosen(place, asked_for.run)
-        who = access.who(asked_for.agent)
-        wanted = Command(kind="raise", message=asked_for.ask, actor=who, channel="mcp")
+        run = select_run(place, asked_for.run)
+        wanted = Command(
+            kind="raise", message=asked_for.ask, actor=access.who(asked_for.agent), channel="mcp"
+        )
         after = await access.act(run, wanted, None)
         head, line = head_of(after)
         return asked(head, line, [after], asked_for.start)
     if asked_for.run:
-        run = chosen(place, asked_for.run)
+        run = select_run(place, asked_for.run)
         return asked(*head_of(run), [run], asked_for.start)
     return asked(*head_of_root(place.root, place.runs), list(place.runs.values()), asked_for.start)
 
@@ -234,7 +188,7 @@ async def run_wait_for_change(access: Access, asked_for: WaitForChange) -> Answe
     after = await access.wait(place, name, asked_for.since, asked_for.timeout)
     if name:
         if name not in after.runs:
-            raise Refusal(f"{plain(name, 300)} is no run any more; call status")
+            raise ToolRefused(f"{plain(name, 300)} is no run any more; call status")
         return await _waited(access, after.runs[name], asked_for.since)
     changed = revision_of(after.runs) != asked_for.since
     answer = status(after.root, after.runs, 0, "changed" if changed else "nothing changed")
@@ -246,38 +200,6 @@ async def _waited(access: Access, run: Evaluation, since: str) -> Answer:
     answer = await _shown(access, run)
     word = "changed" if changed else "nothing changed"
     return Answer(f"{word}\n{answer.text}", {**answer.data, "changed": changed})
-
-
-def chosen(place: Place, wanted: str) -> Evaluation:
-    """The run that is meant, the only one without a name. Raises Refusal with the list if it is not clear."""
-    return place.runs[name_of(place, wanted)]
-
-
-def name_of(place: Place, wanted: str) -> str:
-    names = list(place.runs)
-    if not wanted and len(names) == 1:
-        return names[0]
-    if not wanted:
-        few = ", ".join(plain(name, 200) for name in names[:10]) or "none"
-        more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-        raise Refusal(f"say which run is meant; the runs are {few}{more}"[:1_900])
-    if wanted in (".", "./") and "" in place.runs:
-        return ""
-    try:
-        return find_run(names, wanted)
-    except NoSuchRun as error:
-        shown = {plain(name, 300): name for name in names}
-        if wanted in shown:
-            return shown[wanted]
-        raise Refusal(plain(str(error), 1_900)) from None
-
-
-def tasks_held(run: Evaluation, who: str) -> Sequence[str]:
-    """The tasks that somebody has claimed and that are still to be done, in the order of the plan."""
-    if run.plan is None:
-        return ()
-    holders = {claim.task: claim.actor for claim in run.claims}
-    return [task for task in run.plan.schedule.claimed if holders.get(task) == who]
 
 
 # ---- the list ---------------------------------------------------------------------------------
@@ -296,6 +218,8 @@ class Tool(NamedTuple):
     idempotent: bool = True
 
 
+# To add a tool: one function, its arguments, and one entry here. The cap of 8 tools and 6,000 characters of
+# the list that clients are sent (design, section 7) is reached: something has to go, or to become shorter.
 TOOLS: tuple[Tool, ...] = (
     Tool(
         "status",

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from ...store.additive_edits import PlannedFile, SkippedFile, plan_deny_rules, plan_file
 from ...store.lock import FOLDER
+from ..catalog import decisions
 
-DECISIONS = ("answer", "approve", "resolve", "adopt", "override")
+DECISIONS = decisions()
 _PYTHONS = ("python", "python3")
 _WHY = "a person decides: show the question with `phasekeeper questions`, and wait"
 # The root's own folder, and that of each run: the first pattern alone does not reach below it.

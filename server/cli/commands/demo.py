@@ -1,13 +1,36 @@
-"""The examples that come with the package, copied where somebody can play with them."""
+"""`phasekeeper demo`: the examples that come with the package, copied where somebody can play with them."""
 
 from __future__ import annotations
 
+import shlex
+from argparse import Namespace
 from importlib.resources import files as resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from ....orchestration.sanitize import plain
 from ...store.lock import FOLDER
+from ...terminal.lines import PATH_LIMIT, Part, print_lines
+from ...terminal.run_views import print_status
 from ...workspace.roots import UsageError
+from ..output import OK
+from ..selection import select_runs
+
+_COMMANDS = ("next", "gates", "questions", "explain", "check")
+
+
+def demo(options: Namespace) -> int:
+    """`demo`: copy the examples and show how they stand."""
+    folder = options.dir
+    copy_examples(folder)
+    text = f"Five small runs, one of each workflow, are in {plain(str(folder), PATH_LIMIT)}."
+    print_lines([[Part(text)], []])
+    runs = select_runs(Namespace(path=folder, root=folder, run=None)).runs
+    print_status([run.evaluate_from_root() for run in runs])
+    where = plain(shlex.quote(str(folder)), PATH_LIMIT)
+    print_lines([[], [Part("Go on with:")]])
+    print_lines([Part(f"  phasekeeper {word} {where}", "run")] for word in _COMMANDS)
+    return OK
 
 
 def copy_examples(target: Path) -> None:

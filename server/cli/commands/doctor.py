@@ -36,14 +36,14 @@ from ...connector.address import (
 )
 from ...connector.handshake import INFO, Greeting, GreetingRefused, ask
 from ...hub.process import log_path
-from ...terminal.lines import Line, Part, emit
+from ...terminal.lines import Line, Part, print_lines
 from ...terminal.run_views import STATUS_STYLE, status_word
 from ...version import VERSION, release
 from ...workspace import decision_proof as decide
 from ...workspace import git
 from ...workspace.roots import UsageError
 from ...workspace.workspace import open_path
-from .read import OK, REFUSED, print_json
+from ..output import OK, REFUSED, print_json
 
 _ASK_S = 3.0
 _LOG_LINES = 3
@@ -67,7 +67,7 @@ def doctor(options: Namespace) -> int:
     if options.json:
         print_json({**found, "wrong": [trouble._asdict() for trouble in troubles]})
     else:
-        emit(_lines(found, troubles))
+        print_lines(_lines(found, troubles))
     return REFUSED if troubles else OK
 
 

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from ....orchestration.journal.journal import Record
 from ....orchestration.rendering.lifecycle_events import Event
 from ....orchestration.sanitize import plain, shown
-from ...terminal.lines import Line, Part, emit
-from ...terminal.lines import tell as complain
+from ...terminal.lines import PATH_LIMIT, Line, Part, print_errors, print_lines
 from ...workspace.history import RunHistory, history_json, history_of
-from ..selection import PATH_LIMIT, Chosen, chosen
-from .read import OK, REFUSED, print_json
+from ..output import OK, REFUSED, print_json
+from ..selection import SelectedRun, select_runs
 
 _ADVICE = {
     "journal-invalid": "`phasekeeper repair {run} --drop-bad-lines` takes such lines out and keeps a copy",
@@ -26,17 +25,17 @@ def history(options: Namespace) -> int:
 
     Refused (1) for a journal that cannot be trusted.
     """
-    [run] = chosen(options).runs
+    [run] = select_runs(options).runs
     found = history_of(run.workspace, run.match)
     if options.json:
         print_json(history_json(run.workspace, run.match, found, options.events))
     else:
-        complain(_problem_lines(run, found))
-        emit(_lines(found, options.events))
+        print_errors(_problem_lines(run, found))
+        print_lines(_lines(found, options.events))
     return REFUSED if found.journal.broken else OK
 
 
-def _problem_lines(run: Chosen, found: RunHistory) -> Iterator[str]:
+def _problem_lines(run: SelectedRun, found: RunHistory) -> Iterator[str]:
     for problem in found.journal.problems:
         where = f"{plain(found.path, PATH_LIMIT)}:{problem.span.line + 1}" if problem.span else found.path
         advice = _ADVICE.get(problem.code, "").replace("{run}", plain(run.name))

@@ -18,12 +18,11 @@ from ....orchestration.sanitize import plain
 from ...store.additive_edits import PlannedFile, SkippedFile, plan_lines, read_bytes, write_planned
 from ...store.folder import StoreError
 from ...store.lock import CLAIMS, FOLDER, HOLDER, JOURNAL, LOCK
-from ...terminal.lines import Part, emit
-from ...terminal.lines import tell as complain
+from ...terminal.lines import PATH_LIMIT, Part, print_errors, print_lines
 from ...workspace.definitions import DefinitionLibrary
-from ..selection import PATH_LIMIT, definitions_of, opened_at
+from ..output import OK, REFUSED
+from ..selection import definitions_of, open_workspaces
 from .assistant_rules import fences
-from .read import OK, REFUSED
 
 ATTRIBUTES = (f"**/{FOLDER}/{JOURNAL} merge=union",)
 """Two branches that both append keep all their lines; `repair` links them (design, section 6)."""
@@ -47,7 +46,7 @@ parameters:
 
 def init(options: Namespace) -> int:
     """`init`: show what will be written, ask, write it. Refused where nobody can be asked without --yes."""
-    workspace = opened_at(Path(), options.root).workspaces[0]
+    workspace = open_workspaces(Path(), options.root).workspaces[0]
     with definitions_of(workspace.root):
         library: DefinitionLibrary = workspace.library
         workflows = [library.workflow(name) for name in library.names]
@@ -55,24 +54,24 @@ def init(options: Namespace) -> int:
         changes, left = planned(workspace.root, workflows, options.assistants)
         return _agreed(options, workspace.root, changes, left)
     except StoreError as error:
-        complain([f"phasekeeper: {plain(str(error), 600)}"])
+        print_errors([f"phasekeeper: {plain(str(error), 600)}"])
         return REFUSED
 
 
 def _agreed(
     options: Namespace, root: Path, changes: Sequence[PlannedFile], left: Sequence[SkippedFile]
 ) -> int:
-    complain(f"phasekeeper: {plain(each.path)} is left alone: {plain(each.why)}" for each in left)
+    print_errors(f"phasekeeper: {plain(each.path)} is left alone: {plain(each.why)}" for each in left)
     if not changes:
-        emit([[Part(f"{plain(str(root), PATH_LIMIT)}: nothing is left to do", "good")]])
+        print_lines([[Part(f"{plain(str(root), PATH_LIMIT)}: nothing is left to do", "good")]])
         return REFUSED if left else OK
-    emit(line for change in changes for line in _shown(change))
+    print_lines(line for change in changes for line in _shown(change))
     if not (options.yes or _asked(len(changes))):
-        complain(["phasekeeper: nothing was written; `phasekeeper init --yes` writes it without asking"])
+        print_errors(["phasekeeper: nothing was written; `phasekeeper init --yes` writes it without asking"])
         return REFUSED
     for change in changes:
         write_planned(root, change)
-    emit([[Part(f"written: {', '.join(plain(change.path) for change in changes)}", "good")]])
+    print_lines([[Part(f"written: {', '.join(plain(change.path) for change in changes)}", "good")]])
     return REFUSED if left else OK
 
 

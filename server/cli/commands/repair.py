@@ -17,12 +17,11 @@ from ...store.log_file import BrokenLog
 from ...store.recovery import RecoveryAction
 from ...store.repair import RepairConsent, consent_lines, find_damage
 from ...store.repair import repair as repair_run
-from ...terminal.lines import Part, emit
-from ...terminal.lines import tell as complain
+from ...terminal.lines import PATH_LIMIT, Part, print_errors, print_lines
 from ...workspace.git import actor
 from ..confirm import NotConfirmed, confirm
-from ..selection import PATH_LIMIT, Chosen, chosen
-from .read import OK, REFUSED, print_json
+from ..output import OK, REFUSED, print_json
+from ..selection import SelectedRun, select_runs
 
 _DID = {
     "finished": "an interrupted write was finished",
@@ -38,31 +37,31 @@ _DID = {
 def repair(options: Namespace) -> int:
     """`repair`: mend a run. Refused where a person does not agree to what would count then, where lines would
     have to be taken out, or where nothing good can be found."""
-    [run] = chosen(options).runs
+    [run] = select_runs(options).runs
     root = run.workspace.root
     try:
         agreed, refusals = _agreed(options, run)
         if refusals and options.drop_bad_lines:
-            complain(refusals)
+            print_errors(refusals)
             return REFUSED
         mended, missing = _repaired(options, run, agreed)
     except StoreError as error:
         hint = (
             "; --drop-bad-lines takes such lines out and keeps a copy" if isinstance(error, BrokenLog) else ""
         )
-        complain([f"phasekeeper: {plain(str(error), 600)}{hint}"])
+        print_errors([f"phasekeeper: {plain(str(error), 600)}{hint}"])
         return REFUSED
     if options.json:
         print_json({"root": str(root), "run": run.match.run, "mended": _as_json(mended)})
     else:
-        emit(_lines(mended) if mended or not refusals else ())
+        print_lines(_lines(mended) if mended or not refusals else ())
     left = [*refusals, *([missing] if missing else [])]
-    complain(left)
+    print_errors(left)
     return REFUSED if left else OK
 
 
 def _repaired(
-    options: Namespace, run: Chosen, agreed: RepairConsent
+    options: Namespace, run: SelectedRun, agreed: RepairConsent
 ) -> tuple[tuple[RecoveryAction, ...], str]:
     """(what was mended, "" or why no state file could be restored that is broken)"""
     place = run.workspace.root, run.match.run
@@ -70,11 +69,11 @@ def _repaired(
     if not options.restore:
         return mended, ""
     # Only now the newest recorded text may lie beside the state file: an interrupted write had it at work.
-    restore, missing = _restore(chosen(options).runs[0])
+    restore, missing = _restore(select_runs(options).runs[0])
     return mended + (repair_run(*place, restore=restore, agreed=agreed) if restore else ()), missing
 
 
-def _agreed(options: Namespace, run: Chosen) -> tuple[RepairConsent, list[str]]:
+def _agreed(options: Namespace, run: SelectedRun) -> tuple[RepairConsent, list[str]]:
     """(what a person agreed to, why not). A person is only asked where something begins to count."""
     found = find_damage(run.workspace.root, run.match.run)
     said = list(consent_lines(found, options.drop_bad_lines))
@@ -100,7 +99,7 @@ def _lines(mended: tuple[RecoveryAction, ...]) -> Iterator[list[Part]]:
         yield [Part(plain(each.path, PATH_LIMIT), "run"), Part(f": {_DID.get(each.kind, each.kind)}{kept}")]
 
 
-def _restore(run: Chosen) -> tuple[dict[str, str], str]:
+def _restore(run: SelectedRun) -> tuple[dict[str, str], str]:
     """({path: good text} for a broken state file, "") or ({}, why there is none)."""
     snapshot = run.look().facts.snapshot
     state = snapshot.state
@@ -125,7 +124,7 @@ def _items(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _good_copies(run: Chosen, state: ArtifactState) -> list[File]:
+def _good_copies(run: SelectedRun, state: ArtifactState) -> list[File]:
     """Files beside the state file whose names begin with its own and that hold a JSON object, newest first.
 
     Those are backups, texts that a conflict left, and what an earlier repair copied aside.

@@ -8,11 +8,13 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from phasekeeper.orchestration.findings import Problem
-from phasekeeper.server.cli.commands import read as commands
+from phasekeeper.server.cli import catalog, output
+from phasekeeper.server.cli.commands import read
 from phasekeeper.server.disk.disk_files import DiskFiles
 
 from tests.roots import EXAMPLES, TASKS, loop, plan, put, task
@@ -654,16 +656,43 @@ def test_the_version_is_told(run):
     assert out.startswith("phasekeeper ")
 
 
+def test_a_command_is_a_function_and_an_entry_of_the_catalogue(run, monkeypatch):
+    entry = catalog.command(
+        "greet",
+        "say hello to a run",
+        f"{__name__}:greet",
+        catalog.word("run", "the run"),
+        catalog.flag("--loud", "!"),
+    )
+    monkeypatch.setattr(catalog, "COMMANDS", [*catalog.COMMANDS, entry])
+    assert run("greet", "T1", "--loud") == (7, "hello T1!\n", "")
+    assert "greet      say hello to a run" in run("--help")[1]
+    assert "Say hello to a run." in run("greet", "--help")[1]
+
+
+def greet(options) -> int:
+    """The command that the test above adds."""
+    sys.stdout.write(f"hello {options.run}{'!' if options.loud else ''}\n")
+    return 7
+
+
+@pytest.mark.parametrize("command", catalog.COMMANDS, ids=lambda command: command.name)
+def test_every_command_is_there_to_be_imported(command):
+    if command.name not in ("lsp", "mcp"):
+        module, _, function = command.run.partition(":")
+        assert callable(getattr(import_module(f"phasekeeper.server.cli.commands.{module}"), function))
+
+
 def test_an_interrupt_is_quiet(run, monkeypatch):
     def interrupted(options: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(commands.COMMANDS, "status", interrupted)
+    monkeypatch.setattr(read, "status", interrupted)
     assert run("status") == (130, "", "")
 
 
 def test_numbers_that_json_lacks_become_texts(capsys):
-    commands.print_json({"a": [float("inf"), 1.5], "b": float("nan")})
+    output.print_json({"a": [float("inf"), 1.5], "b": float("nan")})
     assert json.loads(capsys.readouterr().out) == {"a": ["inf", 1.5], "b": "nan"}
 
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 from phasekeeper.server.cli.main import main
 from phasekeeper.server.terminal import lines as terminal
-from phasekeeper.server.terminal.lines import Part, bare, emit
+from phasekeeper.server.terminal.lines import Part, bare, print_lines
 
 from tests.roots import EXAMPLES, TASKS, loop, plan, put, task
 
@@ -48,7 +48,9 @@ def seen(text: str) -> list[str]:
 def test_a_long_line_breaks_between_words_and_goes_on_further_right(monkeypatch):
     monkeypatch.setenv("COLUMNS", "30")
     monkeypatch.setattr(sys, "stdout", Screen())
-    emit([[Part("  gate ", "bad"), Part("one two three four five six seven eight nine")], [Part("  short")]])
+    print_lines(
+        [[Part("  gate ", "bad"), Part("one two three four five six seven eight nine")], [Part("  short")]]
+    )
 
     assert seen(sys.stdout.getvalue()) == [  # pyright: ignore[reportAttributeAccessIssue]
         "  gate one two three four",
@@ -61,7 +63,7 @@ def test_a_long_line_breaks_between_words_and_goes_on_further_right(monkeypatch)
 def test_a_word_longer_than_the_screen_is_broken_and_lost_nowhere(monkeypatch):
     monkeypatch.setenv("COLUMNS", "30")
     monkeypatch.setattr(sys, "stdout", Screen())
-    emit([[Part("    " + "x" * 100)]])
+    print_lines([[Part("    " + "x" * 100)]])
 
     lines = seen(sys.stdout.getvalue())  # pyright: ignore[reportAttributeAccessIssue]
     assert "".join(line.strip() for line in lines) == "x" * 100
@@ -69,7 +71,7 @@ def test_a_word_longer_than_the_screen_is_broken_and_lost_nowhere(monkeypatch):
 
 
 def test_a_pipe_gets_each_line_whole(capsys):
-    emit([[Part("  gate ", "bad"), Part("word " * 100)]])
+    print_lines([[Part("  gate ", "bad"), Part("word " * 100)]])
     assert capsys.readouterr().out == "  gate " + "word " * 99 + "word\n"
 
 

@@ -20,11 +20,19 @@ from phasekeeper.orchestration.plans.schedule import Board
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.sanitize import plain
 from phasekeeper.server.workspace.workspace import Workspace, open_path
-from phasekeeper.tools.assistant.answer import DATA_LIMIT, TEXT_LIMIT, Answer, Draft, quoted, shrunk, size
+from phasekeeper.tools.assistant.answer import (
+    DATA_LIMIT,
+    TEXT_LIMIT,
+    Answer,
+    AnswerBuilder,
+    quoted,
+    shrunk,
+    size,
+)
+from phasekeeper.tools.assistant.headers import head_of, short_run
 from phasekeeper.tools.assistant.next_step import next_step
 from phasekeeper.tools.assistant.questions import asked
 from phasekeeper.tools.assistant.run_status import gates, permission, status
-from phasekeeper.tools.run_names import head_of, short_run
 
 from tests.roots import EXAMPLES, plan, put
 
@@ -166,10 +174,10 @@ def test_a_plan_of_ten_thousand_tasks_with_giant_titles_is_paged(root: Path) -> 
 
 
 def test_what_does_not_fit_is_left_out_whole_and_told() -> None:
-    draft = Draft({"root": "/r"}, "head")
-    assert draft.put("small", "x", "small: x")
-    assert not draft.put("big", "y" * 5_000, "big: y")
-    answer = draft.answer()
+    builder = AnswerBuilder({"root": "/r"}, "head")
+    assert builder.put("small", "x", "small: x")
+    assert not builder.put("big", "y" * 5_000, "big: y")
+    answer = builder.answer()
     assert (answer.data["small"], answer.data["leftOut"]) == ("x", ["big"])
     assert "big" not in answer.data
     assert answer.text == "head\nsmall: x"

@@ -101,7 +101,7 @@ async def test_error_handling(_: Call) -> Outcome:
 
 
 _CONTACT: Schema = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "$schema": "https://json-schema.org/builder/2020-12/schema",
     "$defs": {
         "address": {"$anchor": "addressDef", "type": "object", "properties": {"city": {"type": "string"}}}
     },

@@ -1,0 +1,83 @@
+"""The commands by which a person decides. Each is confirmed on a terminal, and nothing gets round that.
+
+The catalogue takes every command of this module for one that assistants are denied (`assistant_rules`).
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from ....orchestration.evaluation.questions import answerable
+from ....orchestration.states import QuestionKind
+from ....orchestration.updates.commands import Command, CommandRefused
+from ...store.folder import StoreError
+from ...workspace import apply
+from ...workspace.git import actor
+from ...workspace.roots import UsageError
+from ..confirm import NotConfirmed, confirm
+from ..selection import SelectedRun, select_runs
+from .write import print_result, refusal_code
+
+_CHANNEL = "terminal"
+
+
+def answer(options: Namespace) -> int:
+    """`answer` and `resolve`: choose an option of an open question."""
+    return _answer(options, select_runs(options).runs[0], options.question, options.option)
+
+
+def approve(options: Namespace) -> int:
+    """`approve`: the first option of a question, of the only open approval when none is named."""
+    run = select_runs(options).runs[0]
+    open_now = answerable(run.look())
+    approvals = [question for question in open_now if question.kind == QuestionKind.APPROVAL]
+    named = [question for question in open_now if question.id == options.question]
+    asked = named if options.question else approvals
+    if not asked:
+        names = ", ".join(question.id for question in open_now) or "none is open"
+        raise UsageError(f"there is no such approval to give; open questions: {names}")
+    if len(asked) > 1:
+        raise UsageError(f"name the question to approve: {', '.join(question.id for question in asked)}")
+    if not asked[0].options:
+        raise UsageError(f"{asked[0].id} has no options: `phasekeeper answer` takes the answer in words")
+    return _answer(options, run, asked[0].id, asked[0].options[0].id)
+
+
+def adopt(options: Namespace) -> int:
+    """`adopt`: plans that were under way before anyone approved them count from now on."""
+    selection = select_runs(options)
+    if bool(options.run) == options.all:
+        raise UsageError("name a run, or --all")
+    runs = [run for run in selection.runs if any(q.id == "adoption" for q in run.evaluate().questions)]
+    if not runs:
+        raise UsageError("no run waits to be adopted")
+    return max(_answer(options, run, "adoption", "adopt") for run in runs)
+
+
+def _answer(options: Namespace, run: SelectedRun, question: str, option: str) -> int:
+    wanted = Command(kind="answer", question=question, option=option, why=_reason(options))
+    return _decide(options, run, wanted, f"answered: {question} {option}")
+
+
+def override(options: Namespace) -> int:
+    """`override`: go against a suggestion or a shut gate, with a reason."""
+    wanted = Command(kind="override", step=options.to, why=_reason(options))
+    return _decide(options, select_runs(options).runs[0], wanted, f"overridden: now in {options.to}")
+
+
+def _reason(options: Namespace) -> str:
+    if not (options.reason or "").strip():
+        raise UsageError('a decision needs a reason: --reason "..."')
+    return options.reason.strip()
+
+
+def _decide(options: Namespace, run: SelectedRun, wanted: Command, text: str) -> int:
+    """Check all that can be refused, have a person confirm, then sign and record."""
+    workspace = run.workspace
+    try:
+        decision = apply.prepare_decision(workspace, run.match.run, wanted)
+        confirm(decision.text, run.name)
+        done = apply.record_decision(workspace, decision, actor(workspace.root), _CHANNEL)
+    except (CommandRefused, StoreError, NotConfirmed) as error:
+        return refusal_code(error)
+    return print_result(options, done, text)

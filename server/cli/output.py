@@ -1,0 +1,73 @@
+"""What every command prints and returns alike: exit codes, JSON, and what is wrong with a selection."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from ...orchestration.sanitize import plain
+from ..terminal.finding_views import error_lines, one_line_of
+from ..terminal.lines import PATH_LIMIT, print_errors
+from .selection import Selection
+
+# Exit codes of the design, section 7.
+OK, REFUSED, USAGE, WAITING = 0, 1, 2, 3
+_PASSED_SHOWN = 5
+
+
+def print_json(data: Any) -> None:
+    """Print data as JSON in ASCII, so that no encoding can spoil it."""
+    try:
+        text = json.dumps(data, indent=2, default=str, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(data), indent=2, default=str)
+    sys.stdout.write(text + "\n")
+
+
+def _finite(data: Any) -> Any:
+    """The data with numbers that JSON does not have as texts."""
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_finite(value) for value in data]
+    return str(data) if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def print_problem(message: str) -> None:
+    """Say on stderr why something was not done."""
+    print_errors([f"phasekeeper: {plain(message, 600)}"])
+
+
+def print_root_problems(selection: Selection, as_json: bool) -> None:
+    """Say on stderr what no answer may hide: what is wrong with the root itself, and that there is no run.
+
+    Beside JSON, which has an empty list, only the former: runs that are not in the answer.
+    """
+    if as_json:
+        print_errors(f"phasekeeper: {line}" for line in error_lines(selection.findings(), selection.root))
+        return
+    print_errors(f"phasekeeper: {one_line_of(found, selection.path)}" for found in selection.findings())
+    if not selection.runs:
+        print_errors(no_run_lines(selection))
+
+
+def no_run_lines(selection: Selection) -> Iterable[str]:
+    """There is no run: where runs are looked for, what was passed over, and what to do."""
+    workspace = selection.opened.workspaces[0]
+    yield f"phasekeeper: no run was found in {plain(str(selection.root), PATH_LIMIT)}"
+    passed = workspace.passed
+    for entry in passed[:_PASSED_SHOWN]:
+        where = plain(selection.path(entry.run), PATH_LIMIT)
+        yield f"  {where} is no {plain(entry.workflow)} run: {plain(entry.because)}"
+    if len(passed) > _PASSED_SHOWN:
+        yield f"  and {len(passed) - _PASSED_SHOWN} more folders that are no runs"
+    yield "  those of a folder below are found by its path, or by `projects` in .phasekeeper/config.yaml"
+    yield "  `phasekeeper workflow list` says where runs are looked for, `phasekeeper demo` makes some to see"
+
+
+def exit_code(selection: Selection, code: int = OK) -> int:
+    """The exit code of an answer. One about all runs lacks those of broken definitions; one run's stands."""
+    return USAGE if selection.broken() and not selection.one else code

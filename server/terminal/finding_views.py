@@ -1,0 +1,83 @@
+"""Findings as lines: for `check` and `workflow lint`, and for errors on stderr."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...orchestration.findings import Evidence, Finding, Severity
+from ...orchestration.sanitize import plain
+from .lines import Line, Part, counted, more, name, path, waits
+
+if TYPE_CHECKING:
+    from ...tools.check import Checked
+
+_GATES_SHOWN = 5
+_ERRORS_SHOWN = 20
+_SEVERITY_STYLE = {
+    Severity.ERROR: "bad",
+    Severity.WARNING: "warn",
+    Severity.INFO: "phase",
+    Severity.HINT: "dim",
+}
+
+
+def at_place(found: Finding | Evidence) -> str:
+    """`path:line:column`, one-based."""
+    at = f":{found.span.line + 1}:{found.span.column + 1}" if found.span else ""
+    return path(found.path or "") + at
+
+
+def finding_lines(findings: Iterable[Finding], seen: Callable[[str], str], hints: bool) -> Iterator[Line]:
+    """`path:line:column: severity code: message`, a line each; `seen` gives the path as a person sees it."""
+    for found in findings:
+        if found.severity is Severity.HINT and not hints:
+            continue
+        over = " (overridden)" if found.overridden else ""
+        style = "dim" if over else _SEVERITY_STYLE[found.severity]
+        yield [
+            Part(f"{at_place(replace(found, path=seen(found.path)))}: "),
+            Part(f"{found.severity}{over}", style),
+            Part(f" {name(found.code)}: {plain(found.message, 400)}"),
+        ]
+
+
+def check_summary(checked: Checked) -> Iterator[Part]:
+    """How many runs, errors, warnings, failed gates and awaited persons there are."""
+    yield Part(counted(checked.runs, "run"), "dim")
+    for severity in (Severity.ERROR, Severity.WARNING):
+        if count := checked.count(severity):
+            yield Part(f", {counted(count, severity)}", _SEVERITY_STYLE[severity])
+    if failed := checked.failed_gates:
+        gates = ", ".join(f"{name(each.gate)} of {path(each.run)}" for each in failed[:_GATES_SHOWN])
+        yield Part(f", failed gates: {gates}{more(len(failed) - _GATES_SHOWN)}", "bad")
+    if waiting := checked.waiting:
+        runs = ", ".join(path(each.run) or "." for each in waiting[:_GATES_SHOWN])
+        said = f", {waits(len(waiting), 'person')}: {runs}{more(len(waiting) - _GATES_SHOWN)}"
+        yield Part(said, "wait")
+        yield Part("; `phasekeeper questions` shows what is asked", "dim")
+
+
+def error_lines(findings: Sequence[Finding], root: Path) -> list[str]:
+    """`path:line:column: message`, a line each, ready to be printed; no more than can be read."""
+    lines = [one_line_of(found, lambda path: from_here(root, path)) for found in findings[:_ERRORS_SHOWN]]
+    left = len(findings) - _ERRORS_SHOWN
+    return [*lines, f"and {left} more"] if left > 0 else lines
+
+
+def one_line_of(found: Finding, seen: Callable[[str], str]) -> str:
+    """`path:line:column: message`, ready to be printed."""
+    return f"{at_place(replace(found, path=seen(found.path)))}: {plain(found.message, 400)}"
+
+
+def from_here(root: Path, path: str) -> str:
+    """A path from `root` as it is seen from the current folder."""
+    whole = root / path
+    try:
+        return Path(os.path.relpath(whole)).as_posix()
+    except (ValueError, OSError):
+        # Another drive, or a current folder that is gone.
+        return whole.as_posix()

@@ -1,0 +1,93 @@
+"""What the operations of assistants may look at and do, and the run that a call means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeVar
+
+from ...orchestration.evaluation.evaluate import EvaluationTrace
+from ...orchestration.journal.journal import Claim
+from ...orchestration.result.values import Evaluation
+from ...orchestration.sanitize import plain
+from ...orchestration.updates.commands import Command
+from ..run_names import NoSuchRun, find_run
+
+T = TypeVar("T")
+
+
+class ToolRefused(Exception):  # noqa: N818 - said to assistants as it is
+    """What was asked for is not possible; the text says why and what to do instead."""
+
+
+class RootRuns(NamedTuple):
+    """A root and its runs by the names that a caller may use, those of its projects among them."""
+
+    root: str
+    runs: Mapping[str, Evaluation]
+    note: str = ""
+
+
+class Access(Protocol):
+    """What an operation may look at and do. Every method raises ToolRefused for what cannot be."""
+
+    async def place(self, root: str) -> RootRuns:
+        """The runs of the root that is named, else of the caller's."""
+        ...
+
+    async def ask(self, run: Evaluation, question: Callable[[EvaluationTrace], T]) -> T:
+        """What a question about how the run's evaluation comes about is answered."""
+        ...
+
+    async def text(self, run: Evaluation, path: str) -> str:
+        """What a file of the root says; "" where it cannot be read."""
+        ...
+
+    async def act(self, run: Evaluation, act: Command, token: int | None) -> Evaluation:
+        """Carry an act out; how the run stands then. Raises AlreadyDone for a report that is not needed."""
+        ...
+
+    async def again(self, run: Evaluation) -> Evaluation:
+        """The run as its files have it now."""
+        ...
+
+    async def claim(self, run: Evaluation, who: str, seconds: float) -> tuple[Evaluation, Claim | None]:
+        """The task that is `who`'s from now on: the one held already, else the first that is free."""
+        ...
+
+    async def wait(self, place: RootRuns, run: str, since: str, seconds: float) -> RootRuns: ...
+
+    def who(self, named: str) -> str:
+        """The name of the caller in records, unique to a connection unless it names itself."""
+        ...
+
+
+def select_run(place: RootRuns, wanted: str) -> Evaluation:
+    """The run that is meant, the only one without a name. Raises ToolRefused, which lists them, otherwise."""
+    return place.runs[name_of(place, wanted)]
+
+
+def name_of(place: RootRuns, wanted: str) -> str:
+    names = list(place.runs)
+    if not wanted and len(names) == 1:
+        return names[0]
+    if not wanted:
+        few = ", ".join(plain(name, 200) for name in names[:10]) or "none"
+        more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+        raise ToolRefused(f"say which run is meant; the runs are {few}{more}"[:1_900])
+    if wanted in (".", "./") and "" in place.runs:
+        return ""
+    try:
+        return find_run(names, wanted)
+    except NoSuchRun as error:
+        shown = {plain(name, 300): name for name in names}
+        if wanted in shown:
+            return shown[wanted]
+        raise ToolRefused(plain(str(error), 1_900)) from None
+
+
+def tasks_held(run: Evaluation, who: str) -> Sequence[str]:
+    """The tasks that somebody has claimed and that are still to be done, in the order of the plan."""
+    if run.plan is None:
+        return ()
+    holders = {claim.task: claim.actor for claim in run.claims}
+    return [task for task in run.plan.schedule.claimed if holders.get(task) == who]

@@ -1,0 +1,55 @@
+"""How answers begin: the data and the line that say which run or root they are about, and its revision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+from ...orchestration.result.values import Evaluation
+from ...orchestration.sanitize import plain
+from ..run_names import awaits_person
+from .answer import quoted
+
+_ROOT, _RUN = 400, 300
+
+
+def head_of(evaluation: Evaluation) -> tuple[dict[str, Any], str]:
+    """(the data, the line) with which every answer about one run begins.
+
+    A path too long for an answer is given by its last whole segments, which still name the run.
+    """
+    run = short_run(evaluation.run)
+    data = {"root": plain(evaluation.root, _ROOT), "run": run, "revision": evaluation.revision}
+    titled = (
+        f" {quoted(evaluation.title, 80)}" if evaluation.title != evaluation.run.rsplit("/", 1)[-1] else ""
+    )
+    line = f"run {run or '.'}{titled} ({plain(evaluation.workflow, 60)}) in {data['root']}"
+    return data, f"{line}, revision {evaluation.revision}"
+
+
+def short_run(run: str) -> str:
+    """A run's path, or as many of its last segments as fit."""
+    while len(run) > _RUN and "/" in run:
+        run = run.partition("/")[2]
+    return plain(run, _RUN)
+
+
+def progress_words(evaluation: Evaluation) -> str:
+    """ ", 2 of 6 done", or "" where nothing is counted."""
+    progress = evaluation.progress
+    return f", {progress.done} of {progress.total} done" if progress and progress.total else ""
+
+
+def revision_of(runs: Mapping[str, Evaluation]) -> str:
+    """16 hex digits over the revisions of all runs: it changes when one of them does."""
+    told = "\n".join(f"{run}\0{runs[run].revision}" for run in sorted(runs))
+    return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def head_of_root(root: str, runs: Mapping[str, Evaluation]) -> tuple[dict[str, Any], str]:
+    """(the data, the line) with which an answer about all runs of a root begins."""
+    data = {"root": plain(root, 400), "revision": revision_of(runs)}
+    waiting = sum(map(awaits_person, runs.values()))
+    counted = f"{len(runs)} {'run' if len(runs) == 1 else 'runs'} in {data['root']}"
+    return data, f"{counted}, {waiting} await a person, revision {data['revision']}"

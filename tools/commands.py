@@ -1,0 +1,33 @@
+"""Command lines about a run for a person to type: quoted for a shell, with nothing a terminal would obey."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from ..orchestration.result.values import Evaluation, QuestionState
+from ..orchestration.sanitize import plain
+
+
+def command_line(
+    evaluation: Evaluation, words: Sequence[str], where: Sequence[str], longest: int = 4096
+) -> str:
+    """The command `words[0]` about the run, then the other words, then `where`: what says where its root is.
+
+    A word is cut at `longest` characters; by default that is no shorter than a path may be.
+    """
+    name, *others = words
+    line = ("phasekeeper", name, evaluation.run or ".", *others, *where)
+    return " ".join(shlex.quote(plain(word, longest)) for word in line)
+
+
+def answer_command(
+    evaluation: Evaluation, question: QuestionState, option: str, where: Sequence[str], longest: int = 4096
+) -> str:
+    """The command by which a person answers a question with an option, or in words."""
+    return f'{command_line(evaluation, ("answer", question.id, option), where, longest)} --reason "why"'
+
+
+def override_command(evaluation: Evaluation, phase: str, where: Sequence[str], longest: int = 4096) -> str:
+    """The command by which a person moves a run on against its gates."""
+    return f'{command_line(evaluation, ("override", "--to", phase), where, longest)} --reason "why"'

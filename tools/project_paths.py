@@ -1,0 +1,53 @@
+"""Paths of a project's runs as they are seen from the root above it: `src/a.md` is `app/src/a.md` there.
+
+`folder` is that of the project, relative to the root; "" is the root itself, and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..orchestration.findings import Evidence, Finding
+from ..orchestration.result.values import Evaluation
+
+
+def rebase_path(path: str, folder: str) -> str:
+    """A path from the root; that of the project itself is ""."""
+    return f"{folder}/{path}".strip("/") if folder else path
+
+
+def rebase_finding(finding: Finding, folder: str) -> Finding:
+    """The finding with its path from the root."""
+    return replace(finding, path=rebase_path(finding.path, folder)) if folder else finding
+
+
+def rebase_evidence(evidence: Sequence[Evidence], folder: str) -> tuple[Evidence, ...]:
+    """The evidence with its paths from the root."""
+    if not folder:
+        return tuple(evidence)
+    return tuple(
+        replace(each, path=rebase_path(each.path, folder)) if each.path else each for each in evidence
+    )
+
+
+def rebase_evaluation(evaluation: Evaluation, folder: str) -> Evaluation:
+    """The evaluation as people see it: its run, and every path in suggestion, gates and findings."""
+    if not folder:
+        return evaluation
+    suggestion = evaluation.suggestion
+    gates = []
+    for gate in evaluation.gates:
+        criteria = (replace(each, evidence=rebase_evidence(each.evidence, folder)) for each in gate.criteria)
+        gates.append(replace(gate, criteria=tuple(criteria)))
+    return replace(
+        evaluation,
+        run=rebase_path(evaluation.run, folder),
+        suggestion=replace(
+            suggestion,
+            produce=tuple(replace(each, path=rebase_path(each.path, folder)) for each in suggestion.produce),
+            evidence=rebase_evidence(suggestion.evidence, folder),
+        ),
+        gates=tuple(gates),
+        findings=tuple(rebase_finding(found, folder) for found in evaluation.findings),
+    )
