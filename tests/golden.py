@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from phasekeeper.orchestration.definition.root_config import read_config
-from phasekeeper.orchestration.evaluation.evaluate import EvaluationTrace, evaluate_traced
-from phasekeeper.orchestration.evaluation.permission import check_action
+from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
+from phasekeeper.orchestration.evaluation.trace import EvaluationTrace, check_action
 from phasekeeper.orchestration.journal.journal import Claim
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.discovery import DefinitionSet, discover

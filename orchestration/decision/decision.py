@@ -1,83 +1,89 @@
-"""Where a run stands: its phase, its gates, and the first rule that holds (format, A.15).
+"""The decision procedure: phase, gates, what earlier phases owe, the first rule that holds (format, A.15).
 
-`decide(sight)` is the whole of the decision; `evaluate` dresses it up for people and programs.
+`decide(facts)` is the whole of it; `evaluation` adds to a decision what people and programs read beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..definition.model import Phase, Rule, Workflow
 from ..expressions.context import Outcome
 from ..expressions.language import Expression
-from ..findings import Evidence, Fix
+from ..findings import NO_DATA, Evidence, Finding, Fix
+from ..journal.journal import Record
 from ..result.values import GateState
 from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
 from .current_phase import current_phase, phase_place
-from .facts import RunFacts, answers_to
+from .facts import RunFacts, answers_to, make_finding
 from .gates import blocking_gate, contradicting_gate, gate_states, unmet_criteria
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The decision. `status` and `kind` as in the design; `to` is a phase, `act` an action.
+    """Where a run stands and what comes next. `to` is a phase, `action` an action.
 
-    `asked` are the questions that the winning rule opens. `guards` decided it; their values are its
-    evidence. `lost` is the first earlier phase that has not delivered (the design's G).
+    `questions` are those that the winning rule opens. `guards` are the expressions that decided; their values
+    are its evidence, with `evidence` beside them. `undelivered` is the first earlier phase that has not
+    delivered what it produces (the design's G). `skipped` are the phases that are passed over on the way.
     """
 
     status: RunStatus
     kind: SuggestionKind
     reason: str
     to: str | None = None
-    act: str | None = None
-    phase: str | None = None
-    raw: str | None = None
-    inferred: bool = False
-    overridden: bool = False
-    waiting: str | None = None
-    asked: tuple[str, ...] = ()
+    action: str | None = None
+    waiting_for: str | None = None
+    questions: tuple[str, ...] = ()
     rule: Rule | None = None
     guards: tuple[Expression, ...] = ()
-    extra: tuple[Evidence, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    phase: str | None = None
+    raw_phase: str | None = None
+    inferred: bool = False
+    overridden: bool = False
     gates: tuple[GateState, ...] = ()
     skipped: tuple[str, ...] = ()
-    lost: str | None = None
+    undelivered: str | None = None
+    findings: tuple[Finding, ...] = ()
 
 
-# The records that an answer in words is spent by, and answers themselves.
-_SAID = ("start", "report", "answer")
+# A person's answer in words holds until one of these is recorded.
+_ENDS_CLARIFICATION = (RecordKind.START, RecordKind.REPORT, RecordKind.ANSWER)
 _INVALID = (RunStatus.INVALID, SuggestionKind.NONE)
-_STAYS = (RunStatus.ACTIVE, SuggestionKind.STAY)
+_STAY = (RunStatus.ACTIVE, SuggestionKind.STAY)
 CHANGED = "the definition changed under the run"
 ENDS: Mapping[str, str] = {
-    "complete": "complete",
-    "failed": "failed",
-    "exited": "ended by its user",
-    "blocked": "blocked",
+    RunStatus.COMPLETE: "complete",
+    RunStatus.FAILED: "failed",
+    RunStatus.EXITED: "ended by its user",
+    RunStatus.BLOCKED: "blocked",
 }
 
 
 def decide(facts: RunFacts) -> Decision:
-    """Where the run stands. Never raises; findings go to the sight."""
-    broken = _broken(facts)
-    if broken:
-        return Decision(*_INVALID, broken)
-    named = current_phase(facts)
-    if named.phase is None:
-        return Decision(*_INVALID, named.because, raw=named.raw, inferred=named.inferred)
-    facts.phase = named.phase.id
-    trial = _RuleTrial(facts, named.phase)
-    decision = trial.terminal() if named.phase.terminal else trial.ruled(named.because)
+    """Where the run stands. Never raises. Sets `facts.phase` once the phase is known."""
+    reason = _unreadable(facts)
+    if reason:
+        return Decision(*_INVALID, reason)
+    current = current_phase(facts)
+    named = {"raw_phase": current.raw, "inferred": current.inferred, "findings": current.findings}
+    if current.phase is None:
+        return Decision(*_INVALID, current.because, **named)
+    facts.phase = current.phase.id
+    procedure = _Procedure(facts, current.phase)
+    decision = procedure.end() if current.phase.terminal else procedure.try_rules(current.because)
+    named["findings"] += tuple(procedure.findings)
     return replace(
-        decision, phase=named.phase.id, raw=named.raw, inferred=named.inferred, overridden=named.overridden,
-        gates=trial.gates, skipped=tuple(trial.skipped), lost=trial.lost,
+        decision, phase=current.phase.id, overridden=current.overridden, gates=procedure.gates,
+        skipped=tuple(procedure.skipped), undelivered=procedure.undelivered, **named,
     )  # fmt: skip
 
 
-def _broken(facts: RunFacts) -> str:
-    """Why nothing can be said of the run, or ""."""
+def _unreadable(facts: RunFacts) -> str:
+    """Why the run cannot be evaluated at all, or ""."""
     snapshot = facts.snapshot
     if snapshot.journal.broken:
         return "the journal cannot be trusted; `phasekeeper repair` mends it"
@@ -87,204 +93,233 @@ def _broken(facts: RunFacts) -> str:
     return f"{snapshot.unread} cannot be read; it may hold a failure" if snapshot.unread else ""
 
 
-class _RuleTrial:
-    """The rules of one phase, tried on one sight."""
+class _Procedure:
+    """The rules of one phase, tried on the facts of one run. `findings` grow while they are tried."""
 
     def __init__(self, facts: RunFacts, phase: Phase):
         self.facts, self.phase = facts, phase
         self.workflow: Workflow = facts.workflow
         self.gates = gate_states(facts, phase)
-        self.lost = self._lost()
         self.skipped: list[str] = []
+        self.findings: list[Finding] = []
+        override = facts.override
+        waived = override.phases if override.waives(facts.stage) else frozenset()
+        earlier = (p for p in self.workflow.phases.values() if p.order < phase.order and not p.detour)
+        self.undelivered = next((p.id for p in earlier if p.id not in waived and self.missing(p.id)), None)
 
-    # ---- consistency
+    def missing(self, phase: str) -> list[str]:
+        """The artifacts that a phase has to produce and that are not valid."""
+        return [name for name in self.workflow.phases[phase].produces if not self.facts.artifact(name).valid]
 
-    def _lost(self) -> str | None:
-        """The first earlier phase that has not delivered what it must."""
-        override = self.facts.override
-        waived = override.phases if override.waives(self.facts.stage) else frozenset()
-        earlier = (p for p in self.workflow.phases.values() if p.order < self.phase.order and not p.detour)
-        return next((p.id for p in earlier if p.id not in waived and self._missing(p)), None)
-
-    def _missing(self, phase: Phase) -> list[str]:
-        return [name for name in phase.produces if not self.facts.held(name).valid]
-
-    def _undelivered(self, phase: str) -> str:
-        missing = self._missing(self.workflow.phases[phase])
-        said = (f"{name} ({self.facts.held(name).state})" for name in missing)
-        return f"{phase} has not delivered " + ", ".join(said)
-
-    def _unproven(self) -> GateState | None:
-        return contradicting_gate(self.facts, self.gates, self.phase)
-
-    def _contradicts(self, why: str, *fixes: Fix) -> None:
+    def report(
+        self, code: str, message: str, fixes: Sequence[Fix] = (), data: Mapping[str, Any] = NO_DATA
+    ) -> None:
+        """Add a finding at the place that names the run's phase."""
         path, span = phase_place(self.facts)
-        said = f"the phase is {self.phase.id}, but {why}"
-        self.facts.tell("inconsistent-state", path, said, span, fixes)
+        self.findings.append(make_finding(code, path, message, span, fixes, data))
 
-    def _tell_lost(self, lost: str) -> None:
-        """Tell that the recorded phase is ahead, with both ways to mend it (seed 002, section 7)."""
-        held = {name: self.facts.held(name) for name in self._missing(self.workflow.phases[lost])}
-        missing = ", ".join(f"{name} is {one.state}" for name, one in held.items())
-        run = self.facts.snapshot.run
-        again = Fix(f"run {self.phase.id} again", ("redo", run, self.phase.id))
-        back = Fix(f"roll back to {lost}", ("redo", run, lost))
-        # An end is no work that could be done again.
-        fixes = (back,) if self.phase.terminal else (again, back)
-        self._contradicts(f"{lost} has not delivered: {missing}", *fixes)
+    # ---- a phase that ends the run
 
-    # ---- the outcome
-
-    def terminal(self) -> Decision:
-        """A phase that ends the run; named without its evidence, it is a claim and no end."""
-        where, attested = f"phases.{self.phase.id}.attested", self.phase.attested
-        if attested is not None and self.facts.holds(where, attested):
+    def end(self) -> Decision:
+        """The end of the run, unless it is named without its evidence: then it is a claim and no end."""
+        phase, run = self.phase, self.facts.snapshot.run
+        if phase.attested is not None and self.facts.holds(f"phases.{phase.id}.attested", phase.attested):
             return self._ended()
-        if self.lost:
-            self._tell_lost(self.lost)
-            return self._not_ended(self.lost, self._undelivered(self.lost))
-        gate = self._unproven()
+        if self.undelivered:
+            self.report_undelivered(self.undelivered)
+            return self._claimed(self.undelivered, self._owes(self.undelivered))
+        gate = contradicting_gate(self.facts, self.gates, phase)
         if gate:
-            back = Fix(f"roll back to {gate.after}", ("redo", self.facts.snapshot.run, gate.after))
-            state = f"gate {gate.id} of {gate.after} is {gate.status}"
-            self._contradicts(f"{state}, {unmet_criteria(gate)}", back)
-            return self._not_ended(gate.after, state)
-        if self.phase.terminal == RunStatus.COMPLETE and self._changed():
-            return self._same(Decision(*_STAYS, CHANGED))
+            why = f"gate {gate.id} of {gate.after} is {gate.status}"
+            back = Fix(f"roll back to {gate.after}", ("redo", run, gate.after))
+            said = f"the phase is {phase.id}, but {why}, {unmet_criteria(gate)}"
+            self.report("inconsistent-state", said, (back,))
+            return self._claimed(gate.after, why)
+        if phase.terminal == RunStatus.COMPLETE and self.facts.snapshot.definition_changed:
+            return self.stay(Decision(*_STAY, CHANGED))
         return self._ended()
 
     def _ended(self) -> Decision:
         status = RunStatus(self.phase.terminal)
         return Decision(status, SuggestionKind.STOP, f"the run is {ENDS[status]}")
 
-    def _not_ended(self, back: str, why: str) -> Decision:
+    def _claimed(self, back: str, why: str) -> Decision:
         asked = (r.ask for r in self.phase.rules if r.ask and self.facts.holds(r.where, r.when))
-        open_questions = tuple(ask for ask in asked if not self._spoken(ask))
+        questions = tuple(ask for ask in asked if not self.is_answered(ask))
         reason = f"{self.phase.id} is recorded, but {why}"
-        return Decision(RunStatus.ACTIVE, SuggestionKind.REGRESS, reason, to=back, asked=open_questions)
+        return Decision(RunStatus.ACTIVE, SuggestionKind.REGRESS, reason, to=back, questions=questions)
 
-    def ruled(self, because: str) -> Decision:
+    def report_undelivered(self, phase: str) -> None:
+        """Report that the recorded phase is ahead, with both ways to mend it (seed 002, section 7)."""
+        missing = ", ".join(f"{name} is {self.facts.artifact(name).state}" for name in self.missing(phase))
+        run, current = self.facts.snapshot.run, self.phase.id
+        again = Fix(f"run {current} again", ("redo", run, current))
+        back = Fix(f"roll back to {phase}", ("redo", run, phase))
+        # An end is no work that could be done again.
+        fixes = (back,) if self.phase.terminal else (again, back)
+        said = f"the phase is {current}, but {phase} has not delivered: {missing}"
+        self.report("inconsistent-state", said, fixes)
+
+    def _owes(self, phase: str) -> str:
+        missing = (f"{name} ({self.facts.artifact(name).state})" for name in self.missing(phase))
+        return f"{phase} has not delivered " + ", ".join(missing)
+
+    # ---- rules
+
+    def try_rules(self, because: str) -> Decision:
         """What the first rule that holds comes to; with none the phase goes on, and `because` may say why."""
-        if self.lost:
-            self._tell_lost(self.lost)
-        stopped = self._stopped()
-        if stopped:
-            return stopped
+        if self.undelivered:
+            self.report_undelivered(self.undelivered)
+        newest = self.facts.records[-1] if self.facts.records else None
+        if newest and _stops_the_run(newest):
+            why = f"a person stopped the run: {newest['why'] or 'no reason was given'}"
+            return Decision(RunStatus.BLOCKED, SuggestionKind.STOP, why)
         for rule in self.workflow.rules_of(self.phase.id):
-            decision = self._outcome(rule) if self.facts.holds(rule.where, rule.when) else None
+            decision = self.follow(rule) if self.facts.holds(rule.where, rule.when) else None
             if decision is not None:
                 return decision
-        return self._stay(because)
+        return self._stay_without_rule(because)
 
-    def _changed(self) -> bool:
-        """Whether the definition changed under the run and nobody has said that this is right."""
-        return self.facts.snapshot.definition_changed
-
-    def _stopped(self) -> Decision | None:
-        """A person answered an agent's own question with `stop`, and nothing was said or done since."""
-        newest = self.facts.records[-1] if self.facts.records else None
-        if newest is None or newest["kind"] != RecordKind.ANSWER or newest["option"] != "stop":
-            return None
-        if not str(newest["question"]).startswith("raised:"):
-            return None
-        return Decision(
-            RunStatus.BLOCKED,
-            SuggestionKind.STOP,
-            f"a person stopped the run: {newest['why'] or 'no reason was given'}",
-        )
-
-    def _outcome(self, rule: Rule) -> Decision | None:
-        """What a rule that holds comes to; None if it names something unknown or was answered."""
+    def follow(self, rule: Rule) -> Decision | None:
+        """What a rule that holds comes to; None where it names an unknown phase or asks what is answered."""
         reason = self.facts.text(rule.because, "no reason is given")
-        asked = (rule.ask,) if rule.ask and not self._spoken(rule.ask) else ()
+        questions = (rule.ask,) if rule.ask and not self.is_answered(rule.ask) else ()
         if rule.warn:
-            path, span = phase_place(self.facts)
             reads = [".".join(read.path) for read in rule.when.reads] if rule.when else []
-            self.facts.tell(rule.warn, path, reason, span, data={"reads": reads})
+            self.report(rule.warn, reason, data={"reads": reads})
         guards = (rule.when,) if rule.when else ()
-        made = Decision(*_STAYS, reason, rule=rule, guards=guards, asked=asked)
+        draft = Decision(*_STAY, reason, rule=rule, guards=guards, questions=questions)
         if rule.to is not None:
-            return self._to(rule, made)
+            target = self.target(rule)
+            return self.go_to(target, rule, draft) if target else None
         if rule.act is not None:
-            return self._act(rule, made)
+            return self.act(rule, draft)
         if rule.wait:
-            return self._wait(rule, made)
+            return self.wait(rule, draft)
         if rule.stop:
-            return self._stop(rule, made)
-        return self._ask(rule.ask, made) if asked else None
+            return self.stop(rule, draft)
+        return self.ask(rule.ask, draft) if questions else None
 
-    def _wait(self, rule: Rule, made: Decision) -> Decision:
-        """For a person in words, unless the words came and nothing was done since: then the phase goes on."""
-        words = self._clarified() if rule.wait == "person" and not rule.ask else ""
-        if words:
-            return replace(
-                made, kind=SuggestionKind.STAY, to=self.phase.id, reason=f"a person answered: {words}"
-            )
-        status = RunStatus.WAITING_HUMAN if rule.wait == "person" else RunStatus.WAITING
-        return replace(made, status=status, kind=SuggestionKind.WAIT, waiting=f"{rule.wait}: {made.reason}")
-
-    def _clarified(self) -> str:
-        newest = next((e for e in reversed(self.facts.records) if e["kind"] in _SAID), None)
-        answered = newest is not None and newest["question"] == f"clarification:{self.phase.id}"
-        return str(newest["option"]) if answered and newest else ""
-
-    def _ask(self, name: str, made: Decision) -> Decision:
-        question = self.workflow.questions[name]
-        if self.lost and question.kind == QuestionKind.APPROVAL:
-            # Nobody approves what rests on work that is not there.
-            return self._back(self.lost, replace(made, asked=()))
-        kind = SuggestionKind.WAIT if question.kind == QuestionKind.APPROVAL else SuggestionKind.ESCALATE
-        said = f"person: {self.facts.text(question.ask)}"
-        return replace(made, status=RunStatus.WAITING_HUMAN, kind=kind, waiting=said)
-
-    def _to(self, rule: Rule, made: Decision) -> Decision | None:
-        assert rule.to
-        name = self.facts.context.text(rule.to)
-        target = self.workflow.phases.get((self._next() if name == "next" else name) or "")
+    def target(self, rule: Rule) -> Phase | None:
+        """The phase that a rule leads to; a name that is no phase's is reported."""
+        name = self.facts.context.text(rule.to) if rule.to else None
+        target = self.workflow.phases.get((self.next_phase() if name == "next" else name) or "")
         if target is None:
-            path, span = phase_place(self.facts)
             said = "the next phase, and there is none" if name == "next" else f"{name!r}, which is no phase"
-            self.facts.tell("unknown-phase", path, f"{rule.where} leads to {said}", span)
-            return None
-        kept = self._held_back(target, made)
-        if kept:
-            return kept
-        act = self._action(rule, quietly=True) if rule.act is not None else None
-        if target.order == self.phase.order:
-            return self._same(replace(made, act=act))
-        kind = SuggestionKind.ADVANCE if target.order > self.phase.order else SuggestionKind.REGRESS
-        return replace(made, kind=kind, to=target.id, act=act)
+            self.report("unknown-phase", f"{rule.where} leads to {said}")
+        return target
 
-    def _held_back(self, target: Phase, made: Decision) -> Decision | None:
-        """What happens instead where a gate, or what is undelivered, keeps the run from the phase."""
-        # A detour is no way forward: neither gates nor what is undelivered hold it back.
+    def go_to(self, target: Phase, rule: Rule, draft: Decision) -> Decision:
+        """Lead the run to a phase, unless something holds it back. The order matters (format, A.15).
+
+        A detour is no way forward, so neither gates nor undelivered work hold a run back from one.
+        """
+        if self.undelivered and not target.detour and target.order >= self.phase.order:
+            return self.go_back(self.undelivered, draft)
         ahead = target.order > self.phase.order and not target.detour
-        if self.lost and not target.detour and target.order >= self.phase.order:
-            return self._back(self.lost, made)
-        gate = blocking_gate(self.gates, self.phase) if ahead else None
-        if gate is None and target.terminal == RunStatus.COMPLETE:
-            gate = self._unproven()
-        return self._kept(gate, made) if gate else None
+        if ahead and (gate := blocking_gate(self.gates, self.phase)):
+            return self.hold_at(gate, draft)
+        completes = target.terminal == RunStatus.COMPLETE
+        if completes and (gate := contradicting_gate(self.facts, self.gates, self.phase)):
+            return self.hold_at(gate, draft)
+        if rule.act is not None:
+            draft = replace(draft, action=self.action(rule))
+        if target.order == self.phase.order:
+            return self.stay(draft)
+        kind = SuggestionKind.ADVANCE if target.order > self.phase.order else SuggestionKind.REGRESS
+        return replace(draft, kind=kind, to=target.id)
 
-    def _same(self, made: Decision) -> Decision:
-        """The phase goes on; one that a person does waits for that person."""
-        made = replace(made, status=RunStatus.ACTIVE, kind=SuggestionKind.STAY, to=self.phase.id)
-        if "person" not in self.phase.agents:
-            return made
-        return replace(made, status=RunStatus.WAITING_HUMAN, waiting=made.waiting or f"person: {made.reason}")
+    def stop(self, rule: Rule, draft: Decision) -> Decision:
+        """End the run; what holds it back from a phase holds it back from being complete."""
+        status = RunStatus(rule.stop)
+        if status is RunStatus.COMPLETE:
+            if self.undelivered:
+                return self.go_back(self.undelivered, draft)
+            gate = blocking_gate(self.gates, self.phase)
+            gate = gate or contradicting_gate(self.facts, self.gates, self.phase)
+            if gate:
+                return self.hold_at(gate, draft)
+            if self.facts.snapshot.definition_changed:
+                return self.stay(replace(draft, reason=CHANGED, rule=None))
+        kind = SuggestionKind.NONE if status is RunStatus.INVALID else SuggestionKind.STOP
+        return replace(draft, status=status, kind=kind)
 
-    def _back(self, lost: str, made: Decision) -> Decision:
-        reason = f"{self._undelivered(lost)}; roll back to it, or run {self.phase.id} again"
-        return replace(
-            made, status=RunStatus.ACTIVE, kind=SuggestionKind.REGRESS, reason=reason, to=lost, rule=None
-        )
+    def go_back(self, phase: str, draft: Decision) -> Decision:
+        """Back to a phase that owes what it produces."""
+        reason = f"{self._owes(phase)}; roll back to it, or run {self.phase.id} again"
+        draft = replace(draft, status=RunStatus.ACTIVE, kind=SuggestionKind.REGRESS, rule=None)
+        return replace(draft, reason=reason, to=phase)
 
-    def _kept(self, gate: GateState, made: Decision) -> Decision:
+    def hold_at(self, gate: GateState, draft: Decision) -> Decision:
+        """Stay, since a gate is not passed; its criteria are the evidence."""
         reason = f"gate {gate.id} is {gate.status}, {unmet_criteria(gate) or f'since {CHANGED}'}"
         guards = tuple(c.when for g in self.workflow.gates if g.id == gate.id for c in g.criteria)
-        return self._same(replace(made, reason=reason, rule=None, guards=guards))
+        return self.stay(replace(draft, reason=reason, rule=None, guards=guards))
 
-    def _next(self) -> str | None:
+    def stay(self, draft: Decision) -> Decision:
+        """The phase goes on; one that a person does waits for that person."""
+        draft = replace(draft, status=RunStatus.ACTIVE, kind=SuggestionKind.STAY, to=self.phase.id)
+        if "person" not in self.phase.agents:
+            return draft
+        waiting_for = draft.waiting_for or f"person: {draft.reason}"
+        return replace(draft, status=RunStatus.WAITING_HUMAN, waiting_for=waiting_for)
+
+    def _stay_without_rule(self, because: str) -> Decision:
+        """No rule holds: the reason is what is still missing, else what the phase's own rule said."""
+        draft = Decision(*_STAY, "")
+        if self.undelivered:
+            return self.go_back(self.undelivered, draft)
+        missing = {name: self.facts.artifact(name) for name in self.missing(self.phase.id)}
+        shown = (f"{name} is {artifact.state} ({artifact.path})" for name, artifact in missing.items())
+        reason = ", ".join(shown) or because or f"{self.phase.title} is to be done"
+        evidence = tuple(Evidence(f"valid.{name}", False, each.path, None) for name, each in missing.items())
+        person = f"person: {self.phase.title}" if "person" in self.phase.agents else None
+        return self.stay(replace(draft, reason=reason, waiting_for=person, evidence=evidence))
+
+    def act(self, rule: Rule, draft: Decision) -> Decision | None:
+        """The action that a rule names, None for an unknown one; a precondition that fails is reported."""
+        name = self.action(rule)
+        if name is None:
+            return None
+        declared = action_of(self.workflow, name)
+        action = self.workflow.actions[declared]
+        if not self.facts.holds(f"actions.{declared}.when", action.when):
+            self.report("action-precondition", f"{name} is next, but its own precondition does not hold")
+        waiting_for = f"person: {action.person}" if action.person else None
+        return replace(draft, kind=SuggestionKind.ACT, action=name, waiting_for=waiting_for)
+
+    def action(self, rule: Rule) -> str | None:
+        """The name of the action that a rule names; an unknown one is reported."""
+        word = self.facts.context.text(rule.act) if rule.act else None
+        name = self.workflow.action_aliases.get(word or "", word)
+        if name and action_of(self.workflow, name):
+            return name
+        self.report("unknown-action", f"{rule.where} names the action {name!r}, which is unknown")
+        return None
+
+    def wait(self, rule: Rule, draft: Decision) -> Decision:
+        """Wait for a job or a person; not for a person's words that came and hold: then the phase goes on."""
+        for_person = rule.wait == "person"
+        if for_person and not rule.ask:
+            newest = self.facts.newest_record(_ENDS_CLARIFICATION)
+            if newest and newest["question"] == f"clarification:{self.phase.id}" and newest["option"]:
+                said = f"a person answered: {newest['option']}"
+                return replace(draft, kind=SuggestionKind.STAY, to=self.phase.id, reason=said)
+        status = RunStatus.WAITING_HUMAN if for_person else RunStatus.WAITING
+        waiting_for = f"{rule.wait}: {draft.reason}"
+        return replace(draft, status=status, kind=SuggestionKind.WAIT, waiting_for=waiting_for)
+
+    def ask(self, name: str, draft: Decision) -> Decision:
+        """Wait for a person's answer. Nobody approves what rests on work that is not there."""
+        question = self.workflow.questions[name]
+        is_approval = question.kind == QuestionKind.APPROVAL
+        if self.undelivered and is_approval:
+            return self.go_back(self.undelivered, replace(draft, questions=()))
+        kind = SuggestionKind.WAIT if is_approval else SuggestionKind.ESCALATE
+        waiting_for = f"person: {self.facts.text(question.ask)}"
+        return replace(draft, status=RunStatus.WAITING_HUMAN, kind=kind, waiting_for=waiting_for)
+
+    def next_phase(self) -> str | None:
         """The next phase in order: no detour, and none that its guard lets pass over (seed 001, canSkip)."""
         for phase in self.workflow.phases.values():
             if phase.order <= self.phase.order or phase.detour:
@@ -293,74 +328,28 @@ class _RuleTrial:
                 return phase.id
             self.skipped.append(phase.id)
             why = self.facts.text(phase.skip_because, "its condition to be skipped holds")
-            path, span = phase_place(self.facts)
-            self.facts.tell("phase-skipped", path, f"{phase.id} is passed over: {why}", span)
+            self.report("phase-skipped", f"{phase.id} is passed over: {why}")
         return None
 
-    def _act(self, rule: Rule, made: Decision) -> Decision | None:
-        name = self._action(rule)
-        if name is None:
-            return None
-        person = self.workflow.actions[action_of(self.workflow, name)].person
-        waiting = f"person: {person}" if person else None
-        return replace(made, kind=SuggestionKind.ACT, act=name, waiting=waiting)
-
-    def _action(self, rule: Rule, quietly: bool = False) -> str | None:
-        """The action that a rule names; one that is unknown, or whose precondition does not hold, is told."""
-        assert rule.act
-        said = self.facts.context.text(rule.act)
-        name = self.workflow.action_aliases.get(said or "", said)
-        pattern = action_of(self.workflow, name or "")
-        path, span = phase_place(self.facts)
-        if name is None or not pattern:
-            unknown = f"{rule.where} names the action {name!r}, which is unknown"
-            self.facts.tell("unknown-action", path, unknown, span)
-            return None
-        action = self.workflow.actions[pattern]
-        if not quietly and not self.facts.holds(f"actions.{pattern}.when", action.when):
-            early = f"{name} is next, but its own precondition does not hold"
-            self.facts.tell("action-precondition", path, early, span)
-        return name
-
-    def _stop(self, rule: Rule, made: Decision) -> Decision:
-        if rule.stop == RunStatus.COMPLETE:
-            if self.lost:
-                return self._back(self.lost, made)
-            gate = blocking_gate(self.gates, self.phase) or self._unproven()
-            if gate:
-                return self._kept(gate, made)
-            if self._changed():
-                return self._same(replace(made, reason=CHANGED, rule=None))
-        status = RunStatus(rule.stop)
-        kind = SuggestionKind.NONE if status is RunStatus.INVALID else SuggestionKind.STOP
-        return replace(made, status=status, kind=kind)
-
-    def _stay(self, because: str) -> Decision:
-        """No rule holds: the reason is what is still missing, else what the phase's own rule said."""
-        if self.lost:
-            return self._back(self.lost, Decision(RunStatus.ACTIVE, SuggestionKind.REGRESS, ""))
-        held = {name: self.facts.held(name) for name in self._missing(self.phase)}
-        shown = (f"{name} is {one.state} ({one.path})" for name, one in held.items())
-        reason = ", ".join(shown) or because or f"{self.phase.title} is to be done"
-        extra = tuple(Evidence(f"valid.{name}", False, one.path, None) for name, one in held.items())
-        return self._same(Decision(*_STAYS, reason, waiting=self._person(), extra=extra))
-
-    def _person(self) -> str | None:
-        return f"person: {self.phase.title}" if "person" in self.phase.agents else None
-
-    def _spoken(self, question_id: str) -> bool:
-        """Whether the question was answered and nothing was reported in its scope since: the answer holds."""
+    def is_answered(self, question_id: str) -> bool:
+        """Whether a question has an answer that holds: nothing was reported in its scope since."""
         question = self.workflow.questions[question_id]
         outcome = Outcome("") if question.scope is None else self.facts.context.value(question.scope)
         if outcome.error is not None:
             return False
-        newest = self.facts.answered(question)
-        if newest is None or (question.about and newest["about"] != self.facts.substance(question.about)):
+        facts, scope = self.facts, str(outcome.value)
+        newest = facts.newest_answer(question)
+        if newest is None or (question.about and newest["about"] != facts.content_digest(question.about)):
             return False
-        scope = str(outcome.value)
-        later = self.facts.context.records.since(answers_to(question, scope), {"kind": "report"})
-        stages = {stage["id"] for stage in self.facts.snapshot.parts.stages}
+        later = facts.context.records.since(answers_to(question, scope), {"kind": RecordKind.REPORT.value})
+        stages = {stage["id"] for stage in facts.snapshot.plan_facts.stages}
         return not any(scope not in stages or entry["stage"] == scope for entry in later)
+
+
+def _stops_the_run(record: Record) -> bool:
+    """Whether a person answered an agent's own question so."""
+    is_answer = record["kind"] == RecordKind.ANSWER and str(record["question"]).startswith("raised:")
+    return is_answer and record["option"] == "stop"
 
 
 def action_of(workflow: Workflow, name: str) -> str:

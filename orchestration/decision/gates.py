@@ -12,32 +12,29 @@ from .facts import RunFacts
 
 def gate_states(facts: RunFacts, phase: Phase) -> tuple[GateState, ...]:
     """How every gate of the workflow stands while the run is in a phase."""
-    return tuple(_gate(facts, gate, phase) for gate in facts.workflow.gates)
+    return tuple(_gate_state(facts, gate, phase) for gate in facts.workflow.gates)
 
 
-def _gate(facts: RunFacts, gate: Gate, phase: Phase) -> GateState:
+def _gate_state(facts: RunFacts, gate: Gate, phase: Phase) -> GateState:
     # What is still ahead is not judged: its evidence is not there yet, and nobody asks for it.
     after = facts.workflow.order(gate.after)
     # A detour is taken from a later phase, and there that one's gate goes on; its condition says which it is.
-    around = phase.detour and phase.order < after and gate.when is not None
-    reached = around or phase.order >= after
-    live = reached and facts.holds(f"gates.{gate.id}.when", gate.when)
-    criteria = _criteria(facts, gate, live)
-    status = (
-        _status(facts, gate, [criterion.met for criterion in criteria]) if live else GateStatus.NOT_REACHED
-    )
-    in_force = live and (around or phase.id == gate.after)
-    allowed, forbidden = _allowed(facts, gate) if in_force else ((), ())
-    return GateState(gate.id, gate.after, gate.title, status, in_force, allowed, forbidden, criteria)
-
-
-def _criteria(facts: RunFacts, gate: Gate, live: bool) -> tuple[CriterionState, ...]:
-    out = []
-    for place, criterion in enumerate(gate.criteria):
-        where = f"gates.{gate.id}.criteria[{place}]"
-        met = facts.value(where, criterion.when, criterion.text) if live else None
-        out.append(CriterionState(criterion.text, met if isinstance(met, bool) else None))
-    return tuple(out)
+    is_detour = phase.detour and phase.order < after and gate.when is not None
+    is_live = (is_detour or phase.order >= after) and facts.holds(f"gates.{gate.id}.when", gate.when)
+    criteria = []
+    for number, criterion in enumerate(gate.criteria):
+        where = f"gates.{gate.id}.criteria[{number}]"
+        met = facts.value(where, criterion.when, criterion.text) if is_live else None
+        criteria.append(CriterionState(criterion.text, met if isinstance(met, bool) else None))
+    status = _status(facts, gate, [each.met for each in criteria]) if is_live else GateStatus.NOT_REACHED
+    in_force = is_live and (is_detour or phase.id == gate.after)
+    allowed: tuple[str, ...] = ()
+    forbidden: tuple[Forbidden, ...] = ()
+    if in_force:
+        allowed = tuple(dict.fromkeys(name for each in gate.allowed if (name := facts.context.text(each))))
+        pairs = [(facts.context.text(step), facts.text(why)) for step, why in gate.forbidden]
+        forbidden = tuple(Forbidden(step, why) for step, why in pairs if step)
+    return GateState(gate.id, gate.after, gate.title, status, in_force, allowed, forbidden, tuple(criteria))
 
 
 def _status(facts: RunFacts, gate: Gate, met: Sequence[bool | None]) -> GateStatus:
@@ -46,24 +43,17 @@ def _status(facts: RunFacts, gate: Gate, met: Sequence[bool | None]) -> GateStat
         return GateStatus.OPEN if facts.snapshot.definition_changed else GateStatus.PASSED
     if gate.id in facts.override.gates and facts.override.waives(facts.stage):
         return GateStatus.WAIVED
-    return GateStatus.FAILED if False in met and _judged(facts, gate) else GateStatus.OPEN
+    return GateStatus.FAILED if False in met and _is_judged(facts, gate) else GateStatus.OPEN
 
 
-def _judged(facts: RunFacts, gate: Gate) -> bool:
+def _is_judged(facts: RunFacts, gate: Gate) -> bool:
     """Whether an unmet criterion is a failure already: until its work is done, a gate is only open."""
     if gate.judged is not None:
         return facts.holds(f"gates.{gate.id}.judged", gate.judged)
     produces = facts.workflow.phases[gate.after].produces
     if produces:
-        return all(facts.held(name).valid for name in produces)
+        return all(facts.artifact(name).valid for name in produces)
     return bool(facts.context.records.pick({"kind": "report", "phase": gate.after}))
-
-
-def _allowed(facts: RunFacts, gate: Gate) -> tuple[tuple[str, ...], tuple[Forbidden, ...]]:
-    said = [facts.context.text(template) for template in gate.allowed]
-    pairs = [(facts.context.text(what), facts.text(why)) for what, why in gate.forbidden]
-    allowed = tuple(dict.fromkeys(name for name in said if name))
-    return allowed, tuple(Forbidden(what, why) for what, why in pairs if what)
 
 
 def blocking_gate(gates: Sequence[GateState], phase: Phase) -> GateState | None:

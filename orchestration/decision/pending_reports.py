@@ -8,198 +8,214 @@ else is out of turn: an error that counts for nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from itertools import chain
 from typing import NamedTuple
 
 from ..definition.model import Workflow
-from ..findings import Finding, Problem, finding
-from ..journal.journal import Record, record
+from ..findings import Finding
+from ..journal.journal import record
 from ..journal.report_files import ReportFile
-from ..snapshot.snapshot import PendingReport, Snapshot, stamped
-from ..states import RunStatus, SuggestionKind
+from ..snapshot.snapshot import PendingReport, RecordOrigin, Snapshot, stamped
+from ..states import RecordKind, RunStatus, SuggestionKind
 from ..suggestions import did_you_mean
 from ..vfs.files import natural
 from .decision import Decision, decide
-from .facts import RunFacts
+from .facts import RecordLog, RunFacts, make_finding
 from .gates import allowed_steps
 
 # Files saved within this time of each other have no certain order: a clone writes them in any.
 SAME_MOMENT_NS = 2_000_000_000
 
 
-def fold_reports(snapshot: Snapshot) -> tuple[tuple[Record, ...], tuple[Finding, ...]]:
-    """(all records in order, findings about report files). Done once for a snapshot."""
-    memory = snapshot.memory
-    if "folded" not in memory:
-        memory["folded"] = _fold(snapshot)
-    return memory["folded"]
+@dataclass(frozen=True)
+class FoldedReports:
+    """A run over its journal and the report files that were judged so far.
+
+    `log` holds the records that count, `decision` is where the run stands on them, `due` what may be reported
+    then, and `findings` are those about report files. The fold can go on from any such value, but only once:
+    its log grows in place.
+    """
+
+    log: RecordLog
+    facts: RunFacts
+    decision: Decision
+    due: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
 
 
-def _fold(snapshot: Snapshot) -> tuple[tuple[Record, ...], tuple[Finding, ...]]:
+def fold_reports(workflow: Workflow, snapshot: Snapshot) -> FoldedReports:
+    """The journal of a snapshot with its pending report files, judged in the order of their times."""
+    start = _standing(workflow, snapshot, RecordLog.of(snapshot))
     if snapshot.journal.broken or not snapshot.pending:
-        return snapshot.records, ()
-    folding = _Folding(snapshot)
-    for group in groups_by_time(snapshot.pending):
-        folding.add(group)
-    return folding.facts.records, tuple(folding.findings)
+        return start
+    stages = {entry.path: _named_stage(entry, snapshot) for entry in snapshot.pending}
+    judge_group = partial(_judge_group, workflow, snapshot, stages)
+    return reduce(judge_group, groups_by_time(snapshot.pending), start)
+
+
+def _standing(
+    workflow: Workflow, snapshot: Snapshot, log: RecordLog, findings: tuple[Finding, ...] = ()
+) -> FoldedReports:
+    facts = RunFacts(workflow, snapshot, log)
+    decision = decide(facts)
+    return FoldedReports(log, facts, decision, reportable_steps(decision, workflow), findings)
 
 
 def groups_by_time(pending: Sequence[PendingReport]) -> list[list[PendingReport]]:
     """Reports by time; those whose order is not certain are together, in natural order of their names."""
     ordered = sorted(pending, key=lambda entry: (entry.mtime_ns, natural(entry.path)))
-    out: list[list[PendingReport]] = []
+    groups: list[list[PendingReport]] = []
     for entry in ordered:
-        if out and entry.mtime_ns - out[-1][-1].mtime_ns <= SAME_MOMENT_NS:
-            out[-1].append(entry)
+        if groups and entry.mtime_ns - groups[-1][-1].mtime_ns <= SAME_MOMENT_NS:
+            groups[-1].append(entry)
         else:
-            out.append([entry])
-    return [sorted(group, key=lambda entry: natural(entry.path)) for group in out]
+            groups.append([entry])
+    return [sorted(group, key=lambda entry: natural(entry.path)) for group in groups]
 
 
-class _Folding:
-    """The records so far, how the run stands on them, and what was found. Time grows with the square of the
-    reports of one moment, and each accepted report costs one decision.
+def _judge_group(
+    workflow: Workflow,
+    snapshot: Snapshot,
+    stages: Mapping[str, str],
+    state: FoldedReports,
+    group: list[PendingReport],
+) -> FoldedReports:
+    """Take the reports of one moment, each when its turn comes; what finds no turn is late.
+
+    Time grows with the square of the reports of one moment; each accepted report costs one decision.
     """
+    judge = _Judge(workflow, snapshot, stages, state)
+    waiting: list[PendingReport] = list(group)
+    taken: list[PendingReport] = []
+    while entry := judge.choice(waiting, taken):
+        waiting.remove(entry)
+        taken.append(entry)
+        phase = judge.turn(entry) or judge.past(entry)
+        judge = judge._replace(state=judge.accept(entry, phase, judge.order_uncertain(entry, group)))
+    for entry in waiting:
+        judge = judge._replace(state=judge.judge_late(entry, group))
+    return judge.state
 
-    def __init__(self, snapshot: Snapshot):
-        self.snapshot = snapshot
-        self.findings: list[Finding] = []
-        self.stages = {entry.path: _stage(entry, snapshot) for entry in snapshot.pending}
-        self._look(snapshot.records)
 
-    def _look(self, records: tuple[Record, ...]) -> None:
-        self.facts = RunFacts(self.snapshot.workflow, self.snapshot, records)
-        self.decision = decide(self.facts)
-        self.due = reportable_steps(self.decision, self.snapshot.workflow)
+def _named_stage(entry: PendingReport, snapshot: Snapshot) -> str:
+    """The stage that a report names, itself or by its tasks."""
+    named = record(tasks=list(entry.report.tasks_named))
+    return entry.report.stage or str(stamped(named, snapshot.plan)["stage"])
 
-    def add(self, group: list[PendingReport]) -> None:
-        """Take the reports of one moment, each when its turn comes; what finds no turn is late."""
-        waiting, taken = list(group), []
-        while entry := self._choice(waiting, taken):
-            waiting.remove(entry)
-            taken.append(entry)
-            self._tell_uncertain(entry, group)
-            self._accept(entry, self._turn(entry) or self._past(entry))
-        for entry in waiting:
-            self._late(entry, group)
 
-    def _choice(self, waiting: list[PendingReport], taken: list[PendingReport]) -> PendingReport | None:
+class _Judge(NamedTuple):
+    """What a report file is worth, as the run stands on the records so far. `stages`: path -> named stage."""
+
+    workflow: Workflow
+    snapshot: Snapshot
+    stages: Mapping[str, str]
+    state: FoldedReports
+
+    def choice(self, waiting: list[PendingReport], taken: list[PendingReport]) -> PendingReport | None:
         """The report to take next: one whose turn it is, else one that is history."""
-        if ended_without_completing(self.decision):
+        if ended_without_completing(self.state.decision):
             return None
         first = self._first(waiting)
-        due = [entry for entry in first if self._turn(entry)]
+        due = [entry for entry in first if self.turn(entry)]
         # A repetition waits until everything new is in: the fix of a task looks like its first report.
-        known = {self._subject(entry) for entry in taken}
-        new = (entry for entry in due if self._subject(entry) not in known)
-        return next(chain(new, due, (entry for entry in first if self._past(entry))), None)
+        known = {self.subject(entry) for entry in taken}
+        new = (entry for entry in due if self.subject(entry) not in known)
+        return next(chain(new, due, (entry for entry in first if self.past(entry))), None)
 
     def _first(self, waiting: list[PendingReport]) -> list[PendingReport]:
         """Those before which no other of the same subject must come: an earlier iteration, or a pass."""
         subjects: dict[object, list[ReportFile]] = {}
         for entry in waiting:
-            subjects.setdefault(self._subject(entry), []).append(entry.report)
+            subjects.setdefault(self.subject(entry), []).append(entry.report)
         bounds = {subject: _bounds(reports) for subject, reports in subjects.items()}
-        return [entry for entry in waiting if bounds[self._subject(entry)].lets(entry.report)]
+        return [entry for entry in waiting if bounds[self.subject(entry)].allows(entry.report)]
 
-    def _subject(self, entry: PendingReport) -> object:
+    def subject(self, entry: PendingReport) -> object:
         """What a report is of: its phase and stage, and its task where tasks are handed out."""
         report = entry.report
-        phase = self.snapshot.workflow.phases[report.phases[0]]
+        phase = self.workflow.phases[report.phases[0]]
         tasks = report.tasks_named if phase.tasks is not None else ()
-        return report.phases, tasks, self.stages[entry.path] or self.facts.stage
+        return report.phases, tasks, self.stages[entry.path] or self.state.facts.stage
 
-    def _late(self, entry: PendingReport, group: list[PendingReport]) -> None:
+    def judge_late(self, entry: PendingReport, group: list[PendingReport]) -> FoldedReports:
         """A report that no turn came for counts for nothing, but a failure saved with a pass still stands.
 
-        While nothing can be said of the run, nothing is said of its reports: why is told elsewhere, once.
+        Where the run cannot be evaluated its reports are not judged: why is reported elsewhere, once.
         """
-        if ended_without_completing(self.decision) or self.decision.kind == SuggestionKind.NONE:
-            return
-        if self._tell_uncertain(entry, group):
-            self._accept(entry, entry.report.phases[0])
-            return
-        turn = f"it is the turn of {', '.join(self.due)}" if self.due else "a person decides first"
-        phases = " or ".join(entry.report.phases)
-        self._tell(entry, "report-out-of-turn", f"a report of {phases}, but {turn}")
+        state = self.state
+        if ended_without_completing(state.decision) or state.decision.kind is SuggestionKind.NONE:
+            return state
+        uncertain = self.order_uncertain(entry, group)
+        if uncertain:
+            return self.accept(entry, entry.report.phases[0], uncertain)
+        turn = f"it is the turn of {', '.join(state.due)}" if state.due else "a person decides first"
+        said = f"a report of {' or '.join(entry.report.phases)}, but {turn}"
+        return replace(state, findings=(*state.findings, _finding(entry, "report-out-of-turn", said)))
 
-    def _tell_uncertain(self, entry: PendingReport, group: list[PendingReport]) -> bool:
-        """Say that a failure was saved together with another verdict on the same, with no numbers to tell."""
+    def order_uncertain(self, entry: PendingReport, group: list[PendingReport]) -> tuple[Finding, ...]:
+        """A finding where a failure was saved together with another verdict on the same, without numbers."""
         if entry.report.outcome != "fail":
-            return False
+            return ()
         others = (other for other in group if other.report.outcome != "fail")
         unordered = (other for other in others if not (other.report.iteration and entry.report.iteration))
-        subject = self._subject(entry)
-        other = next((other for other in unordered if self._subject(other) == subject), None)
+        subject = self.subject(entry)
+        other = next((other for other in unordered if self.subject(other) == subject), None)
         if other is None:
-            return False
-        self._tell(entry, "order-uncertain", f"saved together with {other.path}; the failure stands")
-        return True
+            return ()
+        said = f"saved together with {other.path}; the failure stands"
+        return (_finding(entry, "order-uncertain", said),)
 
-    def _turn(self, entry: PendingReport) -> str:
+    def turn(self, entry: PendingReport) -> str:
         """The phase the report counts for now, "" when it is not its turn."""
-        stage = self.stages[entry.path]
-        if stage and self.facts.stage and stage != self.facts.stage:
+        stage, at_work = self.stages[entry.path], self.state.facts.stage
+        if stage and at_work and stage != at_work:
             return ""
-        return next((phase for phase in entry.report.phases if phase in self.due), "")
+        return next((phase for phase in entry.report.phases if phase in self.state.due), "")
 
-    def _past(self, entry: PendingReport) -> str:
+    def past(self, entry: PendingReport) -> str:
         """The phase of a report that is history: of a finished stage, or of a phase the run is past."""
-        phase = entry.report.phases[0]
-        plan, stage = self.snapshot.plan, self.stages[entry.path]
-        if (
-            plan
-            and stage != self.facts.stage
-            and any(s.id == stage and s.done == s.total for s in plan.stages)
-        ):
+        phase, stage = entry.report.phases[0], self.stages[entry.path]
+        stages = self.snapshot.plan.stages if self.snapshot.plan else ()
+        if stage != self.state.facts.stage and any(s.id == stage and s.done == s.total for s in stages):
             return phase
-        return phase if not stage and self._overtaken(phase) else ""
+        return phase if not stage and self._is_overtaken(phase) else ""
 
-    def _overtaken(self, phase: str) -> bool:
+    def _is_overtaken(self, phase: str) -> bool:
         """Whether a later phase has delivered already, and the run is past that one too."""
-        workflow = self.snapshot.workflow
-        current = workflow.phases.get(self.decision.phase or "")
+        workflow, facts = self.workflow, self.state.facts
+        current = workflow.phases.get(self.state.decision.phase or "")
         if current is None:
             return False
         between = (p for p in workflow.phases.values() if workflow.order(phase) <= p.order < current.order)
-        return any(p.produces and all(self.facts.held(n).valid for n in p.produces) for p in between)
+        return any(p.produces and all(facts.artifact(n).valid for n in p.produces) for p in between)
 
-    def _accept(self, entry: PendingReport, phase: str) -> None:
-        report = entry.report
-        named = list(report.tasks_named)
-        made = record(
-            kind="report", phase=phase, outcome=report.outcome, tasks=named, iteration=report.iteration,
-            task=named[0] if len(named) == 1 else "", stage=report.stage, message=report.message,
-            manual_criteria=list(report.manual_criteria), path=entry.path, about=report.digest,
-        )  # fmt: skip
-        made = stamped(made, self.snapshot.plan)
-        strange = self._strange(made, phase)
-        if strange:
-            self._tell(entry, "report-unclear", strange)
-            return
-        if not made["stage"]:
-            made["stage"] = self.facts.stage
-        places = self.snapshot.places
-        assert isinstance(places, dict)
-        places[id(made)] = (entry.path, report.span)
-        # The index of the records grows with them; to make it anew for each would take quadratic time.
-        memory, records = self.snapshot.memory, (*self.facts.records, made)
-        memory["index"].add(made)
-        memory["indexed"] = records
-        self._look(records)
+    def accept(self, entry: PendingReport, phase: str, findings: tuple[Finding, ...]) -> FoldedReports:
+        """The run with the report among its records; one of a task that is not in the plan says nothing."""
+        report, snapshot, state = entry.report, self.snapshot, self.state
+        findings = (*state.findings, *findings)
+        tasks = list(report.tasks_named)
+        accepted = stamped(record(
+            kind=RecordKind.REPORT.value, phase=phase, outcome=report.outcome, tasks=tasks,
+            iteration=report.iteration, task=tasks[0] if len(tasks) == 1 else "", stage=report.stage,
+            message=report.message, manual_criteria=list(report.manual_criteria), path=entry.path,
+            about=report.digest,
+        ), snapshot.plan)  # fmt: skip
+        if snapshot.plan and self.workflow.phases[phase].tasks is not None:
+            known = snapshot.plan.by_id
+            unknown = [str(name) for name in accepted["tasks"] if name not in known]  # type: ignore[union-attr]
+            if unknown:
+                said = f"{unknown[0]!r} is no task of the plan{did_you_mean(unknown[0], list(known))}"
+                return replace(state, findings=(*findings, _finding(entry, "report-unclear", said)))
+        accepted["stage"] = accepted["stage"] or state.facts.stage
+        log = state.log.with_record(accepted, RecordOrigin(entry.path, report.span))
+        return _standing(self.workflow, snapshot, log, findings)
 
-    def _strange(self, made: Record, phase: str) -> str:
-        """Why a report of handed-out work says nothing: the task it names is not in the plan."""
-        plan = self.snapshot.plan
-        if plan is None or self.snapshot.workflow.phases[phase].tasks is None:
-            return ""
-        unknown = [str(name) for name in made["tasks"] if name not in plan.by_id]  # type: ignore[union-attr]
-        close = did_you_mean(unknown[0], list(plan.by_id)) if unknown else ""
-        return f"{unknown[0]!r} is no task of the plan{close}" if unknown else ""
 
-    def _tell(self, entry: PendingReport, code: str, message: str) -> None:
-        self.findings.append(finding(Problem(code, message, entry.report.span), entry.path))
+def _finding(entry: PendingReport, code: str, message: str) -> Finding:
+    return make_finding(code, entry.path, message, entry.report.span)
 
 
 class _Bounds(NamedTuple):
@@ -209,7 +225,7 @@ class _Bounds(NamedTuple):
     passed: bool
     passed_unnumbered: bool
 
-    def lets(self, report: ReportFile) -> bool:
+    def allows(self, report: ReportFile) -> bool:
         """Whether a report of the subject may come before all others of it."""
         if report.iteration and report.iteration > self.iteration:
             return False
@@ -220,12 +236,6 @@ def _bounds(reports: Sequence[ReportFile]) -> _Bounds:
     passed = [report for report in reports if report.outcome != "fail"]
     earliest = min((report.iteration for report in reports if report.iteration), default=0)
     return _Bounds(earliest, bool(passed), any(not report.iteration for report in passed))
-
-
-def _stage(entry: PendingReport, snapshot: Snapshot) -> str:
-    """The stage that a report names, itself or by its tasks."""
-    named = record(tasks=list(entry.report.tasks_named))
-    return entry.report.stage or str(stamped(named, snapshot.plan)["stage"])
 
 
 def ended_without_completing(decision: Decision) -> bool:
@@ -244,7 +254,7 @@ def reportable_steps(decision: Decision, workflow: Workflow) -> tuple[str, ...]:
         return ()
     if decision.status == RunStatus.COMPLETE:
         return tuple(phase.id for phase in workflow.phases.values() if phase.follow_up)
-    names = [decision.phase, decision.to, decision.act]
+    names = [decision.phase, decision.to, decision.action]
     for gate in decision.gates:
         names += allowed_steps(gate, workflow)
     return tuple(dict.fromkeys(name for name in names if name))

@@ -1,62 +1,107 @@
-"""Findings that decide nothing: what is there too early, what tasks wait for, what the configuration says."""
+"""The findings of an evaluation: those that decide nothing, and all of them in order."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from ..decision.facts import RunFacts
+from ..decision.decision import Decision
+from ..decision.facts import RunFacts, make_finding
 from ..definition.model import Phase
-from ..definition.root_config import PATH
-from ..findings import Finding, finding
-from ..plans.model import Plan, Task
+from ..definition.root_config import PATH as CONFIGURATION
+from ..expressions.language import Expression
+from ..findings import Finding, Severity, Span, finding
+from ..plans.model import Task
 from ..plans.schedule import dependency_problems
-from ..snapshot.snapshot import Snapshot
+from ..result.values import LimitState
 from ..suggestions import did_you_mean, misspelling
+from .questions import definition_changed_text
+
+# The codes of artifacts that are not as they have to be.
+_LACKS = ("artifact-missing", "artifact-stale", "artifact-invalid", "artifact-unreadable")
+_WHOLE_FILE = (0, 0, 0, 0)
 
 
-def advisory_findings(facts: RunFacts, phase: Phase | None, tasks: Sequence[Task]) -> None:
-    """Tell the sight of it. `tasks` are those whose own files are part of the answer."""
+def advisory_findings(
+    facts: RunFacts, phase: Phase | None, tasks: Sequence[Task], limits: Iterable[LimitState]
+) -> Iterator[Finding]:
+    """What is there too early, what tasks wait for, limits that are reached, what the configuration says.
+
+    `phase` is the current one; `tasks` are those whose own files are part of the answer.
+    """
+    if facts.snapshot.definition_changed:
+        yield make_finding("definition-changed", facts.snapshot.run, definition_changed_text(facts))
+    for limit in limits:
+        if limit.reached:
+            path, span = _counter_place(facts, facts.workflow.limits[limit.id].count)
+            yield make_finding("iteration-limit", path, f"{limit.id}: {limit.count} of {limit.max}", span)
     if phase is not None and not phase.terminal and not phase.detour:
-        _ahead(facts, phase)
-    if facts.snapshot.plan is not None:
-        facts.findings += _of_tasks(facts.snapshot, facts.snapshot.plan, tasks)
-    _unknown_parameters(facts)
-
-
-def _ahead(facts: RunFacts, current: Phase) -> None:
-    """Artifacts of later phases that exist: information, never a reason to skip (seed 002, row 6)."""
-    phases = facts.workflow.phases.values()
-    here = {name for phase in phases if phase.order <= current.order for name in phase.produces}
-    for phase in phases:
-        for name in phase.produces if phase.order > current.order and not phase.detour else ():
-            held = facts.held(name)
-            if held.exists and name not in here:
-                said = f"{name} of phase {phase.id} exists, the run is in {current.id}"
-                facts.tell("phase-ahead", held.path, said)
-
-
-def _of_tasks(snapshot: Snapshot, plan: Plan, tasks: Sequence[Task]) -> list[Finding]:
-    """What is wrong with task files, looked for once for the same tasks."""
-    memory = snapshot.memory
-    if memory.get("tasks looked at") != tasks:
-        memory["tasks looked at"], memory["task findings"] = tasks, _task_findings(plan, tasks, snapshot)
-    return memory["task findings"]
-
-
-def _task_findings(plan: Plan, tasks: Sequence[Task], snapshot: Snapshot) -> list[Finding]:
-    def path(task: Task) -> str:
-        return f"{snapshot.run}/{task.file}" if snapshot.run else task.file
-
-    wrong = dependency_problems(plan, tasks, snapshot.details)
-    found = [finding(p, path(task) if p.span else snapshot.plan_path) for task, p in wrong]
-    return found + [finding(p, path(task)) for task in tasks for p in snapshot.details(task).problems]
-
-
-def _unknown_parameters(facts: RunFacts) -> None:
+        yield from _phases_ahead(facts, phase)
+    yield from _task_findings(facts, tasks)
     workflow, config = facts.workflow, facts.snapshot.config
     for name in config.of(workflow.name):
         if name not in workflow.parameters:
             known = list(workflow.parameters)
             message = f"{workflow.name} has no parameter {name!r}{did_you_mean(name, known)}"
-            place = config.places.get((workflow.name, name))
-            facts.tell("parameter-invalid", PATH, message, place, data=misspelling(name, known))
+            place, data = config.places.get((workflow.name, name)), misspelling(name, known)
+            yield make_finding("parameter-invalid", CONFIGURATION, message, place, data=data)
+
+
+def _counter_place(facts: RunFacts, count: Expression) -> tuple[str, Span | None]:
+    """Where a file holds the count itself; else the file that stands for the run."""
+    plan, state = facts.snapshot.plan, facts.snapshot.state
+    path = count.source.strip().split(".")
+    where, span = facts.place(path) if tuple(path) in count.paths else (None, None)
+    if where and span:
+        return where, span
+    return facts.snapshot.plan_path if plan else state.path if state else facts.snapshot.run, None
+
+
+def _phases_ahead(facts: RunFacts, current: Phase) -> Iterator[Finding]:
+    """Artifacts of later phases that exist: information, never a reason to skip (seed 002, row 6)."""
+    phases = facts.workflow.phases.values()
+    here = {name for phase in phases if phase.order <= current.order for name in phase.produces}
+    for phase in phases:
+        for name in phase.produces if phase.order > current.order and not phase.detour else ():
+            artifact = facts.artifact(name)
+            if artifact.exists and name not in here:
+                said = f"{name} of phase {phase.id} exists, the run is in {current.id}"
+                yield make_finding("phase-ahead", artifact.path, said)
+
+
+def _task_findings(facts: RunFacts, tasks: Sequence[Task]) -> Iterator[Finding]:
+    snapshot, plan = facts.snapshot, facts.snapshot.plan
+    if plan is None:
+        return
+    prefix = f"{snapshot.run}/" if snapshot.run else ""
+    for task, problem in dependency_problems(plan, tasks, snapshot.details):
+        yield finding(problem, prefix + task.file if problem.span else snapshot.plan_path)
+    for task in tasks:
+        yield from (finding(problem, prefix + task.file) for problem in snapshot.details(task).problems)
+
+
+def ordered_findings(facts: RunFacts, decision: Decision, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Each finding once, by path and place; those that a person's override goes without are marked."""
+    waived = _waived(facts, decision)
+    order = list(Severity)
+    marked = (replace(f, overridden=True) if (f.code, f.path) in waived else f for f in findings)
+    unique = dict.fromkeys(marked)
+    return tuple(
+        sorted(unique, key=lambda f: (f.path, f.span or _WHOLE_FILE, order.index(f.severity), f.code))
+    )
+
+
+def _waived(facts: RunFacts, decision: Decision) -> frozenset[tuple[str, str]]:
+    """(code, path) of what a person's override goes without: artifacts of the phases that it names."""
+    override, snapshot, workflow = facts.override, facts.snapshot, facts.workflow
+    if decision.undelivered or not override.waives(facts.stage):
+        return frozenset()
+    names = [
+        name for phase in workflow.phases.values() if phase.id in override.phases for name in phase.produces
+    ]
+    artifacts = [facts.artifact(name) for name in names]
+    waived = {(code, path) for each in artifacts for path in (each.path, *each.paths) for code in _LACKS}
+    if any(workflow.artifacts[name].listed for name in names):
+        # Files named by data are missed where they are named.
+        waived.add((_LACKS[0], snapshot.state.path if snapshot.state else snapshot.plan_path))
+    return frozenset(waived)

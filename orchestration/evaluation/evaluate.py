@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import Any
 
-from ..decision.decision import Decision, action_of, decide
-from ..decision.facts import RunFacts, TraceEntry
+from ..decision.decision import action_of
 from ..decision.gates import allowed_steps
-from ..decision.pending_reports import fold_reports, reportable_steps
+from ..decision.pending_reports import FoldedReports, fold_reports
 from ..definition.model import DEFAULT_OUTCOMES, Phase, Workflow
 from ..expressions.language import Expression
-from ..findings import Finding, Severity, Span
+from ..findings import Evidence, Finding
+from ..plans.model import Task
 from ..result.values import (
     CriterionState,
     DefinitionRef,
@@ -34,22 +35,11 @@ from ..result.values import (
 from ..snapshot.snapshot import Snapshot
 from ..states import GateStatus, PhaseStatus, RecordKind, RunStatus, SuggestionKind
 from ..vfs.files import digest_of
-from .advisories import advisory_findings
+from .advisories import advisory_findings, ordered_findings
 from .evidence import EvidenceCollector
 from .questions import open_questions
 from .task_board import deadlock_reason, relevant_tasks, schedule_tasks, task_board
-
-# What is said of artifacts that are not as they have to be.
-LACKS = ("artifact-missing", "artifact-stale", "artifact-invalid", "artifact-unreadable")
-
-
-class EvaluationTrace(NamedTuple):
-    """How an answer came about: the evaluation, and everything that was looked at, in order."""
-
-    evaluation: Evaluation
-    trace: tuple[TraceEntry, ...]
-    facts: RunFacts
-    decision: Decision
+from .trace import EvaluationTrace
 
 
 def evaluate(workflow: Workflow, snapshot: Snapshot) -> Evaluation:
@@ -62,71 +52,68 @@ def evaluate(workflow: Workflow, snapshot: Snapshot) -> Evaluation:
 
 
 def evaluate_traced(workflow: Workflow, snapshot: Snapshot) -> EvaluationTrace:
-    """Like `evaluate`, with what was looked at on the way."""
-    records, report_findings = fold_reports(snapshot)
-    facts = RunFacts(workflow, snapshot, records)
-    decision = decide(facts)
-    dressing = _Dressing(facts, decision)
-    evaluation = dressing.evaluation(report_findings)
-    return EvaluationTrace(evaluation, tuple(facts.trace), facts, decision)
+    """Like `evaluate`, with the facts, the decision and the guards that were tried."""
+    reports = fold_reports(workflow, snapshot)
+    evaluation = _Assembler(reports).evaluation()
+    return EvaluationTrace(evaluation, tuple(reports.facts.trace), reports.facts, reports.decision)
 
 
-class _Dressing:
-    """Turns a verdict into the evaluation that people and programs read."""
+class _Assembler:
+    """Puts an evaluation together from a decision: evidence, tasks, limits, notes and findings."""
 
-    def __init__(self, facts: RunFacts, decision: Decision):
-        self.facts, self.decision = facts, decision
-        self.workflow, self.snapshot = facts.workflow, facts.snapshot
-        self.phase = self.workflow.phases.get(decision.phase or "")
-        self.handed = schedule_tasks(facts, decision)
-        self.witness = EvidenceCollector(facts)
-        ended = RunStatus.COMPLETE if decision.status == RunStatus.COMPLETE else decision.kind
-        facts.next_step = decision.act or decision.to or ended
+    def __init__(self, reports: FoldedReports):
+        self.reports, self.facts, self.decision = reports, reports.facts, reports.decision
+        self.workflow, self.snapshot = self.facts.workflow, self.facts.snapshot
+        self.phase = self.workflow.phases.get(self.decision.phase or "")
+        self.schedule = schedule_tasks(self.facts, self.decision)
+        self.evidence = EvidenceCollector(self.facts)
+        is_complete = self.decision.status is RunStatus.COMPLETE
+        ended = RunStatus.COMPLETE if is_complete else self.decision.kind
+        self.facts.next_step = self.decision.action or self.decision.to or ended
 
-    def evaluation(self, report_findings: Sequence[Finding]) -> Evaluation:
+    def evaluation(self) -> Evaluation:
+        """The evaluation. What is read for it comes before `_revision`, which covers all that was read."""
         facts, decision, snapshot = self.facts, self.decision, self.snapshot
         target = self.workflow.phases.get(decision.to or decision.phase or "")
-        status, kind, reason, waiting = self._status()
-        questions = open_questions(facts, decision)
-        gates = tuple(self._with_evidence(gate) for gate in decision.gates)
-        suggestion = self._suggestion(kind, reason, waiting, target)
+        status, kind, reason, waiting_for = self._status()
         limits = tuple(self._limit(name) for name in self.workflow.limits) if self.phase else ()
-        phases = tuple(self._phase(phase) for phase in self.workflow.phases.values())
-        board, progress, notes = (
-            task_board(facts, decision, self.handed.schedule),
-            self._progress(),
-            self._notes(),
-        )
-        # Before findings are put together: a wrong parameter is told even where nothing reads it.
-        parameters = self._parameters()
-        advisory_findings(facts, self.phase, relevant_tasks(facts))
-        findings = self._ordered([*snapshot.findings, *report_findings, *facts.findings])
+        tasks = relevant_tasks(facts)
         return Evaluation(
             root=snapshot.root,
             run=snapshot.run,
             title=self._title(),
             workflow=self.workflow.name,
             definition=DefinitionRef(self.workflow.name, snapshot.definition),
-            revision=self._revision(),
             current_phase=decision.phase,
-            raw_phase=decision.raw,
+            raw_phase=decision.raw_phase,
             inferred=decision.inferred,
             overridden=decision.overridden,
             status=status,
             status_reason=reason,
-            phases=phases,
-            suggestion=suggestion,
-            gates=gates,
-            plan=board,
-            progress=progress,
+            phases=tuple(self._phase(phase) for phase in self.workflow.phases.values()),
+            suggestion=self._suggestion(kind, reason, waiting_for, target),
+            gates=tuple(self._with_evidence(gate) for gate in decision.gates),
+            plan=task_board(facts, decision, self.schedule, tasks),
+            progress=self._progress(),
             limits=limits,
-            questions=questions,
+            questions=open_questions(facts, decision),
             claims=snapshot.claims,
-            notes=notes,
-            parameters=parameters,
-            findings=findings,
+            notes=self._notes(),
+            parameters=self._parameters(),
+            findings=self._findings(tasks, limits),
+            revision=self._revision(),
             reads=dict(snapshot.reader.reads),
         )
+
+    def _findings(self, tasks: Sequence[Task], limits: Sequence[LimitState]) -> tuple[Finding, ...]:
+        stages = (
+            self.snapshot.findings,
+            self.reports.findings,
+            self.decision.findings,
+            self.facts.findings(),
+            advisory_findings(self.facts, self.phase, tasks, limits),
+        )
+        return ordered_findings(self.facts, self.decision, chain.from_iterable(stages))
 
     def _revision(self) -> str:
         """16 hex digits over the definition, its parameters and all that was read. No time is in it."""
@@ -152,83 +139,76 @@ class _Dressing:
         return next(begun, "") or self.snapshot.run.rsplit("/", 1)[-1] or self.workflow.title
 
     def _status(self) -> tuple[RunStatus, SuggestionKind, str, str | None]:
-        """(status, kind, reason, what is waited for): the verdict's, unless no task at hand can start."""
+        """(status, kind, reason, what is waited for) of the decision, unless no task at hand can start."""
         decision = self.decision
-        going = (
-            decision.kind in (SuggestionKind.ADVANCE, SuggestionKind.STAY)
-            and decision.status == RunStatus.ACTIVE
-        )
-        why = deadlock_reason(self.handed, self.snapshot) if going else ""
-        if why:
-            return (
-                RunStatus.BLOCKED,
-                SuggestionKind.WAIT,
-                why,
-                "person: the dependencies of the plan have to be mended",
-            )
-        return decision.status, decision.kind, decision.reason, decision.waiting
+        onward = decision.kind in (SuggestionKind.ADVANCE, SuggestionKind.STAY)
+        if onward and decision.status is RunStatus.ACTIVE:
+            why = deadlock_reason(self.schedule, self.snapshot)
+            if why:
+                waiting_for = "person: the dependencies of the plan have to be mended"
+                return RunStatus.BLOCKED, SuggestionKind.WAIT, why, waiting_for
+        return decision.status, decision.kind, decision.reason, decision.waiting_for
 
     # ---- the suggestion
 
     def _suggestion(
-        self, kind: SuggestionKind, reason: str, waiting: str | None, target: Phase | None
+        self, kind: SuggestionKind, reason: str, waiting_for: str | None, target: Phase | None
     ) -> Suggestion:
         decision = self.decision
-        named = kind.is_work
-        next_phase = target.id if named and target and decision.to else None
-        return Suggestion(
+        next_phase = target.id if kind.is_work and target and decision.to else None
+        allowed = self._allowed()
+        suggestion = Suggestion(
             kind=kind,
-            suggested_next=(decision.act if kind == SuggestionKind.ACT else next_phase),
-            action=decision.act,
-            agents=self._agents(target) if named else (),
+            suggested_next=decision.action if kind is SuggestionKind.ACT else next_phase,
+            action=decision.action,
             reason=reason,
             evidence=self._evidence(),
-            allowed=self._allowed(),
-            forbidden=self._forbidden(),
-            produce=self._produce(target) if named else (),
-            tasks=self.handed.schedule.ready if named else (),
-            parallel=self.handed.schedule.batches if named else (),
-            reports=self._reports() if named else (),
-            waiting_for=waiting,
+            allowed=allowed,
+            forbidden=self._forbidden(allowed),
+            waiting_for=waiting_for,
+        )
+        if not kind.is_work:
+            return suggestion
+        action = self.workflow.actions.get(decision.action or "")
+        agents = action.agents if action and action.agents else target.agents if target else ()
+        return replace(
+            suggestion,
+            agents=agents,
+            produce=self._produce(target),
+            tasks=self.schedule.ready,
+            parallel=self.schedule.batches,
+            reports=self._reports(),
         )
 
-    def _agents(self, target: Phase | None) -> tuple[str, ...]:
-        decision = self.decision
-        action = self.workflow.actions.get(decision.act or "")
-        if action and action.agents:
-            return action.agents
-        return target.agents if target else ()
-
-    def _evidence(self) -> tuple:
-        inferred = ()
-        if not isinstance(self.workflow.phase, tuple) and self.phase and not self.decision.guards:
-            inferred = (self.workflow.phase,)
-        return (*self.witness.of(*self.decision.guards, *inferred), *self.decision.extra)
+    def _evidence(self) -> tuple[Evidence, ...]:
+        guards = self.decision.guards
+        if isinstance(self.workflow.phase, Expression) and self.phase and not guards:
+            guards = (self.workflow.phase,)
+        return (*self.evidence.of(*guards), *self.decision.evidence)
 
     def _allowed(self) -> tuple[str, ...]:
-        names = (
-            [self.decision.to]
-            if self.decision.kind in (SuggestionKind.ADVANCE, SuggestionKind.REGRESS, SuggestionKind.STAY)
-            else []
-        )
-        names += [self.decision.act] if self.decision.act else []
+        kind, names = self.decision.kind, list[str | None]()
+        if kind.leads_elsewhere or kind is SuggestionKind.STAY:
+            names.append(self.decision.to)
+        names.append(self.decision.action)
         for gate in self.decision.gates:
             names += allowed_steps(gate, self.workflow)
         return tuple(dict.fromkeys(name for name in names if name))
 
-    def _forbidden(self) -> tuple[Forbidden, ...]:
+    def _forbidden(self, allowed: Sequence[str]) -> tuple[Forbidden, ...]:
         """What gates in force forbid, and the later phases that would be a skip (seed 002, section 4)."""
         if self.phase is None or self.decision.kind.is_final:
             return ()
-        said = [entry for gate in self.decision.gates if gate.in_force for entry in gate.forbidden]
-        named = {entry.action for entry in said} | set(self._allowed()) | {self.phase.id}
+        forbidden = [entry for gate in self.decision.gates if gate.in_force for entry in gate.forbidden]
+        named = {entry.action for entry in forbidden} | set(allowed) | {self.phase.id}
         later = (p for p in self.workflow.phases.values() if p.order > self.phase.order and not p.detour)
-        return (*said, *(Forbidden(p.id, "phases are not skipped") for p in later if p.id not in named))
+        skips = (Forbidden(p.id, "phases are not skipped") for p in later if p.id not in named)
+        return (*forbidden, *skips)
 
     def _reports(self) -> tuple[Reportable, ...]:
         """What may be reported now, the suggested step first."""
-        decision, due = self.decision, reportable_steps(self.decision, self.workflow)
-        first = tuple(name for name in (decision.act, decision.to) if name in due)
+        decision, due = self.decision, self.reports.due
+        first = tuple(name for name in (decision.action, decision.to) if name in due)
         return tuple(map(self._reportable, dict.fromkeys((*first[:1], *due))))
 
     def _reportable(self, step: str) -> Reportable:
@@ -236,38 +216,32 @@ class _Dressing:
         declared = workflow.phases.get(step) or workflow.actions.get(action_of(workflow, step))
         outcomes = declared.outcomes if isinstance(declared, Phase) else DEFAULT_OUTCOMES
         example = self.facts.context.value(declared.data).value if declared and declared.data else None
-        # CEL's maps have no order of their own; an answer has.
-        return Reportable(step, outcomes, ordered(example) if example and isinstance(example, dict) else None)
+        # Maps of expressions have no order of their own; an answer has.
+        return Reportable(step, outcomes, _sorted(example) if example and isinstance(example, dict) else None)
 
     def _produce(self, target: Phase | None) -> tuple[Produce, ...]:
         """The files that the step lacks; all its files where it has each, but has to be done again."""
         names = target.produces if target else ()
-        lacking = [name for name in names if not self.facts.held(name).valid]
+        lacking = [name for name in names if not self.facts.artifact(name).valid]
         again = (
-            self.decision.kind in (SuggestionKind.REGRESS, SuggestionKind.STAY)
-            and not self.handed.schedule.ready
+            self.decision.kind in (SuggestionKind.REGRESS, SuggestionKind.STAY) and not self.schedule.ready
         )
-        return tuple(entry for name in lacking or (names if again else ()) for entry in self._made(name))
-
-    def _made(self, name: str) -> tuple[Produce, ...]:
-        artifact, held = self.workflow.artifacts[name], self.facts.held(name)
-        paths = (held.path,) if artifact.listed is None else held.missing
-        return tuple(Produce(path, artifact.schema or None, artifact.example or None) for path in paths)
+        produce: list[Produce] = []
+        for name in lacking or (names if again else ()):
+            declared, artifact = self.workflow.artifacts[name], self.facts.artifact(name)
+            for path in (artifact.path,) if declared.listed is None else artifact.missing:
+                produce.append(Produce(path, declared.schema or None, declared.example or None))
+        return tuple(produce)
 
     # ---- parts
 
     def _phase(self, phase: Phase) -> PhaseState:
-        produces = tuple(self._produced(name) for name in phase.produces) if self.phase else ()
-        state = self._phase_state(phase, produces)
-        return PhaseState(
-            phase.id, phase.title, phase.agents, phase.order, state, produces, phase.checks
-        )  # fmt: skip
+        artifacts = [self.facts.artifact(name) for name in phase.produces] if self.phase else []
+        produces = tuple(Produced(each.id, each.path, each.state) for each in artifacts)
+        status = self._phase_status(phase, produces)
+        return PhaseState(phase.id, phase.title, phase.agents, phase.order, status, produces, phase.checks)
 
-    def _produced(self, name: str) -> Produced:
-        held = self.facts.held(name)
-        return Produced(name, held.path, held.state)
-
-    def _phase_state(self, phase: Phase, produces: Sequence[Produced]) -> PhaseStatus:
+    def _phase_status(self, phase: Phase, produces: Sequence[Produced]) -> PhaseStatus:
         if self.phase is not None and phase.id == self.phase.id:
             return PhaseStatus.CURRENT
         if phase.detour:
@@ -276,44 +250,29 @@ class _Dressing:
             return PhaseStatus.SKIPPED
         if self.phase is None or phase.order > self.phase.order:
             return PhaseStatus.AHEAD
-        overridden = phase.id in self.facts.override.phases
-        if overridden or (phase.skip and self.facts.context.holds(phase.skip)):
+        is_overridden = phase.id in self.facts.override.phases
+        if is_overridden or (phase.skip and self.facts.context.holds(phase.skip)):
             return PhaseStatus.SKIPPED
         return PhaseStatus.DONE if all(entry.valid for entry in produces) else PhaseStatus.AHEAD
 
     def _with_evidence(self, gate: GateState) -> GateState:
-        if gate.status == GateStatus.NOT_REACHED:
+        if gate.status is GateStatus.NOT_REACHED:
             return gate
         declared = next(g for g in self.workflow.gates if g.id == gate.id)
         pairs = zip(gate.criteria, declared.criteria, strict=True)
-        criteria = tuple(CriterionState(c.text, c.met, self.witness.of(d.when)) for c, d in pairs)
+        criteria = tuple(CriterionState(c.text, c.met, self.evidence.of(d.when)) for c, d in pairs)
         return replace(gate, criteria=criteria)
 
     def _limit(self, name: str) -> LimitState:
-        def known(part: str) -> Any:
-            return self.facts.context.known(f"limits.{name}.{part}").value
-
-        count, most, reached = known("count"), known("max"), known("reached")
-        if reached:
-            path, span = self._counter(self.workflow.limits[name].count)
-            self.facts.tell("iteration-limit", path, f"{name}: {count} of {most}", span)
-        return LimitState(name, count, most, reached)
-
-    def _counter(self, count: Expression) -> tuple[str, Span | None]:
-        """Where a file holds the count itself; else the file that stands for the run."""
-        plan, state = self.snapshot.plan, self.snapshot.state
-        path = count.source.strip().split(".")
-        where, span = self.facts.place(path) if tuple(path) in count.paths else (None, None)
-        if where and span:
-            return where, span
-        return self.snapshot.plan_path if plan else state.path if state else self.snapshot.run, None
+        known = (self.facts.context.known(f"limits.{name}.{part}") for part in ("count", "max", "reached"))
+        return LimitState(name, *(outcome.value for outcome in known))  # pyright: ignore[reportArgumentType]
 
     def _progress(self) -> Progress | None:
         if self.workflow.progress:
             done, total = (self.facts.context.value(part).value for part in self.workflow.progress)
             return Progress(done, total) if isinstance(done, int) and isinstance(total, int) else None
         plan = self.snapshot.plan
-        return Progress(self.snapshot.parts.done, len(plan.tasks)) if plan else None
+        return Progress(self.snapshot.plan_facts.done, len(plan.tasks)) if plan else None
 
     def _notes(self) -> tuple[NoteText, ...]:
         if self.phase is None:
@@ -327,34 +286,9 @@ class _Dressing:
         values = {name: self.facts.context.known(f"parameters.{name}").value for name in declared}
         return {name: value for name, value in values.items() if value != declared[name].default}
 
-    # ---- findings
 
-    def _ordered(self, findings: Sequence[Finding]) -> tuple[Finding, ...]:
-        waived = self._waived()
-        marked = [replace(f, overridden=True) if (f.code, f.path) in waived else f for f in findings]
-        order = list(Severity)
-        unique = dict.fromkeys(marked)
-        return tuple(
-            sorted(unique, key=lambda f: (f.path, f.span or (0, 0, 0, 0), order.index(f.severity), f.code))
-        )
-
-    def _waived(self) -> frozenset[tuple[str, str]]:
-        """(code, path) of what a person's override goes without: artifacts of the phases that it names."""
-        override, snapshot = self.facts.override, self.snapshot
-        if self.decision.lost or not override.waives(self.facts.stage):
-            return frozenset()
-        phases = [phase for phase in self.workflow.phases.values() if phase.id in override.phases]
-        names = [name for phase in phases for name in phase.produces]
-        held = [self.facts.held(name) for name in names]
-        found = {(code, path) for one in held for path in (one.path, *one.paths) for code in LACKS}
-        if any(self.workflow.artifacts[name].listed for name in names):
-            # Files named by data are missed where they are named.
-            found.add((LACKS[0], snapshot.state.path if snapshot.state else snapshot.plan_path))
-        return frozenset(found)
-
-
-def ordered(value: Any) -> Any:
+def _sorted(value: Any) -> Any:
     """Data with the keys of every map in order."""
     if isinstance(value, dict):
-        return {key: ordered(value[key]) for key in sorted(value, key=str)}
-    return [ordered(each) for each in value] if isinstance(value, list) else value
+        return {key: _sorted(value[key]) for key in sorted(value, key=str)}
+    return [_sorted(each) for each in value] if isinstance(value, list) else value

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..decision.facts import RunFacts, value_summary
+from ..decision.facts import RunFacts
 from ..expressions.language import Expression
-from ..findings import Evidence, Span
+from ..findings import Evidence
 from ..journal.journal import Record
+from ..result.phrases import value_summary
+from ..snapshot.snapshot import RecordOrigin
 
 
 class EvidenceCollector:
@@ -66,11 +68,11 @@ class EvidenceCollector:
         return []
 
     def _records(self, records: Iterable[Record]) -> list[Evidence]:
-        return [_of_record(entry, self.facts.snapshot.places.get(id(entry))) for entry in records]
+        return [_of_record(entry, self.facts.origins.get(id(entry))) for entry in records]
 
 
-def _of_record(entry: Record, place: tuple[str, Span | None] | None) -> Evidence:
-    path, span = place or (None, None)
+def _of_record(entry: Record, origin: RecordOrigin | None) -> Evidence:
+    path, span = origin or (None, None)
     where = f"{entry['kind']} {entry['phase'] or entry['question']}".strip()
     stage = f" of stage {entry['stage']}" if entry["stage"] else ""
     return Evidence(where + stage, entry["outcome"] or entry["option"], path, span)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..decision.decision import Decision
 from ..decision.facts import RunFacts
@@ -11,27 +11,24 @@ from ..definition.model import Question
 from ..result.values import Option, QuestionState
 from ..snapshot.snapshot import DEFINITION
 from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
-
-if TYPE_CHECKING:
-    from .evaluate import EvaluationTrace
+from .trace import EvaluationTrace
 
 RAISED = (Option("continue", "go on"), Option("stop", "stop the run"))
+_HISTORY = ("at", "phase", "stage", "iteration", "outcome", "message", "path", "tasks")
 
 
 def open_questions(facts: RunFacts, decision: Decision) -> tuple[QuestionState, ...]:
     """The one list of open questions, each id once; a wait for a person without a question is one too."""
-    asked = [_question(facts, facts.workflow.questions[name]) for name in decision.asked]
+    questions = [_question_state(facts, facts.workflow.questions[name]) for name in decision.questions]
     if facts.snapshot.definition_changed:
-        asked.append(_definition(facts))
-    if (
-        decision.status == RunStatus.WAITING_HUMAN
-        and not decision.asked
-        and decision.kind != SuggestionKind.STAY
-    ):
-        asked.append(
-            QuestionState(f"clarification:{decision.phase}", QuestionKind.CLARIFICATION, decision.reason)
-        )
-    return (*asked, *_raised(facts))
+        options = (Option("accept", "judge the run by the changed definition"),)
+        text = f"{definition_changed_text(facts)} May it judge the run?"
+        questions.append(QuestionState(DEFINITION, QuestionKind.APPROVAL, text, options))
+    waits_for_person = decision.status is RunStatus.WAITING_HUMAN and not decision.questions
+    if waits_for_person and decision.kind is not SuggestionKind.STAY:
+        name = f"clarification:{decision.phase}"
+        questions.append(QuestionState(name, QuestionKind.CLARIFICATION, decision.reason))
+    return (*questions, *_raised(facts))
 
 
 def answerable(trace: EvaluationTrace) -> tuple[QuestionState, ...]:
@@ -39,17 +36,23 @@ def answerable(trace: EvaluationTrace) -> tuple[QuestionState, ...]:
 
     A run goes on with a changed plan, so nobody is asked; but who wants to may approve it as it is now.
     """
-    facts, decision, asked = trace.facts, trace.decision, trace.evaluation.questions
-    if decision.kind.is_final or decision.lost:
-        return asked
+    facts, decision, questions = trace.facts, trace.decision, trace.evaluation.questions
+    if decision.kind.is_final or decision.undelivered:
+        return questions
     approvals = (q for q in facts.workflow.questions.values() if q.kind == QuestionKind.APPROVAL and q.about)
     stale = (q for q in approvals if facts.context.known(f"answers.{q.id}").value == "stale")
-    again = (_question(facts, question) for question in stale)
-    known = {question.id for question in asked}
-    return (*asked, *(question for question in again if question.id not in known))
+    again = (_question_state(facts, question) for question in stale)
+    known = {question.id for question in questions}
+    return (*questions, *(question for question in again if question.id not in known))
 
 
-def _question(facts: RunFacts, question: Question) -> QuestionState:
+def definition_changed_text(facts: RunFacts) -> str:
+    """That the definition changed under the run."""
+    name = facts.workflow.name
+    return f"The definition of {name}, or a parameter of it, changed while this run was under way."
+
+
+def _question_state(facts: RunFacts, question: Question) -> QuestionState:
     context = facts.context
     scope = str(context.value(question.scope).value or "") if question.scope else ""
     tasks = context.items(question.tasks).value if question.tasks else []
@@ -59,42 +62,29 @@ def _question(facts: RunFacts, question: Question) -> QuestionState:
         kind=QuestionKind(question.kind),
         question=facts.text(question.ask),
         options=tuple(Option(name, text) for name, text in question.options.items()),
-        tasks=tuple(_id_of(task) for task in tasks) if isinstance(tasks, list) else (),
-        history=tuple(_history(entry) for entry in history) if isinstance(history, list) else (),
-        since=_newest(facts),
+        tasks=tuple(_task_id(task) for task in tasks) if isinstance(tasks, list) else (),
+        history=tuple(_history_entry(entry) for entry in history) if isinstance(history, list) else (),
+        since=(str(facts.records[-1]["at"]) or None) if facts.records else None,
     )
 
 
-def _id_of(task: object) -> str:
+def _task_id(task: object) -> str:
     return str(task["id"]) if isinstance(task, dict) and "id" in task else str(task)
 
 
-def _history(entry: object) -> Mapping[str, Any]:
-    kept = ("at", "phase", "stage", "iteration", "outcome", "message", "path", "tasks")
+def _history_entry(entry: object) -> Mapping[str, Any]:
     known = entry if isinstance(entry, dict) else {"message": str(entry)}
-    return {name: known[name] for name in kept if known.get(name)}
-
-
-def _newest(facts: RunFacts) -> str | None:
-    return str(facts.records[-1]["at"]) or None if facts.records else None
-
-
-def _definition(facts: RunFacts) -> QuestionState:
-    name = facts.workflow.name
-    said = f"The definition of {name}, or a parameter of it, changed while this run was under way."
-    options = (Option("accept", "judge the run by the changed definition"),)
-    facts.tell("definition-changed", facts.snapshot.run, said)
-    return QuestionState(DEFINITION, QuestionKind.APPROVAL, f"{said} May it judge the run?", options)
+    return {name: known[name] for name in _HISTORY if known.get(name)}
 
 
 def _raised(facts: RunFacts) -> tuple[QuestionState, ...]:
     """Questions that an agent raised and nobody answered."""
-    answered = {str(entry["question"]) for entry in facts.records if entry["kind"] == RecordKind.ANSWER}
-    raised = ((f"raised:{e['seq']}", e) for e in facts.records if e["kind"] == RecordKind.QUESTION)
-    return tuple(
-        QuestionState(
-            name, QuestionKind.ESCALATION, str(e["message"] or e["why"]), RAISED, since=str(e["at"]) or None
-        )
-        for name, e in raised
-        if name not in answered
-    )
+    answers = (entry for entry in facts.records if entry["kind"] == RecordKind.ANSWER)
+    answered = {str(entry["question"]) for entry in answers}
+    questions: list[QuestionState] = []
+    for entry in facts.records:
+        name = f"raised:{entry['seq']}"
+        if entry["kind"] == RecordKind.QUESTION and name not in answered:
+            text, since = str(entry["message"] or entry["why"]), str(entry["at"]) or None
+            questions.append(QuestionState(name, QuestionKind.ESCALATION, text, RAISED, since=since))
+    return tuple(questions)

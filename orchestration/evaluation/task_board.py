@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
 
 from ..decision.decision import Decision
 from ..decision.facts import RunFacts, TraceEntry
-from ..definition.model import Phase
 from ..expressions.context import Outcome
 from ..plans.model import Task
 from ..plans.schedule import Board, Schedule, arrange
@@ -17,28 +16,21 @@ from ..states import RecordKind
 MOST_NAMED = 5
 
 
-class TaskSchedule(NamedTuple):
-    """`phase` is the one whose tasks are arranged, None where none are handed out."""
-
-    phase: Phase | None = None
-    schedule: Schedule = Schedule()
-
-
-def schedule_tasks(facts: RunFacts, decision: Decision) -> TaskSchedule:
+def schedule_tasks(facts: RunFacts, decision: Decision) -> Schedule:
     """What of the plan can be started in the phase at hand, and what the rest waits for."""
     target, snapshot = facts.workflow.phases.get(decision.to or decision.phase or ""), facts.snapshot
     if snapshot.plan is None or target is None or target.tasks is None or decision.kind.is_final:
-        return TaskSchedule()
+        return Schedule()
     outcome = facts.context.items(target.tasks)
-    seen = TraceEntry(f"phases.{target.id}.tasks", target.tasks, Outcome(None, outcome.error), "tasks")
-    facts.trace.append(seen)
+    entry = TraceEntry(f"phases.{target.id}.tasks", target.tasks, Outcome(None, outcome.error), "tasks")
+    facts.trace.append(entry)
     by_id = snapshot.plan.by_id
     items = outcome.value if isinstance(outcome.value, list) else []
     ids = (str(item.get("id")) for item in items if isinstance(item, dict))
     tasks = [by_id[name] for name in ids if name in by_id]
     # What is handed out (again) is not finished, whatever was reported of it before.
     finished = reported_tasks(facts) - {task.id for task in tasks}
-    return TaskSchedule(target, arrange(snapshot.plan, tasks, snapshot.details, finished, snapshot.claims))
+    return arrange(snapshot.plan, tasks, snapshot.details, finished, snapshot.claims)
 
 
 def reported_tasks(facts: RunFacts) -> frozenset[str]:
@@ -52,9 +44,8 @@ def reported_tasks(facts: RunFacts) -> frozenset[str]:
     return frozenset(named)
 
 
-def deadlock_reason(handed: TaskSchedule, snapshot: Snapshot) -> str:
-    """Why none of the tasks that are left can start, or ""; while somebody works on one, it is not stuck."""
-    schedule = handed.schedule
+def deadlock_reason(schedule: Schedule, snapshot: Snapshot) -> str:
+    """Why none of the tasks that are left can start, or ""; while somebody works on one, some may yet."""
     if schedule.ready or not schedule.blocked or snapshot.claims:
         return ""
     named = list(schedule.blocked.items())[:MOST_NAMED]
@@ -63,8 +54,10 @@ def deadlock_reason(handed: TaskSchedule, snapshot: Snapshot) -> str:
     return f"no task can start: {waits}" + (f"; and {more} more" if more > 0 else "")
 
 
-def task_board(facts: RunFacts, decision: Decision, schedule: Schedule) -> Board | None:
-    """The plan as people see it; None when the run has none."""
+def task_board(
+    facts: RunFacts, decision: Decision, schedule: Schedule, tasks: Iterable[Task]
+) -> Board | None:
+    """The plan as people see it; None when the run has none. `tasks` are the relevant ones."""
     plan, snapshot, workflow = facts.snapshot.plan, facts.snapshot, facts.workflow
     if plan is None:
         return None
@@ -81,7 +74,7 @@ def task_board(facts: RunFacts, decision: Decision, schedule: Schedule) -> Board
         reported=reported_tasks(facts),
         skipped=frozenset(map(str, ids)) if isinstance(ids, list) else frozenset(),
         claims={claim.task: claim for claim in snapshot.claims},
-        files={task.file: files for task in relevant_tasks(facts) if (files := snapshot.details(task).files)},
+        files={task.file: files for task in tasks if (files := snapshot.details(task).files)},
     )
 
 

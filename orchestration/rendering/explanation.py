@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..decision.facts import RunFacts, TraceEntry, value_summary
+from ..decision.facts import RunFacts, TraceEntry
 from ..definition.model import Rule
-from ..evaluation.evaluate import EvaluationTrace
 from ..evaluation.evidence import EvidenceCollector
+from ..evaluation.trace import EvaluationTrace
 from ..expressions.language import Expression
 from ..findings import Evidence
+from ..result.phrases import value_summary
 from ..result.values import evidence_json
 
 
@@ -39,7 +40,7 @@ def explain(trace: EvaluationTrace) -> tuple[ExplanationEntry, ...]:
     witness = EvidenceCollector(facts)
     ways = _ways(facts)
     out: dict[str, ExplanationEntry] = {}
-    for seen in trace.trace:
+    for seen in trace.entries:
         if seen.where not in out:
             about = seen.about or ways.get(seen.where, "")
             out[seen.where] = _looked(witness, seen, about, rule is not None and seen.where == rule.where)

@@ -5,7 +5,7 @@ All are plain text that may hold names from files; whoever shows them escapes th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 
 from ..states import RunStatus, SuggestionKind
 
@@ -49,3 +49,35 @@ def in_sentence(phrase: str) -> str:
 def status_phrase(status: str) -> str:
     """How a run of that status stands: "waits for a person", "active"."""
     return _STATUSES.get(status, str(status))
+
+
+# Of a list in evidence, so many items are shown, texts among them with so many characters.
+_MOST_ITEMS = 5
+_LONGEST_TEXT = 80
+# What tells one map in a list from another, the best first.
+_NAMES = ("id", "task", "path", "name", "title", "message", "text", "description")
+
+
+def value_summary(value: object) -> object:
+    """A value as evidence: scalars as they are, of a list the first items, a map by its size."""
+    if isinstance(value, list):
+        more = len(value) - _MOST_ITEMS
+        return (*map(_item_summary, value[:_MOST_ITEMS]), *([f"and {more} more"] if more > 0 else []))
+    if isinstance(value, Mapping):
+        return _size(value, "key")
+    return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
+
+
+def _item_summary(item: object) -> object:
+    """An item of a list: text without its end where it is long, a map by what names it."""
+    if isinstance(item, str):
+        return item if len(item) <= _LONGEST_TEXT else f"{item[: _LONGEST_TEXT - 1]}…"
+    if isinstance(item, Mapping):
+        names = (item.get(key) for key in _NAMES)
+        named = (_item_summary(name) for name in names if isinstance(name, str) and name)
+        return next(named, _size(item, "key"))
+    return _size(item, "item") if isinstance(item, list) else value_summary(item)
+
+
+def _size(value: Sized, what: str) -> str:
+    return f"{len(value)} {what}{'' if len(value) == 1 else 's'}"

@@ -78,7 +78,7 @@ def _schema_problems(artifact: Artifact, held: ArtifactState, reader: RunReader)
         return ()
     path = join("", artifact.schema.lstrip("/"))
     file = reader.read(path) if path else File("")
-    schema = reader.once("json", file, read_json).data if file.text is not None else None
+    schema = reader.parse_cached("json", file, read_json).data if file.text is not None else None
     if not isinstance(schema, (dict, bool)):
         return [_of_schema(artifact, "could not be read")]
     # Compiling a schema takes longer than all the rest of an evaluation.

@@ -40,7 +40,8 @@ def _locations(artifact: Artifact, run: str, reader: RunReader) -> list[tuple[st
     for pattern in artifact.paths:
         path = join(run, pattern)
         if path is None:
-            reader.tell(run, "artifact-missing", f"{artifact.id}: {pattern} leaves the root and is not read")
+            said = f"{artifact.id}: {pattern} leaves the root and is not read"
+            reader.add_finding(run, "artifact-missing", said)
         elif is_glob(pattern):
             found += reader.glob(path)
         else:
@@ -48,7 +49,7 @@ def _locations(artifact: Artifact, run: str, reader: RunReader) -> list[tuple[st
             if file.exists or file.refused:
                 found.append((path, Entry(path, "file", file.size, file.mtime_ns)))
             elif file.problem:
-                reader.tell_all(path, [file.problem])
+                reader.add_findings(path, [file.problem])
     return found
 
 
@@ -56,13 +57,13 @@ def _copies(first: File, others: Sequence[File], reader: RunReader) -> None:
     for other in others:
         if other.digest != first.digest:
             said = f"{first.path} is used; this copy differs from it"
-            reader.tell(other.path, "duplicate-location", said, data={"used": first.path})
+            reader.add_finding(other.path, "duplicate-location", said, data={"used": first.path})
 
 
 def _folder(
     artifact: Artifact, run: str, found: Sequence[tuple[str, Entry]], reader: RunReader
 ) -> ArtifactState:
-    filled = [path for path, entry in found if reader.filled(path, entry)]
+    filled = [path for path, entry in found if reader.is_filled(path, entry)]
     state = ArtifactStatus.VALID if filled else ArtifactStatus.EMPTY if found else ArtifactStatus.MISSING
     paths = tuple(path for path, _ in found)
     where = paths[0] if paths else join(run, artifact.paths[0]) or run
@@ -78,7 +79,7 @@ def read_file(artifact: Artifact, file: File, reader: RunReader) -> ArtifactStat
         paths=(file.path,), mtime_ns=file.mtime_ns,
     )  # fmt: skip
     if file.text is None:
-        reader.tell_all(file.path, [file.problem] if file.problem else [])
+        reader.add_findings(file.path, [file.problem] if file.problem else [])
         return held
     if not file.text.strip():
         return _blank(artifact, held, reader)
@@ -86,8 +87,8 @@ def read_file(artifact: Artifact, file: File, reader: RunReader) -> ArtifactStat
         return _plan(artifact, file, held, reader)
     read = KINDS[artifact.kind].read
     assert read
-    document = reader.once(artifact.kind, file, read)
-    reader.tell_all(file.path, document.problems)
+    document = reader.parse_cached(artifact.kind, file, read)
+    reader.add_findings(file.path, document.problems)
     if document.readable:
         return _judged(artifact, held._replace(raw=document.data), reader)
     if not document.problems:
@@ -101,10 +102,11 @@ def _judged(artifact: Artifact, held: ArtifactState, reader: RunReader) -> Artif
     """The artifact with its data, or invalid when that is not what it has to be."""
     data = clean(held.raw)
     if not isinstance(data, dict):
-        reader.tell(held.path, "artifact-invalid", f"{artifact.id} must be an object", Span(0, 0, 0, 1))
+        said = f"{artifact.id} must be an object"
+        reader.add_finding(held.path, "artifact-invalid", said, Span(0, 0, 0, 1))
         return held._replace(state=ArtifactStatus.INVALID)
     problems = content_problems(artifact, data, held, reader)
-    reader.tell_all(held.path, problems)
+    reader.add_findings(held.path, problems)
     if problems:
         return held._replace(state=ArtifactStatus.INVALID)
     return held._replace(state=ArtifactStatus.VALID, data=lay_under(data, dict(artifact.defaults)))
@@ -115,15 +117,15 @@ def _blank(artifact: Artifact, held: ArtifactState, reader: RunReader) -> Artifa
     if not artifact.optional:
         return held._replace(state=ArtifactStatus.EMPTY)
     said = f"{artifact.id} is empty; fill it or remove it"
-    reader.tell(held.path, "artifact-invalid", said, Span(0, 0, 0, 0))
+    reader.add_finding(held.path, "artifact-invalid", said, Span(0, 0, 0, 0))
     return held._replace(state=ArtifactStatus.INVALID)
 
 
 def _plan(artifact: Artifact, file: File, held: ArtifactState, reader: RunReader) -> ArtifactState:
     dialect = DIALECTS[artifact.kind]
-    plan: Plan | None = reader.once(artifact.kind, file, dialect.read)
+    plan: Plan | None = reader.parse_cached(artifact.kind, file, dialect.read)
     if plan is None:
-        reader.tell(file.path, "artifact-invalid", f"holds no {dialect.lacks}", Span(0, 0, 0, 1))
+        reader.add_finding(file.path, "artifact-invalid", f"holds no {dialect.lacks}", Span(0, 0, 0, 1))
         return held._replace(state=ArtifactStatus.INVALID)
-    reader.tell_all(file.path, plan.problems)
+    reader.add_findings(file.path, plan.problems)
     return held._replace(state=ArtifactStatus.VALID, data=plan)

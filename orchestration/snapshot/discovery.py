@@ -190,7 +190,7 @@ def _match(
 def _started(run: str, reader: RunReader) -> str | None:
     """The workflow that the journal's start record names."""
     file = reader.read(join(run, JOURNAL) or JOURNAL)
-    return reader.once("workflow that was started", file, _first_started) if file.text else None
+    return reader.parse_cached("workflow that was started", file, _first_started) if file.text else None
 
 
 def _first_started(journal: str) -> str | None:
@@ -233,8 +233,8 @@ def _has_table(test: MarkerTest, workflow: Workflow, file: File, reader: RunRead
     plan, dialect = workflow.plan, workflow.dialect
     if plan and dialect and plan.paths == (test.file,) and wanted == dialect.columns:
         # The plan's reader looks for the same columns, and its parse is kept: reading the run needs it again.
-        return reader.once(plan.kind, file, dialect.read) is not None
-    headers = reader.once("headers of tables", file, _headers)
+        return reader.parse_cached(plan.kind, file, dialect.read) is not None
+    headers = reader.parse_cached("headers of tables", file, _headers)
     return any(wanted <= header for header in headers)
 
 
@@ -244,7 +244,7 @@ def _headers(text: str) -> list[set[str]]:
 
 
 def _state_unmet(test: MarkerTest, workflow: Workflow, file: File, reader: RunReader) -> str:
-    document = reader.once("json", file, read_json)
+    document = reader.parse_cached("json", file, read_json)
     if not document.readable or not isinstance(document.data, dict):
         # A broken state file is a run with a broken state file, not a run that vanished.
         return ""

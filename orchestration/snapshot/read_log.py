@@ -61,7 +61,7 @@ class RunReader:
     findings: list[Finding] = field(default_factory=list)
     _found: dict[str, list[tuple[str, Entry]]] = field(default_factory=dict)
     _filled: dict[str, frozenset[str]] = field(default_factory=dict)
-    _lacking: dict[tuple[str, str, frozenset[str]], frozenset[str]] = field(default_factory=dict)
+    _missing: dict[tuple[str, str, frozenset[str]], frozenset[str]] = field(default_factory=dict)
 
     def read(self, path: str) -> File:
         file = self.files.read(path)
@@ -83,32 +83,32 @@ class RunReader:
         found = [(path, entry) for path, entry in glob(self.files, pattern) if entry.kind != "folder"]
         closed = [folder for folder in self.files.unlisted if leads_to(folder, pattern)]
         for folder in closed:
-            self.tell_all(folder, [self.files.unlisted[folder]])
-        names = "\n".join(f"{path}\0{self.filled(path, entry)}" for path, entry in found)
+            self.add_findings(folder, [self.files.unlisted[folder]])
+        names = "\n".join(f"{path}\0{self.is_filled(path, entry)}" for path, entry in found)
         self.reads[pattern] = "unreadable" if closed else digest_of(names)
         return found
 
-    def lacking(self, run: str, names: frozenset[str], what: str) -> frozenset[str]:
+    def missing_files(self, run: str, names: frozenset[str], what: str) -> frozenset[str]:
         """Those of the run's named files that are missing or blank; which they are is part of the revision.
 
         One listing a folder answers for all names in it.
         """
         memory = (run, what, names)
-        if memory in self._lacking:
-            return self._lacking[memory]
+        if memory in self._missing:
+            return self._missing[memory]
         if run not in self._filled:
             entries = self.files.list(run).items()
             prefix = f"{run}/" if run else ""
             self._filled[run] = frozenset(
-                name for name, entry in entries if self.filled(prefix + name, entry)
+                name for name, entry in entries if self.is_filled(prefix + name, entry)
             )
         doubtful = names - self._filled[run]
         missing = frozenset(name for name in doubtful if not self._present(run, name))
         self.reads[f"{run}: {what}"] = digest_of("\n".join(sorted(missing)))
-        self._lacking[memory] = missing
+        self._missing[memory] = missing
         return missing
 
-    def filled(self, path: str, entry: Entry) -> bool:
+    def is_filled(self, path: str, entry: Entry) -> bool:
         """Whether a name is a file that holds more than blanks."""
         if entry.kind != "file" or entry.size > SMALL:
             return entry.kind == "file"
@@ -120,9 +120,9 @@ class RunReader:
         path = join(run, name)
         folder, _, last = (path or "").rpartition("/")
         entry = self.files.list(folder).get(last) if path else None
-        return entry is not None and self.filled(path or "", entry)
+        return entry is not None and self.is_filled(path or "", entry)
 
-    def once(self, kind: str, file: File, parse: Callable[[str], Any]) -> Any:
+    def parse_cached(self, kind: str, file: File, parse: Callable[[str], Any]) -> Any:
         """`parse(text)` of a file, done once for each content."""
         key = (kind, file.digest)
         if key not in self.parsed:
@@ -136,9 +136,9 @@ class RunReader:
             self.parsed[key] = held.span(path)
         return self.parsed[key]
 
-    def tell(self, path: str, code: str, message: str, span: Span | None = None, **more: Any) -> None:
+    def add_finding(self, path: str, code: str, message: str, span: Span | None = None, **more: Any) -> None:
         found = finding(Problem(code, message, span), path)
         self.findings.append(replace(found, **more) if more else found)
 
-    def tell_all(self, path: str, problems: Sequence[Problem]) -> None:
+    def add_findings(self, path: str, problems: Sequence[Problem]) -> None:
         self.findings += [finding(problem, path) for problem in problems]

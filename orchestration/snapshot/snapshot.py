@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -46,6 +46,13 @@ class PlanFacts:
     total: int = 0
 
 
+class RecordOrigin(NamedTuple):
+    """The file that a record stands in, and where in it."""
+
+    path: str
+    span: Span | None = None
+
+
 class PendingReport(NamedTuple):
     """A report file that no journal record holds yet."""
 
@@ -56,10 +63,11 @@ class PendingReport(NamedTuple):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One run at one moment. `records` are the journal's; `pending` report files are still to be judged.
+    """One run at one moment; a value. `pending` report files are still to be judged.
 
-    `unread` is a report file or folder that could not be read: it may hold a failure, so nothing is known.
-    `memory` holds what evaluations found out, and `reader` grows while they read: one thread at a time.
+    `records` are the journal's and `origins` where each stands. `unread` is a report file or folder that
+    could not be read: it may hold a failure, so nothing is known. Files that only data names are read when
+    they are asked for, so `reader` may still grow: one thread at a time.
     """
 
     root: str
@@ -69,14 +77,13 @@ class Snapshot:
     state: ArtifactState | None
     artifacts: Mapping[str, ArtifactState]
     records: tuple[Record, ...]
-    places: Mapping[int, tuple[str, Span | None]]
+    origins: tuple[RecordOrigin, ...]
     pending: tuple[PendingReport, ...]
     journal: Journal
     claims: tuple[Claim, ...]
     config: Config
     findings: tuple[Finding, ...]
     unread: str = ""
-    memory: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
     def definition(self) -> str:
@@ -110,7 +117,7 @@ class Snapshot:
         return self.artifacts[artifact.id].path if artifact else self.run
 
     @cached_property
-    def parts(self) -> PlanFacts:
+    def plan_facts(self) -> PlanFacts:
         plan, artifact = self.plan, self.workflow.plan
         if plan is None or artifact is None:
             return PlanFacts([], frozenset(), Index(()), [])
@@ -125,7 +132,7 @@ class Snapshot:
     def task_paths(self) -> tuple[str, ...]:
         """The files that the plan's tasks name, from the root, in the order of the plan."""
         prefix = f"{self.run}/" if self.run else ""
-        return tuple(prefix + name for name in self.parts.files)
+        return tuple(prefix + name for name in self.plan_facts.files)
 
     @cached_property
     def tasks(self) -> Tasks:
@@ -134,15 +141,15 @@ class Snapshot:
             return Tasks()
         details = self.details
         return Tasks(
-            self.parts.index, self.parts.stages, lambda item: _details(details(plan.by_id[str(item["id"])]))
+            self.plan_facts.index,
+            self.plan_facts.stages,
+            lambda item: _details(details(plan.by_id[str(item["id"])])),
         )
 
-    def details(self, task: Task) -> TaskFile:
-        """What the task's own file says; nothing, when the file cannot be read."""
-        read: Callable[[Task], TaskFile] | None = self.memory.get("details")
-        if read is None:
-            read = self.memory["details"] = _Details(self)
-        return read(task)
+    @cached_property
+    def details(self) -> TaskFiles:
+        """What a task's own file says: `details(task)`."""
+        return TaskFiles(self)
 
     @cached_property
     def whole(self) -> tuple[Task, ...]:
@@ -151,8 +158,8 @@ class Snapshot:
         return plan.tasks if plan and len(plan.tasks) <= WHOLE_PLAN else ()
 
 
-class _Details:
-    """Task files of one snapshot, each read once."""
+class TaskFiles:
+    """The task files of one snapshot, each read once, when it is asked for."""
 
     def __init__(self, snapshot: Snapshot):
         artifact = snapshot.workflow.plan
@@ -162,6 +169,7 @@ class _Details:
         self.seen: dict[str, TaskFile] = {}
 
     def __call__(self, task: Task) -> TaskFile:
+        """What the task's own file says; nothing, when the file cannot be read."""
         if task.file not in self.seen:
             path = join(self.run, task.file) if task.file else None
             file = self.reader.read(path) if path else None
@@ -170,7 +178,7 @@ class _Details:
 
     def _read(self, file: File) -> TaskFile:
         if file.text is not None:
-            return self.reader.once(f"task of {self.kind}", file, self.read)
+            return self.reader.parse_cached(f"task of {self.kind}", file, self.read)
         # What cannot be read may ask for a review, so it does.
         problem = file.problem or Problem("artifact-missing", "it does not exist")
         return TaskFile(requires_ux_dx_review=file.exists, problems=(problem,) if file.exists else ())
@@ -243,12 +251,10 @@ def read_run(
     held = {a.id: read_artifact(a, run, reader) for a in workflow.artifacts.values() if a.listed is None}
     held = with_staleness(held, workflow.artifacts, run, journal.records, reader)
     records = _stamped(journal.records, held)
-    places = {
-        id(entry): (path, Span(line, 0, line, 0)) for entry, line in zip(records, journal.lines, strict=True)
-    }
+    origins = tuple(RecordOrigin(path, Span(line, 0, line, 0)) for line in journal.lines)
     pending = _pending(workflow, run, reader, records)
     return Snapshot(
-        root, run, workflow, reader, state, held, records, places, pending, journal, tuple(claims),
+        root, run, workflow, reader, state, held, records, origins, pending, journal, tuple(claims),
         config or Config(), tuple(reader.findings), _unread(workflow, run, reader),
     )  # fmt: skip
 
@@ -256,10 +262,10 @@ def read_run(
 def _journal(path: str, reader: RunReader, verify: Verify) -> Journal:
     file = reader.read(path)
     if file.text is None and (file.exists or file.problem):
-        reader.tell_all(path, [file.problem] if file.problem else [])
+        reader.add_findings(path, [file.problem] if file.problem else [])
         return Journal(broken=True)
     journal = read_journal(file.text or "", verify)
-    reader.tell_all(path, journal.problems)
+    reader.add_findings(path, journal.problems)
     return journal
 
 
@@ -299,12 +305,12 @@ def _pending(
 def _report(workflow: Workflow, path: str, reader: RunReader) -> PendingReport | None:
     file = reader.read(path)
     if file.text is None or not file.text.strip():
-        reader.tell_all(path, [file.problem] if file.problem else [_empty_report()])
+        reader.add_findings(path, [file.problem] if file.problem else [_empty_report()])
         return None
-    report, problems = reader.once(
+    report, problems = reader.parse_cached(
         f"report of {workflow.digest}", file, lambda text: read_report(text, workflow.report_forms)
     )
-    reader.tell_all(path, problems)
+    reader.add_findings(path, problems)
     return PendingReport(path, file.mtime_ns, report) if report else None
 
 

@@ -34,16 +34,16 @@ def with_staleness(
     out = dict(held)
     named = _named(records) if any(artifact.of for artifact in artifacts.values()) else []
     for artifact in artifacts.values():
-        decision = held.get(artifact.id)
-        if decision is None or not decision.valid or not artifact.of:
+        verdict = held.get(artifact.id)
+        if verdict is None or not verdict.valid or not artifact.of:
             continue
         judged = [(held[name], artifacts[name]) for name in artifact.of if name in held]
-        known = _known(decision, judged, run, named, reader)
-        changed = next(filter(None, (_changed(*one, run, decision, known, reader) for one in judged)), "")
+        known = _known(verdict, judged, run, named, reader)
+        changed = next(filter(None, (_changed(*one, run, verdict, known, reader) for one in judged)), "")
         if changed:
             said = f"{changed} changed after this was made; make it again"
-            reader.tell(decision.path, "artifact-stale", said, Span(0, 0, 0, 1))
-            out[artifact.id] = decision._replace(state=ArtifactStatus.STALE, data=None)
+            reader.add_finding(verdict.path, "artifact-stale", said, Span(0, 0, 0, 1))
+            out[artifact.id] = verdict._replace(state=ArtifactStatus.STALE, data=None)
     return out
 
 
@@ -70,7 +70,7 @@ def _patterns(artifact: Artifact, run: str) -> list[str]:
 
 
 def _known(
-    decision: ArtifactState,
+    verdict: ArtifactState,
     judged: Sequence[tuple[ArtifactState, Artifact]],
     run: str,
     named: Sequence[Mapping[str, str]],
@@ -79,10 +79,10 @@ def _known(
     """path -> digest of the newest record that names the verdict as it is and something that it judges."""
     if not named:
         return {}
-    digest = reader.read(decision.path).digest
+    digest = reader.read(verdict.path).digest
     patterns = [pattern for _, artifact in judged for pattern in _patterns(artifact, run)]
     for files in reversed(named):
-        if files.get(decision.path) == digest and any(_is_of(path, patterns) for path in files):
+        if files.get(verdict.path) == digest and any(_is_of(path, patterns) for path in files):
             return files
     return {}
 
@@ -91,7 +91,7 @@ def _changed(
     judged: ArtifactState,
     artifact: Artifact,
     run: str,
-    decision: ArtifactState,
+    verdict: ArtifactState,
     known: Mapping[str, str],
     reader: RunReader,
 ) -> str:
@@ -102,7 +102,7 @@ def _changed(
     patterns = _patterns(artifact, run)
     before = {path: known[path] for path in known if _is_of(path, patterns)}
     if not before:
-        return judged.path if judged.exists and _saved_later(judged, decision, reader) else ""
+        return judged.path if judged.exists and _saved_later(judged, verdict, reader) else ""
     now = digests(judged, artifact, run, reader)
     return next((path for path in {**now, **before} if now.get(path) != before.get(path)), "")
 
@@ -111,13 +111,13 @@ def _is_of(path: str, patterns: Sequence[str]) -> bool:
     return any(path == pattern or (is_glob(pattern) and fits(pattern, path)) for pattern in patterns)
 
 
-def _saved_later(judged: ArtifactState, decision: ArtifactState, reader: RunReader) -> bool:
+def _saved_later(judged: ArtifactState, verdict: ArtifactState, reader: RunReader) -> bool:
     """Whether a judged file was certainly saved after the verdict, as far as times of files tell."""
-    if not decision.mtime_ns or not judged.mtime_ns:
+    if not verdict.mtime_ns or not judged.mtime_ns:
         return False
-    later = judged.mtime_ns - decision.mtime_ns
-    hinted = any(f.code == "freshness-unknown" and f.path == decision.path for f in reader.findings)
+    later = judged.mtime_ns - verdict.mtime_ns
+    hinted = any(f.code == "freshness-unknown" and f.path == verdict.path for f in reader.findings)
     if 0 < later <= SAME_MOMENT_NS and not hinted:
         said = f"saved within 2 s of {judged.path}; it counts as newer"
-        reader.tell(decision.path, "freshness-unknown", said)
+        reader.add_finding(verdict.path, "freshness-unknown", said)
     return later > SAME_MOMENT_NS

@@ -22,11 +22,11 @@ def read_state(state: StateFile, run: str, reader: RunReader) -> ArtifactState:
     file = reader.read(path)
     held = ArtifactState("state", ArtifactStatus.MISSING, path)
     if not (file.exists or file.refused):
-        reader.tell(path, "artifact-missing", f"{state.file} does not exist")
+        reader.add_finding(path, "artifact-missing", f"{state.file} does not exist")
         return held
     held = read_file(Artifact("state", "json"), file, reader)
     if held.state == ArtifactStatus.EMPTY:
-        reader.tell(path, "artifact-unreadable", f"{state.file} is empty")
+        reader.add_finding(path, "artifact-unreadable", f"{state.file} is empty")
     if not held.valid:
         return held
     data: dict[str, Any] = held.data
@@ -48,7 +48,7 @@ def _judged(data: dict[str, Any], held: ArtifactState, reader: RunReader) -> boo
         return True
     path, count = long
     said = f"{'.'.join(map(str, path))} holds {count} items, at most {MOST_MEMBERS} can be judged"
-    reader.tell(held.path, "artifact-invalid", said, held.span(path) or Span(0, 0, 0, 1))
+    reader.add_finding(held.path, "artifact-invalid", said, held.span(path) or Span(0, 0, 0, 1))
     return False
 
 
@@ -69,7 +69,7 @@ def _folded(data: dict[str, Any], held: ArtifactState, reader: RunReader) -> dic
     folded, keys = fold_dotted(data)
     for key in keys:
         place = locate_json(held.text, (key,), key=True)
-        reader.tell(held.path, "dotted-key", f"{key!r} is read as a path", place)
+        reader.add_finding(held.path, "dotted-key", f"{key!r} is read as a path", place)
     cleaned = clean(folded)
     assert isinstance(cleaned, dict)
     return cleaned
@@ -105,11 +105,11 @@ def _object_in(file: File, reader: RunReader) -> dict[str, Any] | None:
     """The JSON object a file holds, null left out; None, and a finding, where it holds none."""
     if file.text is None or not file.text.strip():
         empty = Problem("artifact-unreadable", f"{file.path.rsplit('/', 1)[-1]} is empty", Span(0, 0, 0, 0))
-        reader.tell_all(file.path, [file.problem or empty] if file.exists or file.problem else [])
+        reader.add_findings(file.path, [file.problem or empty] if file.exists or file.problem else [])
         return None
-    document = reader.once("json", file, read_json)
-    reader.tell_all(file.path, document.problems)
+    document = reader.parse_cached("json", file, read_json)
+    reader.add_findings(file.path, document.problems)
     if document.readable and not isinstance(document.data, dict):
-        reader.tell(file.path, "artifact-invalid", "must be an object", Span(0, 0, 0, 1))
+        reader.add_finding(file.path, "artifact-invalid", "must be an object", Span(0, 0, 0, 1))
     data = clean(document.data)
     return data if isinstance(data, dict) else None

@@ -8,9 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 from ..decision.pending_reports import reportable_steps
 from ..definition.model import DEFAULT_OUTCOMES, Phase
-from ..evaluation.evaluate import EvaluationTrace
-from ..evaluation.permission import Permission, check_action
 from ..evaluation.questions import answerable
+from ..evaluation.trace import EvaluationTrace, Permission, check_action
 from ..formats.json_text import read_json
 from ..journal.journal import SKIPPED, Record, record
 from ..lint.phase_graph import edges, reached
@@ -178,14 +177,14 @@ def _not_now(trace: EvaluationTrace, permission: Permission, due: Sequence[str])
 
 def _is_past(trace: EvaluationTrace, phase: Phase, current: str) -> bool:
     present = trace.facts.workflow.phases[current]
-    held = [trace.facts.held(name) for name in phase.produces]
+    held = [trace.facts.artifact(name) for name in phase.produces]
     in_order = not (phase.detour or present.detour) and phase.order < present.order
     return in_order and all(one.valid for one in held)
 
 
 def _done_by(trace: EvaluationTrace, phase: Phase) -> str:
     """That a phase needs no report: its files show that it is done."""
-    paths = dict.fromkeys(trace.facts.held(name).path for name in phase.produces)
+    paths = dict.fromkeys(trace.facts.artifact(name).path for name in phase.produces)
     return f"counts as done by its evidence ({', '.join(paths)})" if paths else "is behind the run"
 
 
@@ -256,7 +255,7 @@ def _bound(trace: EvaluationTrace, question: str) -> tuple[str, str, str]:
     declared = trace.facts.workflow.questions.get(name)
     if declared is None:
         return question, "", trace.facts.snapshot.definition if question == DEFINITION else ""
-    return name, scope, trace.facts.substance(declared.about) if declared.about else ""
+    return name, scope, trace.facts.content_digest(declared.about) if declared.about else ""
 
 
 def _need_reason(act: Command) -> None:

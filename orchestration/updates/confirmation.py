@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from ..evaluation.evaluate import EvaluationTrace
+from ..evaluation.trace import EvaluationTrace
 from ..findings import Severity
 from ..result.values import Evaluation, QuestionState
 from ..states import RecordKind

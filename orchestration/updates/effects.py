@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..decision.decision import Decision
 from ..definition.model import Workflow, Write
-from ..evaluation.evaluate import EvaluationTrace
+from ..evaluation.trace import EvaluationTrace
 from ..expressions.context import Context
 from ..expressions.language import Expression, Template
 from ..findings import Edit

@@ -36,14 +36,14 @@ def _named(facts: RunFacts, names: Iterable[str]) -> list[dict[str, str]]:
     found: dict[str, str] = {}
     for name in dict.fromkeys(names):
         artifact, snapshot = facts.workflow.artifacts[name], facts.snapshot
-        found |= digests(facts.held(name), artifact, snapshot.run, snapshot.reader)
+        found |= digests(facts.artifact(name), artifact, snapshot.run, snapshot.reader)
     return [{"path": path, "digest": digest} for path, digest in found.items()]
 
 
 def _outdated(facts: RunFacts, artifact: Artifact) -> bool:
     """Whether a verdict is stale and was not made again since what it judges changed."""
-    held = facts.held(artifact.id)
-    judged = [facts.held(name) for name in artifact.of]
+    held = facts.artifact(artifact.id)
+    judged = [facts.artifact(name) for name in artifact.of]
     return held.state == ArtifactStatus.STALE and any(
         held.mtime_ns <= one.mtime_ns for one in judged if one.exists
     )

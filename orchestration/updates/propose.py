@@ -15,7 +15,8 @@ from datetime import datetime
 from typing import Any
 
 from ..decision.decision import Decision
-from ..evaluation.evaluate import EvaluationTrace, evaluate_traced
+from ..evaluation.evaluate import evaluate_traced
+from ..evaluation.trace import EvaluationTrace
 from ..findings import Edit, Severity
 from ..formats.json_text import read_json
 from ..journal.journal import FAILURES, Record
@@ -146,7 +147,7 @@ def _check(before: EvaluationTrace, after: EvaluationTrace, act: Command, step: 
         and decision.rule is None
     ):
         return
-    held = {name: after.facts.held(name) for name in phase.produces}
+    held = {name: after.facts.artifact(name) for name in phase.produces}
     lacking = [f"{name} is {one.state} ({one.path})" for name, one in held.items() if not one.valid]
     if lacking:
         run = after.evaluation.run

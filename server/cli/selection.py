@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...orchestration.definition.reader import InvalidWorkflow
-from ...orchestration.evaluation.evaluate import EvaluationTrace
+from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.findings import Finding, finding
 from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import Match

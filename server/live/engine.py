@@ -19,7 +19,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, ParamSpec, TypeVar
 
-from ...orchestration.evaluation.evaluate import EvaluationTrace
+from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.snapshot import JOURNAL
 from ...orchestration.updates.commands import Command

@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeVar
 
 from ...orchestration.definition.root_config import PATH as CONFIG_PATH
 from ...orchestration.definition.root_config import Config, read_config
-from ...orchestration.evaluation.evaluate import EvaluationTrace
+from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.findings import Finding, finding
 from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import DefinitionSet, Match, assigned, candidates, claims_at, judge

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from ...orchestration.evaluation.evaluate import EvaluationTrace
+from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.journal.journal import Claim
 from ...orchestration.plans.schedule import resolve
 from ...orchestration.result.values import Evaluation

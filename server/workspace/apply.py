@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...orchestration.definition.model import Workflow
-from ...orchestration.evaluation.evaluate import EvaluationTrace
+from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.findings import Edit, Finding, Severity
 from ...orchestration.journal.journal import Claim, Record, record
 from ...orchestration.plans.schedule import resolve

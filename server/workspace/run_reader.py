@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...orchestration.definition.root_config import Config
-from ...orchestration.evaluation.evaluate import EvaluationTrace, evaluate_traced
+from ...orchestration.evaluation.evaluate import evaluate_traced
+from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.journal.journal import Claim, read_claims
 from ...orchestration.snapshot.discovery import Match
 from ...orchestration.snapshot.snapshot import JOURNAL, Snapshot, read_run

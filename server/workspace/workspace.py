@@ -11,7 +11,7 @@ from typing import Any
 
 from ...orchestration.definition.root_config import PATH as CONFIG_PATH
 from ...orchestration.definition.root_config import Config, read_config
-from ...orchestration.evaluation.evaluate import EvaluationTrace
+from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.findings import Finding
 from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import (

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from phasekeeper.orchestration.definition.model import Workflow
 from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
-from phasekeeper.orchestration.evaluation.permission import check_action
+from phasekeeper.orchestration.evaluation.trace import check_action
 from phasekeeper.orchestration.rendering.explanation import explain
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.snapshot import read_run

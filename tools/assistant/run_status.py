@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...orchestration.evaluation.permission import Permission
+from ...orchestration.evaluation.trace import Permission
 from ...orchestration.result.values import Evaluation, GateState, evidence_json
 from ...orchestration.sanitize import plain
 from ...orchestration.states import GateStatus

@@ -11,8 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...orchestration.evaluation.evaluate import EvaluationTrace
-from ...orchestration.evaluation.permission import check_action
+from ...orchestration.evaluation.trace import EvaluationTrace, check_action
 from ...orchestration.journal.journal import Claim
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ....orchestration.evaluation.permission import check_action
+from ....orchestration.evaluation.trace import check_action
 from ....orchestration.result.values import Evaluation, as_json
 from ....orchestration.sanitize import plain
 from ....orchestration.states import RunStatus

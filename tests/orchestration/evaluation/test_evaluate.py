@@ -205,7 +205,7 @@ def test_nothing_leads_anywhere_in_a_run_without_a_phase() -> None:
 def test_what_was_looked_at_twice_is_told_once() -> None:
     used = workflow("gates: {g: {after: one, criteria: [{text: ok, when: state.ok == true}]}}\n")
     trace = traced(MemoryFiles(STATE), used)
-    places = [one.where for one in explain(trace._replace(trace=(*trace.trace, *trace.trace)))]
+    places = [one.where for one in explain(trace._replace(entries=(*trace.entries, *trace.entries)))]
     assert places == ["phase", "gates.g.criteria[0]", "phases.one.rules[0]"]
 
 
@@ -325,9 +325,9 @@ def test_parsed_plans_and_folders_are_kept_between_snapshots() -> None:
     first = read_run(used, files, "t", parsed=parsed)
     again = read_run(used, files, "t", parsed=parsed)
     assert as_data(evaluate(used, first)) == as_data(evaluate(used, again))
-    assert first.parts is again.parts
-    assert first.reader.lacking("t", frozenset({"00-a.md"}), "some") == frozenset()
-    assert first.reader.lacking("t", frozenset({"01-a.md"}), "others") == frozenset({"01-a.md"})
+    assert first.plan_facts is again.plan_facts
+    assert first.reader.missing_files("t", frozenset({"00-a.md"}), "some") == frozenset()
+    assert first.reader.missing_files("t", frozenset({"01-a.md"}), "others") == frozenset({"01-a.md"})
 
 
 def test_the_same_warning_of_two_rules_is_told_once() -> None:

@@ -6,7 +6,8 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from phasekeeper.orchestration.evaluation.evaluate import EvaluationTrace, evaluate_traced
+from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
+from phasekeeper.orchestration.evaluation.trace import EvaluationTrace
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.snapshot.staleness import MOST_NAMED
@@ -55,7 +56,7 @@ def recorded(files: dict[str, str], named: list[dict[str, str]], **more: object)
 
 
 def states(files: dict[str, str], mtimes: dict[str, int] | None = None) -> str:
-    return steps_of(files, mtimes).facts.held("review").state
+    return steps_of(files, mtimes).facts.artifact("review").state
 
 
 def reviewed(files: dict[str, str]) -> dict[str, str]:

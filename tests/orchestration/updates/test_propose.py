@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from phasekeeper.orchestration.definition.model import Workflow
-from phasekeeper.orchestration.evaluation.evaluate import EvaluationTrace, evaluate_traced
+from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
+from phasekeeper.orchestration.evaluation.trace import EvaluationTrace
 from phasekeeper.orchestration.journal.journal import EMPTY_RECORD, Claim
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.result.values import as_json
@@ -257,7 +258,7 @@ def test_an_answer_is_bound_to_its_scope_and_to_what_it_is_about() -> None:
         "go",
         "because",
     )
-    assert entry["about"] == steps_of(texts).facts.substance(("paper",)) != ""
+    assert entry["about"] == steps_of(texts).facts.content_digest(("paper",)) != ""
     assert (written(proposal)["asked"], written(proposal)["helped"]) == ("3", "because")
     told_truly(texts, proposal)
 

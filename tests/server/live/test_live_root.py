@@ -233,7 +233,7 @@ def test_what_is_asked_of_a_run_is_answered_of_the_files_as_they_were_last_looke
 
     steps = current.query(T1, lambda steps: steps)
     assert steps.evaluation == current.runs[T1]
-    assert steps.facts.held("plan_review").valid
+    assert steps.facts.artifact("plan_review").valid
 
 
 def test_what_is_asked_of_a_half_saved_run_is_answered_of_how_it_stands(root):

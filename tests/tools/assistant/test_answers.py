@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from phasekeeper.orchestration.evaluation.permission import Permission
+from phasekeeper.orchestration.evaluation.trace import Permission
 from phasekeeper.orchestration.findings import Finding
 from phasekeeper.orchestration.journal.journal import Claim
 from phasekeeper.orchestration.plans.schedule import Board

@@ -1,0 +1,68 @@
+"""How an evaluation came about, and whether a step is permitted by it (format, A.15, `check_action`)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..decision.decision import Decision, action_of
+from ..decision.facts import RunFacts, TraceEntry
+from ..result.values import Evaluation
+from ..states import SuggestionKind
+
+
+class EvaluationTrace(NamedTuple):
+    """An evaluation with the facts and the decision behind it; `entries` are the guards tried, in order."""
+
+    evaluation: Evaluation
+    entries: tuple[TraceEntry, ...]
+    facts: RunFacts
+    decision: Decision
+
+
+class Permission(NamedTuple):
+    """`gate` is the one that forbids the step, if a gate does."""
+
+    step: str
+    allowed: bool
+    because: str
+    gate: str | None = None
+
+
+def check_action(trace: EvaluationTrace, step: str) -> Permission | None:
+    """Whether a phase or action may be done now; None when the workflow has none of that name."""
+    workflow, evaluation = trace.facts.workflow, trace.evaluation
+    name = workflow.action_aliases.get(step, step)
+    action = workflow.actions.get(action_of(workflow, name))
+    if name not in workflow.phases and action is None:
+        return None
+    suggestion = evaluation.suggestion
+    if suggestion.kind.is_final:
+        why, said = evaluation.status_reason, f"the run is {evaluation.status}"
+        return Permission(name, False, why if why.startswith(said) else f"{said}: {why}")
+    if forbidden := _forbidding_gate(evaluation, name):
+        return forbidden
+    if suggestion.kind is SuggestionKind.ESCALATE:
+        return Permission(name, False, f"a person decides first: {suggestion.reason}")
+    if action is not None and name not in workflow.phases:
+        if trace.facts.context.holds(action.when):
+            return Permission(name, True, "its precondition holds")
+        return Permission(name, False, f"the precondition of {action.id} does not hold")
+    if name == suggestion.suggested_next:
+        return Permission(name, True, suggestion.reason)
+    if name == evaluation.current_phase:
+        return Permission(name, True, "it is the current phase")
+    if name in suggestion.allowed:
+        return Permission(name, True, "a gate in force allows it")
+    return Permission(name, False, "phases are not skipped")
+
+
+def _forbidding_gate(evaluation: Evaluation, name: str) -> Permission | None:
+    """The gate in force that forbids the step: by its name, or with all others that it does not allow."""
+    at_hand = (evaluation.current_phase, evaluation.suggestion.suggested_next)
+    for gate in evaluation.gates:
+        reasons = {entry.action: entry.because for entry in gate.forbidden} if gate.in_force else {}
+        if name in reasons:
+            return Permission(name, False, reasons[name], gate.id)
+        if "*" in reasons and name not in (*gate.allowed, *at_hand):
+            return Permission(name, False, reasons["*"], gate.id)
+    return None
