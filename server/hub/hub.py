@@ -158,7 +158,7 @@ class Hub:
         """The one object that serves assistants, created for the first of them."""
         package = await self._import("mcp")
         if self._assistants is None:
-            self._assistants = package.Assistants(self.engine, lambda: list(+self.served_roots))
+            self._assistants = package.McpServer(self.engine, lambda: list(+self.served_roots))
         return self._assistants
 
     def _remove_client(self, client: Client) -> None:

@@ -9,6 +9,6 @@ Importing this package costs a second and a half, so it is imported when the fir
 
 from __future__ import annotations
 
-from .server import Assistants
+from .server import McpServer
 
-__all__ = ["Assistants"]
+__all__ = ["McpServer"]

@@ -1,21 +1,22 @@
-"""Who calls: one assistant's connection, with its folder, its roots and what it holds open.
+"""One client and the roots that it holds open; each root is opened once for all clients.
 
-What a caller may look at and record in is its ground: the folder in which the connector was started, the
-folders of the client's workspace, and what a person named to `phasekeeper serve`. What lies below them
-belongs to it, links resolved, and so do the roots around them. An assistant's word adds nothing to that.
+What a client may look at and record in are its allowed folders: the folder in which the connector was
+started, the folders of the client's workspace, and what a person named to `phasekeeper serve`. What lies
+below them belongs to it, links resolved, and so do the roots around them. An assistant's word adds nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
+from weakref import WeakValueDictionary
 
 import anyio
 import mcp_types as types
@@ -25,53 +26,147 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-Context = ServerRequestContext["Caller", Any]
+from ..live.engine import Engine
+from ..workspace.roots import UsageError
+from .notifications import ChangeNotifier
 
+RequestContext = ServerRequestContext["ClientSession", Any]
+
+REOPEN_AFTER_S = 30.0
+"""A folder may come to belong to another root; so often that is looked at again."""
+MOST_FOLDERS = 32
+"""Folders that one client holds. For one more the first is released that no subscription is about."""
+ROOTS = "roots"
 _ROOTS_PATIENCE_S = 3.0
 _MOST_ROOTS = 20
-ROOTS = "roots"
 
 
 class NeedsRoots(Exception):  # noqa: N818 - no error
     """The client has to be asked for its roots before the call can go on (protocol of 2026-07-28)."""
 
 
+# ---- roots that are held open -----------------------------------------------------------------
+
+
 @dataclass
-class Caller:
+class OpenRoots:
+    """The roots that clients hold: how often each is held, its subscription, and one lock a run."""
+
+    engine: Engine
+    notifier: ChangeNotifier
+    counts: dict[Path, int] = field(default_factory=dict)
+    _unsubscribe: dict[Path, Callable[[], None]] = field(default_factory=dict)
+    _locks: WeakValueDictionary[tuple[Path, str], asyncio.Lock] = field(default_factory=WeakValueDictionary)
+
+    async def open(self, folder: Path) -> tuple[Path, ...]:
+        """Open the root of a folder and its projects. Raises UsageError for no such folder."""
+        roots = await self.engine.open(folder)
+        for root in roots:
+            self.counts[root] = self.counts.get(root, 0) + 1
+            if root not in self._unsubscribe:
+                self.notifier.add_root(root, frozenset(self.engine.board(root).runs))
+                self._unsubscribe[root] = self.engine.subscribe(root, self.notifier.notify)
+        return roots
+
+    def close(self, roots: Iterable[Path]) -> None:
+        for root in roots:
+            self.counts[root] -= 1
+            if self.counts[root] == 0:
+                del self.counts[root]
+                self._unsubscribe.pop(root)()
+                self.notifier.remove_root(root)
+            self.engine.close(root)
+
+    @asynccontextmanager
+    async def lock(self, root: Path, run: str) -> AsyncIterator[None]:
+        """Claims on one run are made one after the other, so that each sees those before it."""
+        lock = self._locks.get((root, run)) or self._locks.setdefault((root, run), asyncio.Lock())
+        async with lock:
+            yield
+
+
+@dataclass
+class ClientSession:
     """One connection or session over HTTP; one that is not `lasting` stands for all calls without a session.
 
-    `folder` is None over HTTP. `roots` are the client's own folders once it was asked; `held` maps a folder
-    to its opened roots, and `pins` addresses with a subscription to their folders.
+    `folder` is None over HTTP. `roots` are the client's own folders once it was asked for them; `pins` map
+    URIs with a subscription to the folders that are held open for them.
     """
 
+    open_roots: OpenRoots
     folder: Path | None
     label: str
     lasting: bool = True
     roots: tuple[Path, ...] | None = None
-    held: dict[Path, tuple[Path, ...]] = field(default_factory=dict)
-    looked_at: dict[Path, float] = field(default_factory=dict)
     pins: dict[str, Path] = field(default_factory=dict)
-    has_ended: bool = False
+    # By folder: its roots, and when they were opened; the one that was opened last stands last.
+    _held: dict[Path, tuple[tuple[Path, ...], float]] = field(default_factory=dict)
+    _has_ended: bool = False
+
+    async def hold(self, folder: Path) -> tuple[Path, ...]:
+        """The root of a folder and its projects, kept open for this client.
+
+        Raises UsageError for no such folder, and where there is no room for one more.
+        """
+        now = asyncio.get_running_loop().time()
+        if folder in self._held:
+            roots, opened = self._held[folder]
+            if now - opened < REOPEN_AFTER_S and self._engine.board(roots[0]).projects == roots[1:]:
+                return roots
+        roots = await self.open_roots.open(folder)
+        if self._has_ended:
+            # The client went away meanwhile, and nobody else would release them.
+            self.open_roots.close(roots)
+            raise UsageError("the connection has ended")
+        before, _ = self._held.pop(folder, ((), 0.0))
+        self._held[folder] = roots, now
+        self.open_roots.close(before)
+        self._make_room(folder)
+        return roots
+
+    @property
+    def _engine(self) -> Engine:
+        return self.open_roots.engine
+
+    def _make_room(self, newest: Path) -> None:
+        """Release folders that no subscription is about, down to the most there may be."""
+        while len(self._held) > MOST_FOLDERS:
+            pinned = set(self.pins.values())
+            oldest = next((folder for folder in self._held if folder not in pinned), newest)
+            self.open_roots.close(self._held.pop(oldest)[0])
+            if oldest == newest:
+                raise UsageError(
+                    f"this connection is subscribed to {MOST_FOLDERS} folders, which is the most; "
+                    "unsubscribe from one first"
+                )
+
+    def end(self) -> None:
+        """Release all that the client holds: it is gone."""
+        self._has_ended = True
+        for roots, _ in self._held.values():
+            self.open_roots.close(roots)
+        self._held = {}
 
 
-def is_modern(context: Context) -> bool:
+# ---- who the client is and where it works -----------------------------------------------------
+
+
+def is_modern(context: RequestContext) -> bool:
     return context.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
-def client_name(context: Context) -> str:
+def client_name(context: RequestContext) -> str:
     """How the client calls itself, "assistant" where it does not."""
     params = context.session.client_params
     return (params.client_info.name if params else "") or "assistant"
 
 
-def is_ground(folder: Path, grounds: Iterable[Path]) -> bool:
-    """Whether a folder is one of `grounds` or lies below one; all of them are resolved.
+def is_within(folder: Path, allowed: Iterable[Path]) -> bool:
+    """Whether a folder is one of the allowed ones or lies below one; all of them are resolved.
 
     The home folder and what is above it hold everything of a user: nobody who names one means what is below.
     """
-    return any(
-        folder == ground or (folder.is_relative_to(ground) and not _is_wide(ground)) for ground in grounds
-    )
+    return any(folder == each or (folder.is_relative_to(each) and not _is_wide(each)) for each in allowed)
 
 
 def _is_wide(folder: Path) -> bool:
@@ -83,47 +178,45 @@ def _is_wide(folder: Path) -> bool:
 
 
 async def roots_of(
-    caller: Caller, context: Context, answers: types.InputResponses | None = None
+    client: ClientSession, context: RequestContext, answers: types.InputResponses | None = None
 ) -> Sequence[Path]:
     """The folders that the client says it works in; none where it does not tell.
 
     Raises NeedsRoots where the answer has to come with a second call. `answers` are those of such a call.
     """
-    told = (answers or {}).get(ROOTS)
-    if isinstance(told, types.ListRootsResult):
-        found = await asyncio.to_thread(folders_of, told)
-        if caller.lasting:
-            caller.roots = found
-        return found
-    if caller.roots is not None:
-        return caller.roots
+    answer = (answers or {}).get(ROOTS)
+    if client.roots is not None and answer is None:
+        return client.roots
     capabilities = context.session.client_capabilities
-    if capabilities is None or capabilities.roots is None:
+    if isinstance(answer, types.ListRootsResult):
+        folders = await asyncio.to_thread(_folders, answer)
+    elif capabilities is None or capabilities.roots is None:
         return ()
-    if is_modern(context):
+    elif is_modern(context):
         raise NeedsRoots
-    found = await _listed(context.session)
-    if caller.lasting:
-        caller.roots = found
-    return found
+    else:
+        folders = await _request_roots(context.session)
+    if client.lasting:
+        client.roots = folders
+    return folders
 
 
-async def _listed(session: ServerSession) -> tuple[Path, ...]:
+async def _request_roots(session: ServerSession) -> tuple[Path, ...]:
     """What the client answers; nothing when it does not within a few seconds, or names what is no file."""
     with suppress(MCPError, ValidationError), anyio.move_on_after(_ROOTS_PATIENCE_S):
-        told = await session.send_request(types.ListRootsRequest(), types.ListRootsResult)
-        return await asyncio.to_thread(folders_of, told)
+        answer = await session.send_request(types.ListRootsRequest(), types.ListRootsResult)
+        return await asyncio.to_thread(_folders, answer)
     return ()
 
 
-def folders_of(told: types.ListRootsResult) -> tuple[Path, ...]:
-    """The folders of `file:` addresses that exist, each once."""
-    found: dict[Path, None] = {}
-    for root in told.roots[:_MOST_ROOTS]:
+def _folders(answer: types.ListRootsResult) -> tuple[Path, ...]:
+    """The folders of `file:` URIs that exist, each once."""
+    folders: dict[Path, None] = {}
+    for root in answer.roots[:_MOST_ROOTS]:
         parts = urlsplit(str(root.uri))
         if parts.scheme == "file" and parts.netloc in ("", "localhost"):
             path = Path(url2pathname(parts.path) if os.name == "nt" else unquote(parts.path))
             with suppress(OSError, ValueError):
                 if path.is_dir():
-                    found[path.resolve()] = None
-    return tuple(found)
+                    folders[path.resolve()] = None
+    return tuple(folders)

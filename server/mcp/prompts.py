@@ -1,13 +1,17 @@
-"""Prompts: what a person picks from a menu to have the assistant go on. Each says how the run stands now."""
+"""Prompts, and completion of their arguments: ids of runs, tasks and gates, and roots.
+
+A person picks a prompt from a menu to have the assistant go on; each says how the run stands now.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import mcp_types as types
 
-from ...tools.assistant.access import ToolRefused, select_run
+from ...orchestration.result.values import Evaluation
+from ...tools.assistant.access import RootRuns, ToolRefused, select_run
 from ...tools.assistant.answer import quoted
 from ...tools.assistant.next_step import next_step
 from ...tools.assistant.run_status import gates
@@ -24,31 +28,35 @@ class Prompt(NamedTuple):
     text: Callable[[CallAccess, Mapping[str, str]], Awaitable[str]]
 
 
-async def _next(access: CallAccess, given: Mapping[str, str]) -> str:
-    run = select_run(await access.place(given.get("root", "")), given.get("run", ""))
-    said = "Do the next step of this run, no other, and call `report` when it is done. Stop for a person."
-    return f"{said}\n{_QUOTED}\n\n{next_step(run).text}"
+async def _chosen_run(access: CallAccess, arguments: Mapping[str, str]) -> Evaluation:
+    return select_run(await access.place(arguments.get("root", "")), arguments.get("run", ""))
 
 
-async def _resume(access: CallAccess, given: Mapping[str, str]) -> str:
-    run = select_run(await access.place(given.get("root", "")), given.get("run", ""))
-    task = given.get("task", "")
-    about = f" Begin with task {quoted(task, 80)}, if it may start." if task else ""
-    said = (
+async def _next(access: CallAccess, arguments: Mapping[str, str]) -> str:
+    run = await _chosen_run(access, arguments)
+    task = "Do the next step of this run, no other, and call `report` when it is done. Stop for a person."
+    return f"{task}\n{_QUOTED}\n\n{next_step(run).text}"
+
+
+async def _resume(access: CallAccess, arguments: Mapping[str, str]) -> str:
+    run = await _chosen_run(access, arguments)
+    begin = arguments.get("task", "")
+    about = f" Begin with task {quoted(begin, 80)}, if it may start." if begin else ""
+    task = (
         "Take this run up where it was left, whoever worked on it before. Trust the files below and not "
         "memory: read what the evidence names, then do step after step with `next_step` and `report`."
         f"{about} Stop where a person is awaited."
     )
-    return f"{said}\n{_QUOTED}\n\n{next_step(run).text}"
+    return f"{task}\n{_QUOTED}\n\n{next_step(run).text}"
 
 
-async def _explain_gate(access: CallAccess, given: Mapping[str, str]) -> str:
-    run = select_run(await access.place(given.get("root", "")), given.get("run", ""))
-    said = (
+async def _explain_gate(access: CallAccess, arguments: Mapping[str, str]) -> str:
+    run = await _chosen_run(access, arguments)
+    task = (
         "Explain in plain words why these gates are open, shut or passed: each criterion, its evidence with "
         "file and line, and the least that would make it hold. Change nothing."
     )
-    return f"{said}\n{_QUOTED}\n\n{gates(run, given.get('gate', '')).text}"
+    return f"{task}\n{_QUOTED}\n\n{gates(run, arguments.get('gate', '')).text}"
 
 
 _RUN = {"run": "the run; may be left out where there is one only"}
@@ -87,9 +95,39 @@ def listed() -> list[types.Prompt]:
     ]
 
 
-async def text_of(access: CallAccess, name: str, given: Mapping[str, str]) -> tuple[str, str]:
+async def text_of(access: CallAccess, name: str, arguments: Mapping[str, str]) -> tuple[str, str]:
     """(what it is about, what it says). Raises ToolRefused for one that is unknown or not clear."""
     prompt = next((prompt for prompt in PROMPTS if prompt.name == name), None)
     if prompt is None:
         raise ToolRefused(f"there is no prompt {name[:80]!r}; there are {', '.join(p.name for p in PROMPTS)}")
-    return prompt.about, await prompt.text(access, given)
+    return prompt.about, await prompt.text(access, arguments)
+
+
+# ---- completion -------------------------------------------------------------------------------
+
+MOST_COMPLETIONS = 100
+"""Values of one answer (protocol)."""
+
+
+def completions(place: RootRuns, name: str, typed: str, others: Mapping[str, str]) -> types.Completion:
+    """Values for an argument of a prompt or a URI: those that begin with what was typed, then those that
+    hold it. `others` are the arguments that are known already."""
+    typed = typed.lower()
+    fitting = [each for each in _values(place, name, others) if typed in each.lower()]
+    fitting.sort(key=lambda each: not each.lower().startswith(typed))
+    most = MOST_COMPLETIONS
+    return types.Completion(values=fitting[:most], total=len(fitting), has_more=len(fitting) > most)
+
+
+def _values(place: RootRuns, name: str, others: Mapping[str, str]) -> Iterable[str]:
+    if name == "root":
+        return (place.root,)
+    if name == "run":
+        return (run or "." for run in place.runs)
+    try:
+        run = select_run(place, others.get("run", ""))
+    except ToolRefused:
+        return ()
+    if name == "task" and run.plan:
+        return run.plan.plan.by_id
+    return (gate.id for gate in run.gates) if name == "gate" else ()

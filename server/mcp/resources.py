@@ -25,8 +25,8 @@ from ...tools.assistant.headers import revision_of
 from ..disk.disk_files import DiskFiles
 from ..json_chunks import dumped
 from ..workspace import decision_proof as decide
-from .tool_access import CallAccess, Elsewhere
-from .uris import SCHEMA, address, read_address
+from .tool_access import CallAccess, OutsideAllowedFolders
+from .uris import SCHEMA, parse_uri, resource_uri
 
 PAGE = 100
 """Resources of one page of the list."""
@@ -47,7 +47,7 @@ _PARTS = {
 
 
 def templates() -> list[types.ResourceTemplate]:
-    """The forms of all addresses."""
+    """The forms of all URIs."""
     root = "phasekeeper://root/{root}"
     made = [
         types.ResourceTemplate(
@@ -88,13 +88,13 @@ def _schema() -> types.Resource:
 
 def _runs_of(place: RootRuns) -> types.Resource:
     name = f"runs of {plain(place.root, 120)}"
-    return types.Resource(uri=address(place.root), name=name, mime_type=_JSON)
+    return types.Resource(uri=resource_uri(place.root), name=name, mime_type=_JSON)
 
 
 def _run(name: str, e: Evaluation) -> types.Resource:
     title = plain(e.title, 100)
     return types.Resource(
-        uri=address(e.root, e.run), name=plain(name, 200) or ".", title=title, mime_type=_JSON
+        uri=resource_uri(e.root, e.run), name=plain(name, 200) or ".", title=title, mime_type=_JSON
     )
 
 
@@ -102,18 +102,18 @@ def _run(name: str, e: Evaluation) -> types.Resource:
 
 
 async def read(access: CallAccess, uri: str) -> tuple[str, str] | None:
-    """(the text, its kind); None where nothing has that address. Text is ASCII where it is JSON.
+    """(the text, its kind); None where nothing has that URI. Text is ASCII where it is JSON.
 
-    Raises Elsewhere for a root that the caller may not look at.
+    Raises OutsideAllowedFolders for a root that the client may not look at.
     """
     if uri == SCHEMA:
         return _schema_text(), _JSON
-    named = read_address(uri)
+    named = parse_uri(uri)
     if named is None:
         return None
     try:
         place = await access.place(named.root)
-    except Elsewhere:
+    except OutsideAllowedFolders:
         raise
     except ToolRefused:
         return None
@@ -152,7 +152,7 @@ def _runs(place: RootRuns) -> str:
     runs: list[dict[str, Any]] = [
         {
             "run": name,
-            "uri": address(e.root, e.run),
+            "uri": resource_uri(e.root, e.run),
             "title": e.title,
             "workflow": e.workflow,
             "currentPhase": e.current_phase,

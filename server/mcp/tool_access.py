@@ -1,10 +1,10 @@
-"""What the operations look at and do, for one call of one assistant."""
+"""What the operations of the tools may look at and do, for one call of one assistant."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -28,8 +28,7 @@ from ..store.folder import StoreError
 from ..store.lock import CLAIMS, store_folder
 from ..workspace.apply import ClaimToken
 from ..workspace.roots import UsageError
-from .client import is_ground
-from .open_roots import Keeping
+from .client import ClientSession, is_within
 
 _OPEN = (
     "a person can open a folder to it: in the client's workspace, by starting `phasekeeper mcp` in it, "
@@ -41,36 +40,43 @@ _CLAIM_TRIES = 50
 T = TypeVar("T")
 
 
-class Elsewhere(ToolRefused):
-    """A call names a folder that its caller may not look at; the text says how a person can open it."""
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Answer what the product refuses as a ToolRefused; that a step is done already is no refusal."""
+    try:
+        yield
+    except AlreadyDone:
+        raise
+    except (CommandRefused, StoreError, UsageError) as error:
+        raise ToolRefused(plain(str(error), 1_200)) from None
+
+
+class OutsideAllowedFolders(ToolRefused):
+    """A call names a folder that its client may not look at; the text says how a person can open it."""
 
 
 @dataclass
 class CallAccess:
-    """`assistant.access.Access` over the engine. `folders` are where the caller works, `name` is its own.
+    """`assistant.access.Access` over the engine, for one call.
 
-    Nothing outside of `grounds` and of the roots around them is looked at or recorded in.
+    `folders` are where the client works. Nothing outside of `allowed` and of the roots around them is looked
+    at or recorded in. `name` is how the client calls itself; `label` tells its claims from those of others
+    with that name, None where each call stands alone.
     """
 
     engine: Engine
-    keeping: Keeping
+    client: ClientSession
     folders: Sequence[Path]
-    grounds: Sequence[Path]
+    allowed: Sequence[Path]
     name: str
-    unique: str | None
-    needs_roots: bool = False
-
-    def work_in(self, folders: Sequence[Path]) -> None:
-        """The client told its folders."""
-        self.folders = folders or self.folders
-        self.grounds = (*self.grounds, *folders)
+    label: str | None
 
     async def place(self, root: str) -> RootRuns:
         if root:
-            return await self._opened(await self._admitted(root))
+            return await self._open_place(await self._allowed_folder(root))
         if not self.folders:
             raise ToolRefused(f"this connection works in no folder; {_OPEN}")
-        places = [await self._opened(folder) for folder in self.folders]
+        places = [await self._open_place(folder) for folder in self.folders]
         distinct = {place.root: place for place in places}
         busy = [place for place in distinct.values() if place.runs] or list(distinct.values())
         if len(busy) > 1:
@@ -78,117 +84,111 @@ class CallAccess:
             raise ToolRefused(f"the workspace has several roots with runs, name one with root=: {named}")
         return busy[0]
 
-    async def _admitted(self, root: str) -> Path:
-        """The folder that a call names, links resolved. Raises Elsewhere where it is not the caller's."""
+    async def _allowed_folder(self, root: str) -> Path:
+        """The folder that a call names, links resolved. Raises OutsideAllowedFolders."""
         folder = await asyncio.to_thread(folder_named, root)
-        if is_ground(folder, self.grounds):
+        if is_within(folder, self.allowed):
             return folder
         own: list[Path] = []
-        for ground in self.grounds:
-            # A ground that is gone is no reason to refuse what another holds.
+        for each in self.allowed:
+            # An allowed folder that is gone is no reason to refuse what another holds.
             with suppress(ToolRefused):
-                own += await self._roots(ground)
-        if not is_ground(folder, own):
-            works = "; ".join(plain(str(each), 200) for each in self.grounds[:6]) or "no folder"
-            raise Elsewhere(
+                own += await self._roots(each)
+        if not is_within(folder, own):
+            works = "; ".join(plain(str(each), 200) for each in self.allowed[:6]) or "no folder"
+            raise OutsideAllowedFolders(
                 f"{plain(root, 200)} lies outside of this connection, which works in {works}; {_OPEN}"
             )
         return folder
 
     async def pin(self, uri: str, root: str) -> None:
-        """Hold the root of an address open for as long as it is subscribed to."""
-        pins, folder = self.keeping.caller.pins, await self._admitted(root)
-        pins[uri] = folder
+        """Hold the root of a URI open for as long as it is subscribed to."""
+        folder = await self._allowed_folder(root)
+        self.client.pins[uri] = folder
         try:
             await self._roots(folder)
         except ToolRefused:
-            del pins[uri]
+            del self.client.pins[uri]
             raise
 
     async def _roots(self, folder: Path) -> tuple[Path, ...]:
-        try:
-            return await self.keeping.hold(folder)
-        except UsageError as error:
-            raise ToolRefused(plain(str(error), 600)) from None
+        with refusals():
+            return await self.client.hold(folder)
 
-    async def _opened(self, folder: Path) -> RootRuns:
+    async def _open_place(self, folder: Path) -> RootRuns:
         return place_of([self.engine.board(root) for root in await self._roots(folder)])
 
     async def ask(self, run: Evaluation, question: Callable[[EvaluationTrace], T]) -> T:
-        try:
+        with refusals():
             return await self.engine.query(Path(run.root), run.run, question)
-        except UsageError as error:
-            raise ToolRefused(plain(str(error), 600)) from None
 
     async def text(self, run: Evaluation, path: str) -> str:
         file = await asyncio.to_thread(DiskFiles(Path(run.root)).read, path)
         return (file.text or "")[:_TASK_TEXT]
 
     async def act(self, run: Evaluation, act: Command, token: int | None) -> Evaluation:
-        given = ClaimToken(act.actor, token) if token is not None else None
-        try:
-            done = await self.engine.act(Path(run.root), run.run, act, token=given)
+        claim = ClaimToken(act.actor, token) if token is not None else None
+        with refusals():
+            done = await self.engine.act(Path(run.root), run.run, act, token=claim)
             if act.kind == "report" and act.tasks:
-                await self._let_go(done.evaluation, act)
-        except AlreadyDone:
-            raise
-        except (CommandRefused, StoreError, UsageError) as error:
-            raise ToolRefused(plain(str(error), 1_200)) from None
-        return self._now(run)
+                await self._release_claims(done.evaluation, act)
+        return self._current(run)
 
     async def again(self, run: Evaluation) -> Evaluation:
         root = Path(run.root)
         await self.engine.refresh(root, [root / run.run])
-        return self._now(run)
+        return self._current(run)
 
-    async def _let_go(self, run: Evaluation, act: Command) -> None:
-        """What was reported need not be claimed any more."""
+    async def _release_claims(self, run: Evaluation, act: Command) -> None:
+        """Release the claims of the actor on tasks that were reported."""
         plan = run.plan.plan if run.plan else None
         named = {resolve(plan, task) for task in act.tasks} if plan else set()
         mine = [claim.task for claim in run.claims if claim.actor == act.actor and claim.task in named]
         for task in mine:
             await run_in_writer_thread(release_task, Path(run.root), run.run, task, act.actor)
         if mine:
-            await self._look_at_claims(run)
+            await self._reread_claims(run)
 
     async def claim(self, run: Evaluation, who: str, seconds: float) -> tuple[Evaluation, Claim | None]:
         root = Path(run.root)
-        async with self.keeping.alone(root, run.run):
+        async with self.client.open_roots.lock(root, run.run):
             for _ in range(_CLAIM_TRIES):
-                now = self._now(run)
+                now = self._current(run)
                 wanted = (*tasks_held(now, who), *now.suggestion.tasks)
                 if not wanted:
                     return now, None
                 try:
                     made = await run_in_writer_thread(claim_task, root, run.run, wanted[0], who, seconds)
                 except Conflict:
-                    await self._look_at_claims(run)
+                    await self._reread_claims(run)
                     continue
                 except (StoreError, ValueError) as error:
                     raise ToolRefused(plain(str(error), 600)) from None
-                await self._look_at_claims(run)
-                return self._now(run), made
+                await self._reread_claims(run)
+                return self._current(run), made
         raise ToolRefused("others took every task that was tried; ask again")
 
-    async def _look_at_claims(self, run: Evaluation) -> None:
+    async def _reread_claims(self, run: Evaluation) -> None:
         root = Path(run.root)
         await self.engine.refresh(root, [root / store_folder(run.run) / CLAIMS])
 
-    def _now(self, run: Evaluation) -> Evaluation:
-        found = self.engine.board(Path(run.root)).runs.get(run.run)
-        if found is None:
+    def _current(self, run: Evaluation) -> Evaluation:
+        evaluation = self.engine.board(Path(run.root)).runs.get(run.run)
+        if evaluation is None:
             raise ToolRefused(f"{plain(run.run, 300)} is no run any more; call status")
-        return found
+        return evaluation
 
     async def wait(self, place: RootRuns, run: str, since: str, seconds: float) -> RootRuns:
-        roots = await self.keeping.hold(Path(place.root))
+        roots = await self.client.hold(Path(place.root))
 
         def now() -> RootRuns:
             return place_of([self.engine.board(root) for root in roots])
 
         def changed(seen: RootRuns) -> bool:
-            found = seen.runs.get(run)
-            return found is None or found.revision != since if run else revision_of(seen.runs) != since
+            evaluation = seen.runs.get(run)
+            if run:
+                return evaluation is None or evaluation.revision != since
+            return revision_of(seen.runs) != since
 
         try:
             async with asyncio.timeout(seconds):
@@ -211,9 +211,9 @@ class CallAccess:
     def who(self, named: str) -> str:
         if named.strip():
             return plain(named.strip(), 80)
-        if self.unique is None:
+        if self.label is None:
             return plain(self.name, 80)
-        return f"{plain(self.name, 60)} {self.unique}"
+        return f"{plain(self.name, 60)} {self.label}"
 
 
 def folder_named(root: str) -> Path:
@@ -232,17 +232,17 @@ def folder_named(root: str) -> Path:
         raise ToolRefused(f"{plain(root, 200)!r} does not exist or cannot be opened") from None
 
 
-def is_known(root: str, grounds: Sequence[Path]) -> bool:
-    """Whether a call's root is the caller's, of which nobody has to be asked."""
+def is_allowed(root: str, allowed: Sequence[Path]) -> bool:
+    """Whether a call's root is within the allowed folders, of which the client need not be asked."""
     try:
-        return is_ground(folder_named(root), grounds)
+        return is_within(folder_named(root), allowed)
     except ToolRefused:
         # It is refused with its reason when it is looked at.
         return True
 
 
 def place_of(boards: Sequence[Board]) -> RootRuns:
-    """The boards of a root and of its projects as one place; runs are named from the first."""
+    """The boards of a root and of its projects as one; the paths of runs begin at the first."""
     main = boards[0].root
     runs: dict[str, Evaluation] = {}
     for board in boards:

@@ -16,8 +16,8 @@ import pytest
 from mcp import Client
 from mcp.server.stdio import stdio_server
 from phasekeeper.server.live.engine import Engine
-from phasekeeper.server.mcp import Assistants
-from phasekeeper.server.mcp.stdio_streams import Lines, Sink
+from phasekeeper.server.mcp import McpServer
+from phasekeeper.server.mcp.transports import LineReader, LineWriter
 
 LIMIT_S = 240
 ERAS = ("auto", "legacy")
@@ -29,12 +29,12 @@ class Rig:
 
     def __init__(self, engine: Engine, stack: AsyncExitStack) -> None:
         self.engine = engine
-        self.assistants = Assistants(engine)
+        self.assistants = McpServer(engine)
         self._stack = stack
 
     def held(self) -> dict[Path, int]:
         """How many callers hold each root open."""
-        return dict(self.assistants.shared.counts)
+        return dict(self.assistants.open_roots.counts)
 
     @asynccontextmanager
     async def client(self, folder: Path, era: str = "auto", **options: Any) -> AsyncIterator[Client]:
@@ -68,7 +68,7 @@ class Rig:
 @asynccontextmanager
 async def _transport(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> AsyncIterator[Any]:
     """The client's end. What it says ends when the client does, as a program's standard input would."""
-    async with stdio_server(cast(Any, Lines(reader)), cast(Any, Sink(writer))) as streams:
+    async with stdio_server(cast(Any, LineReader(reader)), cast(Any, LineWriter(writer))) as streams:
         try:
             yield streams
         finally:

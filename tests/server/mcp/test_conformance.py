@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from phasekeeper.server.mcp import Assistants
+from phasekeeper.server.mcp import McpServer
 
 from tests.server.mcp.conformance.server import Examined, Product, served
 from tests.server.mcp.conformance.suite import Found, examined
@@ -52,7 +52,7 @@ OF_ALONE = ("caching", "http-header-validation", "sep-2164-resource-not-found")
 """Scenarios of the stateless wire that need nothing to be there."""
 
 
-async def found_in(kind: type[Assistants], version: Version, folder: Path) -> Found:
+async def found_in(kind: type[McpServer], version: Version, folder: Path) -> Found:
     options = ("--spec-version", version.wire) if version.wire else ()
     async with served(kind) as url:
         return await examined(version.package, url, folder, *options)

@@ -12,7 +12,7 @@ import pytest
 from mcp import Client
 from phasekeeper.orchestration.updates.commands import Command
 from phasekeeper.server.cli.main import main
-from phasekeeper.server.mcp.uris import address
+from phasekeeper.server.mcp.uris import resource_uri
 from phasekeeper.server.workspace import apply
 from phasekeeper.server.workspace.workspace import Workspace
 
@@ -51,7 +51,7 @@ async def test_what_the_person_decides_is_recorded_and_signed(root: Path, era: s
         data = await call(client, "request_decision")
         assert data["recorded"] == f"answered {QUESTION} resolve, by a person"
         assert data["status"] == "active"
-        [content] = (await client.read_resource(address(str(root), RUN, "history"))).contents
+        [content] = (await client.read_resource(resource_uri(str(root), RUN, "history"))).contents
         assert isinstance(content, types.TextResourceContents)
         assert [each["kind"] for each in json.loads(content.text)["records"]] == ["answer"]
     [entry] = records(root)
@@ -108,7 +108,7 @@ async def test_what_has_changed_since_it_was_approved_can_be_approved_anew(root:
 
 async def findings(client: Client, run: str) -> list[dict[str, Any]]:
     root = (await call(client, "status"))["root"]
-    [content] = (await client.read_resource(address(root, run))).contents
+    [content] = (await client.read_resource(resource_uri(root, run))).contents
     assert isinstance(content, types.TextResourceContents)
     return json.loads(content.text)["findings"]
 

@@ -15,9 +15,8 @@ from jsonschema_rs import validator_for
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 from phasekeeper.server.live.boards import RootChange
-from phasekeeper.server.mcp import notifications as changes
-from phasekeeper.server.mcp import resources
-from phasekeeper.server.mcp.uris import SCHEMA, address, read_address
+from phasekeeper.server.mcp import notifications, resources
+from phasekeeper.server.mcp.uris import SCHEMA, parse_uri, resource_uri
 
 from tests.roots import TASKS, loop, plan, put, task
 from tests.server.mcp.rig import ERAS, LIMIT_S, call, going, rig
@@ -39,17 +38,17 @@ async def read(client: Client, uri: str) -> str:
 @pytest.mark.parametrize("run", [None, "", "tasks/T 1", "a/%2e%2e/b", "x#y?z", "ü"])
 def test_an_address_is_read_as_it_was_made(root: str, run: str | None) -> None:
     for part in ("", "questions", "history", "workflow") if run is not None else ("",):
-        named = read_address(address(root, run, part))
+        named = parse_uri(resource_uri(root, run, part))
         assert named is not None
         assert tuple(named) == (root, run, part)
-        assert address(root, run, part).isascii()
+        assert resource_uri(root, run, part).isascii()
 
 
 @pytest.mark.parametrize(
     "uri", ["phasekeeper://root/x", "phasekeeper://root/a/b/runs", "file:///etc/passwd", "phasekeeper://", ""]
 )
 def test_what_is_no_address_of_ours_is_none(uri: str) -> None:
-    assert read_address(uri) is None
+    assert parse_uri(uri) is None
 
 
 # ---- reading ----------------------------------------------------------------------------------
@@ -64,21 +63,21 @@ async def test_the_runs_and_their_parts_are_resources(root: Path, era: str) -> N
         found = {str(each.uri) for each in (await client.list_resources()).resources}
         assert found == {
             SCHEMA,
-            address(str(root)),
-            address(str(root), T1),
-            address(str(root), ".claude/state"),
+            resource_uri(str(root)),
+            resource_uri(str(root), T1),
+            resource_uri(str(root), ".claude/state"),
         }
-        runs = json.loads(await read(client, address(str(root))))
+        runs = json.loads(await read(client, resource_uri(str(root))))
         assert [each["run"] for each in runs["runs"]] == [T1, ".claude/state"]
         whole = json.loads(await read(client, runs["runs"][0]["uri"]))
         validator_for(json.loads(await read(client, SCHEMA))).validate(whole)
-        asked = json.loads(await read(client, address(str(root), ".claude/state", "questions")))
+        asked = json.loads(await read(client, resource_uri(str(root), ".claude/state", "questions")))
         assert [each["id"] for each in asked["questions"]] == ["severe:1:WQ-1"]
-        drawn = await read(client, address(str(root), T1, "workflow"))
+        drawn = await read(client, resource_uri(str(root), T1, "workflow"))
         assert "```mermaid\nstateDiagram-v2" in drawn
         assert "class p_plan_review current" in drawn
         await call(client, "report", run="T1", step="planning", outcome="ok", summary="planned anew")
-        history = json.loads(await read(client, address(str(root), T1, "history")))
+        history = json.loads(await read(client, resource_uri(str(root), T1, "history")))
         assert [each["message"] for each in history["records"]] == ["planned anew"]
         assert len((await client.list_resource_templates()).resource_templates) == 5
 
@@ -89,8 +88,8 @@ async def test_an_unknown_resource_is_refused(root: Path, era: str) -> None:
     task(root, "T1")
     async with rig() as r, r.client(root, era) as client:
         for uri in (
-            address(str(root), "T9"),
-            address(str(root / "no")),
+            resource_uri(str(root), "T9"),
+            resource_uri(str(root / "no")),
             "phasekeeper://x/y",
             "file:///etc/passwd",
         ):
@@ -115,7 +114,7 @@ async def test_a_long_list_comes_in_pages(root: Path) -> None:
 async def test_a_plan_too_large_to_send_is_sent_without_what_is_far_off(root: Path) -> None:
     plan(root, "lists", 3_000, done=1)
     async with rig() as r, r.client(root) as client:
-        text = await read(client, address(str(root), ".orchestrator/tasks/lists"))
+        text = await read(client, resource_uri(str(root), ".orchestrator/tasks/lists"))
         assert len(text) < 400_000
         stages = json.loads(text)["plan"]["stages"]
         assert [bool(stage["tasks"]) for stage in stages] == [True] + [False] * 59
@@ -164,7 +163,7 @@ async def test_a_client_of_the_handshake_era_subscribes_and_is_told(root: Path) 
             and capabilities.resources.subscribe
             and capabilities.resources.list_changed
         )
-        uri = address(str(root), T1)
+        uri = resource_uri(str(root), T1)
         await client.session.subscribe_resource(uri)
         put(folder / "review/plan-review.json", {"ok": False})
         await r.engine.refresh(root, [folder / "review/plan-review.json"])
@@ -186,7 +185,7 @@ async def test_a_client_of_the_newer_era_listens_and_is_told(root: Path) -> None
     folder = task(root, "T1")
     async with rig() as r, r.client(root) as client:
         await call(client, "status")
-        uri = address(str(root), T1)
+        uri = resource_uri(str(root), T1)
         async with client.listen(resource_subscriptions=[uri], resources_list_changed=True) as events:
             heard = aiter(events)
             put(folder / "review/plan-review.json", {"ok": False})
@@ -201,7 +200,7 @@ async def test_a_client_of_the_newer_era_listens_and_is_told(root: Path) -> None
 @going
 async def test_who_listens_first_and_asks_later_is_told_too(root: Path) -> None:
     folder = task(root, "T1")
-    uri = address(str(root), T1)
+    uri = resource_uri(str(root), T1)
     async with (
         rig() as r,
         r.client(root) as client,
@@ -217,7 +216,7 @@ async def test_who_listens_first_and_asks_later_is_told_too(root: Path) -> None:
 async def test_a_client_that_stopped_reading_keeps_nobody_waiting(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changes, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(notifications, "PATIENCE_S", 0.01)
     told: asyncio.Queue[str] = asyncio.Queue()
 
     class Stuck:
@@ -228,16 +227,16 @@ async def test_a_client_that_stopped_reading_keeps_nobody_waiting(
         async def send_resource_updated(self, uri: str) -> None:
             told.put_nowait(uri)
 
-    made = changes.Changes()
-    made.knows(root, frozenset({T1}))
-    uri = address(str(root), T1)
+    made = notifications.ChangeNotifier()
+    made.add_root(root, frozenset({T1}))
+    uri = resource_uri(str(root), T1)
     for key, session in (("a", Stuck()), ("b", Reading())):
-        made.meet(key, cast(Any, session)).add(uri)
-    made.told(RootChange(root, 1, {T1: cast(Any, None)}, (), {}))
+        made.subscriptions(key, cast(Any, session)).add(uri)
+    made.notify(RootChange(root, 1, {T1: cast(Any, None)}, (), {}))
     assert await asyncio.wait_for(told.get(), LIMIT_S) == uri
-    made.told(RootChange(root, 2, {T1: cast(Any, None)}, (), {}))
+    made.notify(RootChange(root, 2, {T1: cast(Any, None)}, (), {}))
     assert await asyncio.wait_for(told.get(), LIMIT_S) == uri
-    assert made.meet("a", cast(Any, Stuck())) == set()
+    assert made.subscriptions("a", cast(Any, Stuck())) == set()
     await made.stop()
 
 
@@ -318,8 +317,8 @@ async def test_what_is_large_is_written_beside_the_loop(root: Path, era: str, mo
     run = f"{TASKS}/T1"
     async with rig() as r, r.client(root, era) as client:
         for uri in (
-            address(str(root)),
-            *(address(str(root), run, part) for part in ("", "questions", "history")),
+            resource_uri(str(root)),
+            *(resource_uri(str(root), run, part) for part in ("", "questions", "history")),
         ):
             assert (await client.read_resource(uri)).contents
     assert len(seen) == 4 and loop_thread not in seen
@@ -358,9 +357,9 @@ async def test_a_client_that_cannot_be_told_keeps_no_other_from_it(root: Path) -
         async def send_resource_updated(self, uri: str) -> None:
             told.append(uri)
 
-    made = changes.Changes()
+    made = notifications.ChangeNotifier()
     for name, fails in (("one", True), ("two", False)):
-        made.meet(name, cast(Any, Session(name, fails))).add(address(str(root)))
+        made.subscriptions(name, cast(Any, Session(name, fails))).add(resource_uri(str(root)))
     await made._publish(RootChange(root, 1, {}, ("own/T1",), {}))
-    assert told == ["two", address(str(root))]
+    assert told == ["two", resource_uri(str(root))]
     assert list(made._sessions) == ["two"]

@@ -10,9 +10,9 @@ from typing import Any
 import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
-from phasekeeper.server.mcp import open_roots as keeping
-from phasekeeper.server.mcp.client import Caller
-from phasekeeper.server.mcp.uris import address
+from phasekeeper.server.mcp import client as clients
+from phasekeeper.server.mcp.client import ClientSession
+from phasekeeper.server.mcp.uris import resource_uri
 
 from tests.roots import TASKS, put, task
 from tests.server.mcp.rig import ERAS, call, going, refusal, rig, text
@@ -156,7 +156,7 @@ async def test_nothing_is_read_or_recorded_outside_of_what_a_connection_works_in
                 said = await refusal(client, tool, root=str(named), **arguments)
                 assert f"lies outside of this connection, which works in {a}" in said, tool
                 assert "`phasekeeper serve FOLDER`" in said
-        for uri in (address(str(b)), address(str(b), f"{TASKS}/T-b", "history")):
+        for uri in (resource_uri(str(b)), resource_uri(str(b), f"{TASKS}/T-b", "history")):
             with pytest.raises(MCPError, match="lies outside of this connection"):
                 await client.read_resource(uri)
         with pytest.raises(MCPError, match="lies outside of this connection"):
@@ -170,9 +170,13 @@ async def test_nothing_is_subscribed_to_outside_of_what_a_connection_works_in(ro
     a, b = two(root)
     async with rig() as r, r.client(a, "legacy") as client:
         with pytest.raises(MCPError, match="lies outside of this connection"):
-            await client.session.subscribe_resource(address(str(b)))
+            await client.session.subscribe_resource(resource_uri(str(b)))
         assert r.held() == {a: 1}
-    async with rig() as r, r.client(a) as client, client.listen(resource_subscriptions=[address(str(b))]):
+    async with (
+        rig() as r,
+        r.client(a) as client,
+        client.listen(resource_subscriptions=[resource_uri(str(b))]),
+    ):
         assert b not in r.held()
 
 
@@ -183,7 +187,7 @@ async def test_a_client_is_asked_for_its_roots_when_a_call_names_another_folder(
     told = Roots(b)
     async with rig() as r, r.client(a, era, list_roots_callback=told) as client:
         assert (await call(client, "next_step", root=str(b / TASKS / "T-b")))["root"] == str(b)
-        content = (await client.read_resource(address(str(b), f"{TASKS}/T-b"))).contents[0]
+        content = (await client.read_resource(resource_uri(str(b), f"{TASKS}/T-b"))).contents[0]
         assert isinstance(content, types.TextResourceContents)
         assert told.asked == 1
 
@@ -214,15 +218,14 @@ async def test_a_connection_in_the_home_folder_works_in_no_folder_below_it(root:
 
 @going
 async def test_what_one_caller_looked_at_is_not_remembered_without_bound(root: Path, monkeypatch) -> None:
-    monkeypatch.setattr(keeping, "MOST_HELD", 1)
+    monkeypatch.setattr(clients, "MOST_FOLDERS", 1)
     a, b = two(root)
     async with rig() as r:
-        caller = Caller(a, "one")
-        held = keeping.Keeping(r.assistants.shared, caller)
+        client = ClientSession(r.assistants.open_roots, a, "one")
         for folder in (a, b, a / ".." / "b"):
-            await held.hold(folder)
-        assert caller.looked_at.keys() == caller.held.keys() == {a / ".." / "b"}
-        held.let_go()
+            await client.hold(folder)
+        assert client._held.keys() == {a / ".." / "b"}
+        client.end()
         assert r.held() == {}
 
 
@@ -259,7 +262,7 @@ async def test_projects_that_the_configuration_comes_to_name_are_known_at_the_ne
     async with rig() as r, r.client(root) as client:
         assert [each["run"] for each in (await call(client, "status"))["runs"]] == [f"{TASKS}/T1"]
         put(config, "projects: [packages/*]\n")
-        await r.assistants.shared.engine.refresh(root, [config])
+        await r.assistants.open_roots.engine.refresh(root, [config])
         names = [each["run"] for each in (await call(client, "status"))["runs"]]
         assert names == [f"{TASKS}/T1", f"packages/shop/{TASKS}/T2"]
 
@@ -306,17 +309,18 @@ async def test_a_call_that_is_ended_while_it_lets_go_leaves_nothing_open(root: P
     (root / "packages/a/.git").mkdir(parents=True)
     put(root / ".phasekeeper/config.yaml", "projects: [packages/*]\n")
     async with rig() as r:
-        held = keeping.Keeping(r.assistants.shared, Caller(root, "one"))
-        await held.hold(root)
+        client = ClientSession(r.assistants.open_roots, root, "one")
+        await client.hold(root)
         assert list(r.held().values()) == [1, 1]
-        held.caller.looked_at[root] -= keeping.AGAIN_S
-        calling = asyncio.ensure_future(held.hold(root))
+        roots, opened = client._held[root]
+        client._held[root] = roots, opened - clients.REOPEN_AFTER_S
+        calling = asyncio.ensure_future(client.hold(root))
         while not calling.done() and 2 not in r.held().values():
             await asyncio.sleep(0)
         calling.cancel()
         await asyncio.wait([calling])
         assert list(r.held().values()) == [1, 1]
-        held.let_go()
+        client.end()
         assert r.held() == {}
 
 
@@ -326,7 +330,7 @@ async def test_a_stream_of_changes_that_is_cut_off_leaves_nothing_open(root: Pat
     async with rig() as r, r.client(root) as client:
         await call(client, "status", root=str(a))
         await call(client, "status", root=str(b))
-        uris = [address(str(a)), address(str(b))]
+        uris = [resource_uri(str(a)), resource_uri(str(b))]
         async with client.listen(resource_subscriptions=uris):
             while r.held() != {a: 2, b: 2}:
                 await asyncio.sleep(0)

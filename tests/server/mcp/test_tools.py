@@ -10,7 +10,7 @@ import pytest
 from jsonschema_rs import validator_for
 from mcp.shared.exceptions import MCPError
 from phasekeeper.orchestration.result.json_schema import evaluation_schema
-from phasekeeper.server.mcp.tool_list import tool_list
+from phasekeeper.server.mcp.tools import tool_list
 from phasekeeper.tools.assistant.tools import TOOLS
 
 from tests.roots import TASKS, loop, plan, put, task
@@ -22,7 +22,7 @@ eras = pytest.mark.parametrize("era", ERAS)
 
 
 def listed() -> list[dict[str, Any]]:
-    return [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in tool_list()]
+    return [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in tool_list().values()]
 
 
 # ---- the list ---------------------------------------------------------------------------------

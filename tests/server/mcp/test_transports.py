@@ -18,12 +18,13 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from phasekeeper.server.hub.http_listener import HttpListener, load_token
 from phasekeeper.server.hub.hub import Hub
-from phasekeeper.server.mcp import open_roots as keeping
+from phasekeeper.server.mcp import client as clients
+from phasekeeper.server.mcp.uris import resource_uri
 
 from tests.roots import TASKS, loop, put, task
 from tests.server.mcp.rig import ERAS, LIMIT_S, call, going, refusal, rig
 from tests.server.mcp.test_deciding import Person, records
-from tests.server.mcp.test_resources import Heard, address
+from tests.server.mcp.test_resources import Heard
 from tests.server.servers import Home, homes
 
 eras = pytest.mark.parametrize("era", ERAS)
@@ -173,7 +174,7 @@ async def test_over_http_with_the_roots_of_the_client(root: Path, era: str) -> N
             assert len((await client.list_tools()).tools) == 8
             data = await call(client, "request_decision")
             assert data["status"] == "active"
-            content = (await client.read_resource(address(str(root), ".claude/state"))).contents[0]
+            content = (await client.read_resource(resource_uri(str(root), ".claude/state"))).contents[0]
             assert json.loads(cast(Any, content).text)["status"] == "active"
     assert [entry["why"] for entry in records(root)] == ["over HTTP too"]
 
@@ -211,7 +212,7 @@ async def test_over_http_a_record_tells_sessions_apart_without_their_ids(root: P
 async def test_over_http_subscribers_of_both_eras_are_told(root: Path) -> None:
     folder = task(root, "T1")
     heard = Heard()
-    uri = address(str(root), f"{TASKS}/T1")
+    uri = resource_uri(str(root), f"{TASKS}/T1")
     async with over_http(root) as (hub, url, token):
         old = http_client(url, token, "legacy", message_handler=heard)
         async with old as legacy, http_client(url, token, "auto") as modern:
@@ -234,21 +235,21 @@ async def test_over_http_a_session_that_ends_leaves_nothing_behind(root: Path) -
         async with http_client(url, token, "legacy") as client, http_client(url, token, "legacy") as other:
             await call(client, "status")
             await call(other, "status")
-            assert len(assistants._sessions) == len(assistants.changes._sessions) == 2
-            assert assistants.shared.counts == {root: 2}
-        while assistants._sessions:
+            assert len(assistants._http_sessions) == len(assistants.notifier._sessions) == 2
+            assert assistants.open_roots.counts == {root: 2}
+        while assistants._http_sessions:
             await asyncio.sleep(0)
-        assert (len(assistants.changes._sessions), assistants.shared.counts) == (0, {})
+        assert (len(assistants.notifier._sessions), assistants.open_roots.counts) == (0, {})
 
 
 @going
 async def test_over_http_no_client_has_another_let_go_of_what_it_hears_of(root: Path, monkeypatch) -> None:
-    monkeypatch.setattr(keeping, "MOST_HELD", 1)
+    monkeypatch.setattr(clients, "MOST_FOLDERS", 1)
     for name in ("a", "b", "c"):
         task(root / name, "T1")
         (root / name / ".git").mkdir()
     heard = Heard()
-    uri = address(str(root / "a"), f"{TASKS}/T1")
+    uri = resource_uri(str(root / "a"), f"{TASKS}/T1")
     async with over_http(root) as (hub, url, token):
         old = http_client(url, token, "legacy", message_handler=heard)
         async with old as client, http_client(url, token, "auto") as modern:

@@ -13,14 +13,14 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from phasekeeper.server.hub.http_listener import HttpListener
 from phasekeeper.server.hub.hub import Hub
-from phasekeeper.server.mcp import Assistants
-from phasekeeper.server.mcp.client import Caller, Context
-from phasekeeper.server.mcp.http_app import App
+from phasekeeper.server.mcp import McpServer
+from phasekeeper.server.mcp.client import ClientSession, RequestContext
+from phasekeeper.server.mcp.transports import App
 
 from tests.server.mcp.conformance import asking, contents, tools
 
 
-class Product(Assistants):
+class Product(McpServer):
     """The product, for a client that cannot be told to bring a token: it is brought for it."""
 
     def http_app(self, port: int, token: str) -> App:
@@ -37,8 +37,8 @@ class Product(Assistants):
 class Examined(Product):
     """The product's handlers; what is none of theirs is the suite's."""
 
-    def _made(self) -> Server[Caller]:
-        server = super()._made()
+    def _new_server(self) -> Server[ClientSession]:
+        server = super()._new_server()
         # The suite's tools have the lists change that are fixed in the product.
         server.get_capabilities = partial(Server.get_capabilities, server)
         # Deprecated, so that the product has none; the suite of the older protocol wants it.
@@ -49,38 +49,38 @@ class Examined(Product):
         made = tools.TOOLS.get(name)
         return dict(made.schema) if made else super().input_schema(name)
 
-    async def _list_tools(self, context: Context, _: Any) -> types.ListToolsResult:
+    async def _list_tools(self, context: RequestContext, _: Any) -> types.ListToolsResult:
         known = await super()._list_tools(context, _)
         return types.ListToolsResult(tools=[*known.tools, *tools.listed()])
 
     async def _call_tool(
-        self, context: Context, params: types.CallToolRequestParams
+        self, context: RequestContext, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         made = tools.TOOLS.get(params.name)
         if made is None:
             return await super()._call_tool(context, params)
-        self._meet(context)
+        self._subscriptions(context)
         given, answers = params.arguments or {}, params.input_responses or {}
-        return await made.run(tools.Call(context, given, answers, params.request_state, self.changes.bus))
+        return await made.run(tools.Call(context, given, answers, params.request_state, self.notifier.bus))
 
     async def _list_resources(
-        self, context: Context, params: types.PaginatedRequestParams | None
+        self, context: RequestContext, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         known = await super()._list_resources(context, params)
         return known.model_copy(update={"resources": [*known.resources, *contents.resources()]})
 
-    async def _list_templates(self, context: Context, _: Any) -> types.ListResourceTemplatesResult:
+    async def _list_templates(self, context: RequestContext, _: Any) -> types.ListResourceTemplatesResult:
         known = await super()._list_templates(context, _)
         return types.ListResourceTemplatesResult(
             resource_templates=[*known.resource_templates, contents.template()]
         )
 
     async def _read_resource(
-        self, context: Context, params: types.ReadResourceRequestParams
+        self, context: RequestContext, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult | types.InputRequiredResult:
         return contents.read(str(params.uri)) or await super()._read_resource(context, params)
 
-    async def _list_prompts(self, context: Context, _: Any) -> types.ListPromptsResult:
+    async def _list_prompts(self, context: RequestContext, _: Any) -> types.ListPromptsResult:
         known = await super()._list_prompts(context, _)
         takes = {name: arguments for name, (arguments, _) in contents.PROMPTS.items()} | {asking.PROMPT: ()}
         made = [
@@ -94,7 +94,7 @@ class Examined(Product):
         return types.ListPromptsResult(prompts=[*known.prompts, *made])
 
     async def _get_prompt(
-        self, context: Context, params: types.GetPromptRequestParams
+        self, context: RequestContext, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult | types.InputRequiredResult:
         if params.name == asking.PROMPT:
             return asking.prompted(params)
@@ -107,18 +107,18 @@ class Examined(Product):
         return contents.prompt(content(given))
 
 
-async def _set_level(context: Context, _: types.SetLevelRequestParams) -> types.EmptyResult:
+async def _set_level(context: RequestContext, _: types.SetLevelRequestParams) -> types.EmptyResult:
     return types.EmptyResult()
 
 
 class _Hub(Hub):
-    def __init__(self, loop: asyncio.AbstractEventLoop, kind: type[Assistants]) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, kind: type[McpServer]) -> None:
         super().__init__(loop)
         self._assistants = kind(self.engine)
 
 
 @asynccontextmanager
-async def served(kind: type[Assistants]) -> AsyncIterator[str]:
+async def served(kind: type[McpServer]) -> AsyncIterator[str]:
     """The address of a server on a free port, with assistants of a kind."""
     hub = _Hub(asyncio.get_running_loop(), kind)
     listener = HttpListener(hub)

@@ -9,7 +9,7 @@ from typing import Any, cast
 import mcp_types as types
 from mcp.server.subscriptions import InMemorySubscriptionBus, PromptsListChanged, ToolsListChanged
 from mcp.shared.exceptions import MCPError
-from phasekeeper.server.mcp.client import Context
+from phasekeeper.server.mcp.client import RequestContext
 
 from tests.server.mcp.conformance.contents import JSON, TEXT, audio, embedded, image, text
 
@@ -21,7 +21,7 @@ Outcome = types.CallToolResult | types.InputRequiredResult
 class Call:
     """One call of a tool. `answers` are what the client brought to questions that it was asked before."""
 
-    context: Context
+    context: RequestContext
     arguments: Mapping[str, Any]
     answers: types.InputResponses
     state: str | None
@@ -101,7 +101,7 @@ async def test_error_handling(_: Call) -> Outcome:
 
 
 _CONTACT: Schema = {
-    "$schema": "https://json-schema.org/builder/2020-12/schema",
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
     "$defs": {
         "address": {"$anchor": "addressDef", "type": "object", "properties": {"city": {"type": "string"}}}
     },

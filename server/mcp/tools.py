@@ -1,0 +1,102 @@
+"""tools/list and tools/call: the schemas of tools as clients see them, and reading what clients send."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import mcp_types as types
+from pydantic import ValidationError
+
+from ...orchestration.sanitize import plain
+from ...tools.assistant.answer import TEXT_LIMIT, Answer
+from ...tools.assistant.tools import TOOLS, Arguments, Tool
+
+BY_NAME = {tool.name: tool for tool in TOOLS}
+OUTPUT = {
+    "type": "object",
+    "properties": {name: {"type": "string"} for name in ("root", "run", "revision")},
+    "required": ["root"],
+}
+# Of a JSON Schema. The list is small, because every conversation pays for it.
+_KEYS = ("type", "description", "enum", "minimum", "maximum", "items", "properties", "required", "anyOf")
+
+
+@cache
+def tool_list() -> Mapping[str, types.Tool]:
+    """All tools by name, with schemas in which nothing stands that a model does not need."""
+    return {tool.name: _listed(tool) for tool in TOOLS}
+
+
+def _listed(tool: Tool) -> types.Tool:
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.about,
+        input_schema=_lean(tool.arguments.model_json_schema()),
+        output_schema=OUTPUT,
+        annotations=_annotations(tool),
+    )
+
+
+def _annotations(tool: Tool) -> types.ToolAnnotations:
+    """What a tool does; of one that only reads the protocol asks no more."""
+    if tool.read_only:
+        return types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    return types.ToolAnnotations(
+        read_only_hint=False,
+        destructive_hint=tool.destructive,
+        idempotent_hint=tool.idempotent,
+        open_world_hint=False,
+    )
+
+
+def _lean(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema without titles, defaults and lengths; what breaks those is told when it happens."""
+    lean: dict[str, Any] = {}
+    for key, value in ((key, schema[key]) for key in _KEYS if schema.get(key) is not None):
+        if key == "properties":
+            lean[key] = {name: _lean(each) for name, each in value.items()}
+        elif key == "items":
+            lean[key] = _lean(value)
+        elif key == "anyOf":
+            lean |= _lean(next(each for each in value if each.get("type") != "null"))
+        else:
+            lean[key] = value
+    return lean
+
+
+def read_arguments(tool: Tool, sent: Mapping[str, Any]) -> Arguments:
+    """The arguments of a call. Some clients send lists and maps as JSON in a text: those are unpacked.
+
+    Raises pydantic's ValidationError.
+    """
+    arguments = dict(sent)
+    for name, field in tool.arguments.model_fields.items():
+        value = arguments.get(name)
+        if isinstance(value, str) and field.annotation is not str and value[:1] in ("[", "{"):
+            try:
+                arguments[name] = json.loads(value)
+            except (ValueError, RecursionError):
+                continue
+    return tool.arguments.model_validate(arguments)
+
+
+def validation_message(error: ValidationError) -> str:
+    """What is wrong with the arguments, without repeating them."""
+    wrong = (
+        f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}" for each in error.errors()[:5]
+    )
+    return plain("; ".join(wrong), 1_000)
+
+
+def answered(answer: Answer) -> types.CallToolResult:
+    text = types.TextContent(type="text", text=answer.text)
+    return types.CallToolResult(content=[text], structured_content=answer.data)
+
+
+def refused(why: str) -> types.CallToolResult:
+    text = types.TextContent(type="text", text=plain(why, TEXT_LIMIT))
+    return types.CallToolResult(content=[text], is_error=True)
