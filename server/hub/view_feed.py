@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...orchestration.findings import Severity
 from ...orchestration.result.values import Evaluation
-from ..live.boards import Board, RootChange
+from ..live.boards import RootBoard, RootChange
 from ..workspace.roots import CONFIGURATION, UsageError
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ class _ViewFeed:
                 await self._send(**about, wrong=wrong, rows=rows, removed=removed)
 
 
-def _own_errors(board: Board) -> Iterator[str]:
+def _own_errors(board: RootBoard) -> Iterator[str]:
     """What is wrong with the root itself: its configuration and its own definitions."""
     for path, findings in board.findings.items():
         if path.startswith(_OWN):

@@ -1,4 +1,4 @@
-"""Frozen values that the engine hands out: how a root stands (`Board`), and what differs (`RootChange`)."""
+"""Frozen values that the engine hands out: how a root stands (`RootBoard`), what differs (`RootChange`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class RootBoard:
     """How one root stands at one version: its runs in order of their paths, and all findings by path.
 
     `conditions` are sentences about the server itself: why the board may be behind the files. `projects` are

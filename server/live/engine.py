@@ -28,7 +28,7 @@ from ..workspace.apply import ClaimToken, CommandResult
 from ..workspace.roots import UsageError
 from ..workspace.run_reader import CLAIMS
 from ..workspace.workspace import Workspace
-from .boards import Board, Progress, RootChange
+from .boards import Progress, RootBoard, RootChange
 from .parse_cache import ParseCaches
 from .worker import Worker, complete
 
@@ -57,7 +57,7 @@ class Engine:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, watch: bool = True) -> None:
         self._loop = loop
-        self._boards: dict[Path, Board] = {}
+        self._boards: dict[Path, RootBoard] = {}
         self._listeners: dict[Path, list[ChangeListener]] = {}
         self._changed: dict[Path, asyncio.Event] = {}
         self._failed_listeners: set[Path] = set()
@@ -92,13 +92,13 @@ class Engine:
         """
         self._worker.do(lambda: self._worker.close(root))
 
-    def board(self, root: Path) -> Board:
+    def board(self, root: Path) -> RootBoard:
         """The newest board of an open root. Raises UsageError for one that is not open."""
         if root not in self._boards:
             raise UsageError(f"{root} is not open")
         return self._boards[root]
 
-    def boards(self) -> tuple[Board, ...]:
+    def boards(self) -> tuple[RootBoard, ...]:
         """The newest boards of all open roots, in order of their paths."""
         return tuple(self._boards[root] for root in sorted(self._boards))
 
@@ -228,7 +228,7 @@ class Engine:
 
         return report
 
-    def _on_board(self, board: Board, change: RootChange | None) -> None:
+    def _on_board(self, board: RootBoard, change: RootChange | None) -> None:
         self._boards[board.root] = self._with_condition(board)
         if change is None:
             return
@@ -244,7 +244,7 @@ class Engine:
         if event := self._changed.pop(board.root, None):
             event.set()
 
-    def _with_condition(self, board: Board) -> Board:
+    def _with_condition(self, board: RootBoard) -> RootBoard:
         is_behind = board.root in self._failed_listeners
         return replace(board, conditions=(*board.conditions, _BEHIND)) if is_behind else board
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..workspace.roots import UsageError
 from ..workspace.workspace import open_path
-from .boards import Board, Progress, RootChange
+from .boards import Progress, RootBoard, RootChange
 from .live_root import LiveRoot, Refresh
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Worker(threading.Thread):
 
     def __init__(self, post: Callable[..., None], watch: bool) -> None:
         super().__init__(name="phasekeeper-engine", daemon=True)
-        self.on_board: Callable[[Board, RootChange | None], None]
+        self.on_board: Callable[[RootBoard, RootChange | None], None]
         self.on_closed: Callable[[Path], None]
         self._post, self._watch = post, watch
         self._jobs: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
@@ -223,7 +223,7 @@ class Worker(threading.Thread):
         conditions = tuple(filter(None, (self._watch_condition(), self._own_failure, root.failure)))
         if root.is_scanned and (change or always or conditions != root.conditions):
             root.conditions = conditions
-            board = Board(live.root, live.version, live.runs, live.findings, conditions, live.projects)
+            board = RootBoard(live.root, live.version, live.runs, live.findings, conditions, live.projects)
             self._post(self.on_board, board, change)
 
     # ---- watching

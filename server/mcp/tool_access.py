@@ -19,7 +19,7 @@ from ...tools.assistant.access import RootRuns, ToolRefused, tasks_held
 from ...tools.assistant.headers import revision_of
 from ...tools.project_paths import rebase_path
 from ..disk.disk_files import DiskFiles
-from ..live.boards import Board
+from ..live.boards import RootBoard
 from ..live.engine import Engine, run_in_writer_thread
 from ..store.claims import claim as claim_task
 from ..store.claims import release as release_task
@@ -241,7 +241,7 @@ def is_allowed(root: str, allowed: Sequence[Path]) -> bool:
         return True
 
 
-def place_of(boards: Sequence[Board]) -> RootRuns:
+def place_of(boards: Sequence[RootBoard]) -> RootRuns:
     """The boards of a root and of its projects as one; the paths of runs begin at the first."""
     main = boards[0].root
     runs: dict[str, Evaluation] = {}

@@ -34,20 +34,22 @@ def milliseconds(work: Callable[[], object], times: int, clock: Callable[[], flo
     """
     rounds = []
     for _ in range(ROUNDS):
-        spent = []
+        times_s = []
         for _ in range(times):
             start = clock()
             work()
-            spent.append(clock() - start)
-        rounds.append(statistics.median(spent))
+            times_s.append(clock() - start)
+        rounds.append(statistics.median(times_s))
     return min(rounds) * 1000
 
 
 def say(what: str, value: float, budget: str = "") -> None:
+    """Print one figure."""
     print(f"{what:<62} {value:9.3f} ms  {budget}")
 
 
 def evaluations(roots: dict[int, Path]) -> None:
+    """Print what evaluating one run costs."""
     print("\nevaluate one run, snapshot in hand, in time of the processor")
     workspace = Workspace(EXAMPLES)
     for match in workspace.matches:
@@ -72,6 +74,7 @@ def evaluations(roots: dict[int, Path]) -> None:
 
 
 def parsing(roots: dict[int, Path]) -> None:
+    """Print what parsing a plan costs."""
     print("\nparse MASTER_PLAN.md")
     for tasks, root in roots.items():
         text = next(root.rglob("MASTER_PLAN.md")).read_text()
@@ -82,6 +85,7 @@ def parsing(roots: dict[int, Path]) -> None:
 
 
 def rendering(roots: dict[int, Path]) -> None:
+    """Print what a whole answer costs."""
     print("\nwhole answer as JSON, read from disk (warm page cache), beside reading the same files")
     for tasks, root in roots.items():
 
@@ -99,6 +103,7 @@ def rendering(roots: dict[int, Path]) -> None:
 
 
 def cold(roots: dict[int, Path]) -> None:
+    """Print what commands cost without a server."""
     print("\ncommands from a cold start, by the wall")
     say(
         "  floor: python -I -c pass",

@@ -20,8 +20,9 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from tests.bench import peers
+from tests.bench.machine import resident_mib
 from tests.bench.plans import write_plan
-from tests.bench.wire import Raw
+from tests.bench.wire import McpClient
 from tests.server import servers
 from tests.server.servers import Home, homes
 
@@ -29,36 +30,41 @@ ROUNDS, CALLS = 5, 60
 SIZES = (100, 1_000, 10_000)
 
 
-class Started(NamedTuple):
-    client: Raw
+class RunningAssistant(NamedTuple):
+    """An initialized assistant's connector, and how long that took."""
+
+    client: McpClient
     process: Any
     wall_ms: float
 
 
-def started(home: Home, root: Path, *more: str) -> Started:
-    """An assistant's process, initialized."""
+def start(home: Home, root: Path, *options: str) -> RunningAssistant:
+    """Start an assistant's connector and initialize the connection."""
     begin = perf_counter()
-    process = home.start("mcp", *more, cwd=root)
+    process = home.start("mcp", *options, cwd=root)
 
     def write(data: bytes) -> None:
         process.stdin.write(data)
         process.stdin.flush()
 
-    client = Raw(process.stdout.readline, write)
+    client = McpClient(process.stdout.readline, write)
     client.initialize()
-    return Started(client, process, (perf_counter() - begin) * 1000)
+    return RunningAssistant(client, process, (perf_counter() - begin) * 1000)
 
 
-def ended(made: Started) -> None:
-    made.process.stdin.close()
-    made.process.wait()
+def end(assistant: RunningAssistant) -> None:
+    """Close its input and wait for it."""
+    assistant.process.stdin.close()
+    assistant.process.wait()
 
 
 def say(what: str, value: float, unit: str, budget: str = "") -> None:
+    """Print one figure."""
     print(f"{what:<62} {value:9.2f} {unit:<3}  {budget}")
 
 
 def starts(home: Home, root: Path) -> None:
+    """Print what it takes from the start to `initialize`, standalone and through a server."""
     print("\nstart to initialize answered: median of five, and CPU of the process")
     floor = []
     for _ in range(ROUNDS):
@@ -66,86 +72,84 @@ def starts(home: Home, root: Path) -> None:
         subprocess.run([sys.executable, "-I", "-c", "pass"], check=True)
         floor.append((perf_counter() - begin) * 1000)
     say("  floor: python -I -c pass", statistics.median(floor), "ms")
-    for name, more, budget in (
+    for name, options, budget in (
         ("alone, cold", ("--standalone",), ""),
         ("through a warm server", (), "budget 100"),
     ):
-        if not more:
+        if not options:
             home.server()
-            ended(started(home, root))
+            end(start(home, root))
         walls, cpus = [], []
         for _ in range(ROUNDS):
-            before = _children()
-            made = started(home, root, *more)
-            walls.append(made.wall_ms)
-            ended(made)
-            cpus.append((_children() - before) * 1000)
+            before = _children_cpu_s()
+            assistant = start(home, root, *options)
+            walls.append(assistant.wall_ms)
+            end(assistant)
+            cpus.append((_children_cpu_s() - before) * 1000)
         say(f"  {name}", statistics.median(walls), "ms", budget)
         say(f"  {name}, CPU", statistics.median(cpus), "ms")
 
 
-def _children() -> float:
+def _children_cpu_s() -> float:
+    """Time of the processor of all processes that were started here and have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def steps(home: Home, folder: Path) -> None:
+    """Print what a warm `next_step` takes on plans of several sizes."""
     print("\nwarm next_step over the wire: median of the best of five rounds")
     for tasks in SIZES:
         root = folder / str(tasks)
         (root / ".git").mkdir(parents=True)
         write_plan(root, tasks)
-        made = started(home, root, "--standalone")
-        answer = made.client.call("next_step")
+        assistant = start(home, root, "--standalone")
+        answer = assistant.client.call("next_step")
         text, data = answer["content"][0]["text"], answer["structuredContent"]
         rounds = []
         for _ in range(ROUNDS):
-            spent = []
+            times_ms = []
             for _ in range(CALLS):
                 begin = perf_counter()
-                made.client.call("next_step")
-                spent.append((perf_counter() - begin) * 1000)
-            rounds.append(statistics.median(spent))
+                assistant.client.call("next_step")
+                times_ms.append((perf_counter() - begin) * 1000)
+            rounds.append(statistics.median(times_ms))
         budget = "budget 5, and 1.5 times that at 100" if tasks == SIZES[-1] else ""
         size = f"{len(text):,} + {len(json.dumps(data, ensure_ascii=False)):,} characters"
         say(f"  {tasks:,} tasks ({size})", min(rounds), "ms", budget)
         if tasks == SIZES[0]:
-            listed = json.dumps(made.client.ask("tools/list"), ensure_ascii=False, separators=(",", ":"))
+            listed = json.dumps(assistant.client.ask("tools/list"), ensure_ascii=False, separators=(",", ":"))
             say("  tools/list, as it is sent", len(listed), "ch", "budget 6000")
-        ended(made)
+        end(assistant)
 
 
 def memory(home: Home, root: Path) -> None:
+    """Print the server's memory by the number of its clients."""
     print("\nmemory of the server (RSS)")
     # A server without clients leaves after a while.
     if not home.answers():
         home.server()
-    ended(started(home, root))
+    end(start(home, root))
     pid = int(home.information()["pid"])
-    empty = _rss(pid)
+    empty = resident_mib(pid)
     say("  with the MCP package, no client", empty, "MiB")
-    held: list[tuple[socket.socket, Any]] = []
+    connections: list[tuple[socket.socket, Any]] = []
     before, count = empty, 0
     for clients in (1, 50, 200):
         while count < clients:
             sock = home.joined("mcp")
             stream = sock.makefile("rb")
-            client = Raw(stream.readline, sock.sendall)
+            client = McpClient(stream.readline, sock.sendall)
             client.initialize()
             client.call("next_step", root=str(root))
-            held.append((sock, stream))
+            connections.append((sock, stream))
             count += 1
-        now = _rss(pid)
+        now = resident_mib(pid)
         say(f"  {clients} clients", now, "MiB", "budget 135 with one" if clients == 1 else "")
     say("  a client more (from 1 to 200, each after a call)", (now - before) * 1024 / count, "KiB")
-    for sock, stream in held:
+    for sock, stream in connections:
         stream.close()
         sock.close()
-
-
-def _rss(pid: int) -> float:
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024
 
 
 def main() -> None:

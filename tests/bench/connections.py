@@ -6,19 +6,19 @@ The floors are a bare interpreter's: nothing in Python can be started faster, or
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from tests.bench.machine import cpu_ms, resident_mib
 from tests.roots import task
 from tests.server.servers import Home, answer, frame, homes, initialize, until
 
 ROUNDS = 5
-_TICKS = os.sysconf("SC_CLK_TCK")
 _HELLO = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
@@ -31,32 +31,38 @@ def connections() -> None:
     with homes(bound_s=1800.0) as home:
         root = _root(home, 1_000)
         print("\nconnections, 1,000 runs in the root")
-        say("floor: python -I -c pass", _best(_floor), "ms")
-        cold, editor = _cold(home, root)
+        say("floor: python -I -c pass", _best_ms(_floor_s), "ms")
+        cold, editor = _cold_ms(home, root)
         say("server cold: initialize answered, CPU of server and connector", cold, "ms", "budget 1200")
         editor.stdin.write(frame(method="initialized", params={}))
         editor.stdin.flush()
         until(lambda: _runs(home) == 1_000)
         pid = home.information()["pid"]
-        # What the editor is told of the first look is its own affair; it has to be read all the same.
+        # The board of the first scan has to be read, though it is not measured.
         editor.stdin.write(frame(id=2, method="phasekeeper/board", params={}))
         editor.stdin.flush()
         answer(editor.stdout, 2)
-        say("server, one editor, no assistant yet", _memory(pid), "MiB", "budget 80")
-        say("connector warm: initialize answered, wall", _best(lambda: _warm(home, root)), "ms", "budget 100")
-        say("floor: a bare interpreter in memory", _bare_memory(), "MiB")
+        say("server, one editor, no assistant yet", resident_mib(pid), "MiB", "budget 80")
+        say(
+            "connector warm: initialize answered, wall",
+            _best_ms(lambda: _warm_s(home, root)),
+            "ms",
+            "budget 100",
+        )
+        say("floor: a bare interpreter in memory", _bare_mib(), "MiB")
         say(
             "connector in memory",
-            _memory(editor.pid),
+            resident_mib(editor.pid),
             "MiB",
             "budget 10 of a wheel; here some 2 find modules",
         )
         assistant = _assistant(home, root)
-        say("server, one editor and one assistant", _memory(pid), "MiB", "budget 135")
+        say("server, one editor and one assistant", resident_mib(pid), "MiB", "budget 135")
         del assistant
 
 
 def say(what: str, value: float, unit: str, budget: str = "") -> None:
+    """Print one figure."""
     print(f"  {what:<64} {value:9.1f} {unit:<4} {budget}")
 
 
@@ -68,24 +74,25 @@ def _root(home: Home, runs: int) -> Path:
     return root
 
 
-def _best(once: Any) -> float:
-    """The median of five calls, of the best of five rounds, in milliseconds."""
+def _best_ms(once: Callable[[], float]) -> float:
+    """Milliseconds of a call that returns its seconds: the median of five, of the best of five rounds."""
     rounds = []
     for _ in range(ROUNDS):
-        spent = []
+        times = []
         for _ in range(5):
-            spent.append(once())
-        rounds.append(statistics.median(spent))
+            times.append(once())
+        rounds.append(statistics.median(times))
     return min(rounds) * 1000
 
 
-def _floor() -> float:
+def _floor_s() -> float:
+    """How long a bare interpreter takes."""
     start = perf_counter()
     subprocess.run([sys.executable, "-I", "-c", "pass"], check=True)
     return perf_counter() - start
 
 
-def _opened(home: Home, root: Path) -> tuple[float, Any]:
+def _open_editor(home: Home, root: Path) -> tuple[float, Any]:
     """(seconds until `initialize` was answered, the connector)"""
     start = perf_counter()
     process = home.start("lsp", cwd=root)
@@ -95,32 +102,28 @@ def _opened(home: Home, root: Path) -> tuple[float, Any]:
     return perf_counter() - start, process
 
 
-def _warm(home: Home, root: Path) -> float:
-    spent, process = _opened(home, root)
+def _warm_s(home: Home, root: Path) -> float:
+    """Seconds until `initialize` is answered where a server runs."""
+    times, process = _open_editor(home, root)
     process.stdin.close()
     process.wait()
-    return spent
+    return times
 
 
-def _cold(home: Home, root: Path) -> tuple[float, Any]:
+def _cold_ms(home: Home, root: Path) -> tuple[float, Any]:
     """(milliseconds of CPU until a new server has answered, the connector): the least of three servers."""
-    spent = []
+    times = []
     while True:
-        _, process = _opened(home, root)
+        _, process = _open_editor(home, root)
         pid = home.information()["pid"]
-        spent.append(_cpu(pid) + _cpu(process.pid))
-        if len(spent) == 3:
-            return min(spent), process
+        times.append(cpu_ms(pid) + cpu_ms(process.pid))
+        if len(times) == 3:
+            return min(times), process
         process.kill()
         home.start("serve", "--stop").wait()
 
 
-def _cpu(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS * 1000
-
-
-def _bare_memory() -> float:
+def _bare_mib() -> float:
     """What a connector cannot go below here; an editable installation alone adds two megabytes."""
     with subprocess.Popen(
         [sys.executable, "-I", "-c", "print(flush=True); input()"],
@@ -129,14 +132,9 @@ def _bare_memory() -> float:
     ) as bare:
         assert bare.stdout is not None
         bare.stdout.readline()
-        memory = _memory(bare.pid)
+        memory = resident_mib(bare.pid)
         bare.kill()
     return memory
-
-
-def _memory(pid: int) -> float:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
 
 
 def _runs(home: Home) -> int:

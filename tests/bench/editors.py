@@ -22,21 +22,21 @@ from shutil import which
 from time import perf_counter, sleep
 from typing import Any
 
-from tests.bench.machine import machine
+from tests.bench.machine import cpu_ms, machine, resident_mib
 
 ROUNDS, SERIES = 500, 5
 BOUND_S = 600.0
 _MOVED_TO = 0x80
 
 
-class Client:
+class LspClient:
     """A client over pipes that notes when each message had come."""
 
     def __init__(self, command: Sequence[str], env: dict[str, str] | None = None) -> None:
         self.began = perf_counter()
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=env)
-        self.heard: queue.Queue[tuple[float, dict[str, Any]]] = queue.Queue()
+        self.messages: queue.Queue[tuple[float, dict[str, Any]]] = queue.Queue()
         self._count = 0
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -48,7 +48,7 @@ class Client:
             while stream.readline().strip():
                 pass
             body = stream.read(length)
-            self.heard.put((perf_counter(), json.loads(body)))
+            self.messages.put((perf_counter(), json.loads(body)))
 
     def send(self, method: str, params: Any, number: int | None = None) -> None:
         message = {"jsonrpc": "2.0", "method": method, "params": params} | (
@@ -60,8 +60,9 @@ class Client:
         self.process.stdin.flush()
 
     def until(self, wanted: Callable[[dict[str, Any]], bool]) -> tuple[float, dict[str, Any]]:
+        """(when it came, the message) of the first that is wanted; requests are answered with null."""
         while True:
-            at, message = self.heard.get(timeout=BOUND_S)
+            at, message = self.messages.get(timeout=BOUND_S)
             if "id" in message and "method" in message:
                 self._answer(message["id"])
             if wanted(message):
@@ -74,6 +75,7 @@ class Client:
         self.process.stdin.flush()
 
     def ask(self, method: str, params: Any) -> tuple[float, Any]:
+        """(when the answer came, its result)."""
         self._count += 1
         number = self._count
         self.send(method, params, number)
@@ -92,21 +94,14 @@ class Client:
         self.send("initialized", {})
         return (at - self.began) * 1000
 
-    def memory_mib(self) -> float:
-        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
-
-    def cpu_s(self) -> float:
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
     def end(self) -> None:
+        """Kill the process."""
         self.process.kill()
         self.process.wait()
 
 
-def made(root: Path, runs: int) -> list[Path]:
-    """A root with small runs of the artifact pipeline; the reviews that open or shut their gates."""
+def make_root(root: Path, runs: int) -> list[Path]:
+    """Write a root with small runs of the artifact pipeline; the reviews that open or shut their gates."""
     (root / ".git").mkdir(parents=True)
     reviews = []
     for number in range(runs):
@@ -132,22 +127,23 @@ def replace(path: Path, text: str) -> float:
     return at
 
 
-def latencies(client: Client, reviews: Sequence[Path], told: bool) -> Iterator[float]:
-    """Milliseconds from a write to its diagnostic; `told`: the editor says that it saved."""
+def latencies(client: LspClient, reviews: Sequence[Path], is_notified: bool) -> Iterator[float]:
+    """Milliseconds from a write to its diagnostic; `is_notified`: the editor sends `didSave`."""
     step = max(len(reviews) // ROUNDS, 1)
     for number in range(ROUNDS):
         path = reviews[number * step % len(reviews)]
         uri = path.as_uri()
         shut = '"ok": true' in path.read_text()
         at = replace(path, json.dumps({"ok": not shut}))
-        if told:
+        if is_notified:
             client.send("textDocument/didSave", {"textDocument": {"uri": uri}})
-        seen, _ = client.until(lambda m, uri=uri, shut=shut: _says(m, uri, shut))
+        seen, _ = client.until(lambda m, uri=uri, shut=shut: _publishes(m, uri, shut))
         yield (seen - at) * 1000
         sleep(0.005)
 
 
-def _says(message: dict[str, Any], uri: str, shut: bool) -> bool:
+def _publishes(message: dict[str, Any], uri: str, shut: bool) -> bool:
+    """Whether a message has diagnostics of a document, or has none, as wanted."""
     if message.get("method") != "textDocument/publishDiagnostics" or message["params"]["uri"] != uri:
         return False
     return bool(message["params"]["diagnostics"]) == shut
@@ -178,7 +174,7 @@ def ruff(root: Path) -> Iterator[float]:
     )
     if found is None:
         return
-    client = Client([found, "server"])
+    client = LspClient([found, "server"])
     client.initialize(root)
     uri = (root / "x.py").as_uri()
     item = {"uri": uri, "languageId": "python", "version": 1, "text": "x = 1\n"}
@@ -190,13 +186,13 @@ def ruff(root: Path) -> Iterator[float]:
         at = perf_counter()
         which_one = {"uri": uri, "version": number + 2}
         client.send("textDocument/didChange", {"textDocument": which_one, "contentChanges": [{"text": text}]})
-        seen, _ = client.until(lambda m, wrong=wrong: _says(m, uri, wrong))
+        seen, _ = client.until(lambda m, wrong=wrong: _publishes(m, uri, wrong))
         yield (seen - at) * 1000
         sleep(0.005)
     client.end()
 
 
-def say(what: str, found: Sequence[float], budget: str = "") -> None:
+def print_latencies(what: str, found: Sequence[float], budget: str = "") -> None:
     if not found:
         print(f"{what:<58} not run")
         return
@@ -208,28 +204,29 @@ def say(what: str, found: Sequence[float], budget: str = "") -> None:
 
 
 def measure(runs: int, folder: Path) -> None:
+    """Print the figures of one root with so many runs."""
     root = folder / f"runs-{runs}"
-    reviews = made(root, runs)
+    reviews = make_root(root, runs)
     environment = os.environ | {"XDG_STATE_HOME": str(folder / "state")}
-    client = Client([sys.executable, "-I", "-m", "phasekeeper", "lsp", "--standalone"], environment)
+    client = LspClient([sys.executable, "-I", "-m", "phasekeeper", "lsp", "--standalone"], environment)
     cold = client.initialize(root)
-    began, cpu = perf_counter(), client.cpu_s()
+    began, cpu = perf_counter(), cpu_ms(client.process.pid)
     while not client.ask("phasekeeper/board", {})[1]["roots"]:
         sleep(0.05)
-    scanned, looked = perf_counter() - began, client.cpu_s() - cpu
+    scan_s, scan_cpu_s = perf_counter() - began, (cpu_ms(client.process.pid) - cpu) / 1000
     print(f"\n{runs:,} runs watched")
-    print(f"  initialize answered {cold:,.0f} ms (CPU {cpu:.2f} s)")
-    print(f"  first look {scanned:.2f} s (CPU {looked:.2f} s)")
+    print(f"  initialize answered {cold:,.0f} ms (CPU {cpu / 1000:.2f} s)")
+    print(f"  first scan {scan_s:.2f} s (CPU {scan_cpu_s:.2f} s)")
     try:
-        for what, told in (
+        for what, is_notified in (
             ("a write that the watcher sees", False),
             ("a save that the editor tells of", True),
         ):
-            before = client.cpu_s()
-            found = list(latencies(client, reviews, told))
-            each = (client.cpu_s() - before) * 1000 / ROUNDS
-            say(f"  {what} -> diagnostic", found, f"CPU {each:.1f} ms a write; budget 3")
-        print(f"  memory {client.memory_mib():,.0f} MiB")
+            before = cpu_ms(client.process.pid)
+            found = list(latencies(client, reviews, is_notified))
+            each = (cpu_ms(client.process.pid) - before) / ROUNDS
+            print_latencies(f"  {what} -> diagnostic", found, f"CPU {each:.1f} ms a write; budget 3")
+        print(f"  memory {resident_mib(client.process.pid):,.0f} MiB")
     finally:
         client.end()
 
@@ -239,11 +236,11 @@ def main(arguments: Sequence[str]) -> None:
         folder = Path(name).resolve()
         print(f"{machine()}; {ROUNDS} writes each")
         (folder / "floor").mkdir()
-        say("raw inotify: a write -> its event", list(inotify(folder / "floor")))
-        say("ruff server: a change in memory -> diagnostic", list(ruff(folder)))
+        print_latencies("raw inotify: a write -> its event", list(inotify(folder / "floor")))
+        print_latencies("ruff server: a change in memory -> diagnostic", list(ruff(folder)))
         for runs in [int(word) for word in arguments] or (10, 1_000, 10_000):
             measure(runs, folder)
-        say("\nraw inotify again", list(inotify(folder / "floor")))
+        print_latencies("\nraw inotify again", list(inotify(folder / "floor")))
         print(machine())
 
 

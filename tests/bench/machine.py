@@ -1,16 +1,18 @@
-"""How fast the machine is, so that figures of two machines can be compared."""
+"""How fast the machine is, so that figures of two can be compared, and what a process takes of it."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+from pathlib import Path
 from time import perf_counter
 
 _ITEMS = [{"id": n, "name": f"item {n}", "ok": True, "v": 1.5 * n} for n in range(34)]
 _DOCUMENT = json.dumps({"a": _ITEMS})
-# What the machine takes for it on which the budgets were set.
 REFERENCE_US = 13.5
+"""What `json.loads` of it takes on the machine on which the budgets were set."""
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def machine() -> str:
@@ -26,3 +28,15 @@ def machine() -> str:
         f"json.loads of {len(_DOCUMENT):,} bytes {least:.1f} us "
         f"({least / REFERENCE_US:.1f} times the {REFERENCE_US} us of the machine the budgets are for)"
     )
+
+
+def resident_mib(pid: int | str = "self") -> float:
+    """Memory of a process (RSS); 0 where the system does not say."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS")), 0.0)
+
+
+def cpu_ms(pid: int, *, with_children: bool = False) -> float:
+    """Time of the processor that a process has taken, maybe with that of its ended children."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11 : 15 if with_children else 13])) / _TICKS * 1000

@@ -23,15 +23,14 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from tests.assistants_live.programs import BACKLOG, PEERS, TASK_MASTER, Program, install
-from tests.bench.machine import machine
+from tests.bench.machine import cpu_ms, machine, resident_mib
 from tests.bench.plans import write_plan
-from tests.bench.wire import Raw
+from tests.bench.wire import McpClient
 
 ROUNDS, CALLS = 5, 10
 SIZES = (100, 1_000, 10_000)
 BOUND_S = 120.0
 DONE = 0.4
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Contender(NamedTuple):
@@ -77,12 +76,15 @@ def _task_master(root: Path, tasks: int) -> None:
         }
         for number in range(1, tasks + 1)
     ]  # fmt: skip
-    told = {
+    metadata = {
         "created": "2026-01-01T00:00:00.000Z",
         "updated": "2026-01-01T00:00:00.000Z",
         "description": "big",
     }
-    _put(root / ".taskmaster/tasks/tasks.json", json.dumps({"master": {"tasks": entries, "metadata": told}}))
+    _put(
+        root / ".taskmaster/tasks/tasks.json",
+        json.dumps({"master": {"tasks": entries, "metadata": metadata}}),
+    )
     _put(root / ".taskmaster/state.json", json.dumps({"currentTag": "master"}))
     _put(root / ".taskmaster/config.json", json.dumps({"global": {"projectName": "big"}}))
 
@@ -134,14 +136,14 @@ class Running:
         # What waits for an answer sees the end of the stream.
         self._bound = threading.Timer(BOUND_S, self._process.kill)
         self._bound.start()
-        self.client = Raw(self._line, self._write)
+        self.client = McpClient(self._line, self._write)
         try:
             self.client.initialize()
         except OSError:
             self.end()
             raise
         self.wall_ms = (perf_counter() - begin) * 1000
-        self.cpu_ms = sum(map(_cpu_ms, _tree(self._process.pid)))
+        self.cpu_ms = sum(cpu_ms(pid, with_children=True) for pid in _tree(self._process.pid))
 
     def _line(self) -> bytes:
         """The next message; other lines, which a peer prints among them, are passed over."""
@@ -157,9 +159,11 @@ class Running:
         self._process.stdin.flush()
 
     def memory_mib(self) -> float:
-        return sum(map(_rss_kib, _tree(self._process.pid))) / 1024
+        """Memory of the server and all that it started."""
+        return sum(map(resident_mib, _tree(self._process.pid)))
 
     def end(self) -> None:
+        """Kill it and all that it started."""
         self._bound.cancel()
         for process in reversed(_tree(self._process.pid)):
             with suppress(ProcessLookupError):
@@ -177,21 +181,12 @@ def _tree(pid: int) -> list[int]:
     return found
 
 
-def _cpu_ms(pid: int) -> float:
-    """Time of the processor, its ended children's included."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / _TICKS * 1000
-
-
-def _rss_kib(pid: int) -> int:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next((int(line.split()[1]) for line in lines if line.startswith("VmRSS")), 0)
-
-
 # ---- the table --------------------------------------------------------------------------------
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
+    """A line of the table: one cell a contender."""
+
     what: str
     cells: list[str]
 
@@ -210,7 +205,7 @@ def compare() -> None:
     with tempfile.TemporaryDirectory(prefix="pk-peers-") as folder:
         place = Path(folder)
         taking_part = [each for each in contenders() if _answers(each, place)]
-        roots = {(each.name, size): _filled(each, size, place) for each in taking_part for size in SIZES}
+        roots = {(each.name, size): _make_root(each, size, place) for each in taking_part for size in SIZES}
         rows = [*_starts(taking_part, roots, place), *_following(taking_part, roots, place)]
     _print(taking_part, rows)
 
@@ -225,7 +220,7 @@ def _answers(contender: Contender, place: Path) -> bool:
     return True
 
 
-def _filled(contender: Contender, size: int, place: Path) -> Path:
+def _make_root(contender: Contender, size: int, place: Path) -> Path:
     root = place / contender.name.partition(" ")[0] / str(size)
     (root / ".git").mkdir(parents=True)
     contender.fill(root, size)
@@ -235,7 +230,7 @@ def _filled(contender: Contender, size: int, place: Path) -> Path:
 Roots = dict[tuple[str, int], Path]
 
 
-def _starts(taking_part: list[Contender], roots: Roots, place: Path) -> list[Row]:
+def _starts(taking_part: list[Contender], roots: Roots, place: Path) -> list[TableRow]:
     walls: dict[str, list[float]] = {each.name: [] for each in taking_part}
     cpus: dict[str, list[float]] = {each.name: [] for each in taking_part}
     listed: dict[str, Any] = {}
@@ -248,41 +243,43 @@ def _starts(taking_part: list[Contender], roots: Roots, place: Path) -> list[Row
             running.end()
     sizes = [len(json.dumps(found, ensure_ascii=False, separators=(",", ":"))) for found in listed.values()]
     return [
-        Row("start to initialize, ms: least / median", [_two(each) for each in walls.values()]),
-        Row("  time of the processor, ms: least / median", [_two(each) for each in cpus.values()]),
-        Row("tools", [str(len(found["tools"])) for found in listed.values()]),
-        Row("tools/list, characters", [f"{size:,}" for size in sizes]),
+        TableRow("start to initialize, ms: least / median", [_two(each) for each in walls.values()]),
+        TableRow("  time of the processor, ms: least / median", [_two(each) for each in cpus.values()]),
+        TableRow("tools", [str(len(found["tools"])) for found in listed.values()]),
+        TableRow("tools/list, characters", [f"{size:,}" for size in sizes]),
     ]
 
 
-def _following(taking_part: list[Contender], roots: Roots, place: Path) -> list[Row]:
-    rows: list[Row] = []
+def _following(taking_part: list[Contender], roots: Roots, place: Path) -> list[TableRow]:
+    rows: list[TableRow] = []
     for size in SIZES:
-        found = [_asked(each, roots[each.name, size], place) for each in taking_part]
-        rows.append(Row(f"next, {size:,} tasks, ms: first / median / least", [each[0] for each in found]))
-        rows.append(Row("  its answer, characters", [each[1] for each in found]))
-        rows.append(Row("  memory after it, MiB", [each[2] for each in found]))
+        found = [_measure_calls(each, roots[each.name, size], place) for each in taking_part]
+        rows.append(
+            TableRow(f"next, {size:,} tasks, ms: first / median / least", [each[0] for each in found])
+        )
+        rows.append(TableRow("  its answer, characters", [each[1] for each in found]))
+        rows.append(TableRow("  memory after it, MiB", [each[2] for each in found]))
     return rows
 
 
-def _asked(contender: Contender, root: Path, place: Path) -> tuple[str, str, str]:
+def _measure_calls(contender: Contender, root: Path, place: Path) -> tuple[str, str, str]:
     """(times of the calls, size of the answer, memory)."""
     running = Running(contender, root, place)
-    tool, given = contender.following(root)
-    spent: list[float] = []
+    tool, arguments = contender.following(root)
+    times_ms: list[float] = []
     answer: Any = None
     try:
         for _ in range(1 + CALLS):
             begin = perf_counter()
-            answer = running.client.call(tool, **given)
-            spent.append((perf_counter() - begin) * 1000)
+            answer = running.client.call(tool, **arguments)
+            times_ms.append((perf_counter() - begin) * 1000)
             assert not answer.get("isError"), answer
         memory = f"{running.memory_mib():,.0f}"
     except OSError:
-        return f"{len(spent)} of {1 + CALLS} in {BOUND_S:.0f} s", "", ""
+        return f"{len(times_ms)} of {1 + CALLS} in {BOUND_S:.0f} s", "", ""
     finally:
         running.end()
-    first, *warm = spent
+    first, *warm = times_ms
     size = len(json.dumps(answer, ensure_ascii=False, separators=(",", ":")))
     return f"{first:,.0f} / {statistics.median(warm):,.1f} / {min(warm):,.1f}", f"{size:,}", memory
 
@@ -291,8 +288,8 @@ def _two(values: list[float]) -> str:
     return f"{min(values):,.0f} / {statistics.median(values):,.0f}"
 
 
-def _print(taking_part: list[Contender], rows: list[Row]) -> None:
-    lines = [Row("", [each.name for each in taking_part]), *rows]
+def _print(taking_part: list[Contender], rows: list[TableRow]) -> None:
+    lines = [TableRow("", [each.name for each in taking_part]), *rows]
     for line in lines:
         print(f"{line.what:<49}" + "".join(f"{cell or '-':>27}" for cell in line.cells))
 

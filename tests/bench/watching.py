@@ -1,7 +1,7 @@
 """`python -m tests.bench.watching`: from a save to the change on the loop, what a watched run costs, bursts.
 
 Raw inotify stands beside it: a thread that does nothing but read the events of one folder. Numbers are
-medians of the best of five rounds; the slowest of a hundred are told too.
+medians of the best of five rounds; beside them stands the 99th percentile of all.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import ctypes
 import gc
 import json
 import os
-import resource
 import select
 import statistics
 import subprocess
@@ -24,7 +23,7 @@ from time import perf_counter, process_time
 from phasekeeper.server.live.engine import Engine
 from phasekeeper.server.live.live_root import LiveRoot
 
-from tests.bench.machine import machine
+from tests.bench.machine import machine, resident_mib
 from tests.bench.plans import write_plan
 from tests.roots import run_to_end
 
@@ -39,17 +38,17 @@ def main() -> None:
     options.add_argument("--burst", type=int, default=60_000)
     options.add_argument("--idle-s", type=float, default=20)
     options.add_argument("--task-files", type=int, default=100_000)
-    chosen = options.parse_args()
+    arguments = options.parse_args()
     print(machine())
-    for count in chosen.runs:
-        _apart("watched", count, chosen.idle_s)
-    _apart("burst", chosen.burst)
-    _apart("task_files", chosen.task_files)
+    for count in arguments.runs:
+        _in_own_process("watched", count, arguments.idle_s)
+    _in_own_process("burst", arguments.burst)
+    _in_own_process("task_files", arguments.task_files)
     print(f"\n{machine()}")
 
 
-def _apart(what: str, *arguments: object) -> None:
-    """Each in a process of its own: memory is only told there."""
+def _in_own_process(what: str, *arguments: object) -> None:
+    """Call a function of this module in a process of its own, whose memory is that of nothing else."""
     if arguments[0]:
         call = f"from tests.bench import watching; watching.{what}(*{arguments!r})"
         subprocess.run([sys.executable, "-c", call], check=True)
@@ -77,55 +76,50 @@ def _review(ok: bool, number: int) -> str:
 
 
 def _save(path: Path, text: str) -> None:
-    made = path.with_name(f".{path.name}.swp")
-    made.write_text(text)
-    made.replace(path)
-
-
-def _memory_kib() -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmRSS"):
-            return int(line.split()[1])
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    """Put a text in a file's place as editors do."""
+    new = path.with_name(f".{path.name}.swp")
+    new.write_text(text)
+    new.replace(path)
 
 
 def watched(runs: int, idle_s: float) -> None:
+    """The figures of a root with so many runs, beside those of raw inotify and of a refresh alone."""
     print(f"\n{runs:,} runs watched")
     with tempfile.TemporaryDirectory() as name:
         root = Path(name).resolve()
         (root / ".git").mkdir()
         reviews = [write_run(root, number) for number in range(runs)]
         asyncio.run(_watched(root, reviews, idle_s))
-        _raw(reviews[0])
-        _alone(root, reviews)
+        _raw_inotify(reviews[0])
+        _refresh_alone(root, reviews)
 
 
 async def _watched(root: Path, reviews: list[Path], idle_s: float) -> None:
     engine = Engine(asyncio.get_running_loop())
-    before, start, cpu = _memory_kib(), perf_counter(), process_time()
+    before, start, cpu = resident_mib(), perf_counter(), process_time()
     await engine.open(root)
     gc.collect()
-    taken = _memory_kib() - before
-    print(f"  first look: {perf_counter() - start:.2f} s, {process_time() - cpu:.2f} s of CPU")
+    taken = resident_mib() - before
+    print(f"  first scan: {perf_counter() - start:.2f} s, {process_time() - cpu:.2f} s of CPU")
     print(
-        f"  memory: {taken / len(reviews):.1f} KiB a run (budget 25), {_memory_kib() / 1024:.0f} MiB in all"
+        f"  memory: {taken * 1024 / len(reviews):.1f} KiB a run (budget 25), {resident_mib():.0f} MiB in all"
     )
-    heard: asyncio.Queue[tuple[float, set[str]]] = asyncio.Queue()
-    engine.subscribe(root, lambda change: heard.put_nowait((perf_counter(), set(change.changed))))
-    rounds, all_spent = [], []
+    changes: asyncio.Queue[tuple[float, set[str]]] = asyncio.Queue()
+    engine.subscribe(root, lambda change: changes.put_nowait((perf_counter(), set(change.changed))))
+    rounds, all_s = [], []
     for turn in range(ROUNDS):
-        spent = []
+        spent_s = []
         for number in range(SAVES // ROUNDS * 2):
             path = reviews[(turn * 7919 + number * 104_729) % len(reviews)]
             run = path.parent.parent.relative_to(root).as_posix()
             text = _review(bool(turn % 2), number * 10 + turn)
             begin = perf_counter()
             _save(path, text)
-            spent.append(await _until(heard, run) - begin)
+            spent_s.append(await _until_changed(changes, run) - begin)
             await asyncio.sleep(0.02)
-        rounds.append(statistics.median(spent))
-        all_spent += spent
-    worst = sorted(all_spent)[int(len(all_spent) * 0.99)]
+        rounds.append(statistics.median(spent_s))
+        all_s += spent_s
+    worst = sorted(all_s)[int(len(all_s) * 0.99)]
     print(f"  save to change: {min(rounds) * 1000:.2f} ms, p99 {worst * 1000:.1f} ms")
     cpu, start = process_time(), perf_counter()
     await asyncio.sleep(idle_s)
@@ -133,49 +127,50 @@ async def _watched(root: Path, reviews: list[Path], idle_s: float) -> None:
     await engine.stop()
 
 
-async def _until(heard: asyncio.Queue[tuple[float, set[str]]], run: str) -> float:
+async def _until_changed(changes: asyncio.Queue[tuple[float, set[str]]], run: str) -> float:
+    """When the first change of a run came."""
     while True:
-        at, changed = await asyncio.wait_for(heard.get(), 60)
+        at, changed = await asyncio.wait_for(changes.get(), 60)
         if run in changed:
             return at
 
 
-def _raw(path: Path) -> None:
+def _raw_inotify(path: Path) -> None:
     """The floor: one thread, one folder, one read."""
     libc = ctypes.CDLL(None, use_errno=True)
     descriptor = libc.inotify_init1(os.O_CLOEXEC)
     libc.inotify_add_watch(descriptor, os.fsencode(path.parent), 0x80)
     rounds = []
     for turn in range(ROUNDS):
-        spent = []
+        spent_s = []
         for number in range(SAVES):
             begin = perf_counter()
             _save(path, _review(bool(turn % 2), number))
             select.select([descriptor], [], [], 10)
             os.read(descriptor, 65_536)
-            spent.append(perf_counter() - begin)
-        rounds.append(statistics.median(spent))
+            spent_s.append(perf_counter() - begin)
+        rounds.append(statistics.median(spent_s))
     os.close(descriptor)
     print(f"  floor: the save itself and raw inotify: {min(rounds) * 1000:.2f} ms")
 
 
-def _alone(root: Path, reviews: list[Path]) -> None:
-    """The part of it that is looking and evaluating, on this thread and with the paths told."""
+def _refresh_alone(root: Path, reviews: list[Path]) -> None:
+    """The part of it that is refreshing and evaluating, on this thread and without a watcher."""
     live = LiveRoot(root)
     run_to_end(live.scan_in_parts())
     gc.collect()
     gc.freeze()
     rounds = []
     for turn in range(ROUNDS):
-        spent = []
+        spent_s = []
         for number in range(SAVES):
             path = reviews[(turn * 7919 + number * 104_729) % len(reviews)]
             _save(path, _review(bool(turn % 2), number + turn * 1000))
             begin = perf_counter()
             assert live.refresh_paths([path])
-            spent.append(perf_counter() - begin)
-        rounds.append(statistics.median(spent))
-    print(f"  a touch alone: {min(rounds) * 1000:.2f} ms")
+            spent_s.append(perf_counter() - begin)
+        rounds.append(statistics.median(spent_s))
+    print(f"  a refresh alone: {min(rounds) * 1000:.2f} ms")
     begin = perf_counter()
     run_to_end(live.refresh_all_in_parts())
     print(f"  a rescan: {perf_counter() - begin:.2f} s")
@@ -235,12 +230,12 @@ def task_files(files: int) -> None:
         (root / ".git").mkdir()
         for number in range(files // 1_000):
             write_plan(root, 1_000, feature=f"plan-{number:03}")
-        before, start = _memory_kib(), perf_counter()
+        before, start = resident_mib(), perf_counter()
         live = LiveRoot(root)
         run_to_end(live.scan_in_parts())
         gc.collect()
-        print(f"  first look: {perf_counter() - start:.1f} s")
-        print(f"  memory: {(_memory_kib() - before) / 1024:.0f} MiB (budget 300)")
+        print(f"  first scan: {perf_counter() - start:.1f} s")
+        print(f"  memory: {resident_mib() - before:.0f} MiB (budget 300)")
         path = next(iter(root.rglob("MASTER_PLAN.md")))
         path.write_text(path.read_text().replace("[ ]", "[x]", 1))
         begin = perf_counter()

@@ -1,4 +1,4 @@
-"""A client of the assistants' protocol, without a library between it and the clock."""
+"""A client of the Model Context Protocol for benches: lines of JSON, and no library that takes time."""
 
 from __future__ import annotations
 
@@ -13,28 +13,32 @@ _HELLO = {
 }
 
 
-class Raw:
-    """A client of lines, without a library between it and the clock."""
+class McpClient:
+    """Asks one thing at a time; notifications that come meanwhile are passed over."""
 
     def __init__(self, read: Callable[[], bytes], write: Callable[[bytes], object]) -> None:
         self._read, self._write = read, write
         self._number = 0
 
     def ask(self, method: str, params: Any = None) -> Any:
+        """The result of a request."""
         self._number += 1
-        self.say(method, params, id=self._number)
+        self.notify(method, params, id=self._number)
         while True:
             answer = json.loads(self._read())
             if answer.get("id") == self._number:
                 return answer["result"]
 
-    def say(self, method: str, params: Any = None, **more: Any) -> None:
+    def notify(self, method: str, params: Any = None, **more: Any) -> None:
+        """Send a message that is not answered; with `id` among `more`, a request."""
         message = {"jsonrpc": "2.0", "method": method, "params": params or {}, **more}
         self._write(json.dumps(message).encode() + b"\n")
 
     def initialize(self) -> None:
+        """The handshake."""
         self.ask("initialize", _HELLO)
-        self.say("notifications/initialized")
+        self.notify("notifications/initialized")
 
     def call(self, tool: str, **arguments: Any) -> Any:
+        """The result of a tool."""
         return self.ask("tools/call", {"name": tool, "arguments": arguments})

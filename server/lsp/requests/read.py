@@ -17,7 +17,7 @@ from ..view.root_view import RootView
 from .recent import newest
 
 if TYPE_CHECKING:
-    from ...live.boards import Board
+    from ...live.boards import RootBoard
     from ..session.connection import Connection
 
 Request = Callable[["Connection", Any], Awaitable[Any]]
@@ -30,7 +30,7 @@ async def board(connection: Connection, _: Any) -> Any:
     return await asyncio.to_thread(encode_json, board_json, _boards(connection))
 
 
-def _boards(connection: Connection) -> list[Board]:
+def _boards(connection: Connection) -> list[RootBoard]:
     return [connection.engine.board(root) for root in sorted(connection.views)]
 
 

@@ -14,7 +14,7 @@ from ....orchestration.journal.journal import read_journal
 from ....orchestration.snapshot.snapshot import JOURNAL
 from ....orchestration.vfs.files import below
 from ...disk.disk_files import DiskFiles
-from ...live.boards import Board
+from ...live.boards import RootBoard
 from ...workspace import decision_proof as decide
 from ...workspace.history import record_json
 
@@ -32,7 +32,7 @@ class _Journal(NamedTuple):
     path: str
 
 
-def newest(boards: Sequence[Board], limit: int) -> list[_Record]:
+def newest(boards: Sequence[RootBoard], limit: int) -> list[_Record]:
     """The newest `limit` records of all runs, the newest first, as `history` has them, with `root` and `run`.
 
     Records without a time come last. What does not count, and a journal that cannot be trusted, is left out,
@@ -54,7 +54,7 @@ def newest(boards: Sequence[Board], limit: int) -> list[_Record]:
     return found
 
 
-def _journals(boards: Sequence[Board]) -> Iterator[_Journal]:
+def _journals(boards: Sequence[RootBoard]) -> Iterator[_Journal]:
     """The journals that evaluations found."""
     for board in boards:
         for run, evaluation in board.runs.items():

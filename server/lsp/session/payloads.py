@@ -11,7 +11,7 @@ from ....orchestration.definition.model import Workflow
 from ....orchestration.findings import Severity
 from ....orchestration.rendering.mermaid import mermaid_diagram, phase_arrows
 from ....orchestration.result.values import Evaluation, GateState, as_json
-from ...live.boards import Board, RootChange
+from ...live.boards import RootBoard, RootChange
 
 VERSION = 1
 _SUMMARY = (
@@ -39,12 +39,12 @@ def _gate(gate: GateState) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def board_json(boards: Sequence[Board]) -> dict[str, Any]:
+def board_json(boards: Sequence[RootBoard]) -> dict[str, Any]:
     """All roots of a connection. Their runs are generators: a board may be megabytes, written in pieces."""
     return {"version": VERSION, "roots": [_root(board) for board in boards]}
 
 
-def _root(board: Board) -> dict[str, Any]:
+def _root(board: RootBoard) -> dict[str, Any]:
     runs = (summary(evaluation) for evaluation in board.runs.values())
     return {"root": str(board.root), "version": board.version, "runs": runs}
 

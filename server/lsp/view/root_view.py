@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ....orchestration.findings import Finding
 from ....orchestration.result.values import Evaluation
-from ...live.boards import Board
+from ...live.boards import RootBoard
 from ...live.dependencies import DependencyIndex
 from .annotations import Annotation, annotations_of
 
@@ -26,7 +26,7 @@ class RootView:
     """
 
     root: Path
-    board: Board
+    board: RootBoard
     unsaved: Mapping[str, Evaluation] = field(default_factory=dict)
     linted: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)
     # By run, and by path and run.

@@ -15,7 +15,7 @@ from phasekeeper.orchestration.updates.commands import Command
 from phasekeeper.server.live import engine as engine_module
 from phasekeeper.server.live import worker as worker_module
 from phasekeeper.server.live.auto_journal import AutoJournal
-from phasekeeper.server.live.boards import Board, RootChange
+from phasekeeper.server.live.boards import RootBoard, RootChange
 from phasekeeper.server.live.engine import Engine
 from phasekeeper.server.store.lock import run_lock
 from phasekeeper.server.workspace import apply
@@ -49,7 +49,7 @@ def going(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]
     return run
 
 
-async def until(engine: Engine, root: Path, holds: Callable[[Board], bool]) -> Board:
+async def until(engine: Engine, root: Path, holds: Callable[[RootBoard], bool]) -> RootBoard:
     while not holds(engine.board(root)):
         await engine.wait(root, engine.board(root).version, LIMIT_S)
     return engine.board(root)
@@ -281,11 +281,11 @@ def test_what_fails_on_the_thread_is_logged_once_and_told_until_all_was_looked_a
     async def test() -> None:
         async with engine() as e:
             await e.open(root)
-            told: list[Board] = []
+            told: list[RootBoard] = []
             well = asyncio.Event()
             publish = e._worker.on_board
 
-            def shown(board: Board, change: RootChange | None) -> None:
+            def shown(board: RootBoard, change: RootChange | None) -> None:
                 publish(board, change)
                 told.append(board)
                 if len(told) > 1 and not board.conditions:

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from phasekeeper.server.live import watcher
 from phasekeeper.server.live import worker as worker_module
-from phasekeeper.server.live.boards import Board
+from phasekeeper.server.live.boards import RootBoard
 from phasekeeper.server.live.engine import Engine
 from phasekeeper.server.workspace.workspace import Workspace
 
@@ -38,7 +38,7 @@ async def watching(root: Path) -> AsyncIterator[Engine]:
         await engine.stop()
 
 
-async def until(engine: Engine, root: Path, holds: Callable[[Board], bool]) -> None:
+async def until(engine: Engine, root: Path, holds: Callable[[RootBoard], bool]) -> None:
     while not holds(board := engine.board(root)):
         assert await engine.wait(root, board.version, LIMIT_S) != board.version, "nothing was heard"
 
@@ -52,7 +52,7 @@ def going(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]
     return run
 
 
-def kind(run: str, wanted: str) -> Callable[[Board], bool]:
+def kind(run: str, wanted: str) -> Callable[[RootBoard], bool]:
     return lambda board: run in board.runs and board.runs[run].suggestion.kind == wanted
 
 
@@ -79,7 +79,7 @@ async def test_a_renamed_run_is_one_run_under_its_new_name(root, _) -> None:
 async def test_the_projects_of_a_root_are_those_that_its_configuration_names_now(root, _) -> None:
     config = put(root / ".phasekeeper/config.yaml", "projects: [packages/*]\n")
 
-    def named(*folders: str) -> Callable[[Board], bool]:
+    def named(*folders: str) -> Callable[[RootBoard], bool]:
         return lambda board: board.projects == tuple(root / folder for folder in folders)
 
     async with watching(root) as engine:
@@ -299,7 +299,7 @@ def test_while_the_watcher_fails_folders_are_looked_at_and_that_is_told(root, mo
             well = asyncio.Event()
             publish = engine._worker.on_board
 
-            def shown(board: Board, change: Any) -> None:
+            def shown(board: RootBoard, change: Any) -> None:
                 publish(board, change)
                 if not board.conditions:
                     well.set()

@@ -10,7 +10,7 @@ from typing import cast
 
 from lsprotocol import types as lsp
 from phasekeeper.orchestration.findings import Evidence, Finding, Severity, Span
-from phasekeeper.server.live.boards import Board
+from phasekeeper.server.live.boards import RootBoard
 from phasekeeper.server.live.engine import Engine
 from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.lsp.session import connection as connections
@@ -31,7 +31,7 @@ from tests.tools.fixes.test_fixes import plan
 def view_of(root) -> RootView:
     live = LiveRoot(root)
     run_to_end(live.scan_in_parts())
-    view = RootView(root, Board(root, live.version, live.runs, live.findings))
+    view = RootView(root, RootBoard(root, live.version, live.runs, live.findings))
     view.refresh(live.runs)
     return view
 
@@ -69,7 +69,7 @@ def test_a_run_that_is_gone_says_nothing_any_more(root):
     [run] = view.board.runs
     path = f"{run}/review/plan-review.json"
     assert codes(view, path) == ["gate-failed"]
-    view.board = Board(root, 2, {}, {})
+    view.board = RootBoard(root, 2, {}, {})
     assert path in view.refresh([run])
     assert codes(view, path) == [] and view.paths == set()
 
