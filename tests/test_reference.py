@@ -13,7 +13,7 @@ from phasekeeper.orchestration.definition import model as workflow
 from phasekeeper.orchestration.definition import reader as definition
 from phasekeeper.orchestration.definition.artifact_kinds import KINDS
 from phasekeeper.orchestration.definition.compiler import compile_definition
-from phasekeeper.orchestration.definition.loader import load_branch
+from phasekeeper.orchestration.definition.reader import load_definition
 from phasekeeper.orchestration.definition.root_config import KEYS, read_config
 from phasekeeper.orchestration.definition.schema import STRUCTS, Shape
 from phasekeeper.orchestration.evaluation.evaluate import evaluate
@@ -188,7 +188,7 @@ def next_step(evaluation: Evaluation) -> Step:
 
 @pytest.mark.parametrize("name", ["article", "audit", "our-pipeline"])
 def test_an_example_has_nothing_that_a_check_finds(name: str) -> None:
-    found = compile_definition(*load_branch(definition.Source("x.yaml", example(name)), extended))
+    found = compile_definition(*load_definition(definition.Source("x.yaml", example(name)), extended))
     assert lint.check(found) == []
 
 

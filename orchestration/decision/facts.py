@@ -343,10 +343,10 @@ def _checked(parameter: Parameter, value: object) -> tuple[object, str]:
         return f"{value!r} is no {_TYPE_NAMES[type(parameter.default)]}", "parameter-invalid"
     if parameter.one_of and value not in parameter.one_of:
         return f"{value!r} is none of {', '.join(map(str, parameter.one_of))}", "parameter-out-of-bounds"
-    if parameter.least is not None and value < parameter.least:  # pyright: ignore[reportOperatorIssue]
-        return f"{value} is less than {parameter.least}", "parameter-out-of-bounds"
-    if parameter.most is not None and value > parameter.most:  # pyright: ignore[reportOperatorIssue]
-        return f"{value} is greater than {parameter.most}", "parameter-out-of-bounds"
+    if parameter.min is not None and value < parameter.min:  # pyright: ignore[reportOperatorIssue]
+        return f"{value} is less than {parameter.min}", "parameter-out-of-bounds"
+    if parameter.max is not None and value > parameter.max:  # pyright: ignore[reportOperatorIssue]
+        return f"{value} is greater than {parameter.max}", "parameter-out-of-bounds"
     return value, ""
 
 

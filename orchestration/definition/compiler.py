@@ -1,4 +1,8 @@
-"""From the plain values of a definition to the model: expressions compiled, names looked up."""
+"""From the plain values of a definition to the model: expressions compiled, names looked up.
+
+Most keys are taken over as the grammar says (`schema.STRUCTS`): a field of the model has the name of its key
+or the one in `_FIELDS`, and its value by the key's shape. Only what means more than one key is written out.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ from .model import (
     Action,
     Artifact,
     Criterion,
+    ExpressionOrigin,
     Gate,
     Limit,
     MarkerTest,
@@ -23,7 +28,6 @@ from .model import (
     Parameter,
     Phase,
     PhaseRule,
-    Placed,
     Question,
     Rule,
     StateFile,
@@ -31,404 +35,308 @@ from .model import (
     Write,
 )  # fmt: skip
 from .names import check_names, check_references, known
-from .reader import Branch, Place, Reading, Text, read
-from .schema import struct
+from .reader import DefinitionErrors, DefinitionNode, DefinitionPlace, LocatedText, read
+from .schema import STRUCTS, Shape, struct
 
 # More expressions than this are no definition that people wrote.
 MOST_EXPRESSIONS = 500
+REQUIRED_TYPES = ("any", "bool", "int", "number", "string", "list", "map")
+# Whole numbers of expressions have 64 bits.
+LEAST_INT, MOST_INT = -(2**63), 2**63 - 1
+_FIELDS = {"agent": "agents", "from": "source", "is": "phase"}
+"""Fields of the model whose keys are called otherwise."""
 
 
-def compile_definition(branch: Branch, digest: str, trusted: bool = False) -> Workflow:
-    """The workflow of a definition's nodes, not checked by `lint`. Raises InvalidWorkflow with all errors.
+def compile_definition(root: DefinitionNode, digest: str, trusted: bool = False) -> Workflow:
+    """The workflow of a definition's nodes, without the checks of `lint`. Raises InvalidWorkflow with all
+    that is wrong.
 
     The expressions of a trusted definition, one whose tests showed it right, are compiled when first used.
     """
-    reading = Reading()
-    raw = read(branch, struct("definition"), reading)
-    reading.check()
+    errors = DefinitionErrors()
+    raw = read(root, struct("definition"), errors)
+    errors.check()
     assert isinstance(raw, dict)
-    workflow = Compiler(reading, trusted).workflow(raw, branch, digest)
-    reading.check()
+    workflow = _Compiler(errors, trusted).workflow(raw, root, digest)
+    errors.check()
     return workflow
 
 
-class Compiler:
+class _Compiler:
     """Turns the plain values of one definition into the model; it exists while one definition is compiled."""
 
-    def __init__(self, reading: Reading, trusted: bool):
-        self.reading = reading
+    def __init__(self, errors: DefinitionErrors, trusted: bool):
+        self.errors = errors
         self.trusted = trusted
         self.language = self.effects = Language({}, {})
-        self.places: dict[int, Placed] = {}
+        self.places: dict[int, ExpressionOrigin] = {}
         self.count = 0
 
     # -- expressions
 
-    def expression(self, text: Text | None, want: str | None = None, language: Language | None = None) -> Any:
-        """The compiled expression of a scalar, None if there is none or it is wrong (and told)."""
-        if text is None:
-            return None
-        self._counted(text, 1)
+    def expression(self, text: LocatedText, want: str = "any", language: Language | None = None) -> Any:
+        """The compiled expression of a scalar, None if it is wrong (which is noted)."""
+        self._count(text, 1)
         try:
-            expression = (language or self.language).compile(str(text), want or "any")
+            expression = (language or self.language).compile(str(text), want)
         except InvalidExpression as error:
-            self._told(text, error)
+            self._note(text, error)
             return None
-        self.places[id(expression)] = Placed(text, 0)
+        self.places[id(expression)] = ExpressionOrigin(text, 0)
         return expression
 
-    def template(self, text: Text | None, language: Language | None = None) -> Any:
-        """The template of a scalar or key, None if there is none or it is wrong (and told)."""
-        if text is None:
-            return None
+    def template(self, text: LocatedText, language: Language | None = None) -> Any:
+        """The template of a scalar or key, None if it is wrong (which is noted)."""
         parts = template_parts(text) if len(text) <= MOST_TEMPLATE else []
-        self._counted(text, len(parts) // 2)
+        self._count(text, len(parts) // 2)
         try:
             template = (language or self.language).template(str(text))
         except InvalidExpression as error:
-            self._told(text, error)
+            self._note(text, error)
             return None
         for part, (_, offset) in zip(template.parts, parts, strict=True):
             if isinstance(part, Expression):
-                self.places[id(part)] = Placed(text, offset)
+                self.places[id(part)] = ExpressionOrigin(text, offset)
         return template
 
-    def _counted(self, text: Text, more: int) -> None:
+    def _count(self, text: LocatedText, more: int) -> None:
         """Refuse a definition with too many expressions before time is spent on them."""
         self.count += more
         if self.count > MOST_EXPRESSIONS:
-            self.reading.wrong(
-                text, f"this is expression {self.count}, at most {MOST_EXPRESSIONS} are allowed"
-            )
-            self.reading.check()
+            self.errors.add(text, f"this is expression {self.count}, at most {MOST_EXPRESSIONS} are allowed")
+            self.errors.check()
 
-    def _told(self, text: Text, error: InvalidExpression) -> None:
+    def _note(self, text: LocatedText, error: InvalidExpression) -> None:
         for offset, message in error.errors:
-            self.reading.wrong(text, message + self._cut_off(text), text.span(offset))
+            self.errors.add(text, message + self._cut_off(text), text.span(offset))
 
-    def _cut_off(self, text: Text) -> str:
+    def _cut_off(self, text: LocatedText) -> str:
         """A hint where YAML took the rest of an unquoted expression for a comment."""
-        node, source = text.branch.node, text.branch.source.text
+        node, source = text.node.yaml, text.node.source.text
         if node.style:
             return ""
         line = source.split("\n", node.span.end_line + 1)[node.span.end_line]
-        rest = line[node.span.end_column :]
-        return (
-            "; YAML reads what follows # as a comment: put quotes around all of it"
-            if rest[:2] == " #"
-            else ""
-        )
+        hint = "; YAML reads what follows # as a comment: put quotes around all of it"
+        return hint if line[node.span.end_column :].startswith(" #") else ""
+
+    # -- by the grammar
+
+    def fields(self, name: str, entry: Mapping[str, Any], *without: str) -> dict[str, Any]:
+        """The fields of the model for the keys of a struct, those left out that the caller makes itself."""
+        shapes = STRUCTS[name]
+        return {
+            _FIELDS.get(key, key): self.value(value, shapes[key].shape)
+            for key, value in entry.items()
+            if key != "at" and key not in without
+        }
+
+    def value(self, value: Any, shape: Shape) -> Any:
+        """A plain value as the model has it, by the shape of its key."""
+        match shape.kind:
+            case "cel":
+                return self.expression(value, next(iter(shape.words)))
+            case "template":
+                return self.template(value)
+            case "list" | "some" if shape.of:
+                return tuple(self.value(item, shape.of) for item in value)
+            case "map" if shape.of:
+                return {str(key): self.value(item, shape.of) for key, item in value.items()}
+            case "bool" | "typed":
+                return value
+        return str(value)
 
     # -- the whole
 
-    def workflow(self, raw: dict, branch: Branch, digest: str) -> Workflow:
-        check_names(raw, self.reading)
+    def workflow(self, raw: dict[str, Any], root: DefinitionNode, digest: str) -> Workflow:
+        check_names(raw, self.errors)
         self.language = Language(variables(raw), facts(raw), trusted=self.trusted)
-        values = self._values(raw.get("values", {}))
+        self._values(raw.get("values", {}))
         self.effects = self.language.with_edits({"step": "string", "now": "timestamp"})
-        artifacts = {name: self._artifact(name, entry) for name, entry in raw.get("artifacts", {}).items()}
+        artifacts = {str(n): self._artifact(n, e) for n, e in raw.get("artifacts", {}).items()}
         phases = {
             str(name): self._phase(str(name), order, entry)
             for order, (name, entry) in enumerate(raw["phases"].items())
         }
-        check_references(raw, self.reading)
-        runs = raw["runs"]
+        check_references(raw, self.errors)
+        runs, reports, progress = raw["runs"], raw.get("reports", {}), raw.get("progress")
+
+        def each(group: str) -> Iterator[tuple[str, dict[str, Any]]]:
+            return ((str(name), entry) for name, entry in raw.get(group, {}).items())
+
+        scalars = ("aliases", "action_aliases", "report_stage", "skipped_stages")
         return Workflow(
             name=str(raw["workflow"]),
             title=str(raw.get("title", raw["workflow"])),
             digest=digest,
-            source=branch.source,
+            source=root.source,
             language=self.language,
             effects_language=self.effects,
             at=tuple(map(str, runs["at"])),
             marker=self._marker(runs["marker"]),
             phases=phases,
             phase=self._phase_source(raw["phase"]),
-            state=self._state(raw.get("state")),
-            aliases=_texts(raw.get("aliases", {})),
+            state=self._state(raw["state"]) if "state" in raw else None,
             parameters={str(n): self._parameter(n, e) for n, e in raw.get("parameters", {}).items()},
             artifacts=artifacts,
-            report_files=tuple(map(str, raw.get("reports", {}).get("files", ()))),
-            report_forms=tuple(
-                self._form(n, e, phases) for n, e in raw.get("reports", {}).get("read", {}).items()
-            ),
-            report_stage=self.expression(raw.get("report_stage"), "string"),
-            skipped_stages=self.expression(raw.get("skipped_stages"), "list"),
-            values=values,
-            limits={str(n): self._limit(str(n), e) for n, e in raw.get("limits", {}).items()},
+            report_files=tuple(map(str, reports.get("files", ()))),
+            report_forms=tuple(self._form(n, e, phases) for n, e in reports.get("read", {}).items()),
+            values=self.language.values,
+            limits={n: Limit(n, **self.fields("limit", e)) for n, e in each("limits")},
             before=self._rules(raw.get("before", []), "before"),
             otherwise=self._rules(raw.get("otherwise", []), "otherwise"),
-            actions={str(n): self._action(str(n), e) for n, e in raw.get("actions", {}).items()},
-            action_aliases=_texts(raw.get("action_aliases", {})),
-            questions={str(n): self._question(str(n), e) for n, e in raw.get("questions", {}).items()},
-            gates=tuple(self._gate(str(n), e) for n, e in raw.get("gates", {}).items()),
-            progress=self._progress(raw.get("progress")),
-            new=_new(raw.get("new")),
-            notes=tuple(self._note(str(n), e) for n, e in raw.get("notes", {}).items()),
-            effects=self._effects(raw.get("effects", {})),
+            actions={n: Action(**self._titled("action", n, e)) for n, e in each("actions")},
+            questions={n: Question(n, **self.fields("question", e)) for n, e in each("questions")},
+            gates=tuple(self._gate(n, e) for n, e in each("gates")),
+            progress=tuple(self.fields("progress", progress).values()) if progress else None,
+            new=NewRun(**self.fields("new", raw["new"])) if raw.get("new") else None,
+            notes=tuple(Note(**self._titled("note", n, e)) for n, e in each("notes")),
+            effects={
+                str(event): tuple(write for group in groups for write in self._writes(group))
+                for event, groups in raw.get("effects", {}).items()
+            },
             places=self.places,
             keys=dict(_keys(raw)),
+            **self.fields("definition", {key: raw[key] for key in scalars if key in raw}),
         )
 
-    def _values(self, raw: Mapping[Text, Text]) -> dict[str, Expression]:
+    def _values(self, raw: Mapping[LocatedText, LocatedText]) -> None:
         for text in raw.values():
-            self._counted(text, 1)
+            self._count(text, 1)
         errors = self.language.infer({str(name): str(text) for name, text in raw.items()})
         for name, text in raw.items():
             if name in errors:
-                self._told(text, errors[name])
+                self._note(text, errors[name])
             else:
-                self.places[id(self.language.values[name])] = Placed(text, 0)
-        return self.language.values
+                self.places[id(self.language.values[name])] = ExpressionOrigin(text, 0)
 
     # -- parts
 
-    def _state(self, entry: dict | None) -> StateFile | None:
-        if entry is None:
-            return None
+    def _titled(self, struct_name: str, name: str, entry: dict[str, Any], *without: str) -> dict[str, Any]:
+        """The fields of something with an id, which is its title too where none is given."""
+        return {"id": str(name), "title": str(name), **self.fields(struct_name, entry, *without)}
+
+    def _state(self, entry: dict[str, Any]) -> StateFile:
         include = {str(path): str(part["at"]) for path, part in (entry.get("include") or {}).items()}
-        return StateFile(str(entry["file"]), entry.get("defaults") or {}, "dotted_keys" in entry, include)
+        defaults, folds = entry.get("defaults") or {}, "dotted_keys" in entry
+        return StateFile(str(entry["file"]), defaults, folds, include)
 
-    def _phase_source(self, raw: Text | list[dict]) -> Expression | tuple[PhaseRule, ...]:
-        if isinstance(raw, Text):
+    def _phase_source(self, raw: LocatedText | list[dict[str, Any]]) -> Expression | tuple[PhaseRule, ...]:
+        if isinstance(raw, LocatedText):
             return self.expression(raw, "string")
-        return tuple(self._phase_rule(entry, f"phase[{i}]") for i, entry in enumerate(raw))
+        rules = enumerate(raw)
+        return tuple(PhaseRule(f"phase[{i}]", **self.fields("phase rule", entry)) for i, entry in rules)
 
-    def _phase_rule(self, entry: dict, where: str) -> PhaseRule:
-        return PhaseRule(
-            where=where,
-            when=self.expression(entry.get("when"), "bool"),
-            phase=self.template(entry["is"]),
-            because=self.template(entry.get("because")),
-        )
-
-    def _rules(self, raw: list[dict], where: str) -> tuple[Rule, ...]:
+    def _rules(self, raw: list[dict[str, Any]], where: str) -> tuple[Rule, ...]:
         return tuple(self._rule(entry, f"{where}[{i}]") for i, entry in enumerate(raw))
 
-    def _rule(self, entry: dict, where: str) -> Rule:
+    def _rule(self, entry: dict[str, Any], where: str) -> Rule:
         outcomes = [key for key in ("to", "act", "wait", "stop") if key in entry]
         if not outcomes and "ask" not in entry and "warn" not in entry:
-            self.reading.wrong(entry["at"], "a rule needs one of to, act, wait, stop, ask or warn")
+            self.errors.add(entry["at"], "a rule needs one of to, act, wait, stop, ask or warn")
         if len(outcomes) > 1 and outcomes != ["to", "act"]:
-            self.reading.wrong(entry["at"], f"a rule has one outcome, this one has {' and '.join(outcomes)}")
-        writes = entry.get("set", {})
+            self.errors.add(entry["at"], f"a rule has one outcome, this one has {' and '.join(outcomes)}")
+        writes = entry.get("set", {}).items()
         return Rule(
             where=where,
             place=entry["at"].place,
-            when=self.expression(entry.get("when"), "bool"),
-            because=self.template(entry.get("because")),
-            to=self.template(entry.get("to")),
-            act=self.template(entry.get("act")),
-            wait=str(entry.get("wait", "")),
-            stop=str(entry.get("stop", "")),
-            ask=str(entry.get("ask", "")),
-            warn=str(entry.get("warn", "")),
-            set={str(path): self.expression(value, None, self.effects) for path, value in writes.items()},
+            set={str(path): self.expression(value, "any", self.effects) for path, value in writes},
+            **self.fields("rule", entry, "set"),
         )
 
-    def _phase(self, name: str, order: int, entry: dict) -> Phase:
-        return Phase(
-            id=name,
-            title=str(entry.get("title", name)),
-            order=order,
-            agents=tuple(map(str, entry.get("agent", ()))),
-            produces=tuple(map(str, entry.get("produces", ()))),
-            outcomes=tuple(map(str, entry.get("outcomes", DEFAULT_OUTCOMES))),
-            rules=self._rules(entry.get("rules", []), f"phases.{name}.rules"),
-            tasks=self.expression(entry.get("tasks"), "list"),
-            data=self.expression(entry.get("data"), "map"),
-            checks=tuple(map(str, entry.get("checks", ()))),
-            terminal=str(entry.get("terminal", "")),
-            attested=self.expression(entry.get("attested"), "bool"),
-            detour=bool(entry.get("detour")),
-            follow_up=bool(entry.get("follow_up")),
-            leads_to=tuple(map(str, entry.get("leads_to", ()))),
-            skip=self.expression(entry.get("skip"), "bool"),
-            skip_because=self.template(entry.get("skip_because")),
-            place=entry["at"].place,
-        )
+    def _phase(self, name: str, order: int, entry: dict[str, Any]) -> Phase:
+        rules = self._rules(entry.get("rules", []), f"phases.{name}.rules")
+        fields = self._titled("phase", name, entry, "rules")
+        return Phase(order=order, place=entry["at"].place, rules=rules, **fields)
 
-    def _artifact(self, name: Text, entry: dict) -> Artifact:
+    def _artifact(self, name: LocatedText, entry: dict[str, Any]) -> Artifact:
         if ("paths" in entry) == ("listed" in entry):
-            self.reading.wrong(name, "an artifact has either paths or listed")
-        return Artifact(
-            id=str(name),
-            kind=str(entry.get("kind", "")),
-            paths=tuple(map(str, entry.get("paths", ()))),
-            listed=self.expression(entry.get("listed"), "strings"),
-            require=tuple(self._require(key, want) for key, want in entry.get("require", {}).items()),
-            schema=str(entry.get("schema", "")),
-            defaults=entry.get("defaults") or {},
-            optional=bool(entry.get("optional")),
-            of=tuple(map(str, entry.get("of", ()))),
-            tasks=str(entry.get("tasks", "")),
-            example=str(entry.get("example", "")),
-        )
+            self.errors.add(name, "an artifact has either paths or listed")
+        fields = self.fields("artifact", entry, "require", "defaults")
+        require = tuple(self._require(key, want) for key, want in entry.get("require", {}).items())
+        return Artifact(str(name), require=require, defaults=entry.get("defaults") or {}, **fields)
 
-    def _require(self, key: Text, want: Text | list[Text]) -> tuple[tuple[str, ...], str | tuple[str, ...]]:
-        if isinstance(want, Text) and want not in REQUIRED_TYPES:
-            said = f"{str(want)!r} is no type{did_you_mean(want, REQUIRED_TYPES)}"
-            self.reading.wrong(want, said, data=misspelling(want, REQUIRED_TYPES))
+    def _require(
+        self, key: LocatedText, want: LocatedText | list[LocatedText]
+    ) -> tuple[tuple[str, ...], str | tuple[str, ...]]:
+        if isinstance(want, LocatedText) and want not in REQUIRED_TYPES:
+            message = f"{str(want)!r} is no type{did_you_mean(want, REQUIRED_TYPES)}"
+            self.errors.add(want, message, data=misspelling(want, REQUIRED_TYPES))
         alternatives = tuple(part.strip() for part in key.split("|"))
-        return alternatives, str(want) if isinstance(want, Text) else tuple(map(str, want))
+        return alternatives, str(want) if isinstance(want, LocatedText) else tuple(map(str, want))
 
-    def _limit(self, name: str, entry: dict) -> Limit:
-        return Limit(
-            name, self.expression(entry.get("count"), "int"), self.expression(entry.get("max"), "int")
-        )
-
-    def _question(self, name: str, entry: dict) -> Question:
-        return Question(
-            id=name,
-            kind=str(entry.get("kind", "escalation")),
-            ask=self.template(entry.get("ask")),
-            options=_texts(entry.get("options", {})),
-            scope=self.expression(entry.get("scope"), "string"),
-            about=tuple(map(str, entry.get("about", ()))),
-            tasks=self.expression(entry.get("tasks"), "list"),
-            history=self.expression(entry.get("history"), "list"),
-        )
-
-    def _gate(self, name: str, entry: dict) -> Gate:
-        criteria = tuple(
-            Criterion(str(c["text"]), self.expression(c["when"], "bool"), str(c.get("artifact", "")))
-            for c in entry["criteria"]
-        )
+    def _gate(self, name: str, entry: dict[str, Any]) -> Gate:
         forbidden = entry.get("forbidden", {}).items()
         return Gate(
-            id=name,
-            title=str(entry.get("title", name)),
-            after=str(entry.get("after", "")),
-            criteria=criteria,
-            when=self.expression(entry.get("when"), "bool"),
-            judged=self.expression(entry.get("judged"), "bool"),
-            allowed=tuple(self.template(text) for text in entry.get("allowed", ())),
+            criteria=tuple(Criterion(**self.fields("criterion", each)) for each in entry["criteria"]),
             forbidden=tuple((self.template(action), self.template(why)) for action, why in forbidden),
+            **self._titled("gate", name, entry, "criteria", "forbidden"),
         )
 
-    def _action(self, name: str, entry: dict) -> Action:
-        return Action(
-            id=name,
-            title=str(entry.get("title", name)),
-            when=self.expression(entry.get("when"), "bool"),
-            person=str(entry.get("person", "")),
-            agents=tuple(map(str, entry.get("agent", ()))),
-            data=self.expression(entry.get("data"), "map"),
-        )
-
-    def _parameter(self, name: Text, entry: dict) -> Parameter:
+    def _parameter(self, name: LocatedText, entry: dict[str, Any]) -> Parameter:
         one_of = entry.get("one_of")
-        parameter = Parameter(
-            id=str(name),
-            default=entry["default"],
-            least=entry.get("min"),
-            most=entry.get("max"),
-            one_of=tuple(one_of) if isinstance(one_of, list) else (),
-            source=self.expression(entry.get("from")),
-        )
-        empty = one_of is not None and not parameter.one_of
+        words = tuple(one_of) if isinstance(one_of, list) else ()
+        parameter = Parameter(str(name), one_of=words, **self.fields("parameter", entry, "one_of"))
+        empty = one_of is not None and not words
         why = "one_of is a list of words" if empty else _bad_parameter(parameter)
         if why:
-            self.reading.wrong(name, f"parameter {name}: {why}")
+            self.errors.add(name, f"parameter {name}: {why}")
         return parameter
 
-    def _form(self, phase: Text, entry: dict, phases: Mapping[str, Phase]) -> ReportForm:
+    def _form(self, phase: LocatedText, entry: dict[str, Any], phases: Mapping[str, Phase]) -> ReportForm:
         heading = entry.get("heading", {})
-        if isinstance(heading, Text):
-            heading = {heading: ""}
-        elif isinstance(heading, list):
-            heading = dict.fromkeys(heading, "")
-        name = known(phase, phases, "phase", self.reading)
+        if not isinstance(heading, Mapping):
+            heading = dict.fromkeys([heading] if isinstance(heading, LocatedText) else heading, "")
+        name = known(phase, phases, "phase", self.errors)
         return ReportForm(
             phase=name,
-            headings=_texts(heading),
-            outcome=tuple(map(str, entry.get("outcome", ()))),
-            stage=str(entry.get("stage", "")),
-            task=str(entry.get("task", "")),
-            tasks=str(entry.get("tasks", "")),
-            where=_texts(entry.get("where", {})),
-            words={str(key): _texts(words) for key, words in entry.get("words", {}).items()},
+            headings={str(key): str(value) for key, value in heading.items()},
             outcomes=phases[name].outcomes if name in phases else DEFAULT_OUTCOMES,
+            **self.fields("report form", entry, "heading"),
         )
 
-    def _progress(self, entry: dict | None) -> tuple[Expression, Expression] | None:
-        if entry is None:
-            return None
-        return self.expression(entry.get("done"), "int"), self.expression(entry.get("total"), "int")
-
-    def _note(self, name: str, entry: dict) -> Note:
-        when = self.expression(entry.get("when"), "bool")
-        return Note(name, str(entry.get("title", name)), self.template(entry.get("text")), when)
-
-    def _marker(self, entry: dict) -> tuple[MarkerTest, ...]:
+    def _marker(self, entry: dict[str, Any]) -> tuple[MarkerTest, ...]:
         beside = [key for key in entry if key not in ("any", "at")]
         if "any" in entry and beside:
-            self.reading.wrong(
+            self.errors.add(
                 entry["at"], f"a marker with `any` has its tests in there, not {beside[0]!r} beside it"
             )
         return tuple(map(self._marker_test, entry.get("any") or [entry]))
 
-    def _marker_test(self, entry: dict) -> MarkerTest:
+    def _marker_test(self, entry: dict[str, Any]) -> MarkerTest:
         if ("has" in entry or "where" in entry) and not str(entry.get("file", "")).endswith(".json"):
-            self.reading.wrong(entry["at"], "has and where look into JSON; the file of this marker is none")
+            self.errors.add(entry["at"], "has and where look into JSON; the file of this marker is none")
         if not entry.get("file") and not entry.get("journal"):
-            self.reading.wrong(entry["at"], "a marker needs a file or a journal")
-        return MarkerTest(
-            file=str(entry.get("file", "")),
-            has=tuple(map(str, entry.get("has", ()))),
-            text=str(entry.get("text", "")),
-            table=tuple(map(str, entry.get("table", ()))),
-            where=self.expression(entry.get("where"), "bool"),
-            journal=str(entry.get("journal", "")),
-        )
+            self.errors.add(entry["at"], "a marker needs a file or a journal")
+        return MarkerTest(**self.fields("marker", entry, "any"))
 
-    def _effects(self, raw: Mapping[Text, list[dict]]) -> dict[str, tuple[Write, ...]]:
-        return {
-            str(event): tuple(write for group in groups for write in self._writes(group))
-            for event, groups in raw.items()
-        }
-
-    def _writes(self, group: Mapping[Text, Text]) -> Iterator[Write]:
+    def _writes(self, group: Mapping[LocatedText, LocatedText]) -> Iterator[Write]:
         by_name = {str(key): value for key, value in group.items()}
         if "file" in by_name:
-            verbs = ("create", "append", "replace")
-            kind = next((verb for verb in verbs if by_name.keys() == {"file", verb}), None)
+            kind = next((k for k in ("create", "append", "replace") if by_name.keys() == {"file", k}), None)
             if kind is None:
-                said = "a file is written by create, append or replace, and by nothing beside it"
-                self.reading.wrong(by_name["file"], said)
+                message = "a file is written by create, append or replace, and by nothing beside it"
+                self.errors.add(by_name["file"], message)
                 return
-            path = self.template(by_name["file"], self.effects)
-            yield Write(path, self.expression(by_name[kind], None, self.effects), kind)
-            return
-        if by_name.keys() == {"include", "create"}:
-            path = self.template(by_name["include"], self.effects)
-            yield Write(path, self.expression(by_name["create"], None, self.effects), "include")
-            return
-        for path, value in group.items():
-            yield Write(self.template(path, self.effects), self.expression(value, None, self.effects))
+            yield self._write(by_name["file"], by_name[kind], kind)
+        elif by_name.keys() == {"include", "create"}:
+            yield self._write(by_name["include"], by_name["create"], "include")
+        else:
+            yield from (self._write(path, value, "set") for path, value in group.items())
+
+    def _write(self, path: LocatedText, value: LocatedText, kind: str) -> Write:
+        return Write(self.template(path, self.effects), self.expression(value, "any", self.effects), kind)
 
 
-REQUIRED_TYPES = ("any", "bool", "int", "number", "string", "list", "map")
-
-
-def _keys(raw: dict) -> Iterator[tuple[str, Place]]:
+def _keys(raw: dict[str, Any]) -> Iterator[tuple[str, DefinitionPlace]]:
     """("GROUP.NAME", where it stands); options as "questions.NAME.OPTION", the whole's name as "workflow"."""
-    yield "workflow", raw["workflow"].branch.place
+    yield "workflow", raw["workflow"].node.place
     for name in raw.get("reports", {}).get("read", {}):
-        yield f"reports.{name}", name.branch.place
+        yield f"reports.{name}", name.node.place
     for group in ("artifacts", "limits", "questions", "gates", "actions", "effects", "phases"):
         for name, entry in raw.get(group, {}).items():
-            yield f"{group}.{name}", name.branch.place
+            yield f"{group}.{name}", name.node.place
             for option in entry.get("options", {}) if group == "questions" else ():
-                yield f"{group}.{name}.{option}", option.branch.place
-
-
-def _new(entry: dict | None) -> NewRun | None:
-    return NewRun(str(entry["folder"]), _texts(entry.get("files") or {})) if entry else None
-
-
-def _texts(raw: Mapping) -> dict[str, str]:
-    return {str(key): str(value) for key, value in raw.items()}
+                yield f"{group}.{name}.{option}", option.node.place
 
 
 def _bad_parameter(parameter: Parameter) -> str:
@@ -438,17 +346,13 @@ def _bad_parameter(parameter: Parameter) -> str:
         return "the default is a number, a word, true or false"
     if isinstance(default, int) and not LEAST_INT <= default <= MOST_INT:
         return "the default has more digits than a whole number can have here"
-    bounds = [bound for bound in (parameter.least, parameter.most) if bound is not None]
+    bounds = [bound for bound in (parameter.min, parameter.max) if bound is not None]
     if any(isinstance(part, (bool, str)) or not isinstance(part, (int, float)) for part in bounds):
         return "min and max are numbers"
     if bounds and isinstance(default, (bool, str)):
         return "min and max are for numbers"
     if parameter.one_of and default not in parameter.one_of:
         return f"the default {default!r} is none of one_of"
-    low = parameter.least is not None and default < parameter.least
-    high = parameter.most is not None and default > parameter.most
+    low = parameter.min is not None and default < parameter.min
+    high = parameter.max is not None and default > parameter.max
     return "the default is outside min and max" if low or high else ""
-
-
-# Whole numbers of expressions have 64 bits.
-LEAST_INT, MOST_INT = -(2**63), 2**63 - 1

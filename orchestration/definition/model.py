@@ -14,7 +14,7 @@ from ..expressions.language import Expression, Language, Template
 from ..journal.report_files import ReportForm
 from ..plans.dialects import DIALECTS
 from ..plans.model import Dialect
-from .reader import Place, Source, Text
+from .reader import DefinitionPlace, LocatedText, Source
 
 DEFAULT_OUTCOMES = ("ok", "error")
 
@@ -24,7 +24,7 @@ class Rule:
     """`when` holds: do what the outcome says. `where` names its place in words, for `explain`."""
 
     where: str
-    place: Place
+    place: DefinitionPlace
     when: Expression | None = None
     because: Template | None = None
     to: Template | None = None
@@ -38,12 +38,12 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class PhaseRule:
-    """A guess at the phase from evidence."""
+    """A guess at the phase from evidence. `where` names its place in words."""
 
     where: str
-    when: Expression | None
     phase: Template
-    because: Template | None
+    when: Expression | None = None
+    because: Template | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Phase:
     id: str
     title: str
     order: int
-    place: Place
+    place: DefinitionPlace
     agents: tuple[str, ...] = ()
     produces: tuple[str, ...] = ()
     outcomes: tuple[str, ...] = DEFAULT_OUTCOMES
@@ -93,8 +93,8 @@ class Limit:
 @dataclass(frozen=True, slots=True)
 class Question:
     id: str
-    kind: str
     ask: Template
+    kind: str = "escalation"
     options: Mapping[str, str] = field(default_factory=dict)
     scope: Expression | None = None
     about: tuple[str, ...] = ()
@@ -137,8 +137,8 @@ class Parameter:
 
     id: str
     default: Any
-    least: Any = None
-    most: Any = None
+    min: Any = None
+    max: Any = None
     one_of: tuple[Any, ...] = ()
     source: Expression | None = None
 
@@ -190,10 +190,10 @@ class Write:
     kind: str = "set"
 
 
-class Placed(NamedTuple):
+class ExpressionOrigin(NamedTuple):
     """Where an expression was written: in which scalar or key, and from which character of it."""
 
-    text: Text
+    text: LocatedText
     offset: int
 
 
@@ -234,8 +234,8 @@ class Workflow:
     new: NewRun | None = None
     notes: tuple[Note, ...] = ()
     effects: Mapping[str, tuple[Write, ...]] = field(default_factory=dict)
-    places: Mapping[int, Placed] = field(default_factory=dict, repr=False)
-    keys: Mapping[str, Place] = field(default_factory=dict, repr=False)
+    places: Mapping[int, ExpressionOrigin] = field(default_factory=dict, repr=False)
+    keys: Mapping[str, DefinitionPlace] = field(default_factory=dict, repr=False)
 
     @cached_property
     def plan(self) -> Artifact | None:

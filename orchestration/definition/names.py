@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from ..expressions.syntax import RESERVED
 from ..suggestions import did_you_mean, misspelling
-from .reader import Reading, Text
+from .reader import DefinitionErrors, LocatedText
 
 _GUARD_NAME = re.compile(r"[a-z][a-zA-Z0-9_]*")
 _PLAIN_NAME = re.compile(r"[^\s*{}]+")
@@ -21,72 +21,74 @@ TAKEN = RESERVED.union((
 ))  # fmt: skip
 
 
-def check_names(raw: dict, reading: Reading) -> None:
+def check_names(raw: dict, errors: DefinitionErrors) -> None:
     """Tell names that cannot be used."""
     for group in ("artifacts", "values", "parameters", "limits", "questions"):
         for name in raw.get(group, {}):
-            _guard_name(reading, name, TAKEN if group in ("artifacts", "values") else RESERVED)
+            _guard_name(errors, name, TAKEN if group in ("artifacts", "values") else RESERVED)
     for name in raw.get("values", {}):
         if name in raw.get("artifacts", {}):
-            reading.wrong(name, f"{str(name)!r} is an artifact's name already")
+            errors.add(name, f"{str(name)!r} is an artifact's name already")
     for name in (*raw["phases"], *raw.get("gates", {}), *raw.get("notes", {})):
-        _plain_name(reading, name, ("next",) if name in raw["phases"] else ())
+        _plain_name(errors, name, ("next",) if name in raw["phases"] else ())
     for name in raw.get("actions", {}):
-        _plain_name(reading, name, ("next",), name.removesuffix("*"))
+        _plain_name(errors, name, ("next",), name.removesuffix("*"))
         if name in raw["phases"]:
-            reading.wrong(name, f"{str(name)!r} is a phase's name already")
+            errors.add(name, f"{str(name)!r} is a phase's name already")
     for entry in raw.get("questions", {}).values():
         for name in entry.get("options", {}):
-            _plain_name(reading, name, UNANSWERED)
+            _plain_name(errors, name, UNANSWERED)
 
 
-def _guard_name(reading: Reading, name: Text, taken: Collection[str]) -> None:
+def _guard_name(errors: DefinitionErrors, name: LocatedText, taken: Collection[str]) -> None:
     if not _GUARD_NAME.fullmatch(name):
         why = "must begin with a small letter, then letters, digits and _"
-        reading.wrong(name, f"{str(name)!r} {why}: guards use it")
+        errors.add(name, f"{str(name)!r} {why}: guards use it")
     elif name in taken:
-        reading.wrong(name, f"{str(name)!r} is a name of the language")
+        errors.add(name, f"{str(name)!r} is a name of the language")
 
 
-def _plain_name(reading: Reading, name: Text, taken: Collection[str], part: str | None = None) -> None:
+def _plain_name(
+    errors: DefinitionErrors, name: LocatedText, taken: Collection[str], part: str | None = None
+) -> None:
     if not _PLAIN_NAME.fullmatch(name if part is None else part):
-        reading.wrong(name, f"{str(name)!r} is no name: it must not be empty nor hold blanks, * or braces")
+        errors.add(name, f"{str(name)!r} is no name: it must not be empty nor hold blanks, * or braces")
     elif name in taken:
-        reading.wrong(name, f"{str(name)!r} has a meaning of its own here; choose another name")
+        errors.add(name, f"{str(name)!r} has a meaning of its own here; choose another name")
 
 
-def known(text: Text, names: Collection[str], what: str, reading: Reading) -> str:
+def known(text: LocatedText, names: Collection[str], what: str, errors: DefinitionErrors) -> str:
     """The text; one that is none of `names` is told."""
     if text not in names:
         said = f"unknown {what} {str(text)!r}{did_you_mean(text, list(names))}"
-        reading.wrong(text, said, data=misspelling(text, list(names)))
+        errors.add(text, said, data=misspelling(text, list(names)))
     return str(text)
 
 
-def check_references(raw: dict, reading: Reading) -> None:
+def check_references(raw: dict, errors: DefinitionErrors) -> None:
     """Tell names of phases, artifacts, questions and actions that the definition does not have."""
     for what, names, used in _uses(raw):
         for text in used:
-            known(text, names, what, reading)
+            known(text, names, what, errors)
     actions = raw.get("actions", {})
-    _check_judged(raw, reading)
+    _check_judged(raw, errors)
     for text in raw.get("action_aliases", {}).values():
         if not any(name.endswith("*") and text.startswith(name[:-1]) for name in actions):
-            known(text, actions, "action", reading)
+            known(text, actions, "action", errors)
 
 
-def _check_judged(raw: dict, reading: Reading) -> None:
+def _check_judged(raw: dict, errors: DefinitionErrors) -> None:
     """Tell an `of` that nobody can follow: files named by data have no time at which they were judged."""
     artifacts = raw.get("artifacts", {})
     for name, entry in artifacts.items():
         if entry.get("of") and "listed" in entry:
-            reading.wrong(name, f"{str(name)!r} is listed, so it cannot judge others; give it paths or no of")
+            errors.add(name, f"{str(name)!r} is listed, so it cannot judge others; give it paths or no of")
         for text in entry.get("of", ()):
             if "listed" in artifacts.get(text, {}):
-                reading.wrong(text, f"{str(text)!r} is listed; of needs an artifact that has paths")
+                errors.add(text, f"{str(text)!r} is listed; of needs an artifact that has paths")
 
 
-def _uses(raw: dict) -> Iterator[tuple[str, Collection[str], Iterable[Text]]]:
+def _uses(raw: dict) -> Iterator[tuple[str, Collection[str], Iterable[LocatedText]]]:
     """(kind of thing, those there are, names used of it)."""
     phases, artifacts, gates = raw["phases"], raw.get("artifacts", {}), raw.get("gates", {}).values()
     for entry in phases.values():

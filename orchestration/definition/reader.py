@@ -1,4 +1,4 @@
-"""A definition's text read by the table of shapes: plain values that remember where they stand.
+"""A definition's text, and what it extends, read by the grammar: plain values that know where they stand.
 
 What the values mean is the business of `compiler.py`.
 """
@@ -6,13 +6,13 @@ What the values mean is the business of `compiler.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..findings import NO_DATA, Finding, Problem, Span, finding
 from ..formats.yaml_positions import place
 from ..formats.yaml_text import Broken, Node, read_yaml, typed
 from ..suggestions import did_you_mean, misspelling
+from ..vfs.files import digest_of
 from .schema import STRUCTS, Shape, list_of
 
 
@@ -33,113 +33,154 @@ class InvalidWorkflow(Exception):  # noqa: N818 - the workflow is invalid; no pr
         self.findings = tuple(findings)
 
 
-class Place(NamedTuple):
-    """Where a key stands, and in which file."""
+class DefinitionPlace(NamedTuple):
+    """A span, and the file it is in."""
 
     source: Source
     span: Span
 
 
-class Branch(NamedTuple):
-    """A node of a definition with its source, so that merged definitions still know every place.
+class DefinitionNode(NamedTuple):
+    """A YAML node of a definition with its source, so that merged definitions still know every place.
 
     `children` are those of a map or list. `merged` has the keys of a map that two files made, with the file
     and place of each.
     """
 
-    node: Node
+    yaml: Node
     source: Source
-    children: Mapping[str, Branch] | tuple[Branch, ...] = ()
-    merged: Mapping[str, Place] | None = None
+    children: Mapping[str, DefinitionNode] | tuple[DefinitionNode, ...] = ()
+    merged: Mapping[str, DefinitionPlace] | None = None
 
-    def key(self, name: str) -> Place:
+    def key(self, name: str) -> DefinitionPlace:
         """Where a key of a map stands."""
-        return self.merged[name] if self.merged else Place(self.source, self.node.keys[name])
+        return self.merged[name] if self.merged else DefinitionPlace(self.source, self.yaml.keys[name])
+
+    def child(self, key: str) -> DefinitionNode | None:
+        return self.children.get(key) if isinstance(self.children, Mapping) else None
 
     @property
     def kind(self) -> str:
-        return self.node.kind
+        return self.yaml.kind
 
     @property
     def text(self) -> str:
-        return self.node.value if isinstance(self.node.value, str) else ""
+        return self.yaml.value if isinstance(self.yaml.value, str) else ""
 
     @property
-    def place(self) -> Place:
-        return Place(self.source, self.node.span)
+    def is_null(self) -> bool:
+        return self.yaml.kind == "scalar" and typed(self.yaml) is None
+
+    @property
+    def place(self) -> DefinitionPlace:
+        return DefinitionPlace(self.source, self.yaml.span)
 
 
-class Text(str):
-    """A scalar or a key as it was written, with its place."""
+class LocatedText(str):
+    """A scalar or a key as it was written, with its node."""
 
-    __slots__ = ("branch",)
+    __slots__ = ("node",)
 
-    branch: Branch
+    node: DefinitionNode
+
+    @classmethod
+    def of(cls, node: DefinitionNode) -> LocatedText:
+        text = cls(node.text)
+        text.node = node
+        return text
 
     def span(self, offset: int = 0, length: int = 1) -> Span:
         """Where `length` characters from `offset` of it stand in its file."""
-        source = self.branch.source.text
-        return place(source, _located(self.branch.node, source), offset, length)
+        yaml, source = self.node.yaml, self.node.source.text
+        if yaml.start < 0:
+            # The offset and the style of a key are looked up only when they are needed.
+            lines = source.split("\n", yaml.span.line)
+            start = len(source) - len(lines[-1]) + yaml.span.column
+            yaml = yaml._replace(start=start, style=source[start] if source[start] in "'\"|>" else "")
+        return place(source, yaml, offset, length)
 
     @property
     def whole(self) -> Span:
         """Where all of it stands."""
-        return self.branch.node.span
+        return self.node.yaml.span
 
 
-def text_of(branch: Branch) -> Text:
-    text = Text(branch.text)
-    text.branch = branch
-    return text
+class DefinitionErrors:
+    """What is wrong with a definition; reading it goes on, so that all of it is collected."""
 
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
 
-def _located(node: Node, source: str) -> Node:
-    """The node of a key with its offset and its style, which are looked up only when they are needed."""
-    if node.start >= 0:
-        return node
-    lines = source.split("\n", node.span.line)
-    start = len(source) - len(lines[-1]) + node.span.column
-    style = source[start] if source[start] in "'\"|>" else ""
-    return node._replace(start=start, style=style)
-
-
-@dataclass
-class Reading:
-    """What went wrong while a definition was read; reading goes on, so that all of it is told."""
-
-    findings: list[Finding] = field(default_factory=list)
-
-    def wrong(
-        self, at: Branch | Text, message: str, span: Span | None = None, data: Mapping[str, Any] = NO_DATA
+    def add(
+        self,
+        at: DefinitionNode | LocatedText,
+        message: str,
+        span: Span | None = None,
+        data: Mapping[str, Any] = NO_DATA,
     ) -> None:
         """Note an error at a value or key, or at a span of its file."""
-        branch = at.branch if isinstance(at, Text) else at
-        self.wrong_at(branch.place._replace(span=span or branch.node.span), message, data)
+        place = (at.node if isinstance(at, LocatedText) else at).place
+        self.add_at(place._replace(span=span) if span else place, message, data)
 
-    def wrong_at(self, place: Place, message: str, data: Mapping[str, Any] = NO_DATA) -> None:
+    def add_at(self, place: DefinitionPlace, message: str, data: Mapping[str, Any] = NO_DATA) -> None:
         """Note an error at a place."""
         problem = Problem("workflow-invalid", message, place.span, data=data)
         self.findings.append(finding(problem, place.source.path))
 
     def check(self) -> None:
-        """Raise InvalidWorkflow if anything was wrong, with all of it in the order of the files."""
+        """Raise InvalidWorkflow if anything is wrong, with all of it in the order of the files."""
         if self.findings:
-            first = Span(0, 0, 0, 0)
-            found = dict.fromkeys(self.findings)
-            raise InvalidWorkflow(sorted(found, key=lambda one: (one.path, one.span or first, one.message)))
+            start = Span(0, 0, 0, 0)
+            errors = dict.fromkeys(self.findings)
+            raise InvalidWorkflow(sorted(errors, key=lambda one: (one.path, one.span or start, one.message)))
 
 
-# ---- reading ----------------------------------------------------------------------------------
+# ---- files ------------------------------------------------------------------------------------
+
+Extend = Callable[[str], Source | None]
 
 
-def read_branch(source: Source) -> Branch:
-    """The definition's nodes with their places. Raises InvalidWorkflow when the YAML itself is broken."""
+def load_definition(source: Source, extend: Extend = lambda name: None) -> tuple[DefinitionNode, str]:
+    """The definition's nodes with what it extends laid under, and the digest of all texts.
+
+    `extend` gives the source of another definition by name. Raises InvalidWorkflow for broken YAML, an
+    unknown definition or a circle.
+    """
+    root = parse_definition(source)
+    texts = [source.text]
+    workflow = root.child("workflow")
+    names = {workflow.text if workflow else ""}
+    while (name := root.child("extend")) is not None:
+        base = None if name.text in names else extend(name.text)
+        if base is None:
+            errors = DefinitionErrors()
+            why = "extends itself" if name.text in names else f"unknown workflow {name.text!r} to extend"
+            errors.add(name, why)
+            errors.check()
+            raise AssertionError
+        names.add(name.text)
+        texts.append(base.text)
+        assert isinstance(root.children, Mapping)
+        own = {key: child for key, child in root.children.items() if key != "extend"}
+        root = merge(parse_definition(base), root._replace(children=own))
+    digests = [digest_of(text) for text in texts]
+    return root, digests[0] if len(digests) == 1 else digest_of("\n".join(digests))
+
+
+def folders_of(root: DefinitionNode) -> tuple[str, ...]:
+    """The `runs.at` globs of a definition that is not compiled yet."""
+    runs = root.child("runs")
+    at = runs.child("at") if runs else None
+    return tuple(child.text for child in at.children if isinstance(child, DefinitionNode)) if at else ()
+
+
+def parse_definition(source: Source) -> DefinitionNode:
+    """The nodes of one file with their places. Raises InvalidWorkflow when the YAML itself is broken."""
     try:
-        return _branch(read_yaml(source.text), source)
+        return _node(read_yaml(source.text), source)
     except Broken as broken:
-        raise InvalidWorkflow(
-            [finding(_hinted(problem), source.path) for problem in broken.problems]
-        ) from None
+        problems = [finding(_hinted(problem), source.path) for problem in broken.problems]
+        raise InvalidWorkflow(problems) from None
 
 
 def _hinted(problem: Problem) -> Problem:
@@ -157,163 +198,158 @@ _HINTS = {
 }
 
 
-def _branch(node: Node, source: Source) -> Branch:
-    if isinstance(node.value, dict):
-        return Branch(node, source, {key: _branch(child, source) for key, child in node.value.items()})
-    if isinstance(node.value, list):
-        return Branch(node, source, tuple(_branch(child, source) for child in node.value))
-    return Branch(node, source)
+def _node(yaml: Node, source: Source) -> DefinitionNode:
+    if isinstance(yaml.value, dict):
+        return DefinitionNode(yaml, source, {key: _node(child, source) for key, child in yaml.value.items()})
+    if isinstance(yaml.value, list):
+        return DefinitionNode(yaml, source, tuple(_node(child, source) for child in yaml.value))
+    return DefinitionNode(yaml, source)
 
 
-def merge(under: Branch, over: Branch) -> Branch:
+def merge(under: DefinitionNode, over: DefinitionNode) -> DefinitionNode:
     """`over` laid on `under`: maps key by key, everything else replaced whole, null removes the key."""
     if not isinstance(under.children, Mapping) or not isinstance(over.children, Mapping):
         return over
     children = dict(under.children)
     for key, child in over.children.items():
-        if child.kind == "scalar" and typed(child.node) is None:
+        if child.is_null:
             children.pop(key, None)
         else:
             children[key] = merge(children[key], child) if key in children else child
     keys = {key: (over if key in over.children else under).key(key) for key in children}
-    return Branch(over.node, over.source, children, keys)
+    return DefinitionNode(over.yaml, over.source, children, keys)
 
 
-def read(branch: Branch, shape: Shape, reading: Reading) -> object:
-    """The branch as plain values: Text, bool, list, dict; None where something is wrong (and was told)."""
-    return _READERS[shape.kind](branch, shape, reading)
+def read(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> object:
+    """The node as plain values: LocatedText, bool, list, dict; None where something is wrong (and was noted).
+
+    A struct is a dict of its keys, with its node under "at".
+    """
+    return _READERS[shape.kind](node, shape, errors)
 
 
-def _scalar(branch: Branch, shape: Shape, reading: Reading) -> object:
-    if branch.kind != "scalar":
+def _scalar(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> object:
+    if node.kind != "scalar":
         quote = (
             "; quote it if it is text that begins with { or [" if shape.kind in ("cel", "template") else ""
         )
-        reading.wrong(branch, f"expected {_said(shape)}, found a {branch.kind}{quote}")
+        errors.add(node, f"expected {_said(shape)}, found a {node.kind}{quote}")
         return None
-    return text_of(branch)
+    return LocatedText.of(node)
 
 
-def _id(branch: Branch, shape: Shape, reading: Reading) -> object:
-    text = _scalar(branch, shape, reading)
-    if isinstance(text, Text) and (not text or any(character in " *{}" for character in text)):
-        reading.wrong(
-            branch, f"{str(text)!r} is no name: it must not be empty nor hold blanks, '*' or braces"
-        )
+def _id(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> object:
+    text = _scalar(node, shape, errors)
+    if isinstance(text, LocatedText) and (not text or any(character in " *{}" for character in text)):
+        errors.add(node, f"{str(text)!r} is no name: it must not be empty nor hold blanks, '*' or braces")
         return None
     return text
 
 
-def _bool(branch: Branch, shape: Shape, reading: Reading) -> object:
-    value = typed(branch.node) if branch.kind == "scalar" else None
+def _bool(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> object:
+    value = typed(node.yaml) if node.kind == "scalar" else None
     if not isinstance(value, bool):
-        reading.wrong(branch, "expected true or false")
+        errors.add(node, "expected true or false")
     return value is True
 
 
-def _word(branch: Branch, shape: Shape, reading: Reading) -> object:
-    text = _scalar(branch, shape, reading)
-    if isinstance(text, Text) and text not in shape.words:
+def _word(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> object:
+    text = _scalar(node, shape, errors)
+    if isinstance(text, LocatedText) and text not in shape.words:
         words = list(shape.words)
         said = f"{str(text)!r} is not known here{did_you_mean(text, words)}"
-        reading.wrong(branch, said, data=misspelling(text, words))
+        errors.add(node, said, data=misspelling(text, words))
         return None
     return text
 
 
-def _typed(branch: Branch, shape: Shape, reading: Reading) -> object:
-    return _data(branch)
+def _typed(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> object:
+    return _data(node)
 
 
-def _data(branch: Branch) -> object:
-    if isinstance(branch.children, Mapping):
-        return {key: _data(child) for key, child in branch.children.items()}
-    if branch.kind == "list":
-        return [_data(child) for child in branch.children]
-    return typed(branch.node)
+def _data(node: DefinitionNode) -> object:
+    if isinstance(node.children, Mapping):
+        return {key: _data(child) for key, child in node.children.items()}
+    if node.kind == "list":
+        return [_data(child) for child in node.children]
+    return typed(node.yaml)
 
 
-def _list(branch: Branch, shape: Shape, reading: Reading) -> object:
-    if branch.kind != "list" or isinstance(branch.children, Mapping):
-        reading.wrong(branch, f"expected {_said(shape)}, found a {branch.kind}")
+def _list(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> object:
+    if node.kind != "list" or isinstance(node.children, Mapping):
+        errors.add(node, f"expected {_said(shape)}, found a {node.kind}")
         return []
     assert shape.of
-    items = [read(child, shape.of, reading) for child in branch.children]
+    items = [read(child, shape.of, errors) for child in node.children]
     return [item for item in items if item is not None]
 
 
-def _some(branch: Branch, shape: Shape, reading: Reading) -> object:
-    if branch.kind == "list":
-        return _list(branch, shape, reading)
+def _some(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> object:
+    if node.kind == "list":
+        return _list(node, shape, errors)
     assert shape.of
-    item = read(branch, shape.of, reading)
+    item = read(node, shape.of, errors)
     return [] if item is None else [item]
 
 
-def _map(branch: Branch, shape: Shape, reading: Reading) -> object:
-    if not isinstance(branch.children, Mapping):
-        reading.wrong(branch, f"expected {_said(shape)}, found a {branch.kind}")
+def _map(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> object:
+    if not isinstance(node.children, Mapping):
+        errors.add(node, f"expected {_said(shape)}, found a {node.kind}")
         return {}
     assert shape.of
     out = {}
-    for key, child in branch.children.items():
-        value = read(child, shape.of, reading)
+    for key, child in node.children.items():
+        value = read(child, shape.of, errors)
         if value is not None:
-            out[_key(branch, key)] = value
+            out[_key(node, key)] = value
     return out
 
 
-def _key(branch: Branch, key: str) -> Text:
-    """A key as Text: its place is the key's own."""
-    text = Text(key)
-    source, span = branch.key(key)
-    text.branch = Branch(Node("scalar", key, span, {}, "", -1), source)
-    return text
+def _key(node: DefinitionNode, key: str) -> LocatedText:
+    """A key as a text: its place is the key's own."""
+    source, span = node.key(key)
+    return LocatedText.of(DefinitionNode(Node("scalar", key, span, {}, "", -1), source))
 
 
-def _struct(branch: Branch, shape: Shape, reading: Reading) -> object:
+def _struct(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> object:
     keys = STRUCTS[shape.name]
-    if (
-        branch.kind == "scalar"
-        and typed(branch.node) is None
-        and not any(key.required for key in keys.values())
-    ):
-        return {"at": branch}
-    if not isinstance(branch.children, Mapping):
-        reading.wrong(branch, f"expected {_said(shape)}, found a {branch.kind}")
+    if node.is_null and not any(key.required for key in keys.values()):
+        return {"at": node}
+    if not isinstance(node.children, Mapping):
+        errors.add(node, f"expected {_said(shape)}, found a {node.kind}")
         return None
-    out: dict[str, object] = {"at": branch}
-    for name, child in branch.children.items():
+    out: dict[str, object] = {"at": node}
+    for name, child in node.children.items():
         if name not in keys:
             said = f"unknown key {name!r} in a {shape.name}{did_you_mean(name, list(keys))}"
-            reading.wrong_at(branch.key(name), said, misspelling(name, list(keys)))
+            errors.add_at(node.key(name), said, misspelling(name, list(keys)))
         else:
-            told = len(reading.findings)
-            out[name] = read(child, keys[name].shape, reading)
-            empty = child.kind != "scalar" and not child.children and told == len(reading.findings)
+            before = len(errors.findings)
+            out[name] = read(child, keys[name].shape, errors)
+            empty = child.kind != "scalar" and not child.children and before == len(errors.findings)
             if keys[name].required and empty:
-                reading.wrong(child, f"{name} must hold at least one")
+                errors.add(child, f"{name} must hold at least one")
     for name, key in keys.items():
-        if key.required and name not in branch.children:
-            reading.wrong(branch, f"a {shape.name} needs {name!r}: {key.about}", _first_line(branch))
+        if key.required and name not in node.children:
+            errors.add(node, f"a {shape.name} needs {name!r}: {key.about}", _first_line(node))
     return out
 
 
-def _first_line(branch: Branch) -> Span:
-    span = branch.node.span
+def _first_line(node: DefinitionNode) -> Span:
+    span = node.yaml.span
     return span if span.line == span.end_line else Span(span.line, span.column, span.line, span.column + 1)
 
 
-def _either(branch: Branch, shape: Shape, reading: Reading) -> object:
+def _either(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> object:
     assert shape.of and shape.other
-    if branch.kind == "scalar":
-        return read(branch, shape.of, reading)
-    if branch.kind == "list" and shape.other.kind not in ("list", "some"):
-        return _list(branch, list_of(shape.of), reading)
-    return read(branch, shape.other, reading)
+    if node.kind == "scalar":
+        return read(node, shape.of, errors)
+    if node.kind == "list" and shape.other.kind not in ("list", "some"):
+        return _list(node, list_of(shape.of), errors)
+    return read(node, shape.other, errors)
 
 
-_READERS: dict[str, Callable[[Branch, Shape, Reading], object]] = {
+_READERS: dict[str, Callable[[DefinitionNode, Shape, DefinitionErrors], object]] = {
     "text": _scalar,
     "cel": _scalar,
     "template": _scalar,

@@ -132,7 +132,7 @@ STRUCTS: dict[str, dict[str, Key]] = {
     },
     "artifact": {
         "paths": Key(list_of(TEXT), "the first that exists counts; /x is from the root"),
-        "listed": Key(cel("list"), "instead of paths: files named by data"),
+        "listed": Key(cel("strings"), "instead of paths: files named by data"),
         "kind": Key(Shape("word", words=KINDS_AND_DIALECTS), "how it is read", True),
         "require": Key(
             map_of(Shape("either", TEXT, other=list_of(TEXT))), "paths that must be there, with their types"

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from ..definition.compiler import compile_definition
-from ..definition.loader import Extend, load_branch
 from ..definition.model import Rule, Workflow
-from ..definition.reader import InvalidWorkflow, Place, Source
+from ..definition.reader import DefinitionPlace, Extend, InvalidWorkflow, Source, load_definition
 from ..expressions.language import Expression
 from ..expressions.syntax import Kind, walk
 from ..findings import CODES, Finding, Problem, Severity, Span, finding
@@ -33,7 +32,7 @@ def parse_workflow(text: str, path: str = "workflow.yaml", extend: Extend = lamb
     `extend` gives the source of another definition by its name. Raises InvalidWorkflow with all errors, each
     at its line and column. Warnings are left to `check`.
     """
-    workflow = compile_definition(*load_branch(Source(path, text), extend))
+    workflow = compile_definition(*load_definition(Source(path, text), extend))
     errors = [found for found in check(workflow) if found.severity is Severity.ERROR]
     if errors:
         raise InvalidWorkflow(errors)
@@ -50,7 +49,7 @@ def _finding(workflow: Workflow, fault: Fault) -> Finding:
     if isinstance(fault.at, Expression):
         text, offset = workflow.places[id(fault.at)]
         length = len(fault.at.source) - fault.offset
-        place = Place(text.branch.source, text.span(offset + fault.offset, max(length, 1)))
+        place = DefinitionPlace(text.node.source, text.span(offset + fault.offset, max(length, 1)))
     else:
         place = fault.at
     problem = Problem("workflow-invalid", fault.message, place.span, fault.severity, fault.data)
@@ -122,7 +121,7 @@ def _targets(workflow: Workflow) -> Iterator[Fault]:
             yield Fault(rule.place, f"{rule.warn!r} is no code: small letters and digits with hyphens")
 
 
-def _unknown(place: Place, said: str, word: str, known: Iterable[str]) -> Fault:
+def _unknown(place: DefinitionPlace, said: str, word: str, known: Iterable[str]) -> Fault:
     """The fault of a word that is not known, with the known ones that are near."""
     known = list(known)
     return Fault(place, said + did_you_mean(word, known), data=misspelling(word, known))

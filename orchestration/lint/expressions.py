@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..definition.model import Gate, Question, Rule, Workflow
-from ..definition.reader import Place
+from ..definition.reader import DefinitionPlace
 from ..expressions.language import Expression, Template
 from ..findings import NO_DATA, Severity
 
@@ -14,7 +14,7 @@ from ..findings import NO_DATA, Severity
 class Fault(NamedTuple):
     """Something a check found: at an expression (and an offset in it), or at a place."""
 
-    at: Expression | Place
+    at: Expression | DefinitionPlace
     message: str
     severity: Severity = Severity.ERROR
     offset: int = 0

@@ -10,9 +10,14 @@ from importlib.resources import files as resources
 from pathlib import Path
 
 from ...orchestration.definition.compiler import compile_definition
-from ...orchestration.definition.loader import folders_of, load_branch
 from ...orchestration.definition.model import Workflow
-from ...orchestration.definition.reader import InvalidWorkflow, Source, read_branch
+from ...orchestration.definition.reader import (
+    InvalidWorkflow,
+    Source,
+    folders_of,
+    load_definition,
+    parse_definition,
+)
 from ...orchestration.findings import Finding, Problem, finding
 from ...orchestration.snapshot.discovery import DiscoverableWorkflow
 from ...orchestration.suggestions import did_you_mean
@@ -41,7 +46,7 @@ def built_in_sources() -> dict[str, Source]:
 @cache
 def _built_in(name: str) -> Workflow:
     # Their checks are the tests' business; a start is not the time for them.
-    return compile_definition(*load_branch(built_in_sources()[name]), trusted=True)
+    return compile_definition(*load_definition(built_in_sources()[name]), trusted=True)
 
 
 _RUNS = re.compile(r"^runs:.*?(?=^\S)", re.M | re.S)
@@ -53,7 +58,7 @@ def _built_in_folders(name: str) -> tuple[str, ...]:
     path, text = built_in_sources()[name]
     found = _RUNS.search(text)
     assert found, f"{path} has no runs"
-    return folders_of(read_branch(Source(path, found[0])))
+    return folders_of(parse_definition(Source(path, found[0])))
 
 
 @dataclass
@@ -121,7 +126,7 @@ class DefinitionLibrary:
 
     def _state(self, name: str) -> object:
         try:
-            return load_branch(self.own[name], self.source)[1]
+            return load_definition(self.own[name], self.source)[1]
         except InvalidWorkflow:
             # What is wrong may lie in any of them.
             return tuple(sorted(self.own.items()))
@@ -141,7 +146,7 @@ class DefinitionLibrary:
 
     def _folders(self, name: str) -> tuple[str, ...]:
         try:
-            return folders_of(load_branch(self.own[name], self.source)[0])
+            return folders_of(load_definition(self.own[name], self.source)[0])
         except InvalidWorkflow:
             return ()
 
@@ -171,6 +176,6 @@ def lint_file(file: Path, library: DefinitionLibrary) -> list[Finding]:
         reason = source.problem.message if source.problem else "it is empty or cannot be read"
         return [Finding("workflow-invalid", path, reason)]
     try:
-        return check(compile_definition(*load_branch(Source(path, source.text), library.source)))
+        return check(compile_definition(*load_definition(Source(path, source.text), library.source)))
     except InvalidWorkflow as error:
         return list(error.findings)

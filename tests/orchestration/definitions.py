@@ -6,9 +6,8 @@ import textwrap
 
 import pytest
 from phasekeeper.orchestration.definition.compiler import compile_definition
-from phasekeeper.orchestration.definition.loader import Extend, load_branch
 from phasekeeper.orchestration.definition.model import Workflow
-from phasekeeper.orchestration.definition.reader import InvalidWorkflow, Source
+from phasekeeper.orchestration.definition.reader import Extend, InvalidWorkflow, Source, load_definition
 from phasekeeper.orchestration.lint import checks as lint
 from phasekeeper.orchestration.lint.checks import parse_workflow
 
@@ -48,7 +47,7 @@ def errors(definition: str, extend: Extend = lambda name: None) -> list[str]:
 
 def faults(definition: str) -> list[str]:
     """ "SEVERITY LINE:COLUMN message" of what the static checks say of a text that compiles."""
-    workflow = compile_definition(*load_branch(Source("small.yaml", definition)))
+    workflow = compile_definition(*load_definition(Source("small.yaml", definition)))
     found = lint.check(workflow)
     return [f"{one.severity} {_at(one)} {one.message}" for one in found]
 

@@ -125,5 +125,5 @@ def _parameters(workflow: Workflow) -> Iterator[str]:
 def _bounds(parameter: Parameter) -> str:
     if parameter.one_of:
         return f"one of {', '.join(plain(str(value)) for value in parameter.one_of)}"
-    limits = (("at least", parameter.least), ("at most", parameter.most))
+    limits = (("at least", parameter.min), ("at most", parameter.max))
     return ", ".join(f"{word} {plain(str(limit))}" for word, limit in limits if limit is not None)

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ....orchestration.definition.compiler import compile_definition
-from ....orchestration.definition.loader import load_branch
-from ....orchestration.definition.reader import InvalidWorkflow, Source
+from ....orchestration.definition.reader import InvalidWorkflow, Source, load_definition
 from ....orchestration.findings import Finding
 from ....orchestration.lint.checks import check
 from ....orchestration.vfs.overlay import OverlayFiles
@@ -86,7 +85,7 @@ def _lint_definitions(root: Path, documents: Mapping[str, str]) -> dict[str, tup
 def lint_definition(text: str, path: str, library: DefinitionLibrary) -> tuple[Finding, ...]:
     """Everything that is wrong or doubtful in a definition's text, not in one that it extends."""
     try:
-        findings = check(compile_definition(*load_branch(Source(path, text), library.source)))
+        findings = check(compile_definition(*load_definition(Source(path, text), library.source)))
     except InvalidWorkflow as error:
         findings = list(error.findings)
     return tuple(finding for finding in findings if finding.path == path)

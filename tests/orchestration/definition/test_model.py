@@ -8,8 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from phasekeeper.orchestration.definition.compiler import compile_definition
-from phasekeeper.orchestration.definition.loader import folders_of, load_branch
-from phasekeeper.orchestration.definition.reader import InvalidWorkflow, Source
+from phasekeeper.orchestration.definition.reader import InvalidWorkflow, Source, folders_of, load_definition
 from phasekeeper.orchestration.lint import checks as lint
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.server.workspace.definitions import built_in_sources
@@ -38,8 +37,8 @@ def test_a_built_in_definition_has_neither_an_error_nor_a_warning(name: str):
 @pytest.mark.parametrize("name", built_in_sources())
 def test_a_trusted_definition_is_the_same_as_a_checked_one(name: str):
     source = built_in_sources()[name]
-    checked = compile_definition(*load_branch(source))
-    trusted = compile_definition(*load_branch(source), trusted=True)
+    checked = compile_definition(*load_definition(source))
+    trusted = compile_definition(*load_definition(source), trusted=True)
     assert checked.values == trusted.values
     assert {n: v.type for n, v in checked.values.items()} == {n: v.type for n, v in trusted.values.items()}
     assert list(checked.all_rules()) == list(trusted.all_rules())
@@ -515,9 +514,9 @@ def test_a_marker_needs_something_to_look_for():
 
 
 def test_where_runs_are_is_known_before_a_definition_is_compiled():
-    assert folders_of(load_branch(Source("a", text()))[0]) == ("tasks/*",)
+    assert folders_of(load_definition(Source("a", text()))[0]) == ("tasks/*",)
     for broken in ("a: 1", "runs: 1", "runs: {at: x}", "runs: {at: {a: b}}", "- a"):
-        assert folders_of(load_branch(Source("a", broken))[0]) == ()
+        assert folders_of(load_definition(Source("a", broken))[0]) == ()
 
 
 # ---- whatever stands in the file --------------------------------------------------------------

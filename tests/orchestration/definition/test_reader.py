@@ -7,13 +7,13 @@ from typing import Any
 import jsonschema_rs
 import pytest
 from phasekeeper.orchestration.definition.reader import (
+    DefinitionErrors,
     InvalidWorkflow,
-    Reading,
+    LocatedText,
     Source,
-    Text,
     merge,
+    parse_definition,
     read,
-    read_branch,
 )
 from phasekeeper.orchestration.definition.schema import STRUCTS, TEXTS, Shape, json_schema, struct
 from phasekeeper.orchestration.findings import Span
@@ -27,15 +27,16 @@ VALIDATOR = jsonschema_rs.validator_for(json_schema())
 
 def read_as(shape: Shape, source: str) -> tuple[Any, list[str]]:
     """(the value, messages) of a text read by a shape."""
-    reading = Reading()
-    return read(read_branch(Source("d.yaml", source)), shape, reading), [f.message for f in reading.findings]
+    errors = DefinitionErrors()
+    value = read(parse_definition(Source("d.yaml", source)), shape, errors)
+    return value, [finding.message for finding in errors.findings]
 
 
 def test_every_scalar_is_text_that_knows_its_place():
     value, wrong = read_as(struct("phase"), "title: 'it''s on'\nagent: [yes, 1]\n")
     assert wrong == []
     assert value["title"] == "it's on"
-    assert isinstance(value["title"], Text)
+    assert isinstance(value["title"], LocatedText)
     assert value["title"].span(5, 2) == Span(0, 14, 0, 16)
     assert value["title"].whole == Span(0, 7, 0, 17)
     assert value["agent"] == ["yes", "1"]
@@ -73,10 +74,10 @@ def test_an_empty_struct_stands_for_its_defaults_unless_it_needs_a_key():
 
 
 def test_several_problems_are_told_in_the_order_of_the_text():
-    reading = Reading()
-    read(read_branch(Source("d.yaml", "workflow: a\nx: 1\nphases: []\n")), struct("definition"), reading)
+    errors = DefinitionErrors()
+    read(parse_definition(Source("d.yaml", "workflow: a\nx: 1\nphases: []\n")), struct("definition"), errors)
     with pytest.raises(InvalidWorkflow) as told:
-        reading.check()
+        errors.check()
     assert [(found.span.line, found.span.column) for found in told.value.findings if found.span] == [
         (0, 0),
         (0, 0),
@@ -84,19 +85,19 @@ def test_several_problems_are_told_in_the_order_of_the_text():
         (2, 8),
     ]
     assert str(told.value) == "d.yaml:1:1: a definition needs 'phase': which phase the run is in"
-    Reading().check()
+    DefinitionErrors().check()
 
 
 def test_a_needed_key_is_missed_at_the_beginning_of_its_map():
-    reading = Reading()
-    read(read_branch(Source("d.yaml", "limits:\n  l: {max: 1}\n")), struct("definition"), reading)
-    (missed,) = [found for found in reading.findings if "limit" in found.message]
+    errors = DefinitionErrors()
+    read(parse_definition(Source("d.yaml", "limits:\n  l: {max: 1}\n")), struct("definition"), errors)
+    (missed,) = [found for found in errors.findings if "limit" in found.message]
     assert (missed.message, missed.span) == ("a limit needs 'count': how often so far", Span(1, 5, 1, 13))
 
 
 def test_a_merged_map_knows_the_file_of_each_key():
-    under = read_branch(Source("under.yaml", "a: {x: 1, y: 2}\nb: [1]\nc: 1\n"))
-    over = read_branch(Source("over.yaml", "a: {y: 3, z: 4}\nb: [2]\nc: null\nd: ~\n"))
+    under = parse_definition(Source("under.yaml", "a: {x: 1, y: 2}\nb: [1]\nc: 1\n"))
+    over = parse_definition(Source("over.yaml", "a: {y: 3, z: 4}\nb: [2]\nc: null\nd: ~\n"))
     merged = merge(under, over)
     parts: Any = merged.children
     assert list(parts) == ["a", "b"]

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.orchestration.definition.compiler import compile_definition
-from phasekeeper.orchestration.definition.loader import load_branch
 from phasekeeper.orchestration.definition.model import Workflow
-from phasekeeper.orchestration.definition.reader import Source
+from phasekeeper.orchestration.definition.reader import Source, load_definition
 from phasekeeper.orchestration.definition.root_config import Config, read_config
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.snapshot.discovery import (
@@ -304,7 +303,7 @@ def test_a_marker_that_no_check_has_seen_knows_the_state_only() -> None:
         "state: {file: state.json}\nphase: state.phase\nphases: {one: {terminal: complete}}\n"
         "artifacts: {x: {paths: [x.json], kind: json}}\n"
     )
-    unchecked = compile_definition(*load_branch(Source("mine.yaml", text), lambda _name: None))
+    unchecked = compile_definition(*load_definition(Source("mine.yaml", text), lambda _name: None))
     definition = DiscoverableWorkflow("mine", ("tasks/*",), False, lambda: unchecked)
     assert found({"tasks/a/state.json": "{}", "tasks/a/x.json": "{}"}, definition) == []
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from phasekeeper.orchestration.definition.loader import folders_of, load_branch
-from phasekeeper.orchestration.definition.reader import InvalidWorkflow
+from phasekeeper.orchestration.definition.reader import InvalidWorkflow, folders_of, load_definition
 from phasekeeper.orchestration.lint.checks import check
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.workspace.definitions import (
@@ -124,5 +123,5 @@ def test_what_keeps_a_definition_from_being_used_is_told_without_raising():
 def test_the_folders_of_built_in_workflows_are_those_of_their_whole_text():
     found = {definition.name: definition.at for definition in library().definitions()}
     for name, source in built_in_sources().items():
-        assert found[name] == folders_of(load_branch(source)[0])
+        assert found[name] == folders_of(load_definition(source)[0])
         assert found[name]
