@@ -69,12 +69,14 @@ def close(descriptor: int) -> None:
 def links_on(root: str, path: str) -> frozenset[str]:
     """The links below a resolved root that the way of a path leads through, and where it comes out: what has
     to be watched for changes besides the path itself. Empty when there is no link on the way.
+
+    Like the system it follows a bounded number of links, so that one that leads to itself has an end.
     """
-    places: set[str] = set()
     if not _has_link(root, path):
         return frozenset()
-    waiting, at = path.split("/")[::-1], Path(root)
-    while waiting and len(places) < _MOST_LINKS:
+    places: set[str] = set()
+    waiting, at, followed = path.split("/")[::-1], Path(root), 0
+    while waiting and followed < _MOST_LINKS:
         name = waiting.pop()
         if name == "..":
             at = at.parent
@@ -84,6 +86,7 @@ def links_on(root: str, path: str) -> frozenset[str]:
             target = at.readlink()
         except (OSError, ValueError):
             continue
+        followed += 1
         places |= _places(root, str(at))
         at = Path(target.anchor) if target.is_absolute() else at.parent
         waiting += [part for part in target.parts if part != target.anchor][::-1]

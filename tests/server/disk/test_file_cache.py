@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from phasekeeper.server.disk.disk_files import DiskFiles
 from phasekeeper.server.disk.file_cache import FileCache
+from phasekeeper.server.disk.safe_open import links_on
 
 from tests.roots import put
 
@@ -60,3 +61,15 @@ def test_a_folder_that_is_made_is_seen_with_its_files(root):
     kept.refresh(["a"])
     assert kept.read("a/b/x").text == "text"
     assert "a/b/x" in kept.take()[0]
+
+
+def test_a_link_that_leads_to_itself_is_looked_at_once(root):
+    (root / "own").symlink_to("own")
+    (root / "round").symlink_to("about")
+    (root / "about").symlink_to("./round")
+    assert links_on(str(root.resolve()), "own/x") == {"own"}
+    assert links_on(str(root.resolve()), "round") == {"round", "about"}
+    cache = FileCache(root)
+    assert cache.read("own/x") == DiskFiles(root).read("own/x")
+    cache.refresh(["own"])
+    assert not cache.read("own").exists
