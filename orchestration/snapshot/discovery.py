@@ -13,6 +13,7 @@ from ..expressions.queries import dig
 from ..findings import Finding, Problem, finding
 from ..formats.json_text import clean, fold_dotted, lay_under, read_json
 from ..journal.journal import read_journal
+from ..journal.lines import JOURNAL
 from ..markdown import document as markdown
 from ..markdown.inline_text import name_of
 from ..markdown.tables import tables
@@ -20,7 +21,6 @@ from ..states import RecordKind
 from ..vfs.files import File, Files, join, natural
 from ..vfs.glob import fits, glob, glob_at, leads_to
 from .read_log import RunReader
-from .snapshot import JOURNAL
 
 
 class DiscoverableWorkflow(NamedTuple):

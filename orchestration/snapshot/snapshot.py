@@ -16,6 +16,7 @@ from ..definition.root_config import Config
 from ..expressions.queries import Index, Tasks
 from ..findings import Finding, Problem, Span
 from ..journal.journal import Claim, Journal, Record, Verify, read_journal
+from ..journal.lines import JOURNAL
 from ..journal.report_files import ReportFile, read_report
 from ..plans.dialects import DIALECTS
 from ..plans.model import Plan, Task, TaskFile
@@ -27,7 +28,6 @@ from .read_log import ArtifactState, RunReader
 from .staleness import with_staleness
 from .state_file import read_state
 
-JOURNAL = ".phasekeeper/journal.jsonl"
 # The question that is open while a definition changed under a run.
 DEFINITION = "definition"
 # Plans up to this many tasks have all their task files read; beyond it only those of tasks at hand.

@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from ...orchestration.updates.commands import CommandRefused
-from ..store.folder import StoreError
 from ..workspace import apply
+from ..workspace.apply import StoreError
 from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace
 from .boards import RootChange

@@ -20,13 +20,12 @@ from time import monotonic
 from typing import Any, ParamSpec, TypeVar
 
 from ...orchestration.evaluation.trace import EvaluationTrace
+from ...orchestration.journal.lines import CLAIMS, JOURNAL
 from ...orchestration.result.values import Evaluation
-from ...orchestration.snapshot.snapshot import JOURNAL
 from ...orchestration.updates.commands import Command
 from ...orchestration.vfs.files import join
 from ..workspace.apply import ClaimToken, CommandResult
 from ..workspace.roots import UsageError
-from ..workspace.run_reader import CLAIMS
 from ..workspace.workspace import Workspace
 from .boards import Progress, RootBoard, RootChange
 from .parse_cache import ParseCaches

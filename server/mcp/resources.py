@@ -14,11 +14,11 @@ from typing import Any
 import mcp_types as types
 
 from ...orchestration.journal.journal import read_journal
+from ...orchestration.journal.lines import JOURNAL
 from ...orchestration.rendering.mermaid import mermaid_diagram
 from ...orchestration.result.json_schema import evaluation_schema
 from ...orchestration.result.values import Evaluation, as_json
 from ...orchestration.sanitize import markdown, plain
-from ...orchestration.snapshot.snapshot import JOURNAL
 from ...orchestration.vfs.files import below
 from ...tools.assistant.access import RootRuns, ToolRefused
 from ...tools.assistant.headers import revision_of

@@ -11,23 +11,20 @@ from typing import TypeVar
 
 from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.journal.journal import Claim
+from ...orchestration.journal.lines import CLAIMS
 from ...orchestration.plans.schedule import resolve
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import AlreadyDone, Command, CommandRefused
-from ...tools.assistant.access import RootRuns, ToolRefused, tasks_held
+from ...tools.assistant.access import RootRuns, ToolRefused
 from ...tools.assistant.headers import revision_of
 from ...tools.project_paths import rebase_path
 from ..disk.disk_files import DiskFiles
 from ..live.boards import RootBoard
 from ..live.engine import Engine, run_in_writer_thread
-from ..store.claims import claim as claim_task
-from ..store.claims import release as release_task
-from ..store.commit import Conflict
-from ..store.folder import StoreError
-from ..store.lock import CLAIMS, store_folder
-from ..workspace.apply import ClaimToken
+from ..workspace.apply import ClaimToken, StoreError, claim_next, release
 from ..workspace.roots import UsageError
+from ..workspace.workspace import Workspace
 from .client import ClientSession, is_within
 
 _OPEN = (
@@ -35,7 +32,6 @@ _OPEN = (
     "or with `phasekeeper serve FOLDER`"
 )
 _TASK_TEXT = 20_000
-_CLAIM_TRIES = 50
 
 T = TypeVar("T")
 
@@ -145,32 +141,23 @@ class CallAccess:
         named = {resolve(plan, task) for task in act.tasks} if plan else set()
         mine = [claim.task for claim in run.claims if claim.actor == act.actor and claim.task in named]
         for task in mine:
-            await run_in_writer_thread(release_task, Path(run.root), run.run, task, act.actor)
+            await run_in_writer_thread(release, Workspace(Path(run.root)), run.run, task, act.actor)
         if mine:
             await self._reread_claims(run)
 
     async def claim(self, run: Evaluation, who: str, seconds: float) -> tuple[Evaluation, Claim | None]:
         root = Path(run.root)
         async with self.client.open_roots.lock(root, run.run):
-            for _ in range(_CLAIM_TRIES):
-                now = self._current(run)
-                wanted = (*tasks_held(now, who), *now.suggestion.tasks)
-                if not wanted:
-                    return now, None
-                try:
-                    made = await run_in_writer_thread(claim_task, root, run.run, wanted[0], who, seconds)
-                except Conflict:
-                    await self._reread_claims(run)
-                    continue
-                except (StoreError, ValueError) as error:
-                    raise ToolRefused(plain(str(error), 600)) from None
-                await self._reread_claims(run)
-                return self._current(run), made
-        raise ToolRefused("others took every task that was tried; ask again")
+            try:
+                claim = await run_in_writer_thread(claim_next, Workspace(root), run.run, who, seconds)
+            except (CommandRefused, StoreError, UsageError) as error:
+                raise ToolRefused(plain(str(error), 600)) from None
+            await self._reread_claims(run)
+        return self._current(run), claim
 
     async def _reread_claims(self, run: Evaluation) -> None:
         root = Path(run.root)
-        await self.engine.refresh(root, [root / store_folder(run.run) / CLAIMS])
+        await self.engine.refresh(root, [root / run.run / CLAIMS])
 
     def _current(self, run: Evaluation) -> Evaluation:
         evaluation = self.engine.board(Path(run.root)).runs.get(run.run)

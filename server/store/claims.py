@@ -12,10 +12,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from ...orchestration.journal.journal import Claim, read_claims
+from ...orchestration.journal.lines import CLAIMS_NAME
 from ...orchestration.vfs.files import digest_of
 from .commit import Conflict
 from .folder import Folder, as_store_error, open_folder
-from .lock import CLAIMS, Clock, run_lock, store_folder, timestamp, utc_now
+from .lock import Clock, run_lock, store_folder, timestamp, utc_now
 from .log_file import LogTail, append_lines, format_line, read_tail
 
 MAX_LOG_BYTES = 1 << 20
@@ -76,11 +77,11 @@ def check_token(root: Path, run: str, task: str, actor: str, token: int, at: str
 
 
 def _path(run: str) -> str:
-    return f"{store_folder(run)}/{CLAIMS}"
+    return f"{store_folder(run)}/{CLAIMS_NAME}"
 
 
 def _read(folder: Folder) -> bytes:
-    return folder.read(CLAIMS) or b""
+    return folder.read(CLAIMS_NAME) or b""
 
 
 def _live_claims(raw: bytes, now: datetime) -> dict[str, Claim]:
@@ -94,12 +95,12 @@ def _taken_message(holder: Claim) -> str:
 
 def _append_entry(folder: Folder, raw: bytes, now: datetime, entry: Mapping[str, object]) -> int:
     """Appends a line and gives its number."""
-    tail = read_tail(raw, folder.below(CLAIMS), chained=False)
+    tail = read_tail(raw, folder.below(CLAIMS_NAME), chained=False)
     if tail.size > MAX_LOG_BYTES:
         tail = _compacted(folder, raw, tail, now)
     seq = tail.seq + 1
     line = format_line({"seq": seq, "at": timestamp(now), **entry, "prev": tail.head})
-    append_lines(folder, CLAIMS, tail, [line])
+    append_lines(folder, CLAIMS_NAME, tail, [line])
     return seq
 
 
@@ -111,6 +112,6 @@ def _compacted(folder: Folder, raw: bytes, tail: LogTail, now: datetime) -> LogT
     ]
     lines = [format_line(entry) for entry in (*live, {"seq": tail.seq, "kind": "release", "task": ""})]
     text = "".join(line + "\n" for line in lines).encode("ascii")
-    folder.put(CLAIMS, f".{CLAIMS}.new", text)
+    folder.put(CLAIMS_NAME, f".{CLAIMS_NAME}.new", text)
     folder.sync()
     return LogTail(digest_of(lines[-1]), tail.seq, len(text))

@@ -21,14 +21,12 @@ from typing import NamedTuple
 
 from ...orchestration.findings import Edit
 from ...orchestration.journal.journal import DECISIONS, EMPTY_RECORD, Record
+from ...orchestration.journal.lines import CLAIMS_NAME, FOLDER, JOURNAL_NAME
 from ...orchestration.vfs.files import digest_of
 from ..disk.safe_open import refusal
 from .folder import Folder, StoreError, as_store_error, close, open_folder
 from .lock import (
-    CLAIMS,
-    FOLDER,
     HOLDER,
-    JOURNAL,
     LOCK,
     LOCK_TIMEOUT_S,
     Clock,
@@ -169,8 +167,8 @@ def pending_writes(root: Path, run: str) -> PendingWrites:
     `texts` laid over the disk is what a reader has to judge.
     """
     with suppress(OSError, StoreError), open_folder(root, store_folder(run)) as folder:
-        raw = folder.read(JOURNAL)
-        return find_pending(root, run, read_tail(raw or b"", folder.below(JOURNAL)))
+        raw = folder.read(JOURNAL_NAME)
+        return find_pending(root, run, read_tail(raw or b"", folder.below(JOURNAL_NAME)))
     return PendingWrites({}, (), ())
 
 
@@ -180,17 +178,20 @@ def recover_run(root: Path, run: str, also: Iterable[str] = ()) -> tuple[LogTail
     """
     also = (*also, *holder_of(root, run).folders)
     with as_store_error(store_folder(run)), open_folder(root, store_folder(run)) as folder:
-        tail = read_tail(folder.read(JOURNAL) or b"", folder.below(JOURNAL))
+        tail = read_tail(folder.read(JOURNAL_NAME) or b"", folder.below(JOURNAL_NAME))
         actions = recover(root, run, tail, lambda: _flush(folder), also)
         if not tail.torn:
             return tail, actions
         _flush(folder, tail.size)
-        return tail._replace(torn=False), (*actions, RecoveryAction(folder.below(JOURNAL), RecoveryKind.CUT))
+        return tail._replace(torn=False), (
+            *actions,
+            RecoveryAction(folder.below(JOURNAL_NAME), RecoveryKind.CUT),
+        )
 
 
 def _flush(folder: Folder, size: int | None = None) -> None:
     """Flush the journal to the disk, cut off at `size` if that is given."""
-    descriptor = folder.open(JOURNAL, os.O_RDWR)
+    descriptor = folder.open(JOURNAL_NAME, os.O_RDWR)
     try:
         if size is not None:
             os.ftruncate(descriptor, size)
@@ -223,8 +224,11 @@ def _commit_locked(
         # From here on the journal alone says whether this was committed, whatever interrupts us.
         undo = False
         place = store_folder(locked.run)
-        with as_store_error(f"{place}/{JOURNAL}"), open_folder(root, place, create=not tail.size) as folder:
-            append_lines(folder, JOURNAL, tail, lines)
+        with (
+            as_store_error(f"{place}/{JOURNAL_NAME}"),
+            open_folder(root, place, create=not tail.size) as folder,
+        ):
+            append_lines(folder, JOURNAL_NAME, tail, lines)
     except UnknownOutcome:
         raise
     except StoreError:
@@ -273,7 +277,7 @@ def _protection(path: str) -> str | None:
     parts = path.lower().split("/")
     if ".git" in parts:
         return "git's own files are not for workflows"
-    if FOLDER in parts and parts[-1] in (JOURNAL, CLAIMS, LOCK, HOLDER):
+    if FOLDER in parts and parts[-1] in (JOURNAL_NAME, CLAIMS_NAME, LOCK, HOLDER):
         return "it is kept by the store itself"
     return refusal(path)
 

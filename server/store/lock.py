@@ -11,12 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from ...orchestration.journal.lines import FOLDER
 from ..disk.safe_open import refusal
 from .folder import StoreError, as_store_error, open_folder
 
-FOLDER = ".phasekeeper"
-JOURNAL = "journal.jsonl"
-CLAIMS = "claims.jsonl"
 LOCK = "lock"
 HOLDER = "lock.holder"
 """Who has the lock, for those who wait in vain, and where it writes, for those who clear up after it."""

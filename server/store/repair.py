@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 from ...orchestration.findings import Edit
 from ...orchestration.journal.journal import Record, read_journal
+from ...orchestration.journal.lines import JOURNAL_NAME
 from ...orchestration.vfs.files import digest_of
 from .commit import LockedRun, Writes, commit, recover_run
 from .folder import Folder, as_store_error, open_folder
-from .lock import JOURNAL, Clock, run_lock, store_folder, timestamp, utc_now
+from .lock import Clock, run_lock, store_folder, timestamp, utc_now
 from .log_file import BrokenLog, format_line, read_tail, record_in
 from .recovery import RecoveryAction, RecoveryKind
 
@@ -79,7 +80,7 @@ def repair(
     edits, restored = _restore_edits(root, restore or {})
     done = commit(root, run, lambda held: _relink_and_restore(held, edits, agreed), clock=clock)
     relinked = [
-        RecoveryAction(f"{store_folder(run)}/{JOURNAL}", RecoveryKind.RELINKED)
+        RecoveryAction(f"{store_folder(run)}/{JOURNAL_NAME}", RecoveryKind.RELINKED)
         for r in done.records
         if r.get("about")
     ]
@@ -98,11 +99,11 @@ def find_damage(root: Path, run: str) -> Damage:
     with as_store_error(store_folder(run)):
         try:
             with open_folder(root, store_folder(run)) as folder:
-                raw = folder.read(JOURNAL) or b""
+                raw = folder.read(JOURNAL_NAME) or b""
         except FileNotFoundError:
             return Damage()
     try:
-        tail = read_tail(raw, f"{store_folder(run)}/{JOURNAL}")
+        tail = read_tail(raw, f"{store_folder(run)}/{JOURNAL_NAME}")
     except BrokenLog:
         return Damage(unreadable=max(1, len(_lines(raw.decode("utf-8-sig", "replace"))[1])))
     lines, _ = _lines(raw[: tail.size].decode("utf-8-sig", "replace"))
@@ -163,8 +164,8 @@ def _relink_and_restore(held: LockedRun, edits: tuple[Edit, ...], agreed: Repair
 
 def _read(root: Path, run: str) -> str:
     with as_store_error(store_folder(run)), open_folder(root, store_folder(run)) as folder:
-        raw = folder.read(JOURNAL) or b""
-        return raw[: read_tail(raw, folder.below(JOURNAL)).size].decode("utf-8-sig", "replace")
+        raw = folder.read(JOURNAL_NAME) or b""
+        return raw[: read_tail(raw, folder.below(JOURNAL_NAME)).size].decode("utf-8-sig", "replace")
 
 
 def _lines(text: str) -> tuple[list[_Line], list[int]]:
@@ -229,19 +230,19 @@ def _drop_bad_lines(
     root: Path, run: str, wanted: bool, agreed: RepairConsent, clock: Clock
 ) -> list[RecoveryAction]:
     with as_store_error(store_folder(run)), open_folder(root, store_folder(run)) as folder:
-        raw = folder.read(JOURNAL) or b""
+        raw = folder.read(JOURNAL_NAME) or b""
         try:
-            read_tail(raw, folder.below(JOURNAL))
+            read_tail(raw, folder.below(JOURNAL_NAME))
         except BrokenLog:
             if not wanted:
                 raise
         else:
             return []
-        kept = _copy_aside(folder, JOURNAL, raw)
+        kept = _copy_aside(folder, JOURNAL_NAME, raw)
         text = _without_bad_lines(raw.decode("utf-8-sig", "replace"), timestamp(clock()), agreed)
-        folder.put(JOURNAL, f".{JOURNAL}.new", text.encode("utf-8"))
+        folder.put(JOURNAL_NAME, f".{JOURNAL_NAME}.new", text.encode("utf-8"))
         folder.sync()
-        return [RecoveryAction(folder.below(JOURNAL), RecoveryKind.DROPPED, kept)]
+        return [RecoveryAction(folder.below(JOURNAL_NAME), RecoveryKind.DROPPED, kept)]
 
 
 def _without_bad_lines(text: str, at: str, agreed: RepairConsent) -> str:

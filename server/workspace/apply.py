@@ -1,5 +1,8 @@
-"""Acts on runs, the one door for every surface: each looks afresh under the run's lock, asks the engine what
-to write, and commits it. Nothing here reads arguments of a command or talks to a person.
+"""The service that applies commands to runs, the one door for every surface.
+
+Editors, assistants and the command line write through it and never by the store. Each command reads the run
+again under its lock, asks the engine what to write, and commits that. Nothing here reads arguments of a
+command or talks to a person.
 
 A decision has two steps, so that a person is asked only what can be decided: `prepare_decision` checks it
 and says what the person has to see, `record_decision` signs and records what was confirmed.
@@ -11,7 +14,8 @@ import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +24,7 @@ from ...orchestration.definition.model import Workflow
 from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.findings import Edit, Finding, Severity
 from ...orchestration.journal.journal import Claim, Record, record
+from ...orchestration.journal.lines import FOLDER, JOURNAL
 from ...orchestration.plans.schedule import resolve
 from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import Match
@@ -29,8 +34,9 @@ from ...orchestration.updates.commands import Command, CommandRefused, InvalidCo
 from ...orchestration.updates.confirmation import confirmation
 from ...orchestration.updates.propose import propose
 from ..store import claims as store_claims
-from ..store.commit import Commit, LockedRun, StoreError, Writes, commit
-from ..store.lock import FOLDER
+from ..store.commit import Commit, Conflict, LockedRun, StoreError, Writes, commit
+from ..store.recovery import RecoveryAction
+from ..store.repair import RepairConsent, consent_lines, find_damage, repair
 from . import decision_proof as decide
 from .roots import UsageError
 from .workspace import Workspace
@@ -41,6 +47,7 @@ and what an assistant's program asks its user. Each shows a `PreparedDecision` w
 person confirm it."""
 _START = ("kind", "workflow", "definition", "message", "actor")
 """What makes a start the same as another."""
+_CLAIM_TRIES = 50
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 
 
@@ -94,14 +101,14 @@ def apply_command(
     sign = signer(root, run) if signed else None
     before: list[Evaluation] = []
 
-    def writes(held: LockedRun) -> Writes:
-        steps = _read_again(workspace, run)
-        if revision is not None and steps.evaluation.revision != revision:
+    def writes(locked: LockedRun) -> Writes:
+        trace = _read_again(workspace, run)
+        if revision is not None and trace.evaluation.revision != revision:
             said = f"{run} was changed meanwhile; nothing was decided. Look again and repeat it"
             raise CommandRefused(said)
-        _check_claims(held, steps, wanted, token)
-        proposal = propose(steps, wanted, datetime.fromisoformat(held.at))
-        before[:] = [steps.evaluation]
+        _check_claims(locked, trace, wanted, token)
+        proposal = propose(trace, wanted, datetime.fromisoformat(locked.at))
+        before[:] = [trace.evaluation]
         return Writes([_without_stamps(entry) for entry in proposal.records], proposal.edits)
 
     done = commit(root, run, writes, sign=sign, is_run=lambda folder: workspace.match(folder) is not None)
@@ -125,9 +132,9 @@ def _new_findings(before: Evaluation, after: Evaluation) -> tuple[Finding, ...]:
     return tuple(arisen)
 
 
-def unrecorded_reports(steps: EvaluationTrace) -> tuple[Record, ...]:
+def unrecorded_reports(trace: EvaluationTrace) -> tuple[Record, ...]:
     """The records of report files that no record in the journal holds, as they were judged."""
-    return steps.facts.records[len(steps.facts.snapshot.records) :]
+    return trace.facts.records[len(trace.facts.snapshot.records) :]
 
 
 def record_reports(workspace: Workspace, run: str) -> int:
@@ -137,10 +144,10 @@ def record_reports(workspace: Workspace, run: str) -> int:
     """
 
     def writes(_: LockedRun) -> Writes:
-        steps = _read_again(workspace, run)
-        if steps.facts.snapshot.journal.broken:
-            raise CommandRefused(f"nothing can be recorded: {steps.evaluation.status_reason}")
-        return Writes([_without_stamps(entry) for entry in unrecorded_reports(steps)])
+        trace = _read_again(workspace, run)
+        if trace.facts.snapshot.journal.broken:
+            raise CommandRefused(f"nothing can be recorded: {trace.evaluation.status_reason}")
+        return Writes([_without_stamps(entry) for entry in unrecorded_reports(trace)])
 
     return len(commit(workspace.root, run, writes).records)
 
@@ -182,9 +189,9 @@ def prepare_decision(
     if not (reason_follows or wanted.why.strip()):
         raise InvalidCommand("a decision needs a reason")
     signer(workspace.root, run)
-    steps = _read_again(workspace, run)
-    text = confirmation(steps, wanted, datetime.now(UTC))
-    return PreparedDecision(run, wanted, text.title, text.lines, steps.evaluation.revision)
+    trace = _read_again(workspace, run)
+    text = confirmation(trace, wanted, datetime.now(UTC))
+    return PreparedDecision(run, wanted, text.title, text.lines, trace.evaluation.revision)
 
 
 def record_decision(
@@ -205,7 +212,7 @@ def signer(root: Path, run: str) -> Callable[[Record], str]:
     key = decide.make_key()
     if key.secret is None:
         raise UsageError(f"the decision cannot be signed: {key.reason}")
-    secret, where = key.secret, decide.journal_place(root, f"{run}/.phasekeeper/journal.jsonl")
+    secret, where = key.secret, decide.journal_place(root, f"{run}/{JOURNAL}")
     return lambda entry: decide.sign(entry, secret, where)
 
 
@@ -218,17 +225,39 @@ def claim(workspace: Workspace, run: str, task: str, who: str, ttl_s: float) -> 
     Raises UsageError for a task that is none, an empty `who` or a wrong time; CommandRefused for one that
     cannot start now; Conflict while somebody else has it.
     """
-    steps = _read_again(workspace, run)
-    plan = steps.facts.snapshot.plan
+    trace = _read_again(workspace, run)
+    plan = trace.facts.snapshot.plan
     name = resolve(plan, task) if plan else None
     if name is None:
         close = did_you_mean(task, list(plan.by_id)) if plan else "; it has no plan that can be read"
         raise UsageError(f"{task!r} is no task of {run}{close}")
-    ready, claims = steps.evaluation.suggestion.tasks, steps.evaluation.claims
+    ready, claims = trace.evaluation.suggestion.tasks, trace.evaluation.claims
     if name not in ready and all(each.task != name for each in claims):
         raise CommandRefused(f"{name} cannot start now; ready are {', '.join(ready) or 'none'}")
+    return _record_claim(workspace, run, name, who, ttl_s)
+
+
+def claim_next(workspace: Workspace, run: str, who: str, ttl_s: float) -> Claim | None:
+    """Take the first task that is free: one that `who` has already, else the first that is ready; None where
+    there is none.
+
+    Many ask at once: whoever finds the task taken meanwhile looks again. Raises as `claim` does.
+    """
+    for _ in range(_CLAIM_TRIES):
+        evaluation = _read_again(workspace, run).evaluation
+        held = [each.task for each in evaluation.claims if each.actor == who]
+        own = [task for task in evaluation.plan.schedule.claimed if task in held] if evaluation.plan else []
+        free = (*own, *evaluation.suggestion.tasks)
+        if not free:
+            return None
+        with suppress(Conflict):
+            return _record_claim(workspace, run, free[0], who, ttl_s)
+    raise Conflict("others took every task that was tried; ask again")
+
+
+def _record_claim(workspace: Workspace, run: str, task: str, who: str, ttl_s: float) -> Claim:
     try:
-        return store_claims.claim(workspace.root, run, name, who, ttl_s)
+        return store_claims.claim(workspace.root, run, task, who, ttl_s)
     except ValueError as error:
         raise UsageError(str(error)) from None
 
@@ -240,19 +269,48 @@ def release(workspace: Workspace, run: str, task: str, who: str) -> tuple[str, b
     return name, store_claims.release(workspace.root, run, name, who)
 
 
-def _check_claims(held: LockedRun, steps: EvaluationTrace, wanted: Command, token: ClaimToken | None) -> None:
+def _check_claims(
+    locked: LockedRun, trace: EvaluationTrace, wanted: Command, token: ClaimToken | None
+) -> None:
     """A report of a task that somebody claimed is that one's to make, with the claim's token."""
-    plan = steps.facts.snapshot.plan
+    plan = trace.facts.snapshot.plan
     named = (resolve(plan, name) for name in wanted.tasks) if plan and wanted.kind == "report" else ()
     tasks = [task for task in named if task]
     if token and not tasks:
         raise CommandRefused("a token belongs to a claimed task, and the report names none")
-    claims = {each.task: each for each in steps.evaluation.claims}
+    claims = {each.task: each for each in trace.evaluation.claims}
     for task in tasks:
         if token:
-            store_claims.check_token(held.root, held.run, task, token.actor, token.seq, held.at)
+            store_claims.check_token(locked.root, locked.run, task, token.actor, token.seq, locked.at)
         elif task in claims and claims[task].actor != wanted.actor:
             raise CommandRefused(f"{task} is claimed by {claims[task].actor} until {claims[task].until}")
+
+
+# ---- repair -----------------------------------------------------------------------------------
+
+
+class PreparedRepair(NamedTuple):
+    """Branches of a forked journal that do not count yet: their last lines' digests, and what a person reads
+    before letting them count (text of files, still to be escaped)."""
+
+    heads: tuple[str, ...]
+    lines: tuple[str, ...]
+
+
+def prepare_repair(workspace: Workspace, run: str) -> PreparedRepair:
+    """What a person has to agree to before `repair_run` links it. Nothing is locked or changed."""
+    damage = find_damage(workspace.root, run)
+    return PreparedRepair(tuple(branch.head for branch in damage.branches), tuple(consent_lines(damage)))
+
+
+def repair_run(
+    workspace: Workspace, run: str, heads: Sequence[str], actor: str, channel: str
+) -> tuple[RecoveryAction, ...]:
+    """Finish interrupted writes, remove what they left, and link the branches that a person agreed to.
+
+    Lines that cannot be read stay: only the command line takes them out. Raises StoreError.
+    """
+    return repair(workspace.root, run, agreed=RepairConsent(heads, actor, channel))
 
 
 # ---- a new run --------------------------------------------------------------------------------
@@ -286,9 +344,9 @@ def start_run(
         )
     )
 
-    def writes(held: LockedRun) -> Writes:
-        if held.seq > 1 or set(Workspace(workspace.root).files.list(run)) - {FOLDER}:
-            if held.recovery and _is_this_start(workspace, run, began):
+    def writes(locked: LockedRun) -> Writes:
+        if locked.seq > 1 or set(Workspace(workspace.root).files.list(run)) - {FOLDER}:
+            if locked.recovery and _is_this_start(workspace, run, began):
                 # The same start was cut off after its record, and has just been finished: there it is.
                 return Writes([])
             raise _exists_error(run)

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from ...orchestration.findings import Problem
 from ...orchestration.journal.journal import Journal, Record, read_journal
+from ...orchestration.journal.lines import JOURNAL
 from ...orchestration.rendering import lifecycle_events
 from ...orchestration.rendering.lifecycle_events import Event
 from ...orchestration.snapshot.discovery import Match
-from ...orchestration.snapshot.snapshot import JOURNAL
 from ...orchestration.vfs.files import below
 from . import decision_proof
 from .workspace import Workspace

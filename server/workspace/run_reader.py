@@ -11,14 +11,13 @@ from ...orchestration.definition.root_config import Config
 from ...orchestration.evaluation.evaluate import evaluate_traced
 from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.journal.journal import Claim, read_claims
+from ...orchestration.journal.lines import CLAIMS, JOURNAL
 from ...orchestration.snapshot.discovery import Match
-from ...orchestration.snapshot.snapshot import JOURNAL, Snapshot, read_run
+from ...orchestration.snapshot.snapshot import Snapshot, read_run
 from ...orchestration.states import RunStatus, SuggestionKind
 from ...orchestration.vfs.files import Files, below
 from ...orchestration.vfs.overlay import UNSAVED_MTIME_NS, OverlayFiles
 from . import decision_proof as decide
-
-CLAIMS = ".phasekeeper/claims.jsonl"
 
 Parsed = dict[tuple[str, str], Any]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol, TypeVar
 
 from ...orchestration.evaluation.evaluate import EvaluationTrace
@@ -83,11 +83,3 @@ def name_of(place: RootRuns, wanted: str) -> str:
         if wanted in shown:
             return shown[wanted]
         raise ToolRefused(plain(str(error), 1_900)) from None
-
-
-def tasks_held(run: Evaluation, who: str) -> Sequence[str]:
-    """The tasks that somebody has claimed and that are still to be done, in the order of the plan."""
-    if run.plan is None:
-        return ()
-    holders = {claim.task: claim.actor for claim in run.claims}
-    return [task for task in run.plan.schedule.claimed if holders.get(task) == who]

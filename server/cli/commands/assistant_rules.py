@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ....orchestration.journal.lines import FOLDER
 from ...store.additive_edits import PlannedFile, SkippedFile, plan_deny_rules, plan_file
-from ...store.lock import FOLDER
 from ..catalog import decisions
 
 DECISIONS = decisions()

@@ -8,8 +8,8 @@ from importlib.resources import files as resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from ....orchestration.journal.lines import FOLDER
 from ....orchestration.sanitize import plain
-from ...store.lock import FOLDER
 from ...terminal.lines import PATH_LIMIT, Part, print_lines
 from ...terminal.run_views import print_status
 from ...workspace.roots import UsageError

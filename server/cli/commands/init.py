@@ -14,20 +14,21 @@ from pathlib import Path
 
 from ....orchestration.definition.model import Parameter, Workflow
 from ....orchestration.definition.root_config import PATH as CONFIG_PATH
+from ....orchestration.journal.lines import CLAIMS_NAME, FOLDER, JOURNAL_NAME
 from ....orchestration.sanitize import plain
 from ...store.additive_edits import PlannedFile, SkippedFile, plan_lines, read_bytes, write_planned
 from ...store.folder import StoreError
-from ...store.lock import CLAIMS, FOLDER, HOLDER, JOURNAL, LOCK
+from ...store.lock import HOLDER, LOCK
 from ...terminal.lines import PATH_LIMIT, Part, print_errors, print_lines
 from ...workspace.definitions import DefinitionLibrary
 from ..output import OK, REFUSED
 from ..selection import definitions_of, open_workspaces
 from .assistant_rules import fences
 
-ATTRIBUTES = (f"**/{FOLDER}/{JOURNAL} merge=union",)
+ATTRIBUTES = (f"**/{FOLDER}/{JOURNAL_NAME} merge=union",)
 """Two branches that both append keep all their lines; `repair` links them (design, section 6)."""
 IGNORED = (
-    f"**/{FOLDER}/{CLAIMS}",
+    f"**/{FOLDER}/{CLAIMS_NAME}",
     f"**/{FOLDER}/{LOCK}",
     f"**/{FOLDER}/{HOLDER}",
     f"**/{FOLDER}/.*.new",

@@ -8,11 +8,11 @@ from pathlib import PurePosixPath
 
 from ....orchestration.formats.json_text import read_json
 from ....orchestration.journal.journal import Record
+from ....orchestration.journal.lines import JOURNAL_NAME
 from ....orchestration.sanitize import plain
 from ....orchestration.snapshot.artifacts import ArtifactState
 from ....orchestration.vfs.files import File
 from ...store.folder import StoreError
-from ...store.lock import JOURNAL
 from ...store.log_file import BrokenLog
 from ...store.recovery import RecoveryAction
 from ...store.repair import RepairConsent, consent_lines, find_damage
@@ -81,7 +81,7 @@ def _agreed(options: Namespace, run: SelectedRun) -> tuple[RepairConsent, list[s
     if not said:
         return RepairConsent(heads), []
     try:
-        confirm([f"{run.name}: what {JOURNAL} holds is yours to decide", *said], run.name)
+        confirm([f"{run.name}: what {JOURNAL_NAME} holds is yours to decide", *said], run.name)
     except NotConfirmed as error:
         return RepairConsent(()), [f"phasekeeper: {plain(str(error))}; what did not count still does not"]
     return RepairConsent(heads, actor(run.workspace.root), "terminal"), []

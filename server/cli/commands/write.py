@@ -15,11 +15,11 @@ from ....orchestration.sanitize import plain
 from ....orchestration.states import RunStatus
 from ....orchestration.updates.commands import Command, CommandRefused, InvalidCommand
 from ....tools.run_names import awaits_person
-from ...store.folder import StoreError
 from ...terminal.finding_views import one_line_of
 from ...terminal.lines import Part, path, print_errors, print_lines
 from ...terminal.run_views import next_step_lines
 from ...workspace import apply
+from ...workspace.apply import StoreError
 from ...workspace.git import actor
 from ...workspace.roots import UsageError
 from ..output import OK, REFUSED, USAGE, WAITING, print_json, print_problem

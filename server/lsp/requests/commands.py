@@ -21,9 +21,7 @@ from ....orchestration.sanitize import plain
 from ....orchestration.updates.commands import Command, CommandRefused
 from ....tools.assistant.questions import dialog, how_to_decide, how_to_override
 from ...live.engine import run_in_writer_thread
-from ...store.folder import StoreError
-from ...store.repair import RepairConsent, consent_lines, find_damage, repair
-from ...workspace.apply import prepare_decision
+from ...workspace.apply import PreparedRepair, StoreError, prepare_decision, prepare_repair, repair_run
 from ...workspace.git import actor
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace
@@ -90,23 +88,23 @@ async def redo(connection: Connection, view: RootView, e: Evaluation, params: Pa
 
 async def repair_journal(connection: Connection, view: RootView, e: Evaluation, params: Parameters) -> str:
     require_trust(connection)
-    agreed = await _agree_to_branches(connection, view, e)
-    actions = await run_in_writer_thread(repair, view.root, e.run, agreed=agreed)
+    workspace = Workspace(view.root)
+    prepared = await asyncio.to_thread(prepare_repair, workspace, e.run)
+    heads = await _agree_to_branches(connection, e, prepared) if prepared.heads else ()
+    who = await asyncio.to_thread(actor, view.root) if heads else ""
+    actions = await run_in_writer_thread(repair_run, workspace, e.run, heads, who, connection.channel)
     await connection.engine.refresh(view.root, [Path(view.root, e.run, ".phasekeeper")])
-    nothing = "nothing was linked" if agreed.heads == () else "nothing is to be repaired"
+    nothing = "nothing was linked" if heads == () else "nothing is to be repaired"
     return "; ".join(f"{each.path}: {each.kind}" for each in actions) or nothing
 
 
-async def _agree_to_branches(connection: Connection, view: RootView, e: Evaluation) -> RepairConsent:
-    """Which branches of the journal a person lets count, asked in a dialog where there are any."""
-    found = await asyncio.to_thread(find_damage, view.root, e.run)
-    heads = tuple(branch.head for branch in found.branches)
-    if not heads:
-        return RepairConsent(heads)
+async def _agree_to_branches(
+    connection: Connection, e: Evaluation, prepared: PreparedRepair
+) -> tuple[str, ...]:
+    """The branches of the journal that a person lets count, asked in a dialog."""
     command = shlex.join(["phasekeeper", "repair", e.run, "--root", e.root])
-    if await _choose(connection, [f"{e.run}:", *consent_lines(found)], [LINK], command) != LINK:
-        return RepairConsent(())
-    return RepairConsent(heads, await asyncio.to_thread(actor, view.root), connection.channel)
+    picked = await _choose(connection, [f"{e.run}:", *prepared.lines], [LINK], command)
+    return prepared.heads if picked == LINK else ()
 
 
 async def decide(connection: Connection, view: RootView, e: Evaluation, params: Parameters) -> str:

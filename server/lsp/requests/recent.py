@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ....orchestration.journal.journal import read_journal
-from ....orchestration.snapshot.snapshot import JOURNAL
+from ....orchestration.journal.lines import JOURNAL
 from ....orchestration.vfs.files import below
 from ...disk.disk_files import DiskFiles
 from ...live.boards import RootBoard

@@ -16,8 +16,8 @@ from ....orchestration.sanitize import plain
 from ....orchestration.updates.commands import Command, CommandRefused
 from ....tools.assistant.questions import DIALOG
 from ...live.engine import run_in_writer_thread
-from ...store.folder import StoreError
 from ...workspace import apply
+from ...workspace.apply import StoreError
 from ...workspace.definitions import UnknownWorkflow
 from ...workspace.git import actor
 from ...workspace.roots import UsageError
