@@ -7,7 +7,7 @@ import Mocha from "mocha";
 
 export function run(): Promise<void> {
   const log = path.resolve(__dirname, "../test-output/host-tests.txt");
-  Mocha.reporters.Base.consoleLog = (...said: unknown[]) => appendFileSync(log, `${format(...said)}\n`);
+  Mocha.reporters.Base.consoleLog = (...values: unknown[]) => appendFileSync(log, `${format(...values)}\n`);
   const mocha = new Mocha({ ui: "tdd", color: false, timeout: 60_000 });
   mocha.addFile(path.join(__dirname, "suite.test.js"));
   return new Promise((resolve, reject) => {

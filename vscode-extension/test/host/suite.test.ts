@@ -167,9 +167,9 @@ suite("in the extension host", () => {
     const other = path.join(homedir(), "other-python");
     await writeFile(other, `#!/bin/sh\nexec '${before}' "$@"\n`, { mode: 0o755 });
     const use = async (python: string, state: string): Promise<string | undefined> => {
-      const told = new Promise<void>((resolve) => api.mcp.onDidChangeMcpServerDefinitions!(() => resolve()));
+      const changed = new Promise<void>((resolve) => api.mcp.onDidChangeMcpServerDefinitions!(() => resolve()));
       await settings.update("python", python, vscode.ConfigurationTarget.Global);
-      await told;
+      await changed;
       await until(api, () => api.session.store.state.server.state === state);
       return (await provided())?.command;
     };

@@ -65,13 +65,13 @@ test("a run that is its root's own folder holds the root's files, on Windows too
 
 test("listeners hear of changes once, in order, and not of what changes nothing", () => {
   const store = new Store();
-  const heard: string[] = [];
-  const listening = store.onChange((now, before) => heard.push(`${before.server.state}>${now.server.state}`));
+  const transitions: string[] = [];
+  const listening = store.onChange((now, before) => transitions.push(`${before.server.state}>${now.server.state}`));
   store.dispatch({ kind: "server", server: { state: "missing" } });
   store.dispatch({ kind: "board", board: { version: 1, roots: [{ root: ROOT, version: 4, runs: [] }] } });
   store.dispatch({ kind: "changed", change: change(4) });
   listening.dispose();
   store.dispatch({ kind: "server", server: { state: "starting" } });
-  expect(heard).toEqual(["starting>missing", "missing>missing"]);
+  expect(transitions).toEqual(["starting>missing", "missing>missing"]);
   expect(INITIAL.roots.size).toBe(0);
 });

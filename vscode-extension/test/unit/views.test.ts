@@ -186,7 +186,7 @@ test("a report is about the suggested step, else the present phase", () => {
 });
 
 test("what waits shows the question, its options and what led to it; options decide by a click", async () => {
-  const asked = question({
+  const escalation = question({
     kind: "escalation",
     tasks: ["x-01"],
     history: [
@@ -194,7 +194,7 @@ test("what waits shows the question, its options and what led to it; options dec
       { round: 1, note: "" },
     ],
   });
-  const nodes = waitingRows(stateWith([summary({ questions: [asked] })]), true);
+  const nodes = waitingRows(stateWith([summary({ questions: [escalation] })]), true);
   expect(await outline(nodes)).toEqual([
     "Is the plan good? | Charge a fee · escalation",
     "  start the work | approve",
@@ -234,8 +234,8 @@ test.each([
   [{ kind: "override", next: "done" }, "Overridden: now in done"],
   [{ kind: "transition", next: "planning" }, "To be done again: planning"],
   [{ kind: "something-new", phase: "p" }, "something-new p"],
-])("the record %o reads %s", (record, said) => {
-  expect(recordLabel(record)).toBe(said);
+])("the record %o reads %s", (record, label) => {
+  expect(recordLabel(record)).toBe(label);
 });
 
 test("the status bar shows the run of the active file, and turns to warning when a person is awaited", () => {
@@ -262,9 +262,9 @@ test.each<[ServerState, string, string]>([
   [{ state: "missing", why: "it is no program" }, "choosePython", "error"],
   [{ state: "failed", why: "it ended by itself" }, "restartServer", "error"],
 ])("while the server is %o a click on the status bar does %s", (server, click, colour) => {
-  const said = statusOf(reduce(INITIAL, { kind: "server", server }), undefined, 1, true);
-  expect(said).toMatchObject({ click, colour });
-  if ("why" in server) expect(said.tooltip).toContain(server.why);
+  const item = statusOf(reduce(INITIAL, { kind: "server", server }), undefined, 1, true);
+  expect(item).toMatchObject({ click, colour });
+  if ("why" in server) expect(item.tooltip).toContain(server.why);
 });
 
 test("folders that were not looked at yet are not said to be without runs", () => {

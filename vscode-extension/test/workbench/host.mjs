@@ -27,7 +27,7 @@ export async function hostTests({ context, page, rig, extension, output }) {
   trust.click({ timeout: BOUND_MS }).catch((error) => console.log(`no trust was granted: ${error.message}`));
   const code = await exit;
   clearTimeout(late);
-  const said = await fs.readFile(log, "utf8").catch(() => "nothing was said");
-  console.log(said.trimEnd());
+  const report = await fs.readFile(log, "utf8").catch(() => "nothing was reported");
+  console.log(report.trimEnd());
   if (code !== 0) throw new Error(`the tests ended with ${code}`);
 }

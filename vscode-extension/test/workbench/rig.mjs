@@ -62,8 +62,8 @@ export async function startWorkbench({ vsix, machine = {}, user = {}, environmen
   const folder = await fs.mkdtemp(path.join(os.tmpdir(), "pk-"));
   const data = path.join(folder, "data");
   const runtime = path.join(folder, "run");
-  for (const made of [path.join(data, "User"), path.join(data, "Machine"), path.join(folder, "extensions")])
-    await fs.mkdir(made, { recursive: true });
+  for (const created of [path.join(data, "User"), path.join(data, "Machine"), path.join(folder, "extensions")])
+    await fs.mkdir(created, { recursive: true });
   await fs.mkdir(runtime, { mode: 0o700 });
   await fs.writeFile(path.join(data, "User/settings.json"), JSON.stringify({ ...QUIET, ...user }));
   await fs.writeFile(path.join(data, "Machine/settings.json"), JSON.stringify(machine));

@@ -36,10 +36,10 @@ try {
   const opened = await openBrowser();
   browser = opened.browser;
   const workbench = new Workbench(opened.page, rig);
-  const given = { workbench, page: opened.page, folder, rig, python };
+  const context = { workbench, page: opened.page, folder, rig, python };
   for (const [name, scenario] of Object.entries(scenarios)) {
     if (only.length && !only.some((word) => name.includes(word))) continue;
-    failures += await step(name, () => scenario(given), opened.page);
+    failures += await step(name, () => scenario(context), opened.page);
     if (failures && !process.env.KEEP_GOING) break;
   }
   if (!failures && (!only.length || only.includes("host")))
