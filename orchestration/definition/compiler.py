@@ -11,6 +11,7 @@ from typing import Any
 
 from ..expressions.language import Expression, Language
 from ..expressions.syntax import MOST_TEMPLATE, InvalidExpression, template_parts
+from ..findings import NO_DATA
 from ..journal.report_files import ReportForm
 from ..suggestions import did_you_mean, misspelling
 from .expression_names import facts, variables
@@ -108,7 +109,9 @@ class _Compiler:
 
     def _note(self, text: LocatedText, error: InvalidExpression) -> None:
         for offset, message in error.errors:
-            self.errors.add(text, message + self._cut_off(text), text.span(offset))
+            data = error.data.get((offset, message), NO_DATA)
+            place = text.span(offset, len(data.get("word", " ")))
+            self.errors.add(text, message + self._cut_off(text), place, data)
 
     def _cut_off(self, text: LocatedText) -> str:
         """A hint where YAML took the rest of an unquoted expression for a comment."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from ..suggestions import did_you_mean
+from ..suggestions import did_you_mean, misspelling
 from .functions import EDITS, FALLBACKS, FUNCTIONS, METHODS, OUTSIDE, Function
 from .regex import InvalidPattern, compile_pattern
-from .syntax import MACROS, TYPE_NAMES, Kind, Node, chain_of, path_of
+from .syntax import MACROS, TYPE_NAMES, ErrorData, Kind, Node, chain_of, path_of
 
 # The types that a value of an expression can have.
 TYPES = (
@@ -46,11 +46,12 @@ class TypedNames(Protocol):
     def type_of(self, name: str) -> str: ...
 
 
-def check_types(tree: Node, names: TypedNames) -> tuple[str, list[tuple[int, str]]]:
-    """(the type of the expression, the errors in it as (offset, message)), in the order of the text."""
+def check_types(tree: Node, names: TypedNames) -> tuple[str, list[tuple[int, str]], ErrorData]:
+    """The type of the expression, the errors in it as (offset, message), in the order of the text, and the
+    data of those that have any."""
     checker = _Checker(names)
     kind = checker.type(tree)
-    return kind, sorted(set(checker.errors))
+    return kind, sorted(set(checker.errors)), checker.data
 
 
 def fits(kind: str, wanted: str) -> bool:
@@ -68,6 +69,13 @@ class _Checker:
         self.names = names
         self.bound: list[str] = []
         self.errors: list[tuple[int, str]] = []
+        self.data: ErrorData = {}
+
+    def unknown(self, at: int, name: str, known: Sequence[str]) -> str:
+        """Note a name that is not known, with the known ones that are near."""
+        message = f"unknown name {name!r}{did_you_mean(name, known)}"
+        self.data[at, message] = misspelling(name, known)
+        return self.wrong(at, message)
 
     def wrong(self, at: int, message: str) -> str:
         """Note an error. What has one is of any type, so that nothing follows from it."""
@@ -125,7 +133,7 @@ class _Checker:
         path, at = path_of(node), chain_of(node)[0].at
         known = next((name for name in self.names.names if name.startswith(f"{path[0]}.")), "")
         name = ".".join(path[: known.count(".") + 1 if known else None])
-        return self.wrong(at, f"unknown name {name!r}{did_you_mean(name, self.names.names)}")
+        return self.unknown(at, name, self.names.names)
 
     def _field(self, node: Node) -> str:
         if path_of(node):
@@ -242,7 +250,7 @@ class _Checker:
             how = f"{name}(x)" if node.kind is Kind.METHOD else f"x.{name}(..)"
             return self.wrong(node.at, f"{name!r} is called in another way: {how}")
         names = list(dict.fromkeys((*known, *(() if node.kind is Kind.METHOD else self.names.names))))
-        return self.wrong(node.at, f"unknown name {name!r}{did_you_mean(name, names)}")
+        return self.unknown(node.at, name, names)
 
     def _loop(self, node: Node) -> str:
         of, *parts = node.children

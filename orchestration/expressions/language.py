@@ -10,7 +10,17 @@ from typing import NamedTuple
 from .checker import check_types, fits, type_in_words
 from .evaluator import Program, compile_tree
 from .functions import EDITS, FUNCTIONS
-from .syntax import MOST_TEMPLATE, InvalidExpression, Node, Read, parse, reads, stray_brace, template_parts
+from .syntax import (
+    MOST_TEMPLATE,
+    ErrorData,
+    InvalidExpression,
+    Node,
+    Read,
+    parse,
+    reads,
+    stray_brace,
+    template_parts,
+)
 
 # The longest dotted name of a fact has so many parts: limits.NAME.count.
 MOST_PARTS = 3
@@ -33,13 +43,13 @@ class Expression:
     @cached_property
     def type(self) -> str:
         """Its static type, one of `checker.TYPES`. Raises InvalidExpression with all errors of it."""
-        kind, errors = check_types(self.tree, self.language)
+        kind, errors, data = check_types(self.tree, self.language)
         if kind == "optional" and not errors:
             errors = [(0, "may have no value; end it with .orValue(..)")]
         elif not errors and not fits(kind, self.want):
             errors = [(0, f"must be {type_in_words(self.want)}, is {type_in_words(kind)}")]
         if errors:
-            raise InvalidExpression(errors)
+            raise InvalidExpression(errors, data)
         return kind
 
     @cached_property
@@ -131,17 +141,19 @@ class Language:
             raise InvalidExpression([(0, message)])
         parts: list[str | Expression] = []
         errors: list[tuple[int, str]] = []
+        data: ErrorData = {}
         for position, (text, start) in enumerate(template_parts(source)):
             try:
                 parts.append(self.compile(text) if position % 2 else text)
             except InvalidExpression as error:
                 errors += [(start + offset, message) for offset, message in error.errors]
+                data |= {(start + at, message): each for (at, message), each in error.data.items()}
             stray = None if position % 2 else stray_brace(text)
             if stray is not None:
                 message = f"a single {text[stray]!r}; braces of maps cannot stand inside a template"
                 errors.append((start + stray, message))
         if errors:
-            raise InvalidExpression(errors)
+            raise InvalidExpression(errors, data)
         return Template(source, tuple(parts))
 
     def infer(self, sources: Mapping[str, str]) -> dict[str, InvalidExpression]:

@@ -7,9 +7,9 @@ points of the source. Lint, the type checker, the compiler and the editor all wo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # The most characters of one expression, and of a text with expressions in it.
 MOST_CHARACTERS, MOST_TEMPLATE = 2000, 10_000
@@ -40,12 +40,19 @@ _BINDING = {
 _FOREIGN = {"and": "&&", "or": "||", "not": "!", "is": "==", "=": "==", "&": "&&", "|": "||", "None": "null"}
 
 
-class InvalidExpression(Exception):  # noqa: N818 - the expression is invalid; no program error
-    """An expression that cannot be used; `errors` holds (offset, message)."""
+ErrorData = dict[tuple[int, str], Mapping[str, Any]]
 
-    def __init__(self, errors: Sequence[tuple[int, str]]):
+
+class InvalidExpression(Exception):  # noqa: N818 - the expression is invalid; no program error
+    """An expression that cannot be used; `errors` holds (offset, message).
+
+    `data` holds `Finding.data` for those that a quick fix can correct.
+    """
+
+    def __init__(self, errors: Sequence[tuple[int, str]], data: ErrorData | None = None):
         super().__init__("; ".join(message for _, message in errors))
         self.errors = tuple(errors)
+        self.data = data or {}
 
 
 # ---- tokens -----------------------------------------------------------------------------------

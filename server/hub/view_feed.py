@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...orchestration.findings import Severity
+from ...orchestration.result.phrases import in_sentence
 from ...orchestration.result.values import Evaluation
 from ..live.boards import RootBoard, RootChange
 from ..workspace.roots import CONFIGURATION, UsageError
@@ -66,8 +67,6 @@ class RunRow(NamedTuple):
 
 def run_row(root: Path, e: Evaluation) -> RunRow:
     """The row of an evaluation. Texts are as the files have them; who prints them escapes them."""
-    from ..terminal.run_views import next_words
-
     progress = e.progress
     return RunRow(
         str(root),
@@ -78,7 +77,7 @@ def run_row(root: Path, e: Evaluation) -> RunRow:
         e.current_phase,
         progress.done if progress else None,
         progress.total if progress else None,
-        next_words(e.suggestion),
+        in_sentence(e.suggestion.phrase),
         e.suggestion.reason,
         tuple((question.id, question.question) for question in e.questions),
         tuple(gate.id for gate in e.gates if gate.status == "failed"),

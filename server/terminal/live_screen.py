@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, Self
 
+from ...orchestration.result.phrases import status_phrase
 from ...orchestration.sanitize import plain
 from ..hub.view_feed import RunRow
 from ..version import VERSION
-from .lines import Line, Part, bare, console, is_terminal, styled, wrapped
-from .run_views import STATUS_STYLE, name, status_word
+from .lines import Line, Part, bare, console, is_terminal, name, styled, wrapped
+from .run_views import STATUS_STYLE
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -156,7 +157,7 @@ def told(name_of: Callable[[RunRow], str], old: RunRow | None, new: RunRow | Non
         Part(name(new.phase or "unknown"), "phase"),
         Part(_progress(new), "dim"),
         Part(", "),
-        Part(status_word(new.status), STATUS_STYLE[new.status]),
+        Part(status_phrase(new.status), STATUS_STYLE[new.status]),
         *_trouble(new),
         Part("; next: "),
         Part(plain(new.next), "run"),
@@ -270,7 +271,7 @@ class Drawn(Screen):
         for status in _ORDER:
             if counts[status]:
                 yield Part(", ")
-                words = status_word(status)
+                words = status_phrase(status)
                 plural = words.replace("waits", "wait") if counts[status] > 1 else words
                 yield Part(f"{counts[status]} {plural}", STATUS_STYLE[status])
 
@@ -293,7 +294,7 @@ class Drawn(Screen):
             Part(name(row.phase or "unknown"), "phase"),
             Part(_progress(row), "dim"),
             Part("  "),
-            Part(status_word(row.status), STATUS_STYLE[row.status]),
+            Part(status_phrase(row.status), STATUS_STYLE[row.status]),
             *_trouble(row),
         ]
         yield [Part("  next: "), Part(plain(row.next), "run"), Part(f": {plain(row.reason, 400)}")]

@@ -11,8 +11,7 @@ from typing import IO, TYPE_CHECKING
 
 from ...orchestration.findings import Evidence, Severity
 from ...orchestration.rendering.explanation import ExplanationEntry
-from ...orchestration.result.phrases import in_sentence
-from ...orchestration.result.phrases import status_phrase as status_word
+from ...orchestration.result.phrases import in_sentence, status_phrase
 from ...orchestration.result.values import Evaluation, GateState, Produce, QuestionState, Suggestion
 from ...orchestration.sanitize import plain, shown
 from ...tools.assistant.answer import shrunk
@@ -78,7 +77,7 @@ def _next(e: Evaluation) -> list[Part]:
 def _head(e: Evaluation) -> Iterator[Line]:
     """Which run, how it stands, and where."""
     progress = f"  {e.progress.done} of {e.progress.total} done" if e.progress else ""
-    status = Part(status_word(e.status), STATUS_STYLE[e.status])
+    status = Part(status_phrase(e.status), STATUS_STYLE[e.status])
     yield [Part(path(e.run) or ".", "run"), Part("  "), status, Part(progress, "dim")]
     titled = "" if e.title == e.run.rsplit("/", 1)[-1] else f": {plain(e.title)}"
     yield [Part(f"  {name(e.workflow)}{titled}", "dim")]

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 from ....orchestration.definition.reader import InvalidWorkflow
 from ....orchestration.findings import Severity
+from ....orchestration.result.phrases import status_phrase
 from ....orchestration.sanitize import plain
 from ....tools.run_names import awaits_person
 from ...connector.address import (
@@ -37,7 +38,7 @@ from ...connector.address import (
 from ...connector.handshake import INFO, Greeting, GreetingRefused, ask
 from ...hub.process import log_path
 from ...terminal.lines import Line, Part, print_lines
-from ...terminal.run_views import STATUS_STYLE, status_word
+from ...terminal.run_views import STATUS_STYLE
 from ...version import VERSION, release
 from ...workspace import decision_proof as decide
 from ...workspace import git
@@ -327,7 +328,7 @@ def _here_lines(here: Mapping[str, Any]) -> Iterator[Line]:
     for root in here["roots"]:
         parts = [Part(f"{plain(root['root'], 400)}: {_counted(root['runs'], 'run')}")]
         for status, count in sorted(root["status"].items()):
-            parts += [Part(", "), Part(f"{count} {status_word(status)}", STATUS_STYLE[status])]
+            parts += [Part(", "), Part(f"{count} {status_phrase(status)}", STATUS_STYLE[status])]
         passed = root["passed"]
         parts += [Part(f"; {_counted(passed, 'folder')} passed over", "dim")] if passed else []
         yield parts

@@ -419,6 +419,8 @@ def test_a_misspelt_key_of_the_configuration_gets_the_name_that_was_meant(root: 
         ("terminal: complete", "terminal: complet", "complete"),
         ("produces: [text]", "produces: [txt]", "text"),
         ("to: published", "to: publishd", "published"),
+        ("when: valid.text", "when: vald.text", "valid.text"),
+        ("because: written", 'because: "{valid.txt} is written"', "valid.text"),
     ],
 )
 def test_a_misspelt_word_of_a_definition_gets_the_word_that_was_meant(
