@@ -107,6 +107,10 @@ CODES: dict[str, tuple[Severity, str]] = {
         Severity.WARNING,
         "the workflow or a parameter changed while the run was under way",
     ),
+    "definition-invalid": (
+        Severity.ERROR,
+        "the workflow of a run cannot be used, so nothing is said of the run",
+    ),
     "dangling-dependency": (Severity.ERROR, "a task depends on a task that is not in the plan"),
     "dotted-key": (Severity.WARNING, "a key with a dot was meant as a path; it is read as one"),
     "duplicate-key": (Severity.WARNING, "a key stands twice in one object; readers keep only the last"),

@@ -61,12 +61,13 @@ class Passed(NamedTuple):
 
 class Discovery(NamedTuple):
     """The runs of a root in natural order of their paths, the folders that were passed over, and what is
-    wrong, by name, with definitions that cannot be used.
+    wrong, by name, with definitions that cannot be used. `findings` are about folders that nothing can judge.
     """
 
     matches: list[Match]
     passed: list[Passed]
     broken: dict[str, tuple[Finding, ...]]
+    findings: tuple[Finding, ...] = ()
 
 
 class DefinitionSet:
@@ -94,6 +95,9 @@ class DefinitionSet:
             return None
 
 
+_BROKEN = "its definition is broken"
+
+
 class Judged(NamedTuple):
     """What a folder is that may be a run by its place. `named` are the workflows that its journal and the
     configuration name for it.
@@ -103,6 +107,15 @@ class Judged(NamedTuple):
     passed: tuple[Passed, ...]
     named: tuple[str | None, str | None]
 
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """That nothing can judge the folder, because a definition that claims it cannot be used."""
+        said = "the workflow {!r} cannot be used, so nothing is said of this folder; mend its definition"
+        broken = [each.workflow for each in self.passed if each.because == _BROKEN and not self.match]
+        return tuple(
+            finding(Problem("definition-invalid", said.format(name)), self.passed[0].run) for name in broken
+        )
+
 
 def discover(
     known: DefinitionSet, files: Files, config: Config, parsed: dict[tuple[str, str], Any] | None = None
@@ -110,7 +123,8 @@ def discover(
     """What of a root is a run, and of which workflow. A broken definition hides the runs of no other one."""
     found = list(judged(known, files, config, parsed))
     matches = [each.match for each in found if each.match]
-    return Discovery(matches, [passed for each in found for passed in each.passed], known.broken)
+    passed = [one for each in found for one in each.passed]
+    return Discovery(matches, passed, known.broken, tuple(one for each in found for one in each.findings))
 
 
 def judged(
@@ -156,7 +170,7 @@ def judge(run: str, claims: Iterable[str], known: DefinitionSet, reader: RunRead
     for name in claims:
         workflow = known.workflow(name)
         if workflow is None:
-            passed.append(Passed(run, name, "its definition is broken"))
+            passed.append(Passed(run, name, _BROKEN))
         elif why := _refused(workflow, run, reader):
             passed.append(Passed(run, name, why))
         else:

@@ -60,6 +60,7 @@ class CandidateRun(NamedTuple):
     named: tuple[str | None, str | None] = (None, None)
     match: Match | None = None
     evaluation: Evaluation | None = None
+    findings: tuple[Finding, ...] = ()
 
 
 class LiveRoot:
@@ -236,7 +237,7 @@ class LiveRoot:
         if evaluation is not None and evaluation.claims:
             self._deadlines.set_claim_end(run, min(claim.until for claim in evaluation.claims))
         self._touched.add(run)
-        self._reported.replace(run, evaluation.findings if evaluation else ())
+        self._reported.replace(run, candidate.findings)
 
     def _is_half_saved(self, run: str, evaluation: Evaluation | None, saved: Iterable[str]) -> bool:
         """Whether a file that was saved within GRACE_MS is empty, or broken as it was not before."""
@@ -254,7 +255,8 @@ class LiveRoot:
         definitions = self._candidates[run].definitions
         verdict = judge(run, definitions, self._known, RunReader(files, parsed), self._config)
         evaluation = self._trace(verdict.match, files, parsed).evaluation if verdict.match else None
-        return CandidateRun(definitions, verdict.named, verdict.match, evaluation), files, parsed
+        findings = evaluation.findings if evaluation else verdict.findings
+        return CandidateRun(definitions, verdict.named, verdict.match, evaluation, findings), files, parsed
 
     def _trace(self, match: Match, files: RecordingFiles, parsed: Parsed) -> EvaluationTrace:
         key, committed = self._external.key_reader(files), self._external.committed_reader(files)

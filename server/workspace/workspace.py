@@ -98,7 +98,7 @@ class Workspace:
     def findings(self) -> tuple[Finding, ...]:
         """What is wrong with the root itself: its configuration and its own definitions."""
         broken = (found for findings in self.broken.values() for found in findings)
-        return (*root_findings(self.config, self.library), *broken)
+        return (*root_findings(self.config, self.library), *broken, *self._found.findings)
 
     def snapshot(self, match: Match) -> Snapshot:
         around = RunEnvironment(

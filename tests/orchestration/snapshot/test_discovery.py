@@ -316,6 +316,13 @@ def test_a_broken_definition_is_told_and_hides_no_run_of_another():
     assert [match.workflow.name for match in seen.matches] == ["mine"]
     assert [entry.because for entry in seen.passed] == ["its definition is broken"]
     assert "rulez" in seen.broken["broken"][0].message
+    assert seen.findings == ()
+
+
+def test_a_folder_that_only_a_broken_definition_claims_is_told_to_be_judged_by_nothing():
+    (told,) = discover(DefinitionSet([BROKEN]), MemoryFiles(FILES), Config()).findings
+    assert (told.code, told.path) == ("definition-invalid", "tasks/a")
+    assert told.message.startswith("the workflow 'broken' cannot be used, so nothing is said of this folder")
 
 
 def test_a_definition_without_a_place_for_runs_is_told_too():
@@ -327,7 +334,9 @@ def test_a_definition_without_a_place_for_runs_is_told_too():
 def test_the_run_of_a_broken_definition_is_judged_by_no_other(by):
     config = read_config("workflows: {tasks/*: broken}" if by == "configuration" else "")
     files = FILES | ({"tasks/a/.phasekeeper/journal.jsonl": journal("broken")} if by == "journal" else {})
-    assert discover(DefinitionSet([BROKEN, MINE]), MemoryFiles(files), config).matches == []
+    seen = discover(DefinitionSet([BROKEN, MINE]), MemoryFiles(files), config)
+    assert seen.matches == []
+    assert [(told.code, told.path) for told in seen.findings] == [("definition-invalid", "tasks/a")]
 
 
 def test_one_folder_is_claimed_by_the_definitions_that_claim_it_among_all():
@@ -341,3 +350,15 @@ def test_one_folder_is_claimed_by_the_definitions_that_claim_it_among_all():
     assert known.lead_below("tasks")
     assert not known.lead_below("tasks/a")
     assert known.lead_below("own/x/y")
+
+
+def test_a_construct_outside_the_guard_language_keeps_only_its_own_definition_from_being_used():
+    outside = "values: {late: \"duration('1h') > duration('2h')\"}\n"
+    other = definition("{file: state.json}", "other", at="other/*")
+    known = DefinitionSet([definition("{file: state.json}", "mine", more=outside), other])
+    seen = discover(known, MemoryFiles({**FILES, "other/b/state.json": "{}"}), Config())
+    assert [(match.run, match.workflow.name) for match in seen.matches] == [("other/b", "other")]
+    assert [(told.code, told.path) for told in seen.findings] == [("definition-invalid", "tasks/a")]
+    (first, *_) = seen.broken["mine"]
+    assert first.message == "duration: CEL has it, the guard language has not"
+    assert first.span and first.span.column == len('values: {late: "')
