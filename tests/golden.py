@@ -129,7 +129,7 @@ def steps_of(case: Case) -> EvaluationTrace:
     """Find the case's one run and look at it; every decision counts as a person's."""
     files = MemoryFiles(case.files, case.mtimes)
     config = read_config(case.files.get(".phasekeeper/config.yaml", ""))
-    matches, passed, _ = discover(DefinitionSet(DefinitionLibrary.of(files).definitions()), files, config)
+    matches, passed, *_ = discover(DefinitionSet(DefinitionLibrary.of(files).definitions()), files, config)
     assert matches, f"{case}: no run was found; passed over: {passed}"
     wanted = dict(case.expected).get("run")
     match = next((m for m in matches if m.run == wanted), matches[0])

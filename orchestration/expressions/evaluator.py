@@ -13,7 +13,7 @@ from . import values
 from .functions import EDITS, FUNCTIONS, METHODS, Function
 from .queries import Index, Tasks
 from .syntax import TYPE_NAMES, Kind, Node, chain_of, path_of
-from .values import ABSENT, Budget, EvaluationError, Optional, TypeName
+from .values import ABSENT, Budget, EvaluationError, Optional, TaskSet, TypeName
 
 
 class Names(Protocol):
@@ -78,6 +78,12 @@ class _Compiler:
 
     def programs(self, nodes: Sequence[Node]) -> list[Program]:
         return [_COMPILERS[node.kind](self, node) for node in nodes]
+
+    def elements(self, nodes: Sequence[Node]) -> list[Program]:
+        """The programs of what is put into a list or map: a set of tasks becomes a list there."""
+        kinds = (Kind.NAME, Kind.CALL, Kind.CHOICE, Kind.METHOD)
+        programs = zip(nodes, self.programs(nodes), strict=True)
+        return [_listed(program) if node.kind in kinds else program for node, program in programs]
 
     # ---- literals and names
 
@@ -199,7 +205,7 @@ class _Compiler:
     # ---- lists and maps
 
     def list_of(self, node: Node) -> Program:
-        parts = self.programs(node.children)
+        parts = self.elements(node.children)
         if not any(_flags(node)):
 
             def plain(run: Evaluation) -> list[Any]:
@@ -219,7 +225,7 @@ class _Compiler:
         return optional
 
     def map_of(self, node: Node) -> Program:
-        keys, parts = self.programs(node.children[::2]), self.programs(node.children[1::2])
+        keys, parts = self.programs(node.children[::2]), self.elements(node.children[1::2])
         entries = list(zip(keys, parts, _flags(node), strict=True))
 
         def map_of(run: Evaluation) -> dict[str, Any]:
@@ -281,19 +287,19 @@ class _Compiler:
                     run.trace.append(read)
                 return called(run, check(only(run), name))
 
-            return call_with_one
+            return _charged(call_with_one) if function.gives == "list" else call_with_one
 
         def call(run: Evaluation) -> Any:
             if run.trace is not None:
                 run.trace.append(read)
             return called(run, *[check(part(run), name) for part, check in pairs])
 
-        return call
+        return _charged(call) if function.gives in ("list", "strings") else call
 
     def loop(self, node: Node) -> Program:
         of, depth = self.program(node.children[0]), len(self.bound)
         self.bound.append(str(node.value))
-        parts = self.programs(node.children[1:])
+        parts = self.elements(node.children[1:])
         self.bound.pop()
         if node.text in ("optMap", "optFlatMap"):
             return _optional_map(of, depth, parts[0], node.text == "optMap")
@@ -309,6 +315,14 @@ class _Compiler:
 
 
 # ---- names ------------------------------------------------------------------------------------
+
+
+def _listed(program: Program) -> Program:
+    def listed(run: Evaluation) -> Any:
+        value = program(run)
+        return value.elements() if type(value) is TaskSet else value
+
+    return listed
 
 
 def _fails(message: str) -> Program:
@@ -382,6 +396,18 @@ def _present(value: Any) -> Any:
 # ---- calls ------------------------------------------------------------------------------------
 
 
+def _charged(call: Program) -> Program:
+    """A call whose list counts against the budget; a set of tasks costs nothing before it is looked at."""
+
+    def charged(run: Evaluation) -> Any:
+        made = call(run)
+        if type(made) is list:
+            run.take(len(made))
+        return made
+
+    return charged
+
+
 def _of_type(kind: type, what: str) -> Callable[[Any, str], Any]:
     def check(value: Any, name: str) -> Any:
         return value if isinstance(value, kind) else values.no_overload(name, value)
@@ -398,7 +424,7 @@ def _pattern(value: Any, name: str) -> Any:
 
 
 _KINDS: dict[str, Callable[[Any, str], Any]] = {
-    "any": lambda value, name: value,
+    "any": lambda value, name: value.elements() if type(value) is TaskSet else value,
     "sized": lambda value, name: value,
     "list": lambda value, name: values.as_list(value, name),
     "map": _of_type(dict, "map"),

@@ -48,11 +48,13 @@ def as_text(value: object) -> str:
 
 def _where(run: Run, items: list, pattern: object) -> list:
     """the elements that fit a pattern, or equal a text"""
+    run.take(len(items))
     return list(filter(matcher(pattern), items))
 
 
 def _after(run: Run, items: list, pattern: object) -> list:
     """the elements behind the last one that fits a pattern"""
+    run.take(len(items))
     fits = matcher(pattern)
     last = next((position for position in range(len(items) - 1, -1, -1) if fits(items[position])), -1)
     return items[last + 1 :]
@@ -70,6 +72,7 @@ def _keep(run: Run, items: list, n: int) -> list:
 
 def _by(run: Run, items: list, path: str) -> list:
     """the elements in the order of what stands at a path like 'a.b'; '' orders plain values"""
+    run.take(len(items) * len(path))
     return sorted(items, key=lambda item: _rank(dig(item, path) if path else item))
 
 
@@ -88,6 +91,7 @@ def _rank(value: object) -> tuple[int, float, str]:
 
 def _minus(run: Run, items: list, other: list) -> list:
     """the elements that are not in the other list"""
+    run.take(len(items) + len(other))
     gone = set(map(str, other))
     return [item for item in items if str(item) not in gone]
 
@@ -99,6 +103,7 @@ def _reversed(run: Run, items: list) -> list:
 
 def _joined(run: Run, items: list, separator: str) -> str:
     """one text of the elements"""
+    run.take(len(items))
     texts = list(map(as_text, items))
     run.write(sum(map(len, texts)) + len(separator) * len(texts))
     return separator.join(texts)
@@ -106,6 +111,7 @@ def _joined(run: Run, items: list, separator: str) -> str:
 
 def _circles(run: Run, items: list, name: str, needs: str) -> list:
     """elements that need each other in a circle, as texts "A -> B -> A"; both are names of fields"""
+    run.take(len(items))
     maps = [item for item in items if isinstance(item, dict) and name in item]
     edges = {
         str(item[name]): list(map(str, item[needs])) if isinstance(item.get(needs), list) else []
@@ -214,7 +220,8 @@ def _timestamp(run: Run, value: object) -> datetime:
 
 def _type(run: Run, value: object) -> TypeName:
     """its type, to be compared with list, map, string, int, double, bool"""
-    return TypeName({"null": "null_type"}.get(kind := values.type_of(value), kind))
+    names = {"null": "null_type", "timestamp": "google.protobuf.Timestamp"}
+    return TypeName(names.get(kind := values.type_of(value), kind))
 
 
 def _dyn(run: Run, value: object) -> object:
@@ -276,7 +283,9 @@ def _split(run: Run, text: str, separator: str, most: int = -1) -> list:
         return []
     if separator:
         return text.split(separator, most - 1 if most > 0 else -1)
-    return [*text[: most - 1], text[most - 1 :]] if 0 < most < len(text) else list(text)
+    if most < 0 or 1 < most >= len(text):
+        return list(text) or [""] * (most > 0)
+    return [*text[: most - 1], text[most - 1 :]]
 
 
 def _join(run: Run, texts: list, separator: str = "") -> str:

@@ -284,7 +284,7 @@ class _Parser:
         self.source = source
         self.tokens = list(tokens(source))
         self.at = -1
-        self.level = 0
+        self.level = -1
         self.token: Token | None = None
         self.sign = ""
         self.advance()
@@ -418,7 +418,9 @@ class _Parser:
             parts: list[Node] = []
             self.several(")", lambda: parts.append(self.choice()))
             if not 1 <= len(parts) <= (2 if name.text == "map" else 1):
-                raise InvalidExpression([(name.at, f"{name.text} takes a name and an expression")])
+                raise InvalidExpression(
+                    [(name.at, f"{name.text} takes one name and an expression; {_OUTSIDE.format('more')}")]
+                )
             return Node(Kind.LOOP, name.text, (of, *parts), name.at, variable)
         called = self.call(name)
         return called._replace(kind=Kind.METHOD, children=(of, *called.children))

@@ -271,13 +271,13 @@ def negative(value: Any) -> Any:
 
 
 def field(value: Any, name: str) -> Any:
-    """A field of a map; of an optional map the field, which is optional too."""
+    """A field of a map; of an optional map the field is optional, too."""
     if isinstance(value, dict):
         if name in value:
             return value[name]
         raise EvaluationError(f"{name} is missing")
-    if type(value) is Optional:
-        return Optional(field(value.value, name)) if value.present else value
+    if isinstance(value, Optional):
+        return optional_item(value, name)
     raise EvaluationError(f"{name} is asked of a {type_of(value)}, which has no fields")
 
 
@@ -285,8 +285,8 @@ def item(value: Any, key: Any) -> Any:
     """An element of a list by its place, or a value of a map by its key."""
     if isinstance(value, dict):
         return field(value, key) if isinstance(key, str) else no_overload("[ ]", value, key)
-    if type(value) is Optional:
-        return Optional(item(value.value, key)) if value.present else value
+    if isinstance(value, Optional):
+        return optional_item(value, key)
     if type_of(value) != "list" or type(key) not in _NUMBERS or key != int(key):
         return no_overload("[ ]", value, key)
     items = as_list(value)
@@ -329,8 +329,8 @@ def string_of(value: Any) -> str:
 def int_of(value: Any) -> int:
     """A number, a whole one in a text, or the seconds of a moment since 1970, as a whole number."""
     kind = type(value)
-    if kind is int:
-        return whole(value)
+    if kind is int or kind is bool:
+        return whole(int(value))
     if kind is float and -MOST_INT < value < MOST_INT:
         return int(value)
     if kind is str and value.isascii() and value.removeprefix("-").isdigit() and len(value) < 25:
@@ -350,12 +350,14 @@ def double_of(value: Any) -> float:
 
 
 def timestamp_of(value: Any) -> datetime:
-    """A moment, or what a text like 2026-01-31T12:00:00Z says."""
+    """A moment, the seconds since 1970, or what a text like 2026-01-31T12:00:00Z says."""
     if type(value) is datetime:
         return value
     try:
-        moment = datetime.fromisoformat(value) if type(value) is str and "T" in value else None
-    except ValueError:
+        is_time = type(value) is str and "T" in value
+        moment = datetime.fromisoformat(value) if is_time else None
+        moment = datetime.fromtimestamp(value, UTC) if type(value) is int else moment
+    except (ValueError, OverflowError, OSError):
         moment = None
     if moment is None or moment.tzinfo is None:
         raise EvaluationError(f"timestamp: {str(value)[:40]!r} is no time like 2026-01-31T12:00:00Z")

@@ -20,7 +20,7 @@ from phasekeeper.orchestration.expressions.functions import (
     Function,
 )
 from phasekeeper.orchestration.expressions.language import Expression, Language
-from phasekeeper.orchestration.expressions.values import TaskSet
+from phasekeeper.orchestration.expressions.values import Optional, TaskSet
 
 _LIST, _MAP = cel.Type.List(cel.Type.DYN), cel.Type.Map(cel.Type.STRING, cel.Type.DYN)
 TYPES = {
@@ -91,6 +91,13 @@ def by_cel(context: Context, expression: Expression) -> Outcome:
 
 def _plain(value: object) -> object:
     return value.elements() if isinstance(value, TaskSet) else value
+
+
+def has_optional(value: object) -> bool:
+    """Whether an optional value is in a value: CEL's Python binding crashes when it has to give one."""
+    if isinstance(value, list):
+        return any(map(has_optional, value))
+    return has_optional(list(value.values())) if isinstance(value, dict) else isinstance(value, Optional)
 
 
 def agree(ours: Outcome, cel_s: Outcome) -> bool:
