@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 
 def circles(edges: Mapping[str, Sequence[str]]) -> list[list[str]]:
@@ -56,3 +56,14 @@ def _popped(stack: list[str], node: str) -> list[str]:
     while not group or group[-1] != node:
         group.append(stack.pop())
     return group
+
+
+def reachable(edges: Mapping[str, Iterable[str]], start: Iterable[str]) -> set[str]:
+    """The names that can be reached from some, themselves included. Every one is a key of `edges`."""
+    seen = set(start)
+    waiting = list(seen)
+    while waiting:
+        more = set(edges[waiting.pop()]) - seen
+        seen |= more
+        waiting += more
+    return seen

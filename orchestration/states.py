@@ -37,7 +37,7 @@ class SuggestionKind(StrEnum):
     @property
     def is_final(self) -> bool:
         """Whether no step follows: the run is over, or cannot be evaluated."""
-        return self in (SuggestionKind.STOP, SuggestionKind.NONE)
+        return self in _FINAL
 
     @property
     def is_work(self) -> bool:
@@ -47,10 +47,12 @@ class SuggestionKind(StrEnum):
     @property
     def leads_elsewhere(self) -> bool:
         """Whether the run moves to another phase."""
-        return self in (SuggestionKind.ADVANCE, SuggestionKind.REGRESS)
+        return self in _ELSEWHERE
 
 
-_WORK = frozenset((SuggestionKind.ADVANCE, SuggestionKind.REGRESS, SuggestionKind.STAY, SuggestionKind.ACT))
+_FINAL = frozenset((SuggestionKind.STOP, SuggestionKind.NONE))
+_ELSEWHERE = frozenset((SuggestionKind.ADVANCE, SuggestionKind.REGRESS))
+_WORK = _ELSEWHERE | {SuggestionKind.STAY, SuggestionKind.ACT}
 
 
 class PhaseStatus(StrEnum):

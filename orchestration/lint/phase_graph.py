@@ -5,46 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..definition.model import Phase, Rule, Workflow
+from ..definition.phase_graph import edges
 from ..expressions.language import Expression
 from ..expressions.syntax import Kind, Node, walk
 from ..findings import Severity
+from ..graphs import reachable
 from .expressions import Fault, behind, constant
-
-
-def edges(workflow: Workflow) -> dict[str, set[str]]:
-    """phase -> the phases its rules may lead to; a template leads to any phase it may stand for."""
-    return {
-        name: {target for rule in workflow.rules_of(name) for target in _leads(workflow, name, rule)}
-        for name in workflow.phases
-    }
 
 
 def _all_ways(workflow: Workflow) -> dict[str, set[str]]:
     """The edges, and where new files lead without a rule."""
     return {name: targets | set(workflow.phases[name].leads_to) for name, targets in edges(workflow).items()}
-
-
-def _leads(workflow: Workflow, phase: str, rule: Rule) -> Iterable[str]:
-    if rule.to is None:
-        return ()
-    if rule.to.expressions:
-        return workflow.phases
-    if rule.to.source != "next":
-        return {rule.to.source} & workflow.phases.keys()
-    later = [p for p in workflow.phases.values() if p.order > workflow.order(phase) and not p.detour]
-    stops = next((i for i, p in enumerate(later) if p.skip is None), len(later))
-    return [p.id for p in later[: stops + 1]]
-
-
-def reached(ways: Mapping[str, Iterable[str]], start: Iterable[str]) -> set[str]:
-    """What can be reached from some phases, themselves included."""
-    seen = set(start)
-    waiting = list(seen)
-    while waiting:
-        more = set(ways[waiting.pop()]) - seen
-        seen |= more
-        waiting += more
-    return seen
 
 
 # ---- checks -----------------------------------------------------------------------------------
@@ -55,7 +26,7 @@ def unreachable(workflow: Workflow) -> Iterator[Fault]:
     if isinstance(workflow.phase, Expression) and workflow.actions:
         return
     first = next(iter(workflow.phases))
-    met = reached(_all_ways(workflow), {first, *_inferred(workflow)})
+    met = reachable(_all_ways(workflow), {first, *_inferred(workflow)})
     for phase in workflow.phases.values():
         if phase.id not in met and not phase.follow_up:
             yield Fault(phase.place, f"no rule leads to phase {phase.id!r}", Severity.WARNING)
@@ -100,7 +71,7 @@ def endless(workflow: Workflow) -> Iterator[Fault]:
 def _circle(ways: Mapping[str, set[str]], start: str, end: str) -> set[str]:
     """The phases that lie on some way from `start` to `end`; empty if there is none."""
     backwards = {name: {other for other, targets in ways.items() if name in targets} for name in ways}
-    return reached(ways, {start}) & reached(backwards, {end})
+    return reachable(ways, {start}) & reachable(backwards, {end})
 
 
 def _is_bounded(workflow: Workflow, phase: Phase) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..definition.model import Rule, Workflow
-from ..lint.phase_graph import edges
+from ..definition.phase_graph import edges
 from ..result.values import Evaluation
 from ..sanitize import mermaid
 from ..states import PhaseStatus, RunStatus

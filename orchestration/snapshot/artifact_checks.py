@@ -34,17 +34,17 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 def content_problems(
-    artifact: Artifact, data: object, held: ArtifactState, reader: RunReader
+    declared: Artifact, data: object, artifact: ArtifactState, reader: RunReader
 ) -> list[Problem]:
     """What the artifact lacks of its `require` and its `schema`, each at its place."""
-    return [*_not_there(artifact, data, held), *_schema_problems(artifact, held, reader)]
+    return [*_not_there(declared, data, artifact), *_schema_problems(declared, artifact, reader)]
 
 
-def _not_there(artifact: Artifact, data: object, held: ArtifactState) -> list[Problem]:
+def _not_there(declared: Artifact, data: object, artifact: ArtifactState) -> list[Problem]:
     """A problem for each `require` entry none of whose alternatives is there with the right type."""
     return [
-        _missing(artifact, [(path, dig(data, path)) for path in alternatives], want, held)
-        for alternatives, want in artifact.require
+        _missing(declared, [(path, dig(data, path)) for path in alternatives], want, artifact)
+        for alternatives, want in declared.require
         if not any(_fits(dig(data, path), want) for path in alternatives)
     ]
 
@@ -60,47 +60,47 @@ def _fits(value: object, want: str | tuple[str, ...]) -> bool:
 
 
 def _missing(
-    artifact: Artifact, values: list[tuple[str, object]], want: str | tuple[str, ...], held: ArtifactState
+    declared: Artifact, values: list[tuple[str, object]], want: str | tuple[str, ...], artifact: ArtifactState
 ) -> Problem:
     names = " or ".join(path for path, _ in values)
     wanted = f"one of {', '.join(want)}" if isinstance(want, tuple) else want
     for path, value in values:
         if value is not None:
-            message = f"{artifact.id}: {path} must be {wanted}, it is {json.dumps(value)[:40]}"
-            return _invalid(message, held.span(path.split(".")), path.split("."), want)
+            message = f"{declared.id}: {path} must be {wanted}, it is {json.dumps(value)[:40]}"
+            return _invalid(message, artifact.span(path.split(".")), path.split("."), want)
     wanted = "" if want == "any" else f" ({wanted})"
-    return _invalid(f"{artifact.id}: {names}{wanted} is missing", None, values[0][0].split("."), want)
+    return _invalid(f"{declared.id}: {names}{wanted} is missing", None, values[0][0].split("."), want)
 
 
-def _schema_problems(artifact: Artifact, held: ArtifactState, reader: RunReader) -> Sequence[Problem]:
+def _schema_problems(declared: Artifact, artifact: ArtifactState, reader: RunReader) -> Sequence[Problem]:
     """What a JSON Schema says of the artifact; one that cannot be used proves nothing, so it is a problem."""
-    if not artifact.schema:
+    if not declared.schema:
         return ()
-    path = join("", artifact.schema.lstrip("/"))
+    path = join("", declared.schema.lstrip("/"))
     file = reader.read(path) if path else File("")
     schema = reader.parse_cached("json", file, read_json).data if file.text is not None else None
     if not isinstance(schema, (dict, bool)):
-        return [_of_schema(artifact, "could not be read")]
+        return [_of_schema(declared, "could not be read")]
     # Compiling a schema takes longer than all the rest of an evaluation.
-    memory = (f"schema {file.digest} of {artifact.id}", reader.reads[held.path])
+    memory = (f"schema {file.digest} of {declared.id}", reader.reads[artifact.path])
     if memory not in reader.parsed:
-        reader.parsed[memory] = _judged(artifact, schema, held)
+        reader.parsed[memory] = _judged(declared, schema, artifact)
     return reader.parsed[memory]
 
 
-def _by_schema(artifact: Artifact, schema: Any, held: ArtifactState, error: Any) -> Problem:
+def _by_schema(declared: Artifact, schema: Any, artifact: ArtifactState, error: Any) -> Problem:
     """The problem for an error of the validator, with what the value may be as far as the schema says it."""
     import jsonschema_rs
 
-    message, place = f"{artifact.id}: {_brief(error.message)}", tuple(error.instance_path)
+    message, place = f"{declared.id}: {_brief(error.message)}", tuple(error.instance_path)
     if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Enum):
         words = tuple(word for word in error.kind.options if isinstance(word, str))
-        return _invalid(message, held.span(place), place, words or None)
+        return _invalid(message, artifact.span(place), place, words or None)
     if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Required):
         name = error.kind.property
         want = _wanted(schema, [*error.schema_path[:-1], "properties", name])
-        return _invalid(message, held.span(place), (*place, name), want)
-    return _invalid(message, held.span(place))
+        return _invalid(message, artifact.span(place), (*place, name), want)
+    return _invalid(message, artifact.span(place))
 
 
 def _wanted(schema: Any, path: Sequence[str | int]) -> str | tuple[str, ...]:
@@ -131,25 +131,25 @@ def _validator(schema: Any) -> Any:
     return jsonschema_rs.validator_for(schema, retriever=_no_retrieval, pattern_options=options)
 
 
-def _judged(artifact: Artifact, schema: Any, held: ArtifactState) -> list[Problem]:
+def _judged(declared: Artifact, schema: Any, artifact: ArtifactState) -> list[Problem]:
     try:
-        long = steps(schema, held.raw, MOST_STEPS)
+        long = steps(schema, artifact.raw, MOST_STEPS)
         validator = _validator(schema)
     except ValueError as error:
-        return [_of_schema(artifact, f"is broken: {_brief(str(error))}")]
+        return [_of_schema(declared, f"is broken: {_brief(str(error))}")]
     except (TooManyStepsError, RecursionError):
-        return [_of_schema(artifact, f"takes more than {MOST_STEPS} steps; let fewer of its parts repeat")]
-    return [_by_schema(artifact, schema, held, error) for error in _errors(validator, held, long)]
+        return [_of_schema(declared, f"takes more than {MOST_STEPS} steps; let fewer of its parts repeat")]
+    return [_by_schema(declared, schema, artifact, error) for error in _errors(validator, artifact, long)]
 
 
-def _errors(validator: Any, held: ArtifactState, long: int) -> list[Any]:
+def _errors(validator: Any, artifact: ArtifactState, long: int) -> list[Any]:
     """The first errors of the artifact; of a long one just one, for all are made before any can be had."""
     import jsonschema_rs
 
-    if len(held.text) <= MOST_FOR_ALL_ERRORS and long <= MOST_STEPS_FOR_ALL_ERRORS:
-        return list(islice(validator.iter_errors(held.raw), MOST_ERRORS))
+    if len(artifact.text) <= MOST_FOR_ALL_ERRORS and long <= MOST_STEPS_FOR_ALL_ERRORS:
+        return list(islice(validator.iter_errors(artifact.raw), MOST_ERRORS))
     try:
-        validator.validate(held.raw)
+        validator.validate(artifact.raw)
     except jsonschema_rs.ValidationError as error:
         return [error]
     return []
@@ -159,8 +159,8 @@ def _no_retrieval(uri: str) -> NoReturn:
     raise ValueError(f"{uri} is not fetched")
 
 
-def _of_schema(artifact: Artifact, what: str) -> Problem:
-    return _invalid(f"{artifact.id}: its schema {artifact.schema} {what}", None)
+def _of_schema(declared: Artifact, what: str) -> Problem:
+    return _invalid(f"{declared.id}: its schema {declared.schema} {what}", None)
 
 
 def _brief(message: str) -> str:

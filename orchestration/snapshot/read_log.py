@@ -129,11 +129,11 @@ class RunReader:
             self.parsed[key] = parse(file.text or "")
         return self.parsed[key]
 
-    def span(self, held: ArtifactState, path: Sequence[str]) -> Span | None:
+    def span(self, artifact: ArtifactState, path: Sequence[str]) -> Span | None:
         """Where a value of a file stands; looked for once for each content."""
-        key = (f"span of {held.kind}", "\0".join((self.reads.get(held.path, ""), *path)))
+        key = (f"span of {artifact.kind}", "\0".join((self.reads.get(artifact.path, ""), *path)))
         if key not in self.parsed:
-            self.parsed[key] = held.span(path)
+            self.parsed[key] = artifact.span(path)
         return self.parsed[key]
 
     def add_finding(self, path: str, code: str, message: str, span: Span | None = None, **more: Any) -> None:

@@ -20,35 +20,36 @@ def read_state(state: StateFile, run: str, reader: RunReader) -> ArtifactState:
     """The run's own state file as an artifact "state": null is absent, dotted keys folded, defaults under."""
     path = join(run, state.file) or run
     file = reader.read(path)
-    held = ArtifactState("state", ArtifactStatus.MISSING, path)
+    state_file = ArtifactState("state", ArtifactStatus.MISSING, path)
     if not (file.exists or file.refused):
         reader.add_finding(path, "artifact-missing", f"{state.file} does not exist")
-        return held
-    held = read_file(Artifact("state", "json"), file, reader)
-    if held.state == ArtifactStatus.EMPTY:
+        return state_file
+    state_file = read_file(Artifact("state", "json"), file, reader)
+    if state_file.state == ArtifactStatus.EMPTY:
         reader.add_finding(path, "artifact-unreadable", f"{state.file} is empty")
-    if not held.valid:
-        return held
-    data: dict[str, Any] = held.data
+    if not state_file.valid:
+        return state_file
+    data: dict[str, Any] = state_file.data
     if state.fold_dotted:
         # Before null is dropped: {"diagnosis.context": null} empties what stands at that path.
-        data = _folded(held.raw, held, reader)
+        data = _folded(state_file.raw, state_file, reader)
     # Both before files are included, for each costs a read, and after: they hold lists too.
-    if _judged(data, held, reader):
+    if _judged(data, state_file, reader):
         data = _with_included(data, state, run, reader)
-        if _judged(data, held, reader):
-            return held._replace(data=lay_under(data, dict(state.defaults)))
-    return held._replace(state=ArtifactStatus.INVALID, data=None)
+        if _judged(data, state_file, reader):
+            return state_file._replace(data=lay_under(data, dict(state.defaults)))
+    return state_file._replace(state=ArtifactStatus.INVALID, data=None)
 
 
-def _judged(data: dict[str, Any], held: ArtifactState, reader: RunReader) -> bool:
+def _judged(data: dict[str, Any], state_file: ArtifactState, reader: RunReader) -> bool:
     """Whether guards can look through the data in bounded time; if not, that is told."""
     long = _too_long(data)
     if long is None:
         return True
     path, count = long
-    said = f"{'.'.join(map(str, path))} holds {count} items, at most {MOST_MEMBERS} can be judged"
-    reader.add_finding(held.path, "artifact-invalid", said, held.span(path) or Span(0, 0, 0, 1))
+    message = f"{'.'.join(map(str, path))} holds {count} items, at most {MOST_MEMBERS} can be judged"
+    span = state_file.span(path) or Span(0, 0, 0, 1)
+    reader.add_finding(state_file.path, "artifact-invalid", message, span)
     return False
 
 
@@ -65,11 +66,11 @@ def _too_long(data: object) -> tuple[tuple[str | int, ...], int] | None:
     return None
 
 
-def _folded(data: dict[str, Any], held: ArtifactState, reader: RunReader) -> dict[str, Any]:
+def _folded(data: dict[str, Any], state_file: ArtifactState, reader: RunReader) -> dict[str, Any]:
     folded, keys = fold_dotted(data)
     for key in keys:
-        place = locate_json(held.text, (key,), key=True)
-        reader.add_finding(held.path, "dotted-key", f"{key!r} is read as a path", place)
+        place = locate_json(state_file.text, (key,), key=True)
+        reader.add_finding(state_file.path, "dotted-key", f"{key!r} is read as a path", place)
     cleaned = clean(folded)
     assert isinstance(cleaned, dict)
     return cleaned

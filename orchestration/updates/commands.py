@@ -1,35 +1,37 @@
-"""What somebody reports, decides or asks for, and the record it comes to, as far as it may be done now."""
+"""Commands on a run (report, answer, override, …) and the journal record of each, where it is permitted."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from ..decision.facts import RunFacts
 from ..decision.pending_reports import reportable_steps
-from ..definition.model import DEFAULT_OUTCOMES, Phase
+from ..definition.model import DEFAULT_OUTCOMES, Artifact, Phase
+from ..definition.phase_graph import edges
 from ..evaluation.questions import answerable
 from ..evaluation.trace import EvaluationTrace, Permission, check_action
 from ..formats.json_text import read_json
+from ..graphs import reachable
 from ..journal.journal import SKIPPED, Record, record
-from ..lint.phase_graph import edges, reached
 from ..plans.schedule import resolve
 from ..result.values import QuestionState
 from ..snapshot.snapshot import DEFINITION
-from ..states import GateStatus, RunStatus, SuggestionKind
+from ..snapshot.staleness import digests
+from ..states import ArtifactStatus, GateStatus, RunStatus, SuggestionKind
 from ..suggestions import did_you_mean
-from .judged_files import files_of_question, files_of_report
 
 MOST_CHARACTERS = 100_000
 """Of one record as JSON: a journal is read whole, again and again."""
 
 
 class CommandRefused(Exception):  # noqa: N818 - said to people as it is
-    """What was asked for is not allowed or not possible now; the text says why."""
+    """The command is not permitted or not possible now; the text says why."""
 
 
 class InvalidCommand(CommandRefused):
-    """The call itself is wrong: it names what there is not, or leaves out what is needed."""
+    """The command names something unknown, or leaves out what is needed."""
 
 
 class AlreadyDone(CommandRefused):
@@ -63,11 +65,11 @@ class Command(NamedTuple):
     channel: str = ""
 
 
-def build_record(trace: EvaluationTrace, act: Command) -> Record:
-    """The record of an act. Raises CommandRefused when it is not its turn, or names what is not there."""
+def build_record(trace: EvaluationTrace, command: Command) -> Record:
+    """The record of a command. Raises CommandRefused where it is out of turn or names something unknown."""
     if trace.facts.snapshot.journal.broken:
         raise CommandRefused(f"nothing can be recorded: {trace.evaluation.status_reason}")
-    made = _RECORDS[act.kind](trace, act)
+    made = _RECORDS[command.kind](trace, command)
     text = json.dumps(made)
     if len(text) > MOST_CHARACTERS:
         raise CommandRefused(f"the record has {len(text)} characters, at most {MOST_CHARACTERS} are kept")
@@ -77,29 +79,29 @@ def build_record(trace: EvaluationTrace, act: Command) -> Record:
     return made
 
 
-def build_skip_record(trace: EvaluationTrace, act: Command, phase: str) -> Record:
-    """The record of a phase that an act passes over (seed 001, canSkip), with its reason."""
+def build_skip_record(trace: EvaluationTrace, command: Command, phase: str) -> Record:
+    """The record of a phase that a command passes over (seed 001, canSkip), with its reason."""
     because = trace.facts.workflow.phases[phase].skip_because
     why = trace.facts.text(because, "its condition to be skipped holds")
-    return _made(trace, act, kind="transition", phase=phase, outcome=SKIPPED, why=why)
+    return _made(trace, command, kind="transition", phase=phase, outcome=SKIPPED, why=why)
 
 
-def effect_events(act: Command, step: str) -> tuple[str, ...]:
-    """The names under which effects of an act on a step are declared, the general ones first (A.14)."""
-    if act.kind == "raise":
+def effect_events(command: Command, step: str) -> tuple[str, ...]:
+    """The names under which effects of a command on a step are declared, the general ones first (A.14)."""
+    if command.kind == "raise":
         return ()
-    if act.kind == "report":
-        return "always", act.outcome, f"{step}.{act.outcome}"
-    if act.kind == "answer":
-        name = act.question.partition(":")[0]
-        return "always", f"answer.{name}", f"answer.{name}.{act.option}"
-    return "always", act.kind, f"{step}.{act.kind}"
+    if command.kind == "report":
+        return "always", command.outcome, f"{step}.{command.outcome}"
+    if command.kind == "answer":
+        name = command.question.partition(":")[0]
+        return "always", f"answer.{name}", f"answer.{name}.{command.option}"
+    return "always", command.kind, f"{step}.{command.kind}"
 
 
-def _made(trace: EvaluationTrace, act: Command, **fields: object) -> Record:
-    """A record with what every act leaves: who, by which way, in which stage and iteration."""
+def _made(trace: EvaluationTrace, command: Command, **fields: object) -> Record:
+    """A record with what every command leaves: who, by which way, in which stage and iteration."""
     given = {"stage": trace.facts.stage, "iteration": _iteration(trace), **fields}
-    return record(actor=act.actor, channel=act.channel, **given)
+    return record(actor=command.actor, channel=command.channel, **given)
 
 
 def _iteration(trace: EvaluationTrace) -> int:
@@ -112,29 +114,30 @@ def _iteration(trace: EvaluationTrace) -> int:
 # ---- work -------------------------------------------------------------------------------------
 
 
-def _reported(trace: EvaluationTrace, act: Command) -> Record:
-    step = _in_turn(trace, act.step)
+def _reported(trace: EvaluationTrace, command: Command) -> Record:
+    step = _in_turn(trace, command.step)
     phase = trace.facts.workflow.phases.get(step)
     known = phase.outcomes if phase else DEFAULT_OUTCOMES
-    if act.outcome not in known:
-        raise InvalidCommand(f"a report of {step} says one of {', '.join(known)}, not {act.outcome!r}")
-    if act.next:
-        _phase(trace, act.next)
-    tasks = tuple(_task(trace, name) for name in act.tasks)
+    if command.outcome not in known:
+        raise InvalidCommand(f"a report of {step} says one of {', '.join(known)}, not {command.outcome!r}")
+    if command.next:
+        _phase(trace, command.next)
+    tasks = tuple(_task(trace, name) for name in command.tasks)
     return _made(
-        trace, act, kind="report", phase=step, outcome=act.outcome, stage=_stage(trace, act, tasks),
-        next=act.next, message=act.message, task=tasks[0] if len(tasks) == 1 else "", tasks=list(tasks),
-        manual_criteria=list(act.manual_criteria), files=files_of_report(trace.facts, step),
+        trace, command, kind="report", phase=step, outcome=command.outcome,
+        stage=_stage(trace, command, tasks), next=command.next, message=command.message,
+        task=tasks[0] if len(tasks) == 1 else "", tasks=list(tasks),
+        manual_criteria=list(command.manual_criteria), files=files_of_report(trace.facts, step),
     )  # fmt: skip
 
 
-def _started(trace: EvaluationTrace, act: Command) -> Record:
-    return _made(trace, act, kind="start", phase=_in_turn(trace, act.step))
+def _started(trace: EvaluationTrace, command: Command) -> Record:
+    return _made(trace, command, kind="start", phase=_in_turn(trace, command.step))
 
 
-def _raised(trace: EvaluationTrace, act: Command) -> Record:
+def _raised(trace: EvaluationTrace, command: Command) -> Record:
     """A question of an agent's own, open until a person answers it (design, section 5)."""
-    evaluation, said = trace.evaluation, " ".join(act.message.split())
+    evaluation, said = trace.evaluation, " ".join(command.message.split())
     if not said:
         raise InvalidCommand("say what a person is to decide")
     if evaluation.suggestion.kind.is_final:
@@ -142,15 +145,15 @@ def _raised(trace: EvaluationTrace, act: Command) -> Record:
     same = next((q.id for q in evaluation.questions if " ".join(q.question.split()) == said), None)
     if same:
         raise CommandRefused(f"{same} asks that already, and awaits its answer")
-    tasks = tuple(_task(trace, name) for name in act.tasks)
+    tasks = tuple(_task(trace, name) for name in command.tasks)
     return _made(
-        trace, act, kind="question", phase=evaluation.current_phase or "", message=act.message,
-        stage=_stage(trace, act, tasks), tasks=list(tasks),
+        trace, command, kind="question", phase=evaluation.current_phase or "", message=command.message,
+        stage=_stage(trace, command, tasks), tasks=list(tasks),
     )  # fmt: skip
 
 
 def _in_turn(trace: EvaluationTrace, step: str) -> str:
-    """The phase or action that `step` means. Raises Refused with the gate's reason if it is not its turn."""
+    """The phase or action that `step` means. Raises CommandRefused, with the gate's reason, out of turn."""
     workflow = trace.facts.workflow
     permission = check_action(trace, step)
     if permission is None:
@@ -177,9 +180,9 @@ def _not_now(trace: EvaluationTrace, permission: Permission, due: Sequence[str])
 
 def _is_past(trace: EvaluationTrace, phase: Phase, current: str) -> bool:
     present = trace.facts.workflow.phases[current]
-    held = [trace.facts.artifact(name) for name in phase.produces]
+    artifacts = [trace.facts.artifact(name) for name in phase.produces]
     in_order = not (phase.detour or present.detour) and phase.order < present.order
-    return in_order and all(one.valid for one in held)
+    return in_order and all(artifact.valid for artifact in artifacts)
 
 
 def _done_by(trace: EvaluationTrace, phase: Phase) -> str:
@@ -211,14 +214,14 @@ def _task(trace: EvaluationTrace, name: str) -> str:
     return found
 
 
-def _stage(trace: EvaluationTrace, act: Command, tasks: Sequence[str]) -> str:
+def _stage(trace: EvaluationTrace, command: Command, tasks: Sequence[str]) -> str:
     """The stage that is reported on: as said, else that of the tasks, else the one under work."""
     plan = trace.facts.snapshot.plan
     stages = [stage.id for stage in plan.stages] if plan else []
-    if act.stage and stages and act.stage not in stages:
-        raise CommandRefused(f"the plan has no stage {act.stage!r}; it has {', '.join(stages)}")
+    if command.stage and stages and command.stage not in stages:
+        raise CommandRefused(f"the plan has no stage {command.stage!r}; it has {', '.join(stages)}")
     of_tasks = {plan.by_id[task].stage for task in tasks} if plan else set()
-    named = of_tasks | ({act.stage} if act.stage else set())
+    named = of_tasks | ({command.stage} if command.stage else set())
     if len(named) > 1:
         raise CommandRefused(f"one report is of one stage, not of {', '.join(sorted(named))}")
     return next(iter(named), "") or trace.facts.stage
@@ -228,7 +231,7 @@ def _stage(trace: EvaluationTrace, act: Command, tasks: Sequence[str]) -> str:
 
 
 def answerable_question(trace: EvaluationTrace, name: str) -> QuestionState:
-    """The question that may be answered now under this id. Raises Misnamed, with those that may."""
+    """The question that may be answered now under this id. Raises InvalidCommand, with those that may."""
     open_now = {question.id: question for question in answerable(trace)}
     if name not in open_now:
         names = ", ".join(open_now) or "none is open"
@@ -236,16 +239,18 @@ def answerable_question(trace: EvaluationTrace, name: str) -> QuestionState:
     return open_now[name]
 
 
-def _answered(trace: EvaluationTrace, act: Command) -> Record:
-    question = answerable_question(trace, act.question)
+def _answered(trace: EvaluationTrace, command: Command) -> Record:
+    question = answerable_question(trace, command.question)
     options = [option.id for option in question.options]
-    if options and act.option not in options:
-        raise InvalidCommand(f"{act.question} has no option {act.option!r}; it has {', '.join(options)}")
-    _need_reason(act)
-    name, scope, about = _bound(trace, act.question)
+    if options and command.option not in options:
+        raise InvalidCommand(
+            f"{command.question} has no option {command.option!r}; it has {', '.join(options)}"
+        )
+    _need_reason(command)
+    name, scope, about = _bound(trace, command.question)
     return _made(
-        trace, act, kind="answer", question=name, scope=scope, option=act.option, why=act.why, about=about,
-        files=files_of_question(trace.facts, name),
+        trace, command, kind="answer", question=name, scope=scope, option=command.option, why=command.why,
+        about=about, files=files_of_question(trace.facts, name),
     )  # fmt: skip
 
 
@@ -258,39 +263,88 @@ def _bound(trace: EvaluationTrace, question: str) -> tuple[str, str, str]:
     return name, scope, trace.facts.content_digest(declared.about) if declared.about else ""
 
 
-def _need_reason(act: Command) -> None:
-    if not act.why.strip():
+def _need_reason(command: Command) -> None:
+    if not command.why.strip():
         raise InvalidCommand("a decision needs a reason")
 
 
-def _overridden(trace: EvaluationTrace, act: Command) -> Record:
+def _overridden(trace: EvaluationTrace, command: Command) -> Record:
     """It lists what has not passed and is missing before the phase, which it waives (design, section 6)."""
     workflow, evaluation, current = trace.facts.workflow, trace.evaluation, trace.decision.phase
     if current is None:
         raise CommandRefused(f"nothing can be overridden: {evaluation.status_reason}")
-    _need_reason(act)
-    order = workflow.order(_phase(trace, act.step))
-    if act.step not in reached(edges(workflow), {current}):
-        raise CommandRefused(f"no rule leads from {current} to {act.step}, not even by way of others")
+    _need_reason(command)
+    order = workflow.order(_phase(trace, command.step))
+    if command.step not in reachable(edges(workflow), {current}):
+        raise CommandRefused(f"no rule leads from {current} to {command.step}, not even by way of others")
     before = (gate for gate in evaluation.gates if workflow.order(gate.after) < order)
     gates = [gate.id for gate in before if gate.status != GateStatus.PASSED]
     earlier = (phase for phase in evaluation.phases if phase.order < order)
     phases = [phase.id for phase in earlier if any(not one.valid for one in phase.produces)]
     return _made(
-        trace, act, kind="override", phase=current, next=act.step, gates=gates, phases=phases, why=act.why
+        trace,
+        command,
+        kind="override",
+        phase=current,
+        next=command.step,
+        gates=gates,
+        phases=phases,
+        why=command.why,
     )
 
 
-def _redone(trace: EvaluationTrace, act: Command) -> Record:
+def _redone(trace: EvaluationTrace, command: Command) -> Record:
     workflow, current = trace.facts.workflow, trace.decision.phase
-    step = _phase(trace, act.step)
+    step = _phase(trace, command.step)
     if trace.evaluation.status == RunStatus.BLOCKED and trace.decision.kind == SuggestionKind.STOP:
         raise CommandRefused(f"the run is blocked: {trace.evaluation.status_reason}")
     if "redo" not in workflow.effects and f"{step}.redo" not in workflow.effects:
         raise CommandRefused(f"{workflow.name} has no way to do a phase again by a command; its files decide")
     if current is not None and workflow.order(step) > workflow.order(current):
         raise CommandRefused(f"{step} is ahead of {current}; what was not done cannot be done again")
-    return _made(trace, act, kind="transition", phase=current or "", next=step, why=act.why)
+    return _made(trace, command, kind="transition", phase=current or "", next=step, why=command.why)
+
+
+# ---- what a record is about -------------------------------------------------------------------
+#
+# The digests of the files that were judged stand in the record, so that history shows what was judged, and a
+# verdict of a phase goes stale by them and not by the times of files, which a clone or a checkout changes
+# (format, A.6, `of`).
+
+
+def files_of_report(facts: RunFacts, step: str) -> list[dict[str, str]]:
+    """[{path, digest}] of what a report of the step is about: what its phase produces, and what that judges.
+
+    A verdict that is stale is left out unless it was saved after all that it judges: a report alone makes
+    no new verdict of an old one.
+    """
+    phase = facts.workflow.phases.get(step)
+    produced = [facts.workflow.artifacts[name] for name in phase.produces] if phase else []
+    about = (declared for declared in produced if not _outdated(facts, declared))
+    return _named(facts, [name for declared in about for name in (declared.id, *declared.of)])
+
+
+def files_of_question(facts: RunFacts, name: str) -> list[dict[str, str]]:
+    """[{path, digest}] of what an answer is about."""
+    question = facts.workflow.questions.get(name)
+    return _named(facts, question.about if question else ())
+
+
+def _named(facts: RunFacts, names: Iterable[str]) -> list[dict[str, str]]:
+    found: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        declared, snapshot = facts.workflow.artifacts[name], facts.snapshot
+        found |= digests(facts.artifact(name), declared, snapshot.run, snapshot.reader)
+    return [{"path": path, "digest": digest} for path, digest in found.items()]
+
+
+def _outdated(facts: RunFacts, declared: Artifact) -> bool:
+    """Whether a verdict is stale and was not made again since what it judges changed."""
+    artifact = facts.artifact(declared.id)
+    judged = [facts.artifact(name) for name in declared.of]
+    return artifact.state == ArtifactStatus.STALE and any(
+        artifact.mtime_ns <= one.mtime_ns for one in judged if one.exists
+    )
 
 
 _RECORDS = {

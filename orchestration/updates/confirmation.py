@@ -34,7 +34,7 @@ class Confirmation(NamedTuple):
     lines: tuple[str, ...]
 
 
-def confirmation(trace: EvaluationTrace, act: Command, now: datetime) -> Confirmation:
+def confirmation(trace: EvaluationTrace, command: Command, now: datetime) -> Confirmation:
     """What a person confirms with an answer or an override.
 
     An answer that names no option gets the text for choosing one: every option, each with what follows from
@@ -43,17 +43,17 @@ def confirmation(trace: EvaluationTrace, act: Command, now: datetime) -> Confirm
     Raises InvalidCommand for a question or option that is not open and for an unknown phase, CommandRefused
     for what is not possible now. Cost: one evaluation for each option that is shown.
     """
-    reason = (f"reason: {act.why.strip()}",) if act.why.strip() else ()
+    reason = (f"reason: {command.why.strip()}",) if command.why.strip() else ()
     if not reason:
-        act = act._replace(why=_UNTYPED_REASON)
+        command = command._replace(why=_UNTYPED_REASON)
     evaluation = trace.evaluation
-    if act.kind == "override":
-        way = f"from {evaluation.current_phase} to {act.step}"
+    if command.kind == "override":
+        way = f"from {evaluation.current_phase} to {command.step}"
         title = f"Move {evaluation.run} {way}, against what its files say?"
-        lines = _override(trace, act, now, reason)
+        lines = _override(trace, command, now, reason)
     else:
-        question = answerable_question(trace, act.question)
-        title, lines = question.question, _answer(trace, question, act, now, reason)
+        question = answerable_question(trace, command.question)
+        title, lines = question.question, _answer(trace, question, command, now, reason)
     return Confirmation(title, (*_run(evaluation), *lines))
 
 
@@ -66,31 +66,33 @@ def _run(evaluation: Evaluation) -> Iterator[str]:
 
 
 def _answer(
-    trace: EvaluationTrace, question: QuestionState, act: Command, now: datetime, reason: Iterable[str]
+    trace: EvaluationTrace, question: QuestionState, command: Command, now: datetime, reason: Iterable[str]
 ) -> Iterator[str]:
     if question.tasks:
         yield f"tasks: {', '.join(question.tasks)}"
     for entry in question.history[-MOST_HISTORY:]:
         what = f"{entry.get('phase', '')} {entry.get('outcome', '')}".strip()
         yield ": ".join(filter(None, ("before", what, str(entry.get("message", "")))))
-    if act.option:
-        proposal = propose(trace, act, now)
-        text = next((f" ({option.text})" for option in question.options if option.id == act.option), "")
-        yield f"answer: {act.option}{text}"
+    if command.option:
+        proposal = propose(trace, command, now)
+        text = next((f" ({option.text})" for option in question.options if option.id == command.option), "")
+        yield f"answer: {command.option}{text}"
         yield from reason
         yield _afterwards(proposal.evaluation)
         return
     for option in question.options:
         yield f"- {option.id}: {option.text}"
         try:
-            yield f"  {_afterwards(propose(trace, act._replace(option=option.id), now).evaluation)}"
+            yield f"  {_afterwards(propose(trace, command._replace(option=option.id), now).evaluation)}"
         except CommandRefused as error:
             yield f"  not possible now: {error}"
 
 
-def _override(trace: EvaluationTrace, act: Command, now: datetime, reason: Iterable[str]) -> Iterator[str]:
+def _override(
+    trace: EvaluationTrace, command: Command, now: datetime, reason: Iterable[str]
+) -> Iterator[str]:
     """What the override waives and goes without, exactly as its record will list it."""
-    evaluation, proposal = trace.evaluation, propose(trace, act, now)
+    evaluation, proposal = trace.evaluation, propose(trace, command, now)
     record = next(entry for entry in proposal.records if entry["kind"] == RecordKind.OVERRIDE)
     waived = record["gates"] if isinstance(record["gates"], list) else []
     for gate in (gate for gate in evaluation.gates if gate.id in waived):

@@ -1,4 +1,4 @@
-"""The texts that effects change, each from what it was when the run was looked at."""
+"""Carries out the `effects` of a definition: new texts of files, from their texts when the run was read."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ..formats.json_text import read_json
 from ..plans.dialects import DIALECTS
 from ..plans.model import Plan
 from ..snapshot.snapshot import Snapshot
+from ..snapshot.state_file import included_path
 from ..states import RunStatus, SuggestionKind
 from ..vfs.files import File, join
 from .commands import CommandRefused
-from .list_members import new_members
 from .state_patch import with_updates, with_value
 
 
@@ -122,12 +122,12 @@ class EffectRunner:
         """The edit of a plan that an effect came to; an empty map is none."""
         if not value:
             return
-        held = self.snapshot.artifacts[name]
-        if not isinstance(held.data, Plan):
-            raise CommandRefused(f"{held.path} is {held.state}; it cannot be changed")
-        dialect = DIALECTS[held.kind]
-        edit, arguments, before = value["edit"], value["with"], self.texts.get(held.path, held.text)
-        self._change(held.path, lambda: dialect.edit(edit, before, arguments))
+        artifact = self.snapshot.artifacts[name]
+        if not isinstance(artifact.data, Plan):
+            raise CommandRefused(f"{artifact.path} is {artifact.state}; it cannot be changed")
+        dialect = DIALECTS[artifact.kind]
+        edit, arguments, before = value["edit"], value["with"], self.texts.get(artifact.path, artifact.text)
+        self._change(artifact.path, lambda: dialect.edit(edit, before, arguments))
         for file, text in dialect.files_of_edit(edit, before, arguments).items():
             path = join(self.snapshot.run, file) or ""
             if not self._before(path).exists:
@@ -176,6 +176,63 @@ def _state(text: str, path: str, value: Any, folds: bool) -> str:
     if not isinstance(value, dict):
         raise ValueError("what is merged in must be a map")
     return with_updates(text, value, folds)
+
+
+# ---- members of a list ------------------------------------------------------------------------
+#
+# The elements of a list of the state may be files (`state.include`): child sessions of seed 000. A member
+# that is there is found again, so a repetition changes nothing: its file stays as it is, its id listed once.
+
+
+class NewMembers(NamedTuple):
+    """The files to make (path to text), and the whole list as it has to be then."""
+
+    files: Mapping[str, str]
+    listed: list[Any]
+
+
+def new_members(snapshot: Snapshot, name: str, members: Any) -> NewMembers:
+    """What `members`, objects with an `id` each, add to the list `name` of the state.
+
+    Raises CommandRefused for what can be no member, and for a file that belongs to another member.
+    """
+    includes = snapshot.workflow.state.include if snapshot.workflow.state else {}
+    listed = snapshot.state.raw.get(name) or [] if snapshot.state and snapshot.state.valid else None
+    if name not in includes or not isinstance(listed, list):
+        raise CommandRefused(f"{name} is no list of the state whose members are files")
+    if not isinstance(members, list) or not all(isinstance(member, dict) for member in members):
+        raise CommandRefused(f"new members of {name} must be a list of objects")
+    files: dict[str, str] = {}
+    new: list[str] = []
+    known = {_id(item) for item in listed}
+    for member in members:
+        path = included_path(includes[name], snapshot.run, _id(member))
+        if path is None:
+            said = f"{_id(member)!r} is no id of a member of {name}: it has to be usable in a path"
+            raise CommandRefused(said)
+        there = snapshot.reader.files.read(path)
+        if not there.exists:
+            files.setdefault(path, create(member))
+        elif _of_another(there, member):
+            raise CommandRefused(f"{path} exists already and belongs to another")
+        if _id(member) not in known:
+            known.add(_id(member))
+            new.append(_id(member))
+    return NewMembers(files, [*listed, *new])
+
+
+def _id(item: Any) -> str:
+    return str(item.get("id", "") if isinstance(item, dict) else item)
+
+
+def _of_another(there: File, member: Mapping[str, Any]) -> bool:
+    """Whether a file says that it is, or belongs to, another: its `id` or an id it refers to differs."""
+    data = read_json(there.text or "").data
+    return isinstance(data, dict) and any(
+        str(data[key]) != str(value)
+        for key, value in member.items()
+        if (key == "id" or key.endswith("_id")) and data.get(key) is not None
+    )
 
 
 # ---- whole files ------------------------------------------------------------------------------

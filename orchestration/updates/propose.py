@@ -28,7 +28,7 @@ from ..vfs.files import join
 from ..vfs.overlay import PROPOSED_MTIME_NS, OverlayFiles
 from .commands import Command, CommandRefused, build_record, build_skip_record, effect_events
 from .effects import Cause, EffectRunner, moves_on, stated_phase
-from .preview import JournalPreview
+from .journal_preview import JournalPreview
 
 
 @dataclass(frozen=True)
@@ -45,30 +45,30 @@ class Proposal:
     evaluation: Evaluation
 
 
-def propose(trace: EvaluationTrace, act: Command, now: datetime) -> Proposal:
+def propose(trace: EvaluationTrace, command: Command, now: datetime) -> Proposal:
     """What a command writes, as edits and records.
 
     Raises CommandRefused where it is out of turn, names what is not there, claims what is not done, or would
     leave a run that cannot be evaluated.
     """
-    made = build_record(trace, act)
-    step = str(made["phase"] if act.kind in ("report", "start") else made["next"])
-    draft = _Draft(trace, act, now)
-    before = draft.skip(_passed_by(trace, act, step), trace)
-    cause = draft.add(made, step, effect_events(act, step), _given(act), before)
+    made = build_record(trace, command)
+    step = str(made["phase"] if command.kind in ("report", "start") else made["next"])
+    draft = _Draft(trace, command, now)
+    before = draft.skip(_passed_by(trace, command, step), trace)
+    cause = draft.add(made, step, effect_events(command, step), _given(command), before)
     after = draft.look()
-    leading = _leading(act, step, trace, after)
+    leading = _leading(command, step, trace, after)
     if leading:
         after = draft.lead(cause, leading, after)
-    _check(trace, after, act, step)
+    _check(trace, after, command, step)
     return Proposal(draft.changes.edits(), tuple(draft.records), after.evaluation)
 
 
 class _Draft:
     """Records and texts in the making, over one look at a run."""
 
-    def __init__(self, trace: EvaluationTrace, act: Command, now: datetime):
-        self.steps, self.act = trace, act
+    def __init__(self, trace: EvaluationTrace, command: Command, now: datetime):
+        self.steps, self.command = trace, command
         self.changes = EffectRunner(trace.facts.snapshot, now)
         self.records: list[Record] = [*trace.facts.records[len(trace.facts.snapshot.records) :]]
         self.journal = _journal(trace, now)
@@ -107,7 +107,7 @@ class _Draft:
         """Record phases that are passed over, one after the other; how the run stands then."""
         for phase in phases:
             events = ("skip", f"{phase}.skip")
-            record = build_skip_record(trace, self.act, phase)
+            record = build_skip_record(trace, self.command, phase)
             self.add(record, phase, events, {"message": "", "data": {}}, trace)
             trace = self.look()
         return trace
@@ -118,10 +118,10 @@ def _follows(trace: EvaluationTrace) -> bool:
     return bool(stated_phase(trace.facts.workflow)) and moves_on(trace.decision)
 
 
-def _passed_by(trace: EvaluationTrace, act: Command, step: str) -> list[str]:
+def _passed_by(trace: EvaluationTrace, command: Command, step: str) -> list[str]:
     """The phases that are passed over on the way to the suggested step, the present one if it is skipped."""
     decision, workflow = trace.decision, trace.facts.workflow
-    if act.kind not in ("report", "start") or decision.to != step or not _advances(decision):
+    if command.kind not in ("report", "start") or decision.to != step or not _advances(decision):
         return []
     present = workflow.phases[decision.phase or ""]
     here = present.skip is not None and trace.facts.context.holds(present.skip)
@@ -132,13 +132,13 @@ def _advances(decision: Decision) -> bool:
     return decision.kind == SuggestionKind.ADVANCE and decision.phase is not None
 
 
-def _check(before: EvaluationTrace, after: EvaluationTrace, act: Command, step: str) -> None:
+def _check(before: EvaluationTrace, after: EvaluationTrace, command: Command, step: str) -> None:
     """Raises CommandRefused for what spoils the run, or a report of a phase whose files are not there."""
     if after.evaluation.status == RunStatus.INVALID and before.evaluation.status != RunStatus.INVALID:
         why = _worse(before, after)
         raise CommandRefused(f"nothing was written, because the run would be invalid: {why}")
     phase = after.facts.workflow.phases.get(step)
-    claims = act.kind == "report" and phase and act.outcome == phase.outcomes[0] not in FAILURES
+    claims = command.kind == "report" and phase and command.outcome == phase.outcomes[0] not in FAILURES
     decision = after.decision
     if not (
         claims
@@ -148,8 +148,8 @@ def _check(before: EvaluationTrace, after: EvaluationTrace, act: Command, step: 
         and decision.rule is None
     ):
         return
-    held = {name: after.facts.artifact(name) for name in phase.produces}
-    lacking = [f"{name} is {one.state} ({one.path})" for name, one in held.items() if not one.valid]
+    artifacts = {name: after.facts.artifact(name) for name in phase.produces}
+    lacking = [f"{name} is {one.state} ({one.path})" for name, one in artifacts.items() if not one.valid]
     if lacking:
         run = after.evaluation.run
         hint = f"`phasekeeper next --run {run}` shows what it needs"
@@ -164,17 +164,17 @@ def _worse(before: EvaluationTrace, after: EvaluationTrace) -> str:
     return f"{new.path}: {new.message}" if new else after.evaluation.status_reason
 
 
-def _given(act: Command) -> dict[str, Any]:
+def _given(command: Command) -> dict[str, Any]:
     """What effects see of a report beside its record. Raises CommandRefused for what guards cannot read."""
     try:
-        text = json.dumps(dict(act.data), allow_nan=False)
+        text = json.dumps(dict(command.data), allow_nan=False)
         data: dict[str, Any] = json.loads(text, parse_int=_whole)
     except (TypeError, ValueError, RecursionError) as error:
         raise CommandRefused(f"the data of the report cannot be used: {error}") from None
     document = read_json(text)
     if not document.readable:
         raise CommandRefused(f"the data of the report cannot be used: {document.problems[0].message}")
-    return {"message": act.message, "data": data, "stateUpdates": data.get("stateUpdates", {})}
+    return {"message": command.message, "data": data, "stateUpdates": data.get("stateUpdates", {})}
 
 
 def _whole(digits: str) -> int:
@@ -185,16 +185,16 @@ def _whole(digits: str) -> int:
 
 
 def _leading(
-    act: Command, step: str, before: EvaluationTrace, after: EvaluationTrace
+    command: Command, step: str, before: EvaluationTrace, after: EvaluationTrace
 ) -> EvaluationTrace | None:
     """How the run stands where a rule moves its phase on at once.
 
     A report and an answer lead wherever they lead. Starting the suggested step leads into it; a record of a
     start clears the report that did, so the old state leads. An override or a redo ends where it says.
     """
-    if act.kind == "start":
+    if command.kind == "start":
         return before if before.decision.to == step else None
-    return after if act.kind in ("report", "answer") else None
+    return after if command.kind in ("report", "answer") else None
 
 
 def _journal(trace: EvaluationTrace, now: datetime) -> JournalPreview:

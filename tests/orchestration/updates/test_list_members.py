@@ -6,7 +6,7 @@ import pytest
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.snapshot.snapshot import Snapshot, read_run
 from phasekeeper.orchestration.updates.commands import CommandRefused
-from phasekeeper.orchestration.updates.list_members import new_members
+from phasekeeper.orchestration.updates.effects import new_members
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 
 from tests.orchestration.definitions import BODY, HEAD
