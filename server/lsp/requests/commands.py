@@ -10,7 +10,7 @@ import asyncio
 import shlex
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lsprotocol import types as lsp
 
@@ -21,31 +21,28 @@ from ....orchestration.sanitize import plain
 from ....orchestration.updates.commands import Command, CommandRefused
 from ....tools.assistant.questions import dialog, how_to_decide, how_to_override
 from ...live.engine import run_in_writer_thread
-from ...workspace.apply import PreparedRepair, StoreError, prepare_decision, prepare_repair, repair_run
+from ...workspace.apply import StoreError, prepare_decision, prepare_repair, repair_run
 from ...workspace.git import actor
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace
 from ..features.code_action_commands import CommandName
+from ..session.connection import Connection
 from ..session.transport import RequestFailed
 from ..view.root_view import RootView
-from .read import named_run
-from .write import Parameters, act_on, require_trust, run_on_disk
-
-if TYPE_CHECKING:
-    from ..session.connection import Connection
 
 LATER, LINK = "Not now", "Let them count"
 NOTHING_DECIDED = "nothing was decided"
 
-# What the person is told in the end.
-EditorCommand = Callable[["Connection", RootView, Evaluation, Parameters], Awaitable[str]]
+Parameters = dict[str, Any]
+# The result is what the person is told in the end.
+EditorCommand = Callable[[Connection, RootView, Evaluation, Parameters], Awaitable[str]]
 
 
 async def execute(connection: Connection, command: EditorCommand, *arguments: Any) -> None:
     """Carry out a command for the run that its argument names, and show what came of it, or why not."""
     params = arguments[0] if arguments and isinstance(arguments[0], dict) else {}
     try:
-        view, evaluation = named_run(connection, params)
+        view, evaluation = connection.named_run(params)
         if evaluation is None:
             raise UsageError(f"{params.get('run')!r} is no run of {view.root}")
         message = await command(connection, view, evaluation, params)
@@ -78,39 +75,32 @@ async def show_command_line(_: Connection, view: RootView, e: Evaluation, params
 
 
 async def redo(connection: Connection, view: RootView, e: Evaluation, params: Parameters) -> str:
-    require_trust(connection)
+    connection.require_trust()
     phase = str(params.get("phase", ""))
-    after = await act_on(
-        connection, view, e.run, Command(kind="redo", step=phase, why="asked for in the editor")
-    )
+    command = Command(kind="redo", step=phase, why="asked for in the editor")
+    after = await connection.act(view.root, e.run, command)
     return f"to be done again: {phase}; {_next_step(after)}"
 
 
 async def repair_journal(connection: Connection, view: RootView, e: Evaluation, params: Parameters) -> str:
-    require_trust(connection)
-    workspace = Workspace(view.root)
+    """Repair the journal; a person agrees in a dialog to the branches that would count again."""
+    connection.require_trust()
+    workspace, heads, who = Workspace(view.root), (), ""
     prepared = await asyncio.to_thread(prepare_repair, workspace, e.run)
-    heads = await _agree_to_branches(connection, e, prepared) if prepared.heads else ()
-    who = await asyncio.to_thread(actor, view.root) if heads else ""
+    command = shlex.join(["phasekeeper", "repair", e.run, "--root", e.root])
+    lines = [f"{e.run}:", *prepared.lines]
+    if prepared.heads and await _choose(connection, lines, [LINK], command) == LINK:
+        heads, who = prepared.heads, await asyncio.to_thread(actor, view.root)
     actions = await run_in_writer_thread(repair_run, workspace, e.run, heads, who, connection.channel)
     await connection.engine.refresh(view.root, [Path(view.root, e.run, ".phasekeeper")])
-    nothing = "nothing was linked" if heads == () else "nothing is to be repaired"
+    nothing = "nothing was linked" if prepared.heads else "nothing is to be repaired"
     return "; ".join(f"{each.path}: {each.kind}" for each in actions) or nothing
-
-
-async def _agree_to_branches(
-    connection: Connection, e: Evaluation, prepared: PreparedRepair
-) -> tuple[str, ...]:
-    """The branches of the journal that a person lets count, asked in a dialog."""
-    command = shlex.join(["phasekeeper", "repair", e.run, "--root", e.root])
-    picked = await _choose(connection, [f"{e.run}:", *prepared.lines], [LINK], command)
-    return prepared.heads if picked == LINK else ()
 
 
 async def decide(connection: Connection, view: RootView, e: Evaluation, params: Parameters) -> str:
     """Have the person choose an option of an open question, see what comes of it, and confirm it."""
-    require_trust(connection)
-    run = run_on_disk(view, e.run)
+    connection.require_trust()
+    run = view.run_on_disk(e.run)
     open_questions = await connection.engine.query(view.root, run.run, answerable)
     question = next((each for each in open_questions if each.id == params.get("question")), None)
     if question is None:
@@ -130,7 +120,7 @@ async def decide(connection: Connection, view: RootView, e: Evaluation, params: 
     confirm = f"Decide: {plain(option.id, 60)}"
     if await _choose(connection, decision.text, [confirm], command) != confirm:
         return NOTHING_DECIDED
-    after = await act_on(connection, view, run.run, act, revision=decision.revision, signed=True)
+    after = await connection.act(view.root, run.run, act, revision=decision.revision, signed=True)
     return f"answered: {question.id} {option.id}; {_next_step(after)}"
 
 

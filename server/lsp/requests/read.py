@@ -5,22 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ....orchestration.result.values import Evaluation, as_json
+from ....orchestration.result.values import as_json
+from ...live.boards import RootBoard
 from ...workspace.history import history_json, history_of
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace
+from ..session.connection import Connection
 from ..session.payloads import board_json, graph_json
-from ..session.transport import RequestFailed, encode_json
-from ..view.root_view import RootView
+from ..session.transport import encode_json
 from .recent import newest
 
-if TYPE_CHECKING:
-    from ...live.boards import RootBoard
-    from ..session.connection import Connection
-
-Request = Callable[["Connection", Any], Awaitable[Any]]
+Request = Callable[[Connection, Any], Awaitable[Any]]
 MOST_EVENTS = 1000
 """In one answer."""
 
@@ -35,12 +32,12 @@ def _boards(connection: Connection) -> list[RootBoard]:
 
 
 async def run(connection: Connection, params: Any) -> Any:
-    _, evaluation = named_run(connection, params)
+    _, evaluation = connection.named_run(params)
     return await asyncio.to_thread(encode_json, as_json, evaluation) if evaluation else None
 
 
 async def history(connection: Connection, params: Any) -> Any:
-    view, evaluation = named_run(connection, params)
+    view, evaluation = connection.named_run(params)
     name = evaluation.run if evaluation else None
     return await asyncio.to_thread(encode_json, _history, view.root, name, _limit(params))
 
@@ -50,7 +47,7 @@ async def recent(connection: Connection, params: Any) -> Any:
 
 
 async def graph(connection: Connection, params: Any) -> Any:
-    view, evaluation = named_run(connection, params)
+    view, evaluation = connection.named_run(params)
     workflow = await connection.workflow(view, evaluation) if evaluation else None
     return graph_json(workflow, evaluation) if workflow and evaluation else None
 
@@ -62,18 +59,6 @@ READ_REQUESTS: dict[str, Request] = {
     "phasekeeper/recent": recent,
     "phasekeeper/graph": graph,
 }
-
-
-def named_run(connection: Connection, params: Any) -> tuple[RootView, Evaluation | None]:
-    """The root and the run that a request names; None for a run that is not there.
-
-    Raises RequestFailed for a root that is not open.
-    """
-    data = params if isinstance(params, dict) else {}
-    view = connection.views.get(Path(str(data.get("root", ""))))
-    if view is None:
-        raise RequestFailed(f"{data.get('root')!r} is no root that this connection has open")
-    return view, view.run(str(data.get("run", "")))
 
 
 def _limit(params: Any) -> int:

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....orchestration.result.values import Evaluation
 from ....orchestration.sanitize import plain
@@ -22,40 +22,28 @@ from ...workspace.definitions import UnknownWorkflow
 from ...workspace.git import actor
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace
+from ..session.connection import Connection
 from ..session.payloads import summary
 from ..session.transport import RequestFailed
 from ..view.root_view import RootView
-from .read import Request, named_run
-
-if TYPE_CHECKING:
-    from ..session.connection import Connection
 
 CLAIM_S = 8 * 3600
 """How long a task claimed in an editor is kept: a working day."""
 _REFUSALS = (CommandRefused, StoreError, UsageError, UnknownWorkflow, ValueError)
 Parameters = dict[str, Any]
 # (what was recorded, how the run stands), by the connection, the root and the request's parameters.
-Write = Callable[["Connection", RootView, Parameters], Awaitable[tuple[str, Evaluation]]]
+Write = Callable[[Connection, RootView, Parameters], Awaitable[tuple[str, Evaluation]]]
 
 
 async def _answer(write: Write, connection: Connection, params: Any) -> Any:
     """The answer to a request that writes."""
-    require_trust(connection)
-    view, _ = named_run(connection, params)
+    connection.require_trust()
+    view, _ = connection.named_run(params)
     try:
         recorded, evaluation = await write(connection, view, params)
     except _REFUSALS as error:
         raise RequestFailed(str(error)) from None
     return {"recorded": recorded, "evaluation": summary(evaluation)}
-
-
-def require_trust(connection: Connection) -> None:
-    """Raises RequestFailed unless the editor said that the person trusts what is open in it."""
-    if not connection.trusted:
-        raise RequestFailed(
-            "this editor's connection only reads: nothing is written before the workspace is trusted "
-            "(initializationOptions.trusted); the command line writes"
-        )
 
 
 def _text(params: Parameters, name: str, *, required: bool = False) -> str:
@@ -77,30 +65,6 @@ def _texts(params: Parameters, name: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def run_on_disk(view: RootView, run: str) -> Evaluation:
-    """A run as it is on disk. Raises UsageError when there is none."""
-    evaluation = view.board.runs.get(run)
-    if evaluation is None:
-        raise UsageError(f"{run} is no run of {view.root}")
-    return evaluation
-
-
-async def act_on(
-    connection: Connection,
-    view: RootView,
-    run: str,
-    act: Command,
-    *,
-    revision: str | None = None,
-    signed: bool = False,
-) -> Evaluation:
-    """Carry out an act in the name of the person at the editor. Raises as `apply.act` does."""
-    person = await asyncio.to_thread(actor, view.root)
-    wanted = act._replace(actor=person, channel=connection.channel)
-    done = await connection.engine.act(view.root, run, wanted, signed=signed, revision=revision)
-    return done.evaluation
-
-
 async def report(connection: Connection, view: RootView, params: Parameters) -> tuple[str, Evaluation]:
     data = params.get("data") or {}
     if not isinstance(data, dict):
@@ -111,13 +75,13 @@ async def report(connection: Connection, view: RootView, params: Parameters) -> 
         tasks=_texts(params, "tasks") or _texts(params, "failed"), next=_text(params, "next"),
         message=_text(params, "summary"), data=data, manual_criteria=_texts(params, "manual"),
     )  # fmt: skip
-    return f"{step} {outcome}", await act_on(connection, view, _required(params, "run"), act)
+    return f"{step} {outcome}", await connection.act(view.root, _required(params, "run"), act)
 
 
 async def redo(connection: Connection, view: RootView, params: Parameters) -> tuple[str, Evaluation]:
     phase = _required(params, "phase")
     act = Command(kind="redo", step=phase, why=_text(params, "reason"))
-    return f"to be done again: {phase}", await act_on(connection, view, _required(params, "run"), act)
+    return f"to be done again: {phase}", await connection.act(view.root, _required(params, "run"), act)
 
 
 async def start(connection: Connection, view: RootView, params: Parameters) -> tuple[str, Evaluation]:
@@ -129,14 +93,14 @@ async def start(connection: Connection, view: RootView, params: Parameters) -> t
 
 async def claim(connection: Connection, view: RootView, params: Parameters) -> tuple[str, Evaluation]:
     run, task, who = (_required(params, name) for name in ("run", "task", "who"))
-    run_on_disk(view, run)
+    view.run_on_disk(run)
     taken = await run_in_writer_thread(apply.claim, Workspace(view.root), run, task, who, CLAIM_S)
     return f"{taken.task} is claimed by {who} until {taken.until}", await _reread(connection, view, run)
 
 
 async def release(connection: Connection, view: RootView, params: Parameters) -> tuple[str, Evaluation]:
     run, task, who = (_required(params, name) for name in ("run", "task", "who"))
-    run_on_disk(view, run)
+    view.run_on_disk(run)
     name, was_claimed = await run_in_writer_thread(apply.release, Workspace(view.root), run, task, who)
     recorded = f"{name} is released" if was_claimed else f"{name} was not claimed"
     return recorded, await _reread(connection, view, run)
@@ -144,7 +108,7 @@ async def release(connection: Connection, view: RootView, params: Parameters) ->
 
 async def _reread(connection: Connection, view: RootView, run: str) -> Evaluation:
     await connection.engine.refresh(view.root, [Path(view.root, run, ".phasekeeper")])
-    return run_on_disk(view, run)
+    return view.run_on_disk(run)
 
 
 # ---- decisions --------------------------------------------------------------------------------
@@ -152,8 +116,8 @@ async def _reread(connection: Connection, view: RootView, run: str) -> Evaluatio
 
 async def prepare_decision(connection: Connection, params: Any) -> dict[str, Any]:
     """What a client's own dialog shows before a decision, and the revision that it is about."""
-    require_trust(connection)
-    view, evaluation = named_run(connection, params)
+    connection.require_trust()
+    view, evaluation = connection.named_run(params)
     try:
         _require_dialogs(connection)
         run, act = _decision(params)
@@ -176,7 +140,7 @@ async def decide(connection: Connection, view: RootView, params: Parameters) -> 
     act = act._replace(why=_required(params, "reason"))
     revision = _required(params, "revision")
     recorded = "overridden" if act.kind == "override" else f"answered: {act.question} {act.option}"
-    return recorded, await act_on(connection, view, run, act, revision=revision, signed=True)
+    return recorded, await connection.act(view.root, run, act, revision=revision, signed=True)
 
 
 def _decision(params: Parameters, *, option_required: bool = False) -> tuple[str, Command]:
@@ -208,7 +172,7 @@ _WRITES: dict[str, Write] = {
     "phasekeeper/redo": redo,
     "phasekeeper/decide": decide,
 }
-WRITE_REQUESTS: dict[str, Request] = {
+WRITE_REQUESTS: dict[str, Callable[[Connection, Any], Awaitable[Any]]] = {
     "phasekeeper/prepareDecision": prepare_decision,
     **{name: partial(_answer, write) for name, write in _WRITES.items()},
 }

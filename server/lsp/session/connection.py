@@ -16,19 +16,21 @@ from lsprotocol import types as lsp
 from ....orchestration.definition.model import Workflow
 from ....orchestration.result.values import Evaluation
 from ....orchestration.sanitize import plain
+from ....orchestration.updates.commands import Command
 from ....orchestration.vfs.files import digest_of
 from ...live.boards import RootChange
 from ...live.engine import Engine
 from ...version import VERSION
+from ...workspace.git import actor
 from ...workspace.roots import UsageError
 from ..view.document_context import DocumentContext, EditorFiles
 from ..view.documents import OpenDocument, OpenDocuments, path_of
 from ..view.root_view import RootView, annotate_all
 from ..view.unsaved import UnsavedEvaluator
-from .folders import OpenFolders, open_roots
+from .folders import OpenFolders, ScanProgress
 from .payloads import changed_json, merge_changes
 from .publisher import Publisher
-from .transport import DroppingWriter, LspProtocol, LspServer, encode_json, new_server
+from .transport import DroppingWriter, LspProtocol, LspServer, RequestFailed, encode_json, new_server
 
 _log = logging.getLogger(__name__)
 
@@ -57,7 +59,7 @@ class Connection:
         self._openings: set[asyncio.Task[Any]] = set()
         self._workflows: dict[tuple[str, str], Workflow] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
-        unsaved = UnsavedEvaluator(engine, self.spawn, self.documents_of, self._on_evaluated)
+        unsaved = UnsavedEvaluator(engine.evaluate_unsaved, self.spawn, self.documents_of, self._on_evaluated)
         self.evaluate_unsaved = unsaved.evaluate
         self._publisher = Publisher(
             self.documents, self._uri_of, self.innermost_root, self.server.text_document_publish_diagnostics
@@ -209,7 +211,7 @@ class Connection:
     async def _open(self, key: str | Path, path: Path) -> None:
         """Open a folder, for the first time or once more, and show its roots."""
         try:
-            roots = await open_roots(self.engine, path, self.server)
+            roots = await self._open_roots(path)
         except UsageError as error:
             _log.warning("%s", error)
             return
@@ -218,6 +220,23 @@ class Connection:
         for root in roots:
             if root not in self.views and root in self._folders.roots():
                 await self._show_root(root)
+
+    async def _open_roots(self, path: Path) -> tuple[Path, ...]:
+        """`Engine.open`, with a progress bar in the editor. Cancelled, it closes what it opens."""
+        progress = ScanProgress(self.server)
+        opening = asyncio.ensure_future(self.engine.open(path, progress.report))
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            opening.add_done_callback(self._close_roots)
+            raise
+        finally:
+            progress.end()
+
+    def _close_roots(self, opening: asyncio.Future[tuple[Path, ...]]) -> None:
+        if not opening.cancelled() and opening.exception() is None:
+            for root in opening.result():
+                self.engine.close(root)
 
     async def _reopen(self, root: Path, key: str | Path) -> None:
         """Open a folder once more, whose root has other projects now; what it was opened to is closed."""
@@ -342,6 +361,34 @@ class Connection:
         """The innermost root that a file lies in: of roots in one another that one speaks of it."""
         around = [root for root in self.views if path.is_relative_to(root)]
         return self.views[max(around, key=lambda root: len(root.parts))] if around else None
+
+    def named_run(self, params: Any) -> tuple[RootView, Evaluation | None]:
+        """The root and the run that a request names; None for a run that is not there.
+
+        Raises RequestFailed for a root that is not open.
+        """
+        data = params if isinstance(params, dict) else {}
+        view = self.views.get(Path(str(data.get("root", ""))))
+        if view is None:
+            raise RequestFailed(f"{data.get('root')!r} is no root that this connection has open")
+        return view, view.run(str(data.get("run", "")))
+
+    def require_trust(self) -> None:
+        """Raises RequestFailed unless the editor said that the person trusts what is open in it."""
+        if not self.trusted:
+            raise RequestFailed(
+                "this editor's connection only reads: nothing is written before the workspace is trusted "
+                "(initializationOptions.trusted); the command line writes"
+            )
+
+    async def act(
+        self, root: Path, run: str, command: Command, *, revision: str | None = None, signed: bool = False
+    ) -> Evaluation:
+        """Carry out a command in the name of the person at the editor. Raises as `apply.act` does."""
+        person = await asyncio.to_thread(actor, root)
+        command = command._replace(actor=person, channel=self.channel)
+        done = await self.engine.act(root, run, command, signed=signed, revision=revision)
+        return done.evaluation
 
     async def document_context(self, uri: str) -> DocumentContext | None:
         """All there is to know of an open document; None where it is not open or lies in no root."""

@@ -11,7 +11,6 @@ from uuid import uuid4
 
 from lsprotocol import types as lsp
 
-from ...live.engine import Engine
 from ..view.documents import path_of
 from .transport import LspServer
 
@@ -97,26 +96,7 @@ class OpenFolders:
         return path.as_uri()
 
 
-async def open_roots(engine: Engine, path: Path, server: LspServer) -> tuple[Path, ...]:
-    """`Engine.open`, with a progress bar in the editor. Cancelled, it closes what it opens."""
-    progress = _ScanProgress(server)
-    opening = asyncio.ensure_future(engine.open(path, progress.report))
-    try:
-        return await asyncio.shield(opening)
-    except asyncio.CancelledError:
-        opening.add_done_callback(lambda done: _close_roots(engine, done))
-        raise
-    finally:
-        progress.end()
-
-
-def _close_roots(engine: Engine, opening: asyncio.Future[tuple[Path, ...]]) -> None:
-    if not opening.cancelled() and opening.exception() is None:
-        for root in opening.result():
-            engine.close(root)
-
-
-class _ScanProgress:
+class ScanProgress:
     """Work-done progress of a first evaluation of many runs; it begins with the first report."""
 
     def __init__(self, server: LspServer) -> None:

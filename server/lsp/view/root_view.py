@@ -11,6 +11,7 @@ from ....orchestration.findings import Finding
 from ....orchestration.result.values import Evaluation
 from ...live.boards import RootBoard
 from ...live.dependencies import DependencyIndex
+from ...workspace.roots import UsageError
 from .annotations import Annotation, annotations_of
 
 BATCH = 200
@@ -38,6 +39,12 @@ class RootView:
     def run(self, run: str) -> Evaluation | None:
         """A run as this editor's texts have it."""
         return self.unsaved.get(run) or self.board.runs.get(run)
+
+    def run_on_disk(self, run: str) -> Evaluation:
+        """A run as its files on disk have it. Raises UsageError when there is none."""
+        if run not in self.board.runs:
+            raise UsageError(f"{run} is no run of {self.root}")
+        return self.board.runs[run]
 
     def run_at(self, path: str) -> Evaluation | None:
         """The run that a file belongs to: the innermost folder that is one, else one that reads the file."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,9 @@ from ....orchestration.definition.compiler import compile_definition
 from ....orchestration.definition.reader import InvalidWorkflow, Source, load_definition
 from ....orchestration.findings import Finding
 from ....orchestration.lint.checks import check
+from ....orchestration.result.values import Evaluation
 from ....orchestration.vfs.overlay import OverlayFiles
 from ...disk.disk_files import DiskFiles
-from ...live.engine import Engine
 from ...workspace.definitions import DefinitionLibrary
 from .document_context import is_definition
 from .documents import OpenDocument
@@ -30,12 +30,12 @@ class UnsavedEvaluator:
 
     def __init__(
         self,
-        engine: Engine,
+        evaluate_unsaved: Callable[[Path, Mapping[str, str]], Awaitable[Mapping[str, Evaluation]]],
         spawn: Spawn,
         documents_of: Callable[[RootView], Sequence[tuple[OpenDocument, str]]],
         on_evaluated: Callable[[RootView, Iterable[str]], None],
     ) -> None:
-        self._engine, self._spawn = engine, spawn
+        self._evaluate_unsaved, self._spawn = evaluate_unsaved, spawn
         self._documents_of, self._on_evaluated = documents_of, on_evaluated
         self._running: dict[Path, asyncio.Task[None]] = {}
         self._stale: set[Path] = set()
@@ -58,7 +58,7 @@ class UnsavedEvaluator:
                 self._stale.discard(view.root)
                 documents = self._documents_of(view)
                 overlay = {path: each.text.source for each, path in documents if each.changed}
-                unsaved = await self._engine.evaluate_unsaved(view.root, overlay) if overlay else {}
+                unsaved = await self._evaluate_unsaved(view.root, overlay) if overlay else {}
                 documents = self._documents_of(view)
                 texts = {path: each.text.source for each, path in documents}
                 linted = await asyncio.to_thread(_lint_definitions, view.root, texts)

@@ -245,10 +245,12 @@ def test_a_folder_that_is_closed_and_opened_again_while_it_is_opened_is_held_onc
     task(root, "T1", ok=False)
     begun: list[asyncio.Event] = []
 
-    async def slowly(engine: Any, path: Path, server: Any) -> Any:
+    open_roots = connection.Connection._open_roots
+
+    async def slowly(self: connection.Connection, path: Path) -> Any:
         may = asyncio.Event()
         begun.append(may)
-        roots = await folders.open_roots(engine, path, server)
+        roots = await open_roots(self, path)
         await may.wait()
         return roots
 
@@ -267,7 +269,7 @@ def test_a_folder_that_is_closed_and_opened_again_while_it_is_opened_is_held_onc
                 assert await users(engine, root) == 1
             assert await users(engine, root) == 0
 
-    monkeypatch.setattr(connection, "open_roots", slowly)
+    monkeypatch.setattr(connection.Connection, "_open_roots", slowly)
     asyncio.run(asyncio.wait_for(work(), 4 * BOUND_S))
 
 

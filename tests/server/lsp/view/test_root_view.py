@@ -6,7 +6,7 @@ import asyncio
 import subprocess
 import sys
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 from lsprotocol import types as lsp
 from phasekeeper.orchestration.findings import Evidence, Finding, Severity, Span
@@ -15,8 +15,8 @@ from phasekeeper.server.live.engine import Engine
 from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.lsp.session import connection as connections
 from phasekeeper.server.lsp.session.connection import Connection
-from phasekeeper.server.lsp.session.folders import OpenFolders, open_roots
-from phasekeeper.server.lsp.session.transport import DroppingWriter, LspServer
+from phasekeeper.server.lsp.session.folders import OpenFolders
+from phasekeeper.server.lsp.session.transport import DroppingWriter
 from phasekeeper.server.lsp.view.annotations import Annotation
 from phasekeeper.server.lsp.view.diagnostics import diagnostics_of
 from phasekeeper.server.lsp.view.documents import path_of
@@ -146,14 +146,20 @@ def test_a_connection_that_ends_while_a_root_is_opened_leaves_it_closed(root):
                 await asyncio.sleep(0)
                 return (path,)
 
+            async def evaluate_unsaved(self, path, texts):
+                return {}
+
             def close(self, path):
                 assert path == root
                 closed.set()
 
-        opening = asyncio.ensure_future(open_roots(cast("Engine", Slow()), root, cast("LspServer", None)))
+        writer = DroppingWriter(cast("asyncio.StreamWriter", Silent()))
+        connection = Connection(cast("Engine", Slow()), writer, True)
+        opening = asyncio.ensure_future(connection._open_roots(root))
         await begun.wait()
         opening.cancel()
         await asyncio.wait_for(closed.wait(), 30)
+        await connection.close()
 
     asyncio.run(work())
 
@@ -212,7 +218,7 @@ def test_what_is_saved_while_an_evaluation_ends_is_evaluated_too(tmp_path):
             tasks.append(asyncio.create_task(followed(work)))
             return tasks[-1]
 
-        evaluator = UnsavedEvaluator(cast(Engine, None), spawn, documents_of, lambda *_: None)
+        evaluator = UnsavedEvaluator(cast("Any", None), spawn, documents_of, lambda *_: None)
         evaluator.evaluate(view)
         await tasks[0]
         await asyncio.gather(*tasks)
