@@ -91,8 +91,9 @@ def apply_command(
     token: ClaimToken | None = None,
     revision: str | None = None,
 ) -> CommandResult:
-    """Carry out an act on a run. Raises Refused, StoreError (Conflict among them) or UsageError; then nothing
-    was written.
+    """Carry out a command on a run.
+
+    Raises CommandRefused, StoreError (Conflict among them) or UsageError; then nothing was written.
 
     `signed` is for decisions a person has just confirmed; `revision` is that of what the person was shown, so
     that nothing is decided about what was put in its place meanwhile.
@@ -140,7 +141,8 @@ def unrecorded_reports(trace: EvaluationTrace) -> tuple[Record, ...]:
 def record_reports(workspace: Workspace, run: str) -> int:
     """Record a run's report files that no record holds, as the next act would; how many those were.
 
-    Raises Refused where the journal cannot be trusted, StoreError or UsageError; then nothing was written.
+    Raises CommandRefused where the journal cannot be trusted, StoreError or UsageError; then nothing was
+    written.
     """
 
     def writes(_: LockedRun) -> Writes:
@@ -153,7 +155,7 @@ def record_reports(workspace: Workspace, run: str) -> int:
 
 
 def _read_again(workspace: Workspace, run: str) -> EvaluationTrace:
-    """The run as it is on disk now. Raises Refused where nobody can say by which workflow to judge it."""
+    """The run as it is on disk now. Raises CommandRefused where its workflow is not known."""
     fresh = Workspace(workspace.root, parsed=workspace.parsed)
     match = _match(fresh, run)
     if match.rivals:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +11,6 @@ import jsonschema_rs
 import pytest
 from phasekeeper.orchestration.result.json_schema import evaluation_schema
 from phasekeeper.orchestration.result.values import as_json
-from phasekeeper.orchestration.states import (
-    ArtifactStatus,
-    GateStatus,
-    PhaseStatus,
-    QuestionKind,
-    RunStatus,
-    SuggestionKind,
-    TaskStatus,
-)
 from phasekeeper.server.generate_schemas import FOLDER, main, schemas
 
 from tests.golden import CASES, cases_in, steps_of
@@ -85,22 +75,3 @@ def test_a_word_or_a_key_that_nobody_knows_does_not_fit(path: list, value: objec
     if path[-1] in data:
         del changed[path[-1]]
         assert not VALIDATOR.is_valid(changed)
-
-
-@pytest.mark.parametrize(
-    ("definition", "field", "words"),
-    [
-        ("evaluation", "status", RunStatus),
-        ("suggestion", "kind", SuggestionKind),
-        ("phase", "state", PhaseStatus),
-        ("produced", "state", ArtifactStatus),
-        ("gate", "status", GateStatus),
-        ("question", "kind", QuestionKind),
-        ("task", "state", TaskStatus),
-    ],
-)
-def test_the_words_of_a_closed_field_are_those_of_its_enumeration(
-    definition: str, field: str, words: type[StrEnum]
-):
-    properties = evaluation_schema()["$defs"][definition]["properties"]
-    assert properties[field] == {"enum": [word.value for word in words]}
