@@ -18,7 +18,7 @@ from ...orchestration.result.phrases import status_phrase
 from ...orchestration.sanitize import plain
 from ..hub.view_feed import RunRow
 from ..version import VERSION
-from .lines import Line, Part, bare, console, is_terminal, name, styled, wrapped
+from .lines import Line, Part, bare, console, counted, is_terminal, name, styled, wrapped
 from .run_views import STATUS_STYLE
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Screen:
         self._seen.clear()
         self._say("the server runs in this process" if own else "joined the server that runs already")
 
-    def hear(self, message: Mapping[str, Any]) -> int | None:
+    def handle(self, message: Mapping[str, Any]) -> int | None:
         """Take one message in; the exit code when there is nothing more to come."""
         if "error" in message:
             self._say(f"{message['error']}")
@@ -124,14 +124,14 @@ def _row(data: Mapping[str, Any]) -> RunRow:
 def screen_for(stream: IO[str], roots: Sequence[str]) -> Screen:
     """A drawn screen on a terminal, lines in a pipe and on a terminal that cannot be drawn on."""
     drawn = is_terminal(stream) and not console(stream).is_dumb_terminal
-    return Drawn(stream, roots) if drawn else Lines(stream, roots)
+    return DrawnScreen(stream, roots) if drawn else PlainScreen(stream, roots)
 
 
-class Lines(Screen):
+class PlainScreen(Screen):
     """One plain line for each run at first, then for each change."""
 
     def _changed(self, old: RunRow | None, new: RunRow | None) -> None:
-        for line in told(self._named, old, new):
+        for line in change_lines(self._named, old, new):
             self._print(line)
 
     def _say(self, text: str, *, passing: bool = False) -> None:
@@ -143,7 +143,7 @@ class Lines(Screen):
         self._stream.flush()
 
 
-def told(name_of: Callable[[RunRow], str], old: RunRow | None, new: RunRow | None) -> Iterator[Line]:
+def change_lines(name_of: Callable[[RunRow], str], old: RunRow | None, new: RunRow | None) -> Iterator[Line]:
     """What a change of one run is in a line: where it stands, what came of it, what is next."""
     if new is None:
         yield from [[Part(name_of(old), "run"), Part(" is gone")]] if old else []
@@ -181,10 +181,10 @@ def _trouble(row: RunRow) -> Iterator[Part]:
     if row.shut:
         yield Part(f", gate {', '.join(name(each) for each in row.shut[:3])} failed", "bad")
     if row.errors:
-        yield Part(f", {row.errors} error{'' if row.errors == 1 else 's'}", "bad")
+        yield Part(f", {counted(row.errors, 'error')}", "bad")
 
 
-class Drawn(Screen):
+class DrawnScreen(Screen):
     """The whole terminal, drawn again when something changed or its size did."""
 
     def __init__(self, stream: IO[str], roots: Sequence[str]) -> None:
@@ -217,7 +217,7 @@ class Drawn(Screen):
     def _changed(self, old: RunRow | None, new: RunRow | None) -> None:
         row = new or old
         if row is not None and row.root in self._seen:
-            self._add(*told(self._named, old, new))
+            self._add(*change_lines(self._named, old, new))
 
     def _say(self, text: str, *, passing: bool = False) -> None:
         if passing:
@@ -267,7 +267,7 @@ class Drawn(Screen):
             yield Part("no run yet" if self._seen else self._passing, "dim")
             return
         counts = Counter(row.status for row in self._rows.values())
-        yield Part(f"{len(self._rows)} run{'' if len(self._rows) == 1 else 's'}")
+        yield Part(counted(len(self._rows), "run"))
         for status in _ORDER:
             if counts[status]:
                 yield Part(", ")

@@ -61,15 +61,10 @@ def _phase(e: Evaluation) -> Iterator[Part]:
     yield Part(f" ({', '.join(said)})" if said else "", "dim")
 
 
-def next_words(suggestion: Suggestion) -> str:
-    """The suggestion as it stands in a sentence: what kind of step, and to what."""
-    return in_sentence(plain(suggestion.phrase, 200))
-
-
 def _next(e: Evaluation) -> list[Part]:
     return [
         Part("  next: "),
-        Part(next_words(e.suggestion), "run"),
+        Part(in_sentence(plain(e.suggestion.phrase, 200)), "run"),
         Part(f": {plain(e.suggestion.reason, 300)}"),
     ]
 

@@ -37,7 +37,7 @@ from ...connector.address import (
 )
 from ...connector.handshake import INFO, Greeting, GreetingRefused, ask
 from ...hub.process import log_path
-from ...terminal.lines import Line, Part, print_lines
+from ...terminal.lines import Line, Part, counted, print_lines
 from ...terminal.run_views import STATUS_STYLE
 from ...version import VERSION, release
 from ...workspace import decision_proof as decide
@@ -313,7 +313,7 @@ def _server_lines(server: Mapping[str, Any]) -> Iterator[Line]:
         said = f"{client['kind']}: {pid}{plain(client['folder'], 400)}, for {_ago(client['since'])}"
         yield [Part(said)]
     for root in server["roots"]:
-        counts = f"{_counted(root['runs'], 'run')}, {_counted(root['folders'], 'folder')} watched"
+        counts = f"{counted(root['runs'], 'run')}, {counted(root['folders'], 'folder')} watched"
         yield [Part(f"{plain(root['root'], 400)}: {counts}")]
 
 
@@ -326,11 +326,11 @@ def _unwatched(said: Mapping[str, Any]) -> Iterator[Trouble]:
 
 def _here_lines(here: Mapping[str, Any]) -> Iterator[Line]:
     for root in here["roots"]:
-        parts = [Part(f"{plain(root['root'], 400)}: {_counted(root['runs'], 'run')}")]
+        parts = [Part(f"{plain(root['root'], 400)}: {counted(root['runs'], 'run')}")]
         for status, count in sorted(root["status"].items()):
             parts += [Part(", "), Part(f"{count} {status_phrase(status)}", STATUS_STYLE[status])]
         passed = root["passed"]
-        parts += [Part(f"; {_counted(passed, 'folder')} passed over", "dim")] if passed else []
+        parts += [Part(f"; {counted(passed, 'folder')} passed over", "dim")] if passed else []
         yield parts
 
 
@@ -364,13 +364,9 @@ def _software_lines(software: Mapping[str, Any]) -> Iterator[Line]:
     yield [Part(", ".join(f"{name} {version or 'missing'}" for name, version in packages), "dim")]
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 def _ago(since: float) -> str:
     seconds = max(0, int(time.time() - since))
     for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= size:
-            return _counted(seconds // size, unit)
-    return _counted(seconds, "second")
+            return counted(seconds // size, unit)
+    return counted(seconds, "second")

@@ -154,7 +154,7 @@ class _Serve:
             reader, writer = await asyncio.open_connection(sock=sock, limit=2 * MAX_LINE)
             writer.write(json.dumps(self._request).encode() + b"\n")
             while line := await _line(reader):
-                if (code := self._screen.hear(json.loads(line))) is not None:
+                if (code := self._screen.handle(json.loads(line))) is not None:
                     return code
             writer.close()
         return None

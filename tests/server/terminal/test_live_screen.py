@@ -7,7 +7,7 @@ import re
 import signal
 
 import pytest
-from phasekeeper.server.terminal.live_screen import Drawn, Lines, screen_for
+from phasekeeper.server.terminal.live_screen import DrawnScreen, PlainScreen, screen_for
 
 HOSTILE = "\x1b[2J\x1b]0;x\x07[bold]‮ \n::set-output name=x::y"
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -46,9 +46,9 @@ def rows(*given: dict[str, object], removed: tuple[str, ...] = (), wrong: tuple[
 
 def lines(*messages: dict[str, object]) -> list[str]:
     stream = io.StringIO()
-    with Lines(stream, ["/r"]) as screen:
+    with PlainScreen(stream, ["/r"]) as screen:
         for message in messages:
-            screen.hear(message)
+            screen.handle(message)
     return stream.getvalue().splitlines()
 
 
@@ -61,11 +61,11 @@ def drawn(monkeypatch):
 
     def shown(*messages: dict[str, object]) -> str:
         stream = Tty()
-        with Drawn(stream, ["/r"]) as screen:
+        with DrawnScreen(stream, ["/r"]) as screen:
             for message in messages[:-1]:
-                screen.hear(message)
+                screen.handle(message)
             before = len(stream.getvalue())
-            screen.hear(messages[-1])
+            screen.handle(messages[-1])
             whole = stream.getvalue()[before:]
         return ESCAPES.sub("", whole)
 
@@ -149,8 +149,8 @@ def test_a_new_size_while_the_screen_is_drawn_has_it_drawn_once_more_afterwards(
     stream = Resized()
     before = signal.getsignal(signal.SIGWINCH)
     try:
-        with Drawn(stream, ["/r"]) as screen:
-            screen.hear(rows(row("a")))
+        with DrawnScreen(stream, ["/r"]) as screen:
+            screen.handle(rows(row("a")))
     finally:
         signal.signal(signal.SIGWINCH, before)
     assert stream.resized
@@ -159,13 +159,13 @@ def test_a_new_size_while_the_screen_is_drawn_has_it_drawn_once_more_afterwards(
 
 def test_an_error_ends_the_view():
     stream = io.StringIO()
-    assert Lines(stream, ["/r"]).hear({"error": "it is not there"}) == 2
+    assert PlainScreen(stream, ["/r"]).handle({"error": "it is not there"}) == 2
     assert stream.getvalue() == "phasekeeper: it is not there\n"
 
 
 def test_a_terminal_that_cannot_be_drawn_on_gets_lines(monkeypatch):
     monkeypatch.setenv("TERM", "dumb")
-    assert isinstance(screen_for(Tty(), ["/r"]), Lines)
+    assert isinstance(screen_for(Tty(), ["/r"]), PlainScreen)
     monkeypatch.setenv("TERM", "xterm")
-    assert isinstance(screen_for(Tty(), ["/r"]), Drawn)
-    assert isinstance(screen_for(io.StringIO(), ["/r"]), Lines)
+    assert isinstance(screen_for(Tty(), ["/r"]), DrawnScreen)
+    assert isinstance(screen_for(io.StringIO(), ["/r"]), PlainScreen)
