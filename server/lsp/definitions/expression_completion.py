@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ....orchestration.definition.names import UNANSWERED
+from ....orchestration.expressions.functions import FALLBACKS, FUNCTIONS, METHODS
+from ....orchestration.expressions.syntax import MACROS, Lexeme, tokens
 from ....orchestration.lint.field_checks import OF_RECORDS, OF_TASKS
 from ....orchestration.plans.dialects import DIALECTS
 from . import reference_docs as words
@@ -17,7 +19,6 @@ _BEFORE = 1_000
 """So much of a line before the place is read as the expression around it."""
 # Possessive, and never begun in the middle of a word: lines may be very long.
 _CHAIN_BEFORE = re.compile(r"(?<![\w.])[\w.]*+$")
-_TOKEN = re.compile(r"'(?:[^'\\]|\\.)*+'|(\w++)(?=\()|[(\[{}\]),:']")
 _COMPARED = re.compile(r"(?<![\w.])([\w.]++) *+(?:==|!=|in) *+\[?(?: *+'[^']*+',)*+ *+'?([\w.-]*+)$")
 
 
@@ -51,21 +52,21 @@ def in_expression(given: Given, text: str) -> Items:
 def _open_frames(text: str) -> tuple[list[_Frame], bool]:
     """(the brackets that are open at the end, the innermost last; whether the end is inside a text)."""
     frames: list[_Frame] = []
-    word = said = ""
-    for match in _TOKEN.finditer(text):
-        token = match[0]
-        if token == "'":
+    name = literal = ""
+    for token in tokens(text):
+        sign = token.text if token.kind is Lexeme.SIGN else ""
+        if token.kind is Lexeme.UNCLOSED:
             return frames, True
-        if token in ("(", "[", "{"):
-            frames.append(_Frame(token, word))
-        elif token in (")", "]", "}"):
+        if sign in ("(", "[", "{"):
+            frames.append(_Frame(sign, name if sign == "(" else ""))
+        elif sign in (")", "]", "}"):
             frames[-1:] = []
-        elif token == "," and frames:
+        elif sign == "," and frames:
             frames[-1] = frames[-1]._replace(part=frames[-1].part + 1, key="")
-        elif token == ":" and frames:
-            frames[-1] = frames[-1]._replace(key=said)
-        said = token[1:-1] if token.startswith("'") else ""
-        word = match[1] or ""
+        elif sign == ":" and frames:
+            frames[-1] = frames[-1]._replace(key=literal)
+        name = token.text if token.kind is Lexeme.NAME else ""
+        literal = token.text[1:-1] if token.kind is Lexeme.TEXT else ""
     return frames, False
 
 
@@ -140,12 +141,11 @@ def _behind(given: Given, chain: str) -> Items:
             yield from given.items(group, kind=KIND.Field)
         return
     yield from _fields_plain(_parts_of(given, head) if not rest else {})
-    for name in words.METHODS:
-        yield item(name, KIND.Method, words.FUNCTIONS[name][0], f"{name}(", words.FUNCTIONS[name][1])
-    yield from (
-        item(name, KIND.Method, insert=f"{name}(", about=words.LANGUAGE[name])
-        for name in words.LANGUAGE_METHODS
-    )
+    for name, method in METHODS.items():
+        of = "LIST" if method.takes[0] == "list" else "x"
+        yield item(name, KIND.Method, method.signature(name, of), f"{name}(", method.about)
+    for name, about in (*MACROS.items(), *FALLBACKS.items()):
+        yield item(name, KIND.Method, insert=f"{name}(", about=about)
 
 
 def _fields_plain(fields: Mapping[str, str]) -> Items:
@@ -173,11 +173,8 @@ def _beginnings(given: Given) -> Items:
     yield from (item(name, KIND.Variable, about=about) for name, about in words.NAMES.items())
     for name, (_, about) in words.FACTS.items():
         yield item(name, KIND.Module, insert=f"{name}.", about=about)
-    functions = (name for name in words.FUNCTIONS if name not in words.METHODS or name in OF_RECORDS)
-    for name in functions:
-        yield item(name, KIND.Function, words.FUNCTIONS[name][0], f"{name}(", words.FUNCTIONS[name][1])
-    for name, about in words.LANGUAGE.items():
-        if name not in words.LANGUAGE_METHODS or name == "size":
-            is_word = name in ("true", "false")
-            kind, insert = (KIND.Keyword, None) if is_word else (KIND.Function, f"{name}(")
-            yield item(name, kind, insert=insert, about=about)
+    for name, function in FUNCTIONS.items():
+        yield item(name, KIND.Function, function.signature(name), f"{name}(", function.about)
+    yield item("has", KIND.Function, "has(a.b)", "has(", "whether the last part is there")
+    yield item("true", KIND.Keyword, about="the one value with which a guard holds")
+    yield item("false", KIND.Keyword)

@@ -1,6 +1,7 @@
 """What the words of a workflow definition mean, in one sentence each, as an editor shows it beside them.
 
-The words themselves are those of the engine; a test holds these tables to them.
+Functions, methods and macros are described by their own docstrings and tables (`expressions`); here are the
+words of data. A test holds these tables to the engine.
 """
 
 from __future__ import annotations
@@ -8,37 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ....orchestration.definition.schema import Shape
-
-FUNCTIONS: Mapping[str, tuple[str, str]] = {
-    "records": ("records({..})", "the records that fit, oldest first"),
-    "records_since": ("records_since({mark}, {..})", "the records that fit, behind the newest of the mark"),
-    "newest": ("newest({..})", "the newest record that fits, or an empty one; LIST.newest() is the last"),
-    "count": ("count({..})", "how many records fit"),
-    "count_since": ("count_since({mark}, {..})", "how many records fit, behind the newest of the mark"),
-    "verdicts": ("verdicts({..}, [outcomes])", "the stages whose newest such record has one of the outcomes"),
-    "tasks": ("tasks({..})", "the plan's tasks that fit"),
-    "unreported": ("unreported({tasks}, {records})", "the tasks that no such record names"),
-    "unreported_since": (
-        "unreported_since({mark}, {tasks}, {records})",
-        "the tasks that no such record names, behind the newest of the mark",
-    ),
-    "stage_ids": ("stage_ids({..})", "the ids of the plan's stages that fit"),
-    "open_stage": (
-        "open_stage([reopened], [skipped])",
-        "the first stage with an open task, or in the first list, unless it is in the second; {} without one",
-    ),
-    "where": ("LIST.where({..})", "the elements that fit a pattern, or equal a text"),
-    "after": ("LIST.after({..})", "the elements behind the last one that fits"),
-    "keep": ("LIST.keep(n)", "the last n elements"),
-    "by": ("LIST.by('a.b')", "the elements in the order of what stands at a path; '' orders plain values"),
-    "reversed": ("LIST.reversed()", "the elements the other way round"),
-    "joined": ("LIST.joined(', ')", "one text of the elements"),
-    "minus": ("LIST.minus(OTHER)", "the elements that are not in the other list"),
-    "circles": ("LIST.circles('id', 'needs')", "elements that need each other in a circle, as texts"),
-}  # fmt: skip
-"""The engine's functions and methods: how each is called, and what it gives."""
-
-METHODS = ("where", "after", "newest", "keep", "by", "reversed", "joined", "minus", "circles")
 
 NAMES: Mapping[str, str] = {
     "state": "the data of the run's state file; an empty map without one",
@@ -74,24 +44,6 @@ PLAN: Mapping[str, str] = {
     "total": "how many tasks there are",
     "status": "the plan's own status word",
 }
-
-LANGUAGE: Mapping[str, str] = {
-    "has": "has(a.b): whether the last part is there; a.?b.hasValue() where a may be missing too",
-    "size": "size(x): the length of a text, a list or a map",
-    "exists": "LIST.exists(x, guard): whether it holds for one element",
-    "all": "LIST.all(x, guard): whether it holds for every element",
-    "filter": "LIST.filter(x, guard): the elements for which it holds",
-    "map": "LIST.map(x, value): a value for each element",
-    "string": "string(x): as text",
-    "int": "int(x): as a whole number",
-    "type": "type(x): compare it with list, map, string, int, bool",
-    "orValue": "a.?b.orValue(c): what stands there, else another value",
-    "hasValue": "a.?b.hasValue(): whether anything stands there",
-    "true": "the one value with which a guard holds",
-    "false": "",
-}
-"""What CEL itself gives, as far as guards mostly need it."""
-LANGUAGE_METHODS = ("exists", "all", "filter", "map", "size", "orValue", "hasValue")
 
 RECORD: Mapping[str, str] = {
     "kind": "what was recorded",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from phasekeeper.orchestration.expressions import functions
 from phasekeeper.orchestration.expressions.context import Context, Outcome, UnknownFact
 from phasekeeper.orchestration.expressions.language import Language
 from phasekeeper.orchestration.expressions.queries import Index, Tasks
@@ -484,3 +485,32 @@ def test_the_records_behind_a_fact_are_kept_apart_from_those_of_the_guard():
     own = made.records_behind(spoken.compile("failed && newest({'outcome': 'pass'}).seq == 2"))
     assert [entry["seq"] for entry in own] == [2]
     assert [entry["seq"] for entry in made.records_behind("failed")] == [1]
+
+
+# ---- what an evaluation read ------------------------------------------------------------------
+
+
+def test_an_evaluation_says_what_it_read_where_it_is_asked_to():
+    spoken = language({"phase": "string"}, {"done": "state.status == 'done' || count({}) > 0"})
+    resolve = Facts(spoken, {"phase": "one"})
+    made = resolve.context = Context(spoken, {"state": {"status": "open"}}, resolve, traces_reads=True)
+    guard = spoken.compile("done || has(state.x) && state.late || phase == 'two'")
+    assert made.value(guard) == Outcome(False)
+    assert made.reads_of(guard) == ("done", "state", "phase")
+    assert made.reads_of("done") == ("state.status", "count()")
+    assert made.records_behind(guard) == []
+    assert context().reads_of(language().compile("state.x == 1")) == ()
+
+
+def test_a_function_is_added_by_one_function_and_one_line(monkeypatch):
+    def _doubled(run: object, number: int) -> int:
+        """twice the number"""
+        return 2 * number
+
+    monkeypatch.setitem(functions.FUNCTIONS, "doubled", functions.Function(_doubled, ("int",), "int"))
+    assert value("doubled(state.n) + doubled(1)", {"n": 20}) == 42
+    assert error("doubled(state.n)", {"n": "x"}) == "doubled does not take (string)"
+    with pytest.raises(InvalidExpression, match="doubled does not take \\(string\\); it takes \\(int\\)"):
+        language().compile("doubled('x')")
+    added = functions.FUNCTIONS["doubled"]
+    assert (added.signature("doubled"), added.about) == ("doubled(number)", "twice the number")

@@ -6,7 +6,8 @@ import pytest
 from lsprotocol import types as lsp
 from phasekeeper.orchestration.definition.artifact_kinds import KINDS_AND_DIALECTS
 from phasekeeper.orchestration.definition.schema import STRUCTS
-from phasekeeper.orchestration.expressions.functions import OWN_FUNCTIONS, OWN_METHODS
+from phasekeeper.orchestration.expressions.functions import FALLBACKS, FUNCTIONS, METHODS, OWN_FUNCTIONS
+from phasekeeper.orchestration.expressions.syntax import MACROS
 from phasekeeper.orchestration.journal.journal import FIELDS
 from phasekeeper.orchestration.journal.journal import KINDS as RECORD_KINDS
 from phasekeeper.orchestration.lint import field_checks as patterns
@@ -144,7 +145,7 @@ def test_names_and_words_are_those_that_the_key_takes(line: str, below: str, exp
     ],
 )
 def test_behind_a_dot_stand_the_parts_that_are_known_then_methods(chain: str, first: list[str]) -> None:
-    assert labels(f"      - {{when: {chain}") == [*first, *words.METHODS, *words.LANGUAGE_METHODS]
+    assert labels(f"      - {{when: {chain}") == [*first, *METHODS, *MACROS, *FALLBACKS]
 
 
 def test_an_expression_may_begin_with_every_name_fact_and_function() -> None:
@@ -196,8 +197,7 @@ def test_a_title_and_the_words_of_an_option_are_shown_beside_it() -> None:
 
 
 def test_the_words_are_those_of_the_engine() -> None:
-    assert set(words.FUNCTIONS) == {*OWN_FUNCTIONS, *OWN_METHODS}
-    assert set(words.METHODS) == set(OWN_METHODS)
+    assert all(function.about for function in (*FUNCTIONS.values(), *METHODS.values()))
     assert set(words.RECORD) == set(FIELDS)
     assert set(words.KINDS) == set(RECORD_KINDS)
     assert set(words.TASK) == set(patterns.TASK_FIELDS)
