@@ -115,8 +115,7 @@ class _Parser:
             raise self.wrong("of groups with ? there is (?:..), and (?i) at the start")
         self.at += 2 * (self.peek() == "?")
         inner = self.alternatives()
-        if self.next() != ")":
-            raise self.wrong("a ) is missing")
+        self.next()
         self.groups -= 1
         return inner
 

@@ -34,8 +34,9 @@ class Budget:
 
     __slots__ = ("characters", "elements", "rounds")
 
-    def __init__(self) -> None:
-        self.rounds = self.elements = self.characters = 0
+    rounds: int
+    elements: int
+    characters: int
 
     def go_round(self, times: int) -> None:
         """A loop begins that goes round so often."""

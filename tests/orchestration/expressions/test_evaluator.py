@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from typing import Any
 
 import pytest
@@ -250,3 +251,71 @@ def test_the_keys_of_a_map_come_in_the_order_of_its_file() -> None:
     assert made.value(SPOKEN.compile("state.filter(k, k != 'big')")).value == [k for k in STATE if k != "big"]
     assert made.value(SPOKEN.compile("state.all(k, k != '')")).value is True
     assert disagreements(made) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("{string(any): 1, 'x': 2}", "the key 'x' stands twice in a map"),
+        ("{any: 1, word: any}.x.y", "y is asked of a int, which has no fields"),
+        ("dyn(word).orValue(1)", "orValue does not take (string)"),
+        ("dyn(word).optMap(i, i).hasValue()", "optMap does not take (string)"),
+        ("optional.none().value()", "an optional value is absent"),
+        ("dyn(optional.of(1))", "an optional value needs .orValue(..)"),
+        ("[dyn(1)].join()", "join does not take (list)"),
+        ("[?dyn(word)]", "? does not take (string)"),
+        ("word in dyn(word)", "in does not take (string)"),
+        ("dyn([]) in fields", "in does not take (list)"),
+        ("items[3]", "there is no element 3 in a list of 3"),
+        ("word.substring(9)", "substring: there is no 9 to 4 in a text of 4 characters"),
+        ("word.charAt(-1)", "charAt: there is no -1 in a text of 4 characters"),
+        ("word.indexOf('a', 9)", "indexOf: there is no 9 in a text of 4 characters"),
+        ("word.lastIndexOf('a', 9)", "lastIndexOf: there is no 9 in a text of 4 characters"),
+        ("double('1_0')", "double: '1_0' is no number"),
+        ("timestamp(9999999999999)", "timestamp: '9999999999999' is no time like 2026-01-31T12:00:00Z"),
+        ("1 % 0", "modulus by zero"),
+    ],
+)
+def test_an_evaluation_that_fails_says_why(source: str, reason: str) -> None:
+    made = context()
+    assert made.value(SPOKEN.compile(source)) == Outcome(None, reason)
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("nobody", "unknown name 'nobody'"),
+        ("nobody(1)", "unknown function 'nobody'"),
+        ("word.size(1)", "size does not take 2 values"),
+        ("state.?x.orValue()", "orValue takes one other value"),
+        ("word &&", "the expression ends too early"),
+    ],
+)
+def test_what_a_trusted_definition_has_wrong_is_an_error_at_evaluation(source: str, reason: str) -> None:
+    trusted = Language({"state": "map"}, {"word": "string"}, trusted=True)
+    made = Context(trusted, {"state": {}}, lambda name: "x")
+    assert made.value(trusted.compile(source)) == Outcome(None, reason)
+
+
+class Word(StrEnum):
+    """A word of an enumeration, as facts of the product have them."""
+
+    PASS = "pass"
+
+
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ("any == word && word == any && any in ['pass'] && any in {'pass': 1}", True),
+        ("any < 'q' && any <= 'pass' && any + '!' == 'pass!'", True),
+        ("[state.word == any, 'a' < state.word, 'a' <= state.word, state.word == 'pass']", [True] * 4),
+        ("string(state.word) + state.word", "passpass"),
+        ("type(state.word) == string", True),
+        ("'abc'.split('', 2)", ["a", "bc"]),
+        ("['a', 'b'].map(i, i != 'a', i + i)", ["bb"]),
+        ("string(2.0) + string(1.5) + string(true)", "21.5true"),
+    ],
+)
+def test_a_word_of_an_enumeration_is_text(source: str, value: object) -> None:
+    made = context({"any": Word.PASS}, state={"word": Word.PASS})
+    assert made.value(SPOKEN.compile(source)) == Outcome(value)
