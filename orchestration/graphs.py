@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 
-def circles(edges: Mapping[str, Sequence[str]]) -> list[list[str]]:
+def find_cycles(edges: Mapping[str, Sequence[str]]) -> list[list[str]]:
     """The groups of names that lead back to themselves, in the order of `edges`, members too.
 
     Edges to names that are no keys are left out. Linear and without recursion (Tarjan): a plan may have

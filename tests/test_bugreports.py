@@ -17,7 +17,7 @@ from phasekeeper.orchestration.definition.root_config import read_config
 from phasekeeper.orchestration.evaluation.evaluate import evaluate
 from phasekeeper.orchestration.plans.master_plan.reader import read
 from phasekeeper.orchestration.plans.model import TaskFile
-from phasekeeper.orchestration.plans.schedule import arrange, cycles
+from phasekeeper.orchestration.plans.schedule import build_schedule, cycles
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.files import digest_of
@@ -228,7 +228,7 @@ def test_b30_a_circle_of_ten_thousand_tasks_is_found() -> None:
 
     (circle,) = cycles(big, big.tasks, details)
     assert len(circle) == count
-    assert arrange(big, big.tasks, details, frozenset(), ()).ready == ()
+    assert build_schedule(big, big.tasks, details, frozenset(), ()).ready == ()
 
 
 def test_b31_the_order_is_the_plan_s_whatever_order_the_files_come_in() -> None:

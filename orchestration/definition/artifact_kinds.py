@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..findings import Span
-from ..formats.json_text import Document, locate_json, read_json
+from ..formats.json_text import ParsedText, locate_json, read_json
 from ..formats.patch import locate_in_patch, read_patch
 from ..formats.yaml_text import locate_yaml, read_yaml_data
 from ..markdown import document as markdown
@@ -36,22 +36,22 @@ class ArtifactKind:
     """
 
     about: str
-    read: Callable[[str], Document] | None
+    read: Callable[[str], ParsedText] | None
     locate: Callable[[str, tuple[str | int, ...], bool], Span | None] = _nowhere
 
 
-def _read_markdown(text: str) -> Document:
+def _read_markdown(text: str) -> ParsedText:
     document = markdown.read(text)
     data: dict[str, Any] = {
         "text": text,
         "fields": {field.key: field.value for field in markdown.fields(document)},
         "headings": [heading.text for heading in document.headings],
     }
-    return Document(data, (), True)
+    return ParsedText(data, (), True)
 
 
-def _read_text(text: str) -> Document:
-    return Document({"text": text}, (), True)
+def _read_text(text: str) -> ParsedText:
+    return ParsedText({"text": text}, (), True)
 
 
 KINDS: dict[str, ArtifactKind] = {

@@ -8,7 +8,7 @@ from ..decision.decision import Decision
 from ..decision.facts import RunFacts, TraceEntry
 from ..expressions.context import Outcome
 from ..plans.model import Task
-from ..plans.schedule import Board, Schedule, arrange
+from ..plans.schedule import Schedule, TaskBoard, build_schedule
 from ..snapshot.snapshot import Snapshot
 from ..states import RecordKind
 
@@ -30,7 +30,7 @@ def schedule_tasks(facts: RunFacts, decision: Decision) -> Schedule:
     tasks = [by_id[name] for name in ids if name in by_id]
     # What is handed out (again) is not finished, whatever was reported of it before.
     finished = reported_tasks(facts) - {task.id for task in tasks}
-    return arrange(snapshot.plan, tasks, snapshot.details, finished, snapshot.claims)
+    return build_schedule(snapshot.plan, tasks, snapshot.details, finished, snapshot.claims)
 
 
 def reported_tasks(facts: RunFacts) -> frozenset[str]:
@@ -56,14 +56,14 @@ def deadlock_reason(schedule: Schedule, snapshot: Snapshot) -> str:
 
 def task_board(
     facts: RunFacts, decision: Decision, schedule: Schedule, tasks: Iterable[Task]
-) -> Board | None:
+) -> TaskBoard | None:
     """The plan as people see it; None when the run has none. `tasks` are the relevant ones."""
     plan, snapshot, workflow = facts.snapshot.plan, facts.snapshot, facts.workflow
     if plan is None:
         return None
     ids = facts.context.value(workflow.skipped_stages).value if workflow.skipped_stages else []
     agents = next((phase.agents for phase in workflow.phases.values() if phase.tasks is not None), ())
-    return Board(
+    return TaskBoard(
         path=snapshot.plan_path,
         plan=plan,
         folder=snapshot.run,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
-from ..graphs import circles
+from ..graphs import find_cycles
 from . import values
 from .queries import Index, Tasks, dig, matcher
 from .regex import InvalidPattern, compile_pattern
@@ -117,7 +117,7 @@ def _circles(run: Run, items: list, name: str, needs: str) -> list:
         str(item[name]): list(map(str, item[needs])) if isinstance(item.get(needs), list) else []
         for item in maps
     }
-    return [" -> ".join([*group, group[0]]) for group in circles(edges)]
+    return [" -> ".join([*group, group[0]]) for group in find_cycles(edges)]
 
 
 # ---- of records -------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ def set_values(text: str, changes: Sequence[_Change]) -> str:
     path replaces the whole value.
 
     A value that is the same already keeps its bytes, and so do the items of a list that are still there
-    after items were added or dropped at its ends. NaN and the infinities are written as null.
+    after items were dropped in front and added at the end. NaN and the infinities are written as null.
 
     Raises ValueError when the text is no JSON object, or when the result could not be read again (nested
     too deep, half a surrogate pair, a number of more than 4300 digits).
@@ -95,7 +95,7 @@ def _changed(text: str, data: dict[str, Any], changes: Sequence[_Change]) -> str
         return text
     style = _style_of(text)
     at = _skipped(text, 0)
-    edits = sorted(_edits(_Place(text, style, at, ""), data, made[""], touched[""]))
+    edits = sorted(_edits(_ValuePosition(text, style, at, ""), data, made[""], touched[""]))
     return _with_edits(text, edits)
 
 
@@ -158,7 +158,7 @@ class _Style(NamedTuple):
         return "," if self.colon.endswith(":") else ", "
 
 
-class _Place(NamedTuple):
+class _ValuePosition(NamedTuple):
     """Where a value begins. `indent` is that of the line it begins in, None in a container of one line."""
 
     text: str
@@ -257,7 +257,7 @@ def _last_line(space: str) -> str:
     return space[breaks[-1] :] if breaks else space
 
 
-def _layout(place: _Place, first: Member, before: Member | None, last: Member) -> _Layout:
+def _layout(place: _ValuePosition, first: Member, before: Member | None, last: Member) -> _Layout:
     text = place.text
     left, right = "", text[place.start + 1 : first.start]
     if before is not None:
@@ -272,7 +272,7 @@ def _layout(place: _Place, first: Member, before: Member | None, last: Member) -
 # --- edits
 
 
-def _edits(place: _Place, old: Any, new: Any, touched: _Touched | None) -> Iterator[_Edit]:
+def _edits(place: _ValuePosition, old: Any, new: Any, touched: _Touched | None) -> Iterator[_Edit]:
     """The edits that make the value `old` at a place the value `new`, which differ only where touched."""
     if touched is None or type(old) is not type(new) or not old:
         yield from _replacement(place, old, new)
@@ -293,7 +293,7 @@ def _edits(place: _Place, old: Any, new: Any, touched: _Touched | None) -> Itera
     yield _Edit(last.end, last.end, _further(place, layout, last, added))
 
 
-def _further(place: _Place, layout: _Layout, last: Member, added: Mapping[str, Any]) -> str:
+def _further(place: _ValuePosition, layout: _Layout, last: Member, added: Mapping[str, Any]) -> str:
     """Members to stand behind the last one of an object."""
     style = place.style
     colon = _colon(place.text, last, style.colon)
@@ -301,61 +301,43 @@ def _further(place: _Place, layout: _Layout, last: Member, added: Mapping[str, A
     return "".join(f"{layout.gap}{name}{colon}{value}" for name, value in written)
 
 
-def _replacement(place: _Place, old: Any, new: Any) -> Iterator[_Edit]:
+def _replacement(place: _ValuePosition, old: Any, new: Any) -> Iterator[_Edit]:
     if _exact(old) == _exact(new):
         return
-    ahead, behind = _overlaps(old, new)
-    if ahead or behind:
-        yield from _window(place, new, len(old), ahead, behind)
+    dropped = _dropped_in_front(old, new)
+    if dropped is not None:
+        yield from _window(place, new, len(old), dropped)
         return
     end = place.end
     indent = None if _on_one_line(place.text, place.start, end) else place.indent
     yield _Edit(place.start, end, _written(new, place.style, indent))
 
 
-def _overlaps(old: Any, new: Any) -> tuple[int, int]:
-    """How many items at the end of an old list begin the new one, or at its start end it; one is 0."""
-    if not (isinstance(old, list) and isinstance(new, list)):
-        return 0, 0
-    numbers: dict[object, int] = {}
-    before = [numbers.setdefault(_exact(item), len(numbers)) for item in old]
-    after = [numbers.setdefault(_exact(item), len(numbers)) for item in new]
-    ahead, behind = _overlap(before, after), _overlap(after, before)
-    return (ahead, 0) if ahead >= behind else (0, behind)
+def _dropped_in_front(old: Any, new: Any) -> int | None:
+    """After how many items of an old list the new one begins, if it goes on with all that follow them.
 
-
-def _overlap(left: Sequence[int], right: Sequence[int]) -> int:
-    """How many items at the end of `left` are those at the start of `right`, the most there are.
-
-    By Knuth, Morris and Pratt, because a list may hold a million equal items.
+    None for any other value. Only the first place where it could begin is looked at, so that it stays linear
+    for a list of a million equal items.
     """
-    joined = [*right, -1, *left]
-    lengths = [0]
-    for item in joined[1:]:
-        length = lengths[-1]
-        while length and item != joined[length]:
-            length = lengths[length - 1]
-        lengths.append(length + (item == joined[length]))
-    return lengths[-1]
+    if not (isinstance(old, list) and isinstance(new, list) and old and new):
+        return None
+    before, after = [_exact(item) for item in old], [_exact(item) for item in new]
+    first = next((n for n in range(max(0, len(old) - len(new)), len(old)) if before[n] == after[0]), len(old))
+    return first if first < len(old) and before[first:] == after[: len(old) - first] else None
 
 
-def _window(place: _Place, new: list[Any], count: int, ahead: int, behind: int) -> Iterator[_Edit]:
-    """The edits of a list of `count` items that keeps its last `ahead` or its first `behind`."""
-    outermost = count - ahead if ahead else behind - 1
+def _window(place: _ValuePosition, new: list[Any], count: int, dropped: int) -> Iterator[_Edit]:
+    """The edits of a list of `count` items that loses its first `dropped` and may grow at its end."""
     first = before = last = kept = None
     for index, member in enumerate(members(place.text, place.start)):
         first, before, last = first or member, last, member
-        kept = member if index == outermost else kept
+        kept = member if index == dropped else kept
     assert first is not None and last is not None and kept is not None
     layout = _layout(place, first, before, last)
     indent = None if _on_one_line(place.text, last.value, last.end) else layout.indent
-    added = [_written(item, place.style, indent) for item in (new[ahead:] if ahead else new[:-behind])]
-    if ahead:
-        yield _Edit(first.start, kept.start, "")
-        yield _Edit(last.end, last.end, "".join(f"{layout.gap}{item}" for item in added))
-    else:
-        yield _Edit(first.start, first.start, "".join(f"{item}{layout.gap}" for item in added))
-        yield _Edit(kept.end, last.end, "")
+    added = (_written(item, place.style, indent) for item in new[count - dropped :])
+    yield _Edit(first.start, kept.start, "")
+    yield _Edit(last.end, last.end, "".join(f"{layout.gap}{item}" for item in added))
 
 
 def _on_one_line(text: str, start: int, end: int) -> bool:

@@ -25,7 +25,7 @@ MAX_PROBLEMS = 100
 MAX_DOTTED_PARTS = 50
 
 
-class Document(NamedTuple):
+class ParsedText(NamedTuple):
     """What a text says. An empty text is not readable and has no problem."""
 
     data: object
@@ -93,7 +93,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise _ConstantError(name)
 
 
-def read_json(text: str) -> Document:
+def read_json(text: str) -> ParsedText:
     """The value of a JSON text.
 
     Not readable: what is no JSON (NaN and infinities too), values nested more than 200 deep, numbers
@@ -101,7 +101,7 @@ def read_json(text: str) -> Document:
     `duplicate-key` problem at each later place (at most 100 are told); the last one counts.
     """
     if not text.strip():
-        return Document(None, (), False)
+        return ParsedText(None, (), False)
     repeated = False
 
     def build(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -113,11 +113,11 @@ def read_json(text: str) -> Document:
     try:
         data = json.loads(text, object_pairs_hook=build, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        return Document(None, (_json_problem(text, error),), False)
+        return ParsedText(None, (_json_problem(text, error),), False)
     problem = _too_deep(text) or half_character(text) or _half_escape(text)
     if problem:
-        return Document(None, (problem,), False)
-    return Document(data, tuple(islice(_duplicates(text), MAX_PROBLEMS)) if repeated else (), True)
+        return ParsedText(None, (problem,), False)
+    return ParsedText(data, tuple(islice(_duplicates(text), MAX_PROBLEMS)) if repeated else (), True)
 
 
 def _json_problem(text: str, error: Exception) -> Problem:
@@ -197,7 +197,7 @@ _BETWEEN = re.compile(r"[ \t\r\n]*+[,:]?[ \t\r\n]*+")
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
-class _Place(NamedTuple):
+class _JsonSpan(NamedTuple):
     """Offsets: of a key's string (both -1 for a list element and the root), and where the value begins."""
 
     key_start: int
@@ -210,7 +210,7 @@ def locate_json(text: str, path: tuple[str | int, ...], key: bool = False) -> Sp
 
     None when the path is not there, the text is broken, or what is asked for has no key.
     """
-    place = _Place(-1, -1, _between(text, 0))
+    place = _JsonSpan(-1, -1, _between(text, 0))
     try:
         _, end = _DECODER.raw_decode(text, place.start)
     except (ValueError, RecursionError):
@@ -227,7 +227,7 @@ def locate_json(text: str, path: tuple[str | int, ...], key: bool = False) -> Sp
     return span_between(text, place.start, _DECODER.raw_decode(text, place.start)[1])
 
 
-def _member(text: str, at: int, step: str | int) -> _Place | None:
+def _member(text: str, at: int, step: str | int) -> _JsonSpan | None:
     """The member of the value at `at`, in a text known to be valid; other values are skipped at C speed."""
     if text[at] == "{" and isinstance(step, str):
         return _value_of_key(text, at, step)
@@ -236,23 +236,23 @@ def _member(text: str, at: int, step: str | int) -> _Place | None:
     return None
 
 
-def _value_of_key(text: str, at: int, name: str) -> _Place | None:
+def _value_of_key(text: str, at: int, name: str) -> _JsonSpan | None:
     found = None
     at = _between(text, at + 1)
     while text[at] != "}":
         key, key_end = scanstring(text, at + 1)
         start = _between(text, key_end)
         if key == name:
-            found = _Place(at, key_end, start)
+            found = _JsonSpan(at, key_end, start)
         at = _between(text, _DECODER.raw_decode(text, start)[1])
     return found
 
 
-def _element(text: str, at: int, index: int) -> _Place | None:
+def _element(text: str, at: int, index: int) -> _JsonSpan | None:
     at = _between(text, at + 1)
     while text[at] != "]":
         if index == 0:
-            return _Place(-1, -1, at)
+            return _JsonSpan(-1, -1, at)
         at = _between(text, _DECODER.raw_decode(text, at)[1])
         index -= 1
     return None

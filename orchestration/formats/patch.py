@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..findings import Problem, Span
-from .json_text import Document, locate_json, read_json
+from .json_text import ParsedText, locate_json, read_json
 
 _HUNK = re.compile(r"@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@")
 _HEADER = re.compile(r"(?:---|\+\+\+) (.*)|(?:rename|copy) (?:from|to) (.*)|diff --git (.*)")
@@ -16,7 +16,7 @@ _ESCAPE = re.compile(rb"\\(?:([0-7]{3})|(.))")
 _LETTERS = {b"t": b"\t", b"n": b"\n", b"r": b"\r", b'"': b'"', b"\\": b"\\"}
 
 
-def read_patch(text: str) -> Document:
+def read_patch(text: str) -> ParsedText:
     """`{files: [path, …]}` of a change, each path once, without the `a/` and `b/` of diffs, `..` resolved.
 
     A path that leaves the tree begins with "..", so that no list of planned files has it.
@@ -24,7 +24,7 @@ def read_patch(text: str) -> Document:
     if _is_json(text):
         return _items(text)
     names = (posixpath.normpath(name) for name in _headers(text) if name and name != "/dev/null")
-    return Document({"files": list(dict.fromkeys(names))}, (), True)
+    return ParsedText({"files": list(dict.fromkeys(names))}, (), True)
 
 
 def locate_in_patch(text: str, path: tuple[str | int, ...], key: bool = False) -> Span | None:
@@ -36,17 +36,17 @@ def _is_json(text: str) -> bool:
     return text.lstrip().startswith("{")
 
 
-def _items(text: str) -> Document:
+def _items(text: str) -> ParsedText:
     document = read_json(text)
     if not document.readable:
         return document
     items: Any = document.data.get("items") if isinstance(document.data, dict) else None
     if not isinstance(items, list):
-        return Document(None, (*document.problems, _wrong(text, ("items",), "items must be a list")), False)
+        return ParsedText(None, (*document.problems, _wrong(text, ("items",), "items must be a list")), False)
     for index, item in enumerate(items):
         if not isinstance(item, dict) or not isinstance(item.get("path"), str) or not item["path"]:
             said = f"item {index + 1} has no path, so the change cannot be told"
-            return Document(None, (*document.problems, _wrong(text, ("items", index), said)), False)
+            return ParsedText(None, (*document.problems, _wrong(text, ("items", index), said)), False)
     paths = dict.fromkeys(posixpath.normpath(item["path"]) for item in items)
     return document._replace(data={"files": list(paths)})
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from ..findings import Problem, Span
-from .json_text import MAX_PROBLEMS, Document, half_character, span_between, syntax_problem
+from .json_text import MAX_PROBLEMS, ParsedText, half_character, span_between, syntax_problem
 
 MAX_YAML_DEPTH = 50
 MAX_YAML_LENGTH = 256 * 1024
@@ -63,7 +63,7 @@ def read_yaml(text: str, code: str = "workflow-invalid") -> Node:
     return root
 
 
-def read_yaml_data(text: str) -> Document:
+def read_yaml_data(text: str) -> ParsedText:
     """The value of a YAML text, typed by the YAML 1.2 core schema; keys are always text.
 
     Refuses what `read_yaml` refuses, as `artifact-unreadable`, but a key that stands twice is only a
@@ -71,7 +71,7 @@ def read_yaml_data(text: str) -> Document:
     """
     root, problems = _Builder(text, "artifact-unreadable", "duplicate-key").build()
     readable = root is not None and all(problem.code == "duplicate-key" for problem in problems)
-    return Document(typed(root) if root and readable else None, tuple(problems), readable)
+    return ParsedText(typed(root) if root and readable else None, tuple(problems), readable)
 
 
 def locate_yaml(text: str, path: tuple[str | int, ...], key: bool = False) -> Span | None:

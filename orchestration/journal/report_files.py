@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from ..findings import Problem, Span
 from ..markdown import document as markdown
-from ..markdown.document import Document, Heading
-from ..markdown.inline_text import name_of, plain, split_remark, word_of
+from ..markdown.document import Heading, MarkdownDocument
+from ..markdown.inline_text import name_of, split_remark, strip_markup, word_of
 from ..markdown.tables import tables
 from ..vfs.files import digest_of
 
@@ -109,7 +109,7 @@ class _Statement(NamedTuple):
 
 
 class _Said(NamedTuple):
-    document: Document
+    document: MarkdownDocument
     statements: tuple[_Statement, ...]
     headings: tuple[tuple[str, Heading], ...]
 
@@ -127,7 +127,7 @@ def _read(text: str, forms: Sequence[ReportForm]) -> _Said:
         field = markdown.plain_field(heading.span.line, line, heading.span.column, known)
         found += [field] if field else []
     found.sort(key=lambda field: field.value_span)
-    statements = tuple(_Statement(name_of(f.key), plain(f.key), f.value, f.value_span) for f in found)
+    statements = tuple(_Statement(name_of(f.key), strip_markup(f.key), f.value, f.value_span) for f in found)
     return _Said(document, statements, tuple((name_of(h.text), h) for h in document.headings))
 
 
@@ -293,7 +293,7 @@ def _stage(chosen: Sequence[_Verdict], said: _Said) -> str | Problem:
     """The stage a report is about, "" when it names none: "1" of "1 (Tasks 01-02)" and of "Phase 1"."""
     found: list[tuple[str, Span]] = []
     for statement in said.about(*(verdict.form.stage for verdict in chosen)):
-        match = _STAGE.match(plain(statement.value))
+        match = _STAGE.match(strip_markup(statement.value))
         if match is not None:
             found.append((match[1], statement.span))
     if len({stage.lower() for stage, _ in found}) > 1:
@@ -304,14 +304,14 @@ def _stage(chosen: Sequence[_Verdict], said: _Said) -> str | Problem:
 def _report(chosen: Sequence[_Verdict], stage: str, said: _Said) -> ReportFile:
     outcome = chosen[0].clear[0][0] if chosen[0].clear else "ok"
     tasks = _tasks([verdict.form for verdict in chosen], said)
-    rounds = (_ROUND.match(plain(statement.value)) for statement in said.about("iteration"))
+    rounds = (_ROUND.match(strip_markup(statement.value)) for statement in said.about("iteration"))
     iteration = next((int(match[1]) for match in rounds if match), 0)
     manual = tuple(_manual_criteria(said.document))
     fields: dict[str, str] = {}
     for statement in said.statements:
-        fields.setdefault(statement.written, plain(statement.value))
+        fields.setdefault(statement.written, strip_markup(statement.value))
     # All statements count to a report's identity, also a second one with the same key.
-    stated = [(statement.key, plain(statement.value)) for statement in said.statements]
+    stated = [(statement.key, strip_markup(statement.value)) for statement in said.statements]
     identity = json.dumps([outcome, stage, tasks, iteration, manual, stated])
     return ReportFile(
         phases=tuple(verdict.form.phase for verdict in chosen),
@@ -336,7 +336,11 @@ def _tasks(forms: Sequence[ReportForm], said: _Said) -> tuple[str, ...]:
             lines = markdown.said(said.document, heading.start, heading.end)
             found = (_BRACKETS.search(line) for _, line in lines)
             texts += [match[1] for match in found if match][:1]
-    names = (plain(name).strip("[] ").rpartition("/")[2] for text in texts for name in re.split("[,;]", text))
+    names = (
+        strip_markup(name).strip("[] ").rpartition("/")[2]
+        for text in texts
+        for name in re.split("[,;]", text)
+    )
     return tuple(dict.fromkeys(name for name in names if name))
 
 
@@ -344,8 +348,8 @@ def _message(said: _Said) -> str:
     """One line of what happened: a summary field, else a section of that name, else the first paragraph."""
     for key in _SUMMARY_KEYS:
         for statement in said.about(key):
-            if plain(statement.value):
-                return plain(statement.value)
+            if strip_markup(statement.value):
+                return strip_markup(statement.value)
     stated = {statement.span.line for statement in said.statements}
     sections = [
         (h.start, h.end) for key in _SUMMARY_KEYS for name, h in said.headings if name.startswith(key)
@@ -354,7 +358,7 @@ def _message(said: _Said) -> str:
     return next((paragraph for paragraph in paragraphs if paragraph), "")
 
 
-def _paragraph(document: Document, stated: Set[int], start: int, end: int | None) -> str:
+def _paragraph(document: MarkdownDocument, stated: Set[int], start: int, end: int | None) -> str:
     """The first lines of prose between two lines, joined; neither fields, nor table rows, nor rules."""
     words: list[str] = []
     last = -1
@@ -365,16 +369,16 @@ def _paragraph(document: Document, stated: Set[int], start: int, end: int | None
         if is_prose:
             words.append(line.strip()[:_MESSAGE_LENGTH])
             last = number
-    return plain(" ".join(words))
+    return strip_markup(" ".join(words))
 
 
-def _manual_criteria(document: Document) -> Iterator[str]:
+def _manual_criteria(document: MarkdownDocument) -> Iterator[str]:
     """The criteria marked MANUAL: a table row with a cell that says so, a list item that begins so."""
     for table in tables(document):
         titles = [name_of(cell.text) for cell in table.header]
         column = next((i for i, title in enumerate(titles) if title.startswith("criteri")), -1)
         for row in table.rows:
-            cells = [plain(cell.text) for cell in row.cells()] if "manual" in row.text.lower() else []
+            cells = [strip_markup(cell.text) for cell in row.cells()] if "manual" in row.text.lower() else []
             others = [c for c in cells if not (_MANUAL.search(c) or name_of(c) == "manual")]
             if len(others) < len(cells):
                 named = cells[column] if -1 < column < len(cells) else ""
@@ -382,4 +386,4 @@ def _manual_criteria(document: Document) -> Iterator[str]:
     for _, line in markdown.said(document):
         match = _MANUAL_ITEM.match(line)
         if match is not None:
-            yield plain(match[1]) or plain(line)
+            yield strip_markup(match[1]) or strip_markup(line)

@@ -78,7 +78,7 @@ class Fence(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class MarkdownDocument:
     """A text by lines.
 
     `kinds` has one of TEXT .. HIDDEN a line. `unclosed` is where a fence or comment was opened that never
@@ -122,7 +122,7 @@ _LIST_MARK = re.compile(r"[ \t]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?+")
 _KEY_LENGTH = 160
 
 
-def read(text: str, *, rescue: bool = False) -> Document:
+def read(text: str, *, rescue: bool = False) -> MarkdownDocument:
     """The structure of a text; never raises.
 
     With `rescue`, a fence or comment that never ends is passed over, so that it does not hide the work
@@ -143,10 +143,10 @@ def read(text: str, *, rescue: bool = False) -> Document:
         scan = _Scan(lines, skeleton)
         rounds -= 1
     kinds, fences = bytes(scan.kinds), tuple(scan.fences)
-    return Document(tuple(lines), kinds, _with_ends(scan.headings, lines), fences, unclosed, conflict)
+    return MarkdownDocument(tuple(lines), kinds, _with_ends(scan.headings, lines), fences, unclosed, conflict)
 
 
-def _flat(lines: list[str]) -> Document:
+def _flat(lines: list[str]) -> MarkdownDocument:
     """The structure of a flat text, which is in its headings and fences alone."""
     headings = []
     fences = []
@@ -161,7 +161,7 @@ def _flat(lines: list[str]) -> Document:
         elif line[:1] == "#" and opened < 0:
             headings.append((line.index(" "), _heading_span(number, line, 0), number + 1))
             kinds[number] = HEADING
-    return Document(tuple(lines), bytes(kinds), _with_ends(headings, lines), tuple(fences))
+    return MarkdownDocument(tuple(lines), bytes(kinds), _with_ends(headings, lines), tuple(fences))
 
 
 def _pass_over(lines: list[str], skeleton: list[str], opened: Span) -> None:
@@ -309,14 +309,14 @@ def _trimmed(text: str, start: int, end: int) -> tuple[str, int]:
 # --- lines
 
 
-def said(document: Document, start: int = 0, end: int | None = None) -> Iterator[tuple[int, str]]:
+def said(document: MarkdownDocument, start: int = 0, end: int | None = None) -> Iterator[tuple[int, str]]:
     """(line, text) of every line that is prose, a list item or a table row, not quoted in any way."""
     for number in range(start, len(document.lines) if end is None else end):
         if document.kinds[number] == TEXT and document.lines[number].strip():
             yield number, document.lines[number]
 
 
-def fields(document: Document, names: Collection[str] = (), front: bool = False) -> Iterator[Field]:
+def fields(document: MarkdownDocument, names: Collection[str] = (), front: bool = False) -> Iterator[Field]:
     """Every `**Key**: value` or `**Key:** value` line, in order; none in fences, quotes, comments, headings.
 
     Keys whose `name_of` is in `names` are read without emphasis too, `- key: value`; with `front` also in
@@ -352,7 +352,7 @@ def plain_field(number: int, line: str, start: int, names: Collection[str]) -> F
     return Field(key, value, number, key_start, value_start)
 
 
-def checkboxes(document: Document) -> Iterator[Checkbox]:
+def checkboxes(document: MarkdownDocument) -> Iterator[Checkbox]:
     """Every list item with a box, in order, under any of the markers `- * + 1. 1)`, nested or indented.
 
     A bracket of more than one character, one before `(` or `[`, and `[P]` are labels, no boxes

@@ -12,7 +12,7 @@ _MARKUP = re.compile(r"[*_~\\](?:(?<=\*)\**+|(?<=_)_*+|(?<=~)~|(?<=\\)[!-/:-@\[-
 _UNMARKED = re.compile(r"[^*_~\\`\[<]*+|`[^`\[<]*+`")
 
 
-def plain(text: str) -> str:
+def strip_markup(text: str) -> str:
     """A cell, value or title without comments, links, emphasis and code marks, trimmed.
 
     What stands in a code span stays as it is, so that `src/**/*.ts` keeps its stars.
@@ -61,13 +61,13 @@ def name_of(text: str) -> str:
     """A title or key to compare by: plain, without emoji, in lower case, single blanks."""
     # Most are a few ASCII words.
     if not (text.isascii() and text.replace(" ", "").isalnum()):
-        text = _without_emoji(plain(text))
+        text = _without_emoji(strip_markup(text))
     return " ".join(text.lower().split())
 
 
 def split_remark(value: str) -> tuple[str, str]:
     """A plain value without emoji, cut before the remark that follows ` - `, ` — ` or `(`; and the remark."""
-    text = _without_emoji(plain(value)).strip()
+    text = _without_emoji(strip_markup(value)).strip()
     cut = _REMARK.search(text)
     end = cut.start() if cut else len(text)
     return text[:end].strip(), text[end:].strip()

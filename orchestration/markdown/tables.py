@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ..findings import Span
 from .block_outline import is_delimiter
-from .document import BULLET, FIELD, HIDDEN, INDENTED, LAZY, TEXT, Document, within
+from .document import BULLET, FIELD, HIDDEN, INDENTED, LAZY, TEXT, MarkdownDocument, within
 
 # What can stand before the first letter of a row.
 _FRAME = "|: \t\v\f\x1c\x1d\x1e\x1f"
@@ -95,7 +95,7 @@ class Table(NamedTuple):
     span: Span
 
 
-def tables(document: Document, start: int = 0, end: int | None = None) -> Iterator[Table]:
+def tables(document: MarkdownDocument, start: int = 0, end: int | None = None) -> Iterator[Table]:
     """Every table that begins in some lines, in order.
 
     A delimiter row under a row makes one, whether or not their cells are as many.
@@ -114,23 +114,23 @@ def tables(document: Document, start: int = 0, end: int | None = None) -> Iterat
         number += 1
 
 
-def _is_delimiter(document: Document, number: int) -> bool:
+def _is_delimiter(document: MarkdownDocument, number: int) -> bool:
     return is_delimiter(document.lines[number]) and _may_hold_rows(document, number)
 
 
-def _may_hold_rows(document: Document, number: int) -> bool:
+def _may_hold_rows(document: MarkdownDocument, number: int) -> bool:
     kind = document.kinds[number]
     return kind in (TEXT, INDENTED, HIDDEN) or (kind == LAZY and document.lines[number].lstrip()[:1] == "|")
 
 
-def _is_row(document: Document, number: int) -> bool:
+def _is_row(document: MarkdownDocument, number: int) -> bool:
     line = document.lines[number]
     if "|" not in line or not _may_hold_rows(document, number):
         return False
     return line.lstrip()[0] == "|" or not (BULLET.match(line) or FIELD.match(line))
 
 
-def _rows(document: Document, number: int, header: tuple[Cell, ...]) -> tuple[list[Row], int]:
+def _rows(document: MarkdownDocument, number: int, header: tuple[Cell, ...]) -> tuple[list[Row], int]:
     rows: list[Row] = []
     lines, kinds, columns = document.lines, document.kinds, len(header)
     # The header stands two lines above the first row.
@@ -163,7 +163,7 @@ def _squeezed(line: str) -> str:
     return "".join(line.split()).lower()
 
 
-def _goes_on(document: Document, number: int, below_blank: bool) -> bool:
+def _goes_on(document: MarkdownDocument, number: int, below_blank: bool) -> bool:
     """Whether a table goes on at a line. Below an empty line only rows do, and no header of another table."""
     if not _may_hold_rows(document, number) or BULLET.match(document.lines[number]):
         return False

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..findings import Problem
-from ..graphs import circles
+from ..graphs import find_cycles
 from ..journal.journal import Claim
 from ..states import TaskStatus
 from ..suggestions import did_you_mean
@@ -70,7 +70,7 @@ def resolve(plan: Plan, reference: str) -> str | None:
     return plan.by_id[name].id if name in plan.by_id else plan.names.get(name.lower())
 
 
-def arrange(
+def build_schedule(
     plan: Plan, handed: Sequence[Task], details: Details, finished: Collection[str], claims: Sequence[Claim]
 ) -> Schedule:
     """The schedule of the tasks that are handed out; `finished` are done for those that depend on them."""
@@ -152,7 +152,7 @@ def cycles(plan: Plan, tasks: Iterable[Task], details: Details) -> list[list[str
         task.id: [found for ref in details(task).depends_on if (found := resolve(plan, ref)) is not None]
         for task in tasks
     }
-    return circles(edges)
+    return find_cycles(edges)
 
 
 def dependency_problems(plan: Plan, tasks: Sequence[Task], details: Details) -> list[tuple[Task, Problem]]:
@@ -174,7 +174,7 @@ def dependency_problems(plan: Plan, tasks: Sequence[Task], details: Details) -> 
 
 
 @dataclass(frozen=True)
-class Board:
+class TaskBoard:
     """The plan as people see it. `stages` is made when it is looked at: a plan may have 10,000 tasks.
 
     `files` are those that the tasks' own files name, by that file. Those of tasks that are far off are not

@@ -9,7 +9,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from ..findings import Evidence, Finding, Severity
 from ..journal.journal import Claim
-from ..plans.schedule import Board, StageState, TaskState
+from ..plans.schedule import StageState, TaskBoard, TaskState
 from .values import CriterionState, Evaluation, json_fields
 
 Schema = dict[str, Any]
@@ -42,7 +42,7 @@ def _collect(kind: type, found: dict[type, None]) -> dict[type, None]:
     return found
 
 
-_OWN = (Finding, Evidence, Board)
+_OWN = (Finding, Evidence, TaskBoard)
 _KINDS = (*_collect(Evaluation, {}), StageState, TaskState)
 _NAMES = {CriterionState: "criterion"}
 
@@ -82,7 +82,7 @@ def _of(hint: Any) -> Schema:
         return {"anyOf": [_of(part) for part in parts]}
     if origin is not None and issubclass(origin, Mapping):
         return {"type": "object"}
-    if hint is Board:
+    if hint is TaskBoard:
         # A board is rendered as its path and stages alone.
         return _closed({"path": _TEXT, "stages": _list(_reference(StageState))})
     if isinstance(hint, type) and issubclass(hint, StrEnum):

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..findings import Evidence, Finding, Fix, Span
 from ..journal.journal import Claim
-from ..plans.schedule import Board, StageState, TaskState
+from ..plans.schedule import StageState, TaskBoard, TaskState
 from ..states import ArtifactStatus, GateStatus, PhaseStatus, QuestionKind, RunStatus, SuggestionKind
 from .phrases import step_phrase
 
@@ -200,7 +200,7 @@ class Evaluation:
     phases: tuple[PhaseState, ...]
     suggestion: Suggestion
     gates: tuple[GateState, ...]
-    plan: Board | None
+    plan: TaskBoard | None
     progress: Progress | None
     limits: tuple[LimitState, ...]
     questions: tuple[QuestionState, ...]
@@ -248,7 +248,7 @@ def _json(value: Any) -> Any:
         return evidence_json(value)
     if isinstance(value, Claim):
         return value._asdict()
-    if isinstance(value, Board):
+    if isinstance(value, TaskBoard):
         return {"path": value.path, "stages": _json(value.stages)}
     if isinstance(value, StrEnum):
         return value.value

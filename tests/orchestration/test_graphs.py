@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from phasekeeper.orchestration.graphs import circles
+from phasekeeper.orchestration.graphs import find_cycles
 
 names = st.sampled_from("abcdef")
 graphs = st.dictionaries(names, st.lists(names, max_size=4))
@@ -27,18 +27,18 @@ def test_two_names_are_in_one_circle_when_each_leads_to_the_other(edges: dict[st
     order = list(edges)
     to = {name: reached(edges, name) for name in edges}
     wanted = {tuple(n for n in order if n in to[name] and name in to[n]) for name in edges}
-    assert circles(edges) == sorted(
+    assert find_cycles(edges) == sorted(
         (list(group) for group in wanted if group), key=lambda g: order.index(g[0])
     )
 
 
 def test_a_name_that_leads_to_itself_is_a_circle() -> None:
-    assert circles({"a": ["a"], "b": ["a"], "c": ["nowhere"]}) == [["a"]]
+    assert find_cycles({"a": ["a"], "b": ["a"], "c": ["nowhere"]}) == [["a"]]
 
 
 def test_a_long_chain_that_closes_is_one_circle() -> None:
     count = 20_000
     chain = {str(n): [str((n + 1) % count)] for n in range(count)}
-    assert circles(chain) == [list(chain)]
+    assert find_cycles(chain) == [list(chain)]
     chain[str(count - 1)] = []
-    assert circles(chain) == []
+    assert find_cycles(chain) == []

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from ...findings import Span
 from ...markdown import document as markdown
-from ...markdown.document import Document, Field
+from ...markdown.document import Field, MarkdownDocument
 from ...markdown.line_edits import Replacement, edited, within_value
 from ...markdown.tables import Row, tables
 from ..model import MarkStatus, Plan, Stage, Task
@@ -157,7 +157,7 @@ def _with_status(text: str, plan: Plan, chosen: Sequence[Task], status: MarkStat
     return edited(text, replacements)
 
 
-def _missing_marks(document: Document, chosen: Sequence[Task], mark: str) -> Iterator[Replacement]:
+def _missing_marks(document: MarkdownDocument, chosen: Sequence[Task], mark: str) -> Iterator[Replacement]:
     """The mark in rows too short to have one, with the cells that they lack before it."""
     short = {task.span.line for task in chosen if task.mark is None}
     for table in tables(document) if short else ():
@@ -186,7 +186,7 @@ def _mark_of_stage(stage: Stage) -> str:
     return MARK_OF[MarkStatus.DONE if stage.is_complete else status]
 
 
-def _summary_totals(document: Document, plan: Plan) -> Iterator[Replacement]:
+def _summary_totals(document: MarkdownDocument, plan: Plan) -> Iterator[Replacement]:
     """The figures of tasks in the Progress Summary that are not those of the stages' tables."""
     by_line = {stage.summary.span.line: stage for stage in plan.stages if stage.summary}
     for problem in plan.problems:
@@ -199,7 +199,7 @@ def _summary_totals(document: Document, plan: Plan) -> Iterator[Replacement]:
 # --- totals
 
 
-def _totals(document: Document, plan: Plan, done: int, total: int) -> Iterator[Replacement]:
+def _totals(document: MarkdownDocument, plan: Plan, done: int, total: int) -> Iterator[Replacement]:
     """The Progress line, and the header's Status when it says that all is done and that is true no more."""
     if plan.count is not None:
         field = next(field for field in markdown.fields(document) if field.line == plan.count.span.line)
@@ -210,7 +210,7 @@ def _totals(document: Document, plan: Plan, done: int, total: int) -> Iterator[R
 
 
 def _progress(
-    document: Document, field: Field, span: Span, old: tuple[int, int], new: tuple[int, int]
+    document: MarkdownDocument, field: Field, span: Span, old: tuple[int, int], new: tuple[int, int]
 ) -> Iterator[Replacement]:
     if old != new:
         written = document.lines[span.line][span.column : span.end_column]
@@ -228,7 +228,7 @@ def _share(done: int, total: int, places: int) -> str:
     return f"{100 - 10**-places:.{places}f}" if done < total and float(share) >= 100 else share
 
 
-def _total_tasks(document: Document, total: int) -> Iterator[Replacement]:
+def _total_tasks(document: MarkdownDocument, total: int) -> Iterator[Replacement]:
     """The figure of the first `**Total Tasks**` line."""
     field = next((field for field in markdown.fields(document) if field.key.lower() == "total tasks"), None)
     figure = _FIGURE.search(field.value) if field else None
@@ -236,7 +236,7 @@ def _total_tasks(document: Document, total: int) -> Iterator[Replacement]:
         yield Replacement(within_value(field, *figure.span()), str(total))
 
 
-def _reopened(document: Document) -> Iterator[Replacement]:
+def _reopened(document: MarkdownDocument) -> Iterator[Replacement]:
     """The header's Status in progress instead of complete.
 
     The tick moves to the box of "In Progress"; where there is none, the words change.

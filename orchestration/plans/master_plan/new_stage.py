@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ...markdown.document import Document, Heading
-from ...markdown.inline_text import name_of, plain
+from ...markdown.document import Heading, MarkdownDocument
+from ...markdown.inline_text import name_of, strip_markup
 from ...markdown.line_edits import Insertion
 from ...markdown.tables import Row, Table, tables
 from ..model import Plan
@@ -115,7 +115,7 @@ class _Model(NamedTuple):
         return self.row.line == self.table.header[0].line
 
 
-def _model(document: Document, table: Table, last: int | None = None) -> _Model:
+def _model(document: MarkdownDocument, table: Table, last: int | None = None) -> _Model:
     """The last full row of a table, or the last up to a line."""
     line = table.header[0].line
     header = Row(line, document.lines[line], len(table.header))
@@ -154,7 +154,7 @@ def _box(raw: str) -> str:
     return f"{match[1]}[ ]{match[2]}" if match else "[ ]"
 
 
-def _task_rows(document: Document, table: Table, new: Sequence[NewTask]) -> list[str]:
+def _task_rows(document: MarkdownDocument, table: Table, new: Sequence[NewTask]) -> list[str]:
     model = _model(document, table)
     names = [name_of(cell.text) for cell in table.header]
     cells = model.row.cells()
@@ -166,7 +166,7 @@ def _task_rows(document: Document, table: Table, new: Sequence[NewTask]) -> list
     rows = []
     for order, task in enumerate(new, first):
         values = {
-            "task id": _dressed(raws["task id"], plain(raws["task id"]), task.id, task.id),
+            "task id": _dressed(raws["task id"], strip_markup(raws["task id"]), task.id, task.id),
             "file": _dressed(raws["file"], file, task.file, f"`{task.file}`"),
             "status": _box(raws["status"]),
             "type": tests if task.is_test else task.type,
@@ -186,7 +186,7 @@ def _test_type(table: Table, column: int) -> str:
 # --- places
 
 
-def added_stage(document: Document, plan: Plan, title: str, new: Sequence[NewTask]) -> Insertion:
+def added_stage(document: MarkdownDocument, plan: Plan, title: str, new: Sequence[NewTask]) -> Insertion:
     """The new stage's heading and table, behind the body of the last stage."""
     last = next((heading for heading in document.headings if heading.span == plan.stages[-1].span), None)
     position = _behind(document, plan, last)
@@ -208,7 +208,7 @@ def added_stage(document: Document, plan: Plan, title: str, new: Sequence[NewTas
     return Insertion(position, [*above, *(("---", "") if ruled else ()), *body])
 
 
-def _behind(document: Document, plan: Plan, last: Heading | None) -> int:
+def _behind(document: MarkdownDocument, plan: Plan, last: Heading | None) -> int:
     """The line above which a stage behind the last one begins."""
     if last and last.level > 1:
         return last.end
@@ -219,14 +219,14 @@ def _behind(document: Document, plan: Plan, last: Heading | None) -> int:
     return next(below, len(document.lines))
 
 
-def _rule_above(document: Document, line: int) -> bool:
+def _rule_above(document: MarkdownDocument, line: int) -> bool:
     """Whether a rule is the last thing above a line."""
     above = next((text for text in reversed(document.lines[:line]) if text.strip()), "")
     return _RULE.fullmatch(above) is not None
 
 
 def added_summary_row(
-    document: Document, plan: Plan, title: str, new: Sequence[NewTask]
+    document: MarkdownDocument, plan: Plan, title: str, new: Sequence[NewTask]
 ) -> Iterator[Insertion]:
     """The new stage's row behind the last stage's in the Progress Summary, where there is one."""
     last = max((stage.summary.span.line for stage in plan.stages if stage.summary), default=-1)
@@ -236,7 +236,7 @@ def added_summary_row(
             names = [name_of(cell.text) for cell in table.header]
             raws = {name: cell.text for name, cell in zip(names, model.row.cells(), strict=True)}
             values = {
-                "phase": _phase_like(plain(raws["phase"]), new[0].stage, title),
+                "phase": _phase_like(strip_markup(raws["phase"]), new[0].stage, title),
                 "status": _box(raws["status"]),
                 "tasks": str(len(new)),
             }
@@ -249,7 +249,7 @@ def _phase_like(old: str, stage: str, title: str) -> str:
     return f"Phase {stage}: {title}" if PHASE.match(old) else title
 
 
-def added_entries(document: Document, plan: Plan, new: Sequence[NewTask]) -> Iterator[Insertion]:
+def added_entries(document: MarkdownDocument, plan: Plan, new: Sequence[NewTask]) -> Iterator[Insertion]:
     """The new tasks' lines behind the last one of the Quick Reference, where there is one."""
     listed = [(task.reference.span, task) for task in plan.tasks if task.reference]
     if not listed:

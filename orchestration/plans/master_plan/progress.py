@@ -12,8 +12,8 @@ from dataclasses import replace
 from itertools import islice
 
 from ...findings import Span
-from ...markdown.document import Document, Field
-from ...markdown.inline_text import plain
+from ...markdown.document import Field, MarkdownDocument
+from ...markdown.inline_text import strip_markup
 from ...markdown.line_edits import within_value
 from ...markdown.tables import Cell
 from ..model import Count, Mark, MarkStatus, Stage, Task
@@ -27,7 +27,7 @@ RADIO = re.compile(r"\[(.?)\]([^|\[\]]*)")
 
 
 def with_summaries(
-    document: Document, every: Sequence[TitledTable], stages: list[Stage], notes: Notes
+    document: MarkdownDocument, every: Sequence[TitledTable], stages: list[Stage], notes: Notes
 ) -> list[Stage]:
     """The stages with their marks in the Progress Summary; a mark or count that is not so is drift."""
     section = section_of(document, "progress summary")
@@ -67,7 +67,7 @@ def _check_summary(stage: Stage, mark: Mark, notes: Notes) -> None:
         notes.add("status-drift", message, mark.span)
 
 
-def with_references(document: Document, stages: list[Stage], notes: Notes) -> list[Stage]:
+def with_references(document: MarkdownDocument, stages: list[Stage], notes: Notes) -> list[Stage]:
     """The stages with each task's mark in the first fence under "Quick Reference"."""
     lines = list(_reference_lines(document))
     if not lines:
@@ -91,7 +91,7 @@ def with_references(document: Document, stages: list[Stage], notes: Notes) -> li
     ]
 
 
-def _reference_lines(document: Document) -> Iterator[tuple[str, Span, Cell]]:
+def _reference_lines(document: MarkdownDocument) -> Iterator[tuple[str, Span, Cell]]:
     """(name, its place, mark) of every line ` 1. auth-01  Name  [ ]`."""
     section = section_of(document, "quick reference")
     inside = (f for f in document.fences if section and section.start <= f.start < section.end)
@@ -130,13 +130,15 @@ def progress_count(fields: Sequence[Field], stages: Sequence[Stage], notes: Note
     return Count(int(match[1]), int(match[2]), within_value(field, *match.span()))
 
 
-def header_fields(document: Document, fields: Sequence[Field]) -> Iterator[Field]:
+def header_fields(document: MarkdownDocument, fields: Sequence[Field]) -> Iterator[Field]:
     """The fields above the first heading below the title."""
     end = next((h.span.line for h in document.headings if h.level > 1), len(document.lines))
     return (field for field in fields if field.line < end)
 
 
-def header_status(document: Document, fields: Sequence[Field], stages: Sequence[Stage], notes: Notes) -> str:
+def header_status(
+    document: MarkdownDocument, fields: Sequence[Field], stages: Sequence[Stage], notes: Notes
+) -> str:
     """The header's `**Status**`: the one word whose box is ticked, else the first; "" without the line.
 
     Real plans forget this line, so only a "Complete" over open tasks is drift. The unfilled template has
@@ -158,8 +160,8 @@ def header_status(document: Document, fields: Sequence[Field], stages: Sequence[
 
 
 def _ticked_word(value: str) -> str:
-    boxes = [(match[1].strip(), plain(match[2])) for match in RADIO.finditer(value)]
+    boxes = [(match[1].strip(), strip_markup(match[2])) for match in RADIO.finditer(value)]
     ticked = [word for mark, word in boxes if mark]
     if len(ticked) == 1:
         return ticked[0]
-    return boxes[0][1] if boxes else plain(value)
+    return boxes[0][1] if boxes else strip_markup(value)

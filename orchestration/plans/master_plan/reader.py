@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from ...findings import Severity, Span
 from ...markdown import document as markdown
-from ...markdown.document import Document, Heading
-from ...markdown.inline_text import plain
+from ...markdown.document import Heading, MarkdownDocument
+from ...markdown.inline_text import strip_markup
 from ...markdown.tables import tables
 from ...vfs.files import digest_of
 from ..model import Plan, Stage, Task
@@ -62,7 +62,7 @@ def read(text: str) -> Plan | None:
     return Plan(_title(document), status, tuple(stages), substance, count, tuple(problems))
 
 
-def _note_damage(document: Document, notes: Notes) -> None:
+def _note_damage(document: MarkdownDocument, notes: Notes) -> None:
     if document.unclosed is not None:
         message = "opened here and never closed; what follows is read as if it were not there"
         notes.add("artifact-unreadable", message, document.unclosed, Severity.WARNING)
@@ -83,7 +83,7 @@ class _Group(NamedTuple):
     tables: list[TitledTable]
 
 
-def _groups(document: Document, every: Sequence[TitledTable], notes: Notes) -> list[_Group]:
+def _groups(document: MarkdownDocument, every: Sequence[TitledTable], notes: Notes) -> list[_Group]:
     """The stages in order: `## Phase N` headings, and any other heading that holds task tables.
 
     Tables under one heading, or under headings of one phase number, are one stage, so that a stage is
@@ -109,7 +109,7 @@ def _groups(document: Document, every: Sequence[TitledTable], notes: Notes) -> l
 
 
 def _owners(
-    document: Document, every: Sequence[TitledTable], phases: Mapping[Heading, _Name]
+    document: MarkdownDocument, every: Sequence[TitledTable], phases: Mapping[Heading, _Name]
 ) -> Iterator[tuple[Heading | None, list[TitledTable]]]:
     """(heading, its task tables) of every heading that is a stage or holds such tables, in order.
 
@@ -142,7 +142,7 @@ class _Name(NamedTuple):
 
 
 def _phase(heading: Heading) -> _Name | None:
-    match = PHASE.match(plain(heading.text))
+    match = PHASE.match(strip_markup(heading.text))
     if match is None:
         return None
     title = _without_effort(match[2].lstrip(":.-–— \t"))
@@ -150,7 +150,7 @@ def _phase(heading: Heading) -> _Name | None:
 
 
 def _numbered(heading: Heading) -> _Name:
-    text = _without_effort(plain(heading.text))
+    text = _without_effort(strip_markup(heading.text))
     match = _NUMBERED.match(text)
     return _Name(match[1], match[2]) if match else _Name("", text)
 
@@ -208,8 +208,8 @@ def _is_test(task: Task) -> bool:
     return "test" in (task.type or task.file).lower()
 
 
-def _title(document: Document) -> str:
-    title = next((plain(heading.text) for heading in document.headings if heading.level == 1), "")
+def _title(document: MarkdownDocument) -> str:
+    title = next((strip_markup(heading.text) for heading in document.headings if heading.level == 1), "")
     return _TITLE_TAIL.sub("", title)
 
 

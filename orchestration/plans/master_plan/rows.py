@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ...findings import Problem, Severity, Span
-from ...markdown.document import Document, Heading
-from ...markdown.inline_text import name_of, plain
+from ...markdown.document import Heading, MarkdownDocument
+from ...markdown.inline_text import name_of, strip_markup
 from ...markdown.tables import Cell, Parts, Row, Table
 from ..model import Mark, MarkStatus, Task
 
@@ -63,12 +63,12 @@ def columns_of(table: Table) -> dict[str, int]:
 
 
 def text_of(cell: Cell | None) -> str:
-    return plain(cell.text) if cell else ""
+    return strip_markup(cell.text) if cell else ""
 
 
 def file_in(cell: Cell, row: Row) -> tuple[str, Span | None]:
     """The file a cell names, out of its backticks or link, and where the name stands."""
-    name = plain(cell.text)
+    name = strip_markup(cell.text)
     link = _LINK_TARGET.search(cell.text) if "](" in cell.text else None
     if link and link[2].endswith(".md") and not name.endswith(".md"):
         name = link[2]
@@ -89,7 +89,7 @@ def read_mark(cell: Cell, consequence: str, notes: Notes) -> Mark:
     status = _STATUSES.get(cell.text)
     if status is not None:
         return Mark(status, span)
-    match = _MARK.fullmatch(plain(cell.text))
+    match = _MARK.fullmatch(strip_markup(cell.text))
     status = MARKS.get(match[1]) if match else None
     if status is None:
         written = f"`{cell.text}`" if cell.text else "an empty cell"
@@ -99,7 +99,7 @@ def read_mark(cell: Cell, consequence: str, notes: Notes) -> Mark:
     return Mark(status, Span(cell.line, cell.start + start, cell.line, cell.start + end))
 
 
-def section_of(document: Document, title: str) -> Heading | None:
+def section_of(document: MarkdownDocument, title: str) -> Heading | None:
     """The first section whose heading begins with a title, case ignored."""
     return next((heading for heading in document.headings if name_of(heading.text).startswith(title)), None)
 
@@ -156,7 +156,7 @@ class TaskRows:
                 if match:
                     word = match["type"]
                     if word not in types:
-                        types[word] = plain(word.strip())
+                        types[word] = strip_markup(word.strip())
                     yield self._ordinary_task(row.line, match, stage, types[word])
                 else:
                     parts = row.parts()
@@ -174,7 +174,7 @@ class TaskRows:
         mark = Mark(_STATUSES[status], Span(line, status_at, line, status_at + len(status)))
         self.notes.progress.append(mark.span)
         return Task(
-            name, number, plain(title.strip()), stage, mark.status, file, type_, span, mark, file_span
+            name, number, strip_markup(title.strip()), stage, mark.status, file, type_, span, mark, file_span
         )
 
     def _task(self, row: Row, parts: Parts, columns: _Columns, fallback: str, stage: str) -> Task:

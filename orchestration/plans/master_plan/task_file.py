@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...findings import Problem
 from ...markdown import document as markdown
-from ...markdown.document import Document, Field
-from ...markdown.inline_text import name_of, plain, split_remark, word_of
+from ...markdown.document import Field, MarkdownDocument
+from ...markdown.inline_text import name_of, split_remark, strip_markup, word_of
 from ...markdown.tables import tables
 from ..model import Task, TaskFile
 from .new_stage import NewTask
@@ -48,7 +48,7 @@ def read_task(text: str) -> TaskFile:
         message = "there is no Meta list with ID, Depends On and the like"
         problems.append(Problem("task-unreadable", message, data={"missing": "meta"}))
     depends = meta.get("depends on", [])
-    title = next((plain(heading.text) for heading in document.headings if heading.level == 1), "")
+    title = next((strip_markup(heading.text) for heading in document.headings if heading.level == 1), "")
     number = _NUMBER.match(title)
     return TaskFile(
         title=title[number.end() :] if number else title,
@@ -63,7 +63,7 @@ def read_task(text: str) -> TaskFile:
     )
 
 
-def _meta(document: Document) -> dict[str, list[Field]]:
+def _meta(document: MarkdownDocument) -> dict[str, list[Field]]:
     """The known fields of the Meta section; without that heading, those above the first section.
 
     A review is looked for everywhere, because one that is overlooked is one that is skipped.
@@ -84,14 +84,14 @@ def _meta(document: Document) -> dict[str, list[Field]]:
 
 
 def _value(meta: Mapping[str, Sequence[Field]], key: str) -> str:
-    return plain(meta[key][0].value) if key in meta else ""
+    return strip_markup(meta[key][0].value) if key in meta else ""
 
 
 def _references(found: Sequence[Field]) -> tuple[str, ...]:
     """The tasks a field names, in order, each once; "none", `[]` and remarks in brackets name none."""
     names: dict[str, None] = {}
     for field in found:
-        for part in _BETWEEN.split(_REMARK.sub(" ", plain(field.value))):
+        for part in _BETWEEN.split(_REMARK.sub(" ", strip_markup(field.value))):
             name = part.strip()
             if name and not _NONE.match(name):
                 names[name] = None
@@ -109,7 +109,7 @@ def _review(found: Sequence[Field], problems: list[Problem]) -> bool:
     return asked
 
 
-def _changed_files(document: Document) -> tuple[str, ...]:
+def _changed_files(document: MarkdownDocument) -> tuple[str, ...]:
     """The File column of the tables under "Files to Change", "to Create" or "to Modify", each name once."""
     files: dict[str, None] = {}
     read_to = 0

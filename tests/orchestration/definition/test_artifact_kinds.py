@@ -8,7 +8,7 @@ import pytest
 from phasekeeper.orchestration.definition.artifact_kinds import KINDS, KINDS_AND_DIALECTS, ArtifactKind
 from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
 from phasekeeper.orchestration.findings import Span
-from phasekeeper.orchestration.formats.json_text import Document
+from phasekeeper.orchestration.formats.json_text import ParsedText
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.snapshot.snapshot import read_run
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
@@ -28,10 +28,10 @@ phases:
 """
 
 
-def read_ini(text: str) -> Document:
+def read_ini(text: str) -> ParsedText:
     parser = ConfigParser()
     parser.read_string(text)
-    return Document({name: dict(section) for name, section in parser.items() if section}, (), True)
+    return ParsedText({name: dict(section) for name, section in parser.items() if section}, (), True)
 
 
 def locate_in_ini(text: str, path: tuple[str | int, ...], key: bool = False) -> Span | None:

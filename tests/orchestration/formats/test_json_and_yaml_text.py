@@ -17,7 +17,7 @@ from phasekeeper.orchestration.findings import Span
 from phasekeeper.orchestration.formats import json_text as documents
 from phasekeeper.orchestration.formats import yaml_text
 from phasekeeper.orchestration.formats.json_text import (
-    Document,
+    ParsedText,
     clean,
     fold_dotted,
     lay_under,
@@ -92,7 +92,7 @@ def cut(text: str, span: Span | None) -> str:
     return "\n".join(lines)
 
 
-def only_problem(document: Document) -> tuple[str, str, str]:
+def only_problem(document: ParsedText) -> tuple[str, str, str]:
     assert not document.readable
     assert document.data is None
     (problem,) = document.problems
@@ -106,7 +106,7 @@ def only_problem(document: Document) -> tuple[str, str, str]:
 @given(layouts())
 def test_json_reads_as_the_standard_parser_reads_it(case: tuple[Any, str]) -> None:
     value, text = case
-    assert read_json(text) == Document(value, (), True)
+    assert read_json(text) == ParsedText(value, (), True)
     assert read_json(text).data == json.loads(text)
 
 
@@ -173,7 +173,7 @@ def test_a_state_that_is_cut_off_anywhere_is_unreadable_at_its_end(length: int) 
 
 @pytest.mark.parametrize("text", ["", " ", "\r\n\t"])
 def test_an_empty_text_is_unreadable_without_a_problem(text: str) -> None:
-    assert read_json(text) == read_yaml_data(text) == Document(None, (), False)
+    assert read_json(text) == read_yaml_data(text) == ParsedText(None, (), False)
     assert locate_json(text, ()) is None
     assert locate_yaml(text, ()) is None
 
@@ -272,7 +272,7 @@ def test_many_brackets_side_by_side_are_not_deep() -> None:
 
 
 def test_a_text_too_deep_for_what_is_left_of_the_stack_is_unreadable_too() -> None:
-    def descend(levels: int) -> Document:
+    def descend(levels: int) -> ParsedText:
         return descend(levels - 1) if levels else read_json("[" * 150 + "]" * 150)
 
     depth = 0
@@ -484,7 +484,7 @@ def without_aliases(value: object, **options: Any) -> str:
 @given(simple, st.sampled_from([None, True, False]), st.sampled_from([20, 1000]))
 def test_yaml_data_reads_back_what_was_written(value: Any, flow: bool | None, width: int) -> None:
     text = without_aliases(value, default_flow_style=flow, width=width)
-    assert read_yaml_data(text) == Document(value, (), True)
+    assert read_yaml_data(text) == ParsedText(value, (), True)
     assert typed(read_yaml(text)) == value
     for path, item in places(value):
         span = locate_yaml(text, path)

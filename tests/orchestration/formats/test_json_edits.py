@@ -176,16 +176,16 @@ def test_characters_are_escaped_only_where_the_document_escapes_them(text: str, 
     [
         ([1, 2, 3, 4], "[1,  2 , 3 , 4]"),
         ([2, 3, 4, 5], "[2 , 3 , 4 , 5]"),
-        ([0, 9, 1, 2, 3], "[0 , 9 , 1,  2 , 3]"),
-        ([0, 1], "[0 , 1]"),
+        ([0, 9, 1, 2, 3], "[0, 9, 1, 2, 3]"),
+        ([0, 1], "[0, 1]"),
         ([3], "[3]"),
-        ([1, 2], "[1,  2]"),
+        ([1, 2], "[1, 2]"),
         ([1, 2, 3], "[1,  2 , 3]"),
         ([1, True, 3], "[1, true, 3]"),
         ([7], "[7]"),
     ],
 )
-def test_items_that_a_list_keeps_at_one_end_keep_their_bytes(new: list[object], expected: str) -> None:
+def test_items_at_the_end_of_a_list_keep_their_bytes(new: list[object], expected: str) -> None:
     assert set_values('{"a": [1,  2 , 3]}', [(("a",), new)]) == f'{{"a": {expected}}}'
 
 
@@ -203,6 +203,7 @@ def test_a_list_of_equal_items_takes_no_more_time_than_its_length() -> None:
     text = json.dumps({"a": [0] * 50_000 + [1]})
     result = set_values(text, [(("a",), [0] * 50_001)])
     assert json.loads(result) == {"a": [0] * 50_001}
+    assert set_values(text, [(("a",), [])]) == '{"a": []}'
 
 
 # --- merging
@@ -389,24 +390,17 @@ def test_many_changes_at_once_touch_nothing_between_them(text: str, changes: lis
     assert neutral(result) == neutral(text)
 
 
-@example([[], []], [], 1, False, ["", "", "", "", "", "", "", " "])
-@given(
-    st.lists(VALUES, min_size=1, max_size=6),
-    st.lists(VALUES, max_size=3),
-    st.integers(0, 5),
-    st.booleans(),
-    SPACES,
-)
+@example([[], []], [], 1, ["", "", "", "", "", "", "", " "])
+@given(st.lists(VALUES, min_size=1, max_size=6), st.lists(VALUES, max_size=3), st.integers(0, 5), SPACES)
 def test_the_kept_part_of_any_window_is_found_unchanged(
-    old: list[Any], added: list[Any], dropped: int, ahead: bool, spaces: list[str]
+    old: list[Any], added: list[Any], dropped: int, spaces: list[str]
 ) -> None:
     dropped = min(dropped, len(old) - 1)
     text = laid_out({"l": old}, cycle(spaces))
-    kept = range(dropped, len(old)) if ahead else range(len(old) - dropped)
-    items = [old[index] for index in kept]
-    result = set_values(text, [(("l",), items + added if ahead else added + items)])
-    assert exact(json.loads(result)) == exact({"l": items + added if ahead else added + items})
-    first, last = span_in(text, ("l", kept[0])), span_in(text, ("l", kept[-1]))
+    items = old[dropped:]
+    result = set_values(text, [(("l",), items + added)])
+    assert exact(json.loads(result)) == exact({"l": items + added})
+    first, last = span_in(text, ("l", dropped)), span_in(text, ("l", len(old) - 1))
     assert first is not None and last is not None
     # Where items repeat, another part may have been kept than the one looked for here.
     every = [exact(item) for item in (*old, *added)]

@@ -12,8 +12,8 @@ from phasekeeper.orchestration.markdown import block_outline as skeleton
 from phasekeeper.orchestration.markdown import document as markdown
 from phasekeeper.orchestration.markdown.inline_text import (
     name_of,
-    plain,
     split_remark,
+    strip_markup,
     without_comments,
     word_of,
 )
@@ -62,7 +62,7 @@ PIECES = st.sampled_from(
 TEXTS = st.one_of(st.text(), st.lists(PIECES, max_size=40).map("".join))
 
 
-def slice_of(document: markdown.Document, span: Span) -> str:
+def slice_of(document: markdown.MarkdownDocument, span: Span) -> str:
     assert span.line == span.end_line
     return document.lines[span.line][span.column : span.end_column]
 
@@ -335,11 +335,11 @@ def test_the_place_of_a_box_is_its_brackets_in_code_points() -> None:
 
 
 def test_plain_takes_off_every_mark_but_what_is_code_or_part_of_a_word() -> None:
-    assert plain("**a_b** __c__ `x*y_` 2 * 3 ~~d~~ [t](u) <!-- q -->") == "a_b c x*y_ 2 * 3 d t"
-    assert plain(r"\[x\] \* \a") == r"[x] * \a"
-    assert plain(" `odd *x* ") == "odd x"
-    assert plain(" words ") == "words"
-    assert plain("![i](p) _") == "i"
+    assert strip_markup("**a_b** __c__ `x*y_` 2 * 3 ~~d~~ [t](u) <!-- q -->") == "a_b c x*y_ 2 * 3 d t"
+    assert strip_markup(r"\[x\] \* \a") == r"[x] * \a"
+    assert strip_markup(" `odd *x* ") == "odd x"
+    assert strip_markup(" words ") == "words"
+    assert strip_markup("![i](p) _") == "i"
 
 
 def test_a_comment_without_end_stays() -> None:
@@ -389,7 +389,7 @@ def test_any_text_is_read_and_every_span_holds_what_it_should(text: str, rescue:
     for table in tables(document):
         for cell in (*table.header, *(cell for row in table.rows for cell in row.cells())):
             assert slice_of(document, cell.span).replace("\\|", "|") == cell.text
-    assert isinstance(plain(text) + name_of(text) + word_of(split_remark(text)[0]), str)
+    assert isinstance(strip_markup(text) + name_of(text) + word_of(split_remark(text)[0]), str)
 
 
 # --- shortcuts
@@ -520,4 +520,4 @@ def test_hostile_texts_are_read_to_the_end(text: str) -> None:
     document = markdown.read(text, rescue=True)
     assert sum(len(row.cells()) for table in tables(document) for row in table.rows[:5]) >= 0
     assert len(list(markdown.fields(document, {"k"}))) == 0
-    assert isinstance(plain(text), str)
+    assert isinstance(strip_markup(text), str)

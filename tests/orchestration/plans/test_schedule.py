@@ -11,9 +11,9 @@ from phasekeeper.orchestration.findings import Span
 from phasekeeper.orchestration.journal.journal import Claim
 from phasekeeper.orchestration.plans.model import MarkStatus, Plan, Stage, Task, TaskFile
 from phasekeeper.orchestration.plans.schedule import (
-    Board,
     Schedule,
-    arrange,
+    TaskBoard,
+    build_schedule,
     dependency_problems,
     needs,
     resolve,
@@ -65,7 +65,7 @@ def test_batches_respect_dependencies_and_files(
     whole, details = case
     claims = [Claim(f"t-{n:02}", "ann", "2099", 1) for n in held]
     handed = [one for one in whole.tasks if not one.done]
-    schedule = arrange(whole, handed, lambda one: details[one.id], (), claims)
+    schedule = build_schedule(whole, handed, lambda one: details[one.id], (), claims)
     claimed = {claim.task for claim in claims}
     taken = {f for name in claimed & details.keys() for f in details[name].files}
     placed = [name for batch in schedule.batches for name in batch]
@@ -96,7 +96,7 @@ def test_ten_thousand_tasks_in_one_chain_are_as_many_batches() -> None:
     details = {
         one.id: TaskFile(depends_on=(before[one.id],) if one.id in before else ()) for one in whole.tasks
     }
-    schedule = arrange(whole, whole.tasks, lambda one: details[one.id], (), ())
+    schedule = build_schedule(whole, whole.tasks, lambda one: details[one.id], (), ())
     assert schedule.batches == tuple((one.id,) for one in whole.tasks)
     assert schedule.ready == ("t-01",)
     assert dependency_problems(whole, whole.tasks, lambda one: details[one.id]) == []
@@ -105,7 +105,7 @@ def test_ten_thousand_tasks_in_one_chain_are_as_many_batches() -> None:
 def test_a_task_waits_for_the_files_of_one_that_somebody_works_on() -> None:
     whole = plan(task(1), task(2))
     files = lambda one: TaskFile(files=("src/a.py",))  # noqa: E731
-    schedule = arrange(
+    schedule = build_schedule(
         whole, whole.tasks, files, (), [Claim("t-01", "ann", "2099", 1), Claim("lost", "bo", "2099", 2)]
     )
     assert schedule.blocked == {"t-02": ("t-01",)}
@@ -122,7 +122,7 @@ def test_a_task_goes_by_many_names(reference: str) -> None:
 def test_a_task_that_is_marked_blocked_is_not_handed_out_nor_what_needs_it() -> None:
     whole = plan(task(1, "blocked"), task(2), task(3, "attention"))
     details = {"t-01": TaskFile(), "t-02": TaskFile(depends_on=("t-01",)), "t-03": TaskFile()}
-    found = arrange(whole, whole.tasks, lambda one: details[one.id], (), ())
+    found = build_schedule(whole, whole.tasks, lambda one: details[one.id], (), ())
     assert found == Schedule(("t-03",), (("t-03",),), {"t-01": ("mark [-]",), "t-02": ("t-01",)})
 
 
@@ -156,18 +156,18 @@ def test_lost_dependencies_and_circles_are_told_in_the_task_s_file() -> None:
         ("t-01", "plan-cycle", Span(3, 0, 3, 4)),
     ]
     assert "t-01 → t-02 → t-01" in found[1][1].message
-    schedule = arrange(whole, whole.tasks, lambda one: details[one.id], (), ())
+    schedule = build_schedule(whole, whole.tasks, lambda one: details[one.id], (), ())
     assert schedule.blocked == {"t-01": ("t-02",), "t-02": ("t-01", "t-33")}
     assert schedule.batches == (("t-03",),)
 
 
-def board(whole: Plan, **more: Any) -> Board:
+def board(whole: Plan, **more: Any) -> TaskBoard:
     known: dict[str, Any] = {
         "path": "p/MASTER_PLAN.md", "plan": whole, "folder": "p", "schedule": Schedule(), "stage": "1",
         "phase": "4a", "agent": "coder", "reported": frozenset(), "skipped": frozenset(), "claims": {},
         "files": {},
     }  # fmt: skip
-    return Board(**(known | more))
+    return TaskBoard(**(known | more))
 
 
 def test_the_board_says_of_each_task_how_it_stands() -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from phasekeeper.orchestration.evaluation.trace import Permission
 from phasekeeper.orchestration.findings import Finding
 from phasekeeper.orchestration.journal.journal import Claim
-from phasekeeper.orchestration.plans.schedule import Board
+from phasekeeper.orchestration.plans.schedule import TaskBoard
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.sanitize import plain
 from phasekeeper.server.workspace.workspace import Workspace, open_path
@@ -65,7 +65,7 @@ def examples() -> tuple[Evaluation, ...]:
 
 def poisoned(value: Any, texts: Iterator[str], times: int, name: str = "") -> Any:
     """The value with other texts everywhere and its lists several times as long."""
-    if isinstance(value, (Board, Finding, Claim)):
+    if isinstance(value, (TaskBoard, Finding, Claim)):
         return value
     if isinstance(value, str):
         return value if name in KEPT else next(texts)
