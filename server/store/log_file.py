@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from ...orchestration.formats.json_text import read_json
 from ...orchestration.journal.journal import EMPTY_RECORD, KINDS, read_journal
+from ...orchestration.journal.lines import JournalLine, parse_line, parse_lines
 from ...orchestration.vfs.files import digest_of
 from ..disk.disk_files import MAX_BYTES
 from .folder import Folder, StoreError, close, write_all
@@ -56,19 +57,12 @@ class LogTail(NamedTuple):
 
     def written(self, numbers: Container[int]) -> list[WrittenFile]:
         """What the records with these numbers say was written."""
-        marked = (_entry(line) for line in self.raw.split(b"\n") if b'"was"' in line) if numbers else ()
+        marked = (parse_line(line) for line in self.raw.split(b"\n") if b'"was"' in line) if numbers else ()
         return [each for entry in marked if entry for each in _written_files(entry) if each.seq in numbers]
 
 
 class BrokenLog(StoreError):  # noqa: N818 - said to people as it is
     """A line in the middle cannot be trusted; nothing is appended behind it."""
-
-
-class _Line(NamedTuple):
-    number: int
-    start: int
-    raw: bytes
-    entry: dict[str, object] | None
 
 
 def read_tail(raw: bytes, path: str, chained: bool = True) -> LogTail:
@@ -84,7 +78,7 @@ def _fast_tail(raw: bytes) -> LogTail | None:
     all the flushing. A line whose digest stands in the next one is the line that was written.
     """
     lines = raw.split(b"\n")
-    first, last = _entry(lines[0]), _entry(lines[-2]) if len(lines) > 1 else None
+    first, last = parse_line(lines[0]), parse_line(lines[-2]) if len(lines) > 1 else None
     if lines.pop() or first is None or last is None or first.get("prev") or not _is_last(last):
         return None
     digest = digest_of(lines[0])
@@ -101,8 +95,8 @@ def _is_last(entry: Mapping[str, object]) -> bool:
 
 
 def _full_tail(raw: bytes, path: str, chained: bool) -> LogTail:
-    lines, size = _cut_uncommitted(_lines(raw), raw, path, chained)
-    good = [(line.raw, line.entry) for line in lines if line.entry is not None]
+    lines, size = _cut_uncommitted(parse_lines(raw), raw, path, chained)
+    good = [(line.raw, line.data) for line in lines if line.data is not None]
     head = digest_of(good[-1][0]) if good else ""
     if chained and not _is_linear(good):
         journal = read_journal(raw[:size].decode("utf-8-sig", "replace"))
@@ -114,39 +108,22 @@ def _full_tail(raw: bytes, path: str, chained: bool) -> LogTail:
     return LogTail(head, seq, size, size < len(raw), ended, raw[:size])
 
 
-def _lines(raw: bytes) -> list[_Line]:
-    found: list[_Line] = []
-    start = len(BOM_UTF8) if raw.startswith(BOM_UTF8) else 0
-    for number, line in enumerate(raw[start:].split(b"\n")):
-        if line.strip():
-            bare = line.removesuffix(b"\r")
-            found.append(_Line(number, start, bare, _entry(bare)))
-        start += len(line) + 1
-    return found
-
-
-def _entry(line: bytes) -> dict[str, object] | None:
-    try:
-        entry = json.loads(line.decode("utf-8"))
-    except (ValueError, RecursionError):
-        return None
-    return entry if isinstance(entry, dict) else None
-
-
-def _cut_uncommitted(lines: list[_Line], raw: bytes, path: str, chained: bool) -> tuple[list[_Line], int]:
+def _cut_uncommitted(
+    lines: list[JournalLine], raw: bytes, path: str, chained: bool
+) -> tuple[list[JournalLine], int]:
     """(the lines that were committed, how many bytes they take)."""
     kept, size = list(lines), len(raw)
-    if kept and kept[-1].entry is None and _is_torn(kept[-1], raw):
+    if kept and kept[-1].data is None and _is_torn(kept[-1], raw):
         size = kept.pop().start
-    while kept and _integer(kept[-1].entry or {}, "more") > 0:
+    while kept and _integer(kept[-1].data or {}, "more") > 0:
         size = kept.pop().start
     for line in kept if chained else []:
-        if line.entry is None or line.entry.get("kind") not in KINDS:
+        if line.data is None or line.data.get("kind") not in KINDS:
             raise BrokenLog(_broken_message(path, f"line {line.number + 1} is no record this version knows"))
     return kept, size
 
 
-def _is_torn(line: _Line, raw: bytes) -> bool:
+def _is_torn(line: JournalLine, raw: bytes) -> bool:
     # A write that was cut off lacks its line end, or left zeros in blocks that were never flushed.
     # Anything else was put there by somebody and is not ours to cut.
     return not raw.endswith(b"\n") or b"\0" in line.raw
@@ -190,14 +167,13 @@ def check_record(given: Mapping[str, object]) -> None:
             raise TypeError(f"{name} of a record must be a {type(empty).__name__}")
 
 
-def record_in(line: bytes) -> dict[str, object] | None:
-    """The record in a line, None when a reader of journals would refuse it."""
-    entry = _entry(line)
+def is_record(entry: Mapping[str, object]) -> bool:
+    """Whether a reader of journals would take the object of a line."""
     try:
-        check_record(entry or {})
+        check_record(entry)
     except (ValueError, TypeError):
-        return None
-    return entry
+        return False
+    return True
 
 
 def format_line(entry: Mapping[str, object]) -> str:

@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from ...orchestration.findings import Edit
 from ...orchestration.journal.journal import Record, read_journal
-from ...orchestration.journal.lines import JOURNAL_NAME
+from ...orchestration.journal.lines import JOURNAL_NAME, parse_lines
 from ...orchestration.vfs.files import digest_of
 from .commit import LockedRun, Writes, commit, recover_run
 from .folder import Folder, as_store_error, open_folder
 from .lock import Clock, run_lock, store_folder, timestamp, utc_now
-from .log_file import BrokenLog, format_line, read_tail, record_in
+from .log_file import BrokenLog, format_line, is_record, read_tail
 from .recovery import RecoveryAction, RecoveryKind
 
 
@@ -49,7 +49,9 @@ EVERYTHING = RepairConsent()
 _SHOWN_RECORDS = 10
 
 
-class _Line(NamedTuple):
+class _Record(NamedTuple):
+    """A line that is a record, and the digest of the line that it follows."""
+
     text: str
     digest: str
     prev: str
@@ -132,7 +134,7 @@ def _record_words(entry: Mapping[str, object]) -> str:
     return " ".join(str(entry[name]) for name in names if entry.get(name))
 
 
-def _branches(lines: Sequence[_Line], head: str) -> Iterator[JournalBranch]:
+def _branches(lines: Sequence[_Record], head: str) -> Iterator[JournalBranch]:
     known = {line.digest: line for line in lines}
     placed = set(_ancestors(head, known, frozenset()))
     for other in _other_heads(lines, head):
@@ -141,7 +143,7 @@ def _branches(lines: Sequence[_Line], head: str) -> Iterator[JournalBranch]:
         yield JournalBranch(other, tuple(known[digest].entry for digest in reversed(found)))
 
 
-def _ancestors(digest: str, known: Mapping[str, _Line], until: Collection[str]) -> list[str]:
+def _ancestors(digest: str, known: Mapping[str, _Record], until: Collection[str]) -> list[str]:
     """The lines from one back to the first, or to one that is known already; the newest first."""
     found: list[str] = []
     while digest in known and digest not in until:
@@ -168,22 +170,21 @@ def _read(root: Path, run: str) -> str:
         return raw[: read_tail(raw, folder.below(JOURNAL_NAME)).size].decode("utf-8-sig", "replace")
 
 
-def _lines(text: str) -> tuple[list[_Line], list[int]]:
+def _lines(text: str) -> tuple[list[_Record], list[int]]:
     """(the records, each once, in the order of the file; the numbers of lines that are none)."""
-    found: dict[str, _Line] = {}
+    records: dict[str, _Record] = {}
     bad: list[int] = []
-    for number, raw in enumerate(text.split("\n")):
-        line = raw.removesuffix("\r")
-        entry = record_in(line.encode("utf-8", "replace"))
-        if entry is not None:
-            digest = digest_of(line)
-            found.setdefault(digest, _Line(line, digest, str(entry.get("prev") or ""), entry))
-        elif line.strip():
-            bad.append(number)
-    return list(found.values()), bad
+    for line in parse_lines(text.encode("utf-8", "replace")):
+        if line.data is not None and is_record(line.data):
+            digest = line.digest
+            prev = str(line.data.get("prev") or "")
+            records.setdefault(digest, _Record(line.raw.decode(), digest, prev, line.data))
+        else:
+            bad.append(line.number)
+    return list(records.values()), bad
 
 
-def _other_heads(lines: Sequence[_Line], head: str) -> list[str]:
+def _other_heads(lines: Sequence[_Record], head: str) -> list[str]:
     """The last lines of branches that neither end in `head` nor were linked to it before."""
     linked = {
         digest
@@ -194,11 +195,11 @@ def _other_heads(lines: Sequence[_Line], head: str) -> list[str]:
     return [digest for digest in _branch_ends(lines) if digest != head and digest not in linked]
 
 
-def _is_relink(line: _Line) -> bool:
+def _is_relink(line: _Record) -> bool:
     return line.entry.get("kind") == "relink"
 
 
-def _branch_ends(lines: Sequence[_Line]) -> list[str]:
+def _branch_ends(lines: Sequence[_Record]) -> list[str]:
     followed = {line.prev for line in lines}
     return [line.digest for line in lines if line.digest not in followed]
 
@@ -262,7 +263,7 @@ def _without_bad_lines(text: str, at: str, agreed: RepairConsent) -> str:
     return whole + format_line(entry) + "\n"
 
 
-def _reachable(lines: Sequence[_Line]) -> set[str]:
+def _reachable(lines: Sequence[_Record]) -> set[str]:
     """The lines that follow, over any number of others, a first line."""
     after: dict[str, list[str]] = {}
     for line in lines:
