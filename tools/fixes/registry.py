@@ -38,6 +38,7 @@ FIXERS: dict[str, Fixer] = {
     "workflow-invalid": data_fixes.respell_word,
 }
 UNFIXABLE: Mapping[str, str] = {
+    "definition-invalid": "the definition has to be mended, where `workflow-invalid` stands",
     "action-precondition": "the state says that the action comes too early; the work before it is missing",
     "artifact-unreadable": "only who wrote the text knows what it should say",
     "fix-scope-unclear": "only who ran the checks knows which tasks failed",
