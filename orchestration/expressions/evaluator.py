@@ -225,6 +225,13 @@ class _Compiler:
         return optional
 
     def map_of(self, node: Node) -> Program:
+        if node.children and not any(_flags(node)) and all(c.kind is Kind.LITERAL for c in node.children):
+            # A pattern, mostly: made once, and never changed by whom it is given to.
+            made_once = {
+                child.value: node.children[2 * n + 1].value for n, child in enumerate(node.children[::2])
+            }
+            if 2 * len(made_once) == len(node.children) and all(type(key) is str for key in made_once):
+                return lambda run: made_once
         keys, parts = self.programs(node.children[::2]), self.elements(node.children[1::2])
         entries = list(zip(keys, parts, _flags(node), strict=True))
 
