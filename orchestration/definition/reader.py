@@ -156,8 +156,7 @@ def load_definition(source: Source, extend: Extend = lambda name: None) -> tuple
             errors = DefinitionErrors()
             why = "extends itself" if name.text in names else f"unknown workflow {name.text!r} to extend"
             errors.add(name, why)
-            errors.check()
-            raise AssertionError
+            raise InvalidWorkflow(errors.findings)
         names.add(name.text)
         texts.append(base.text)
         assert isinstance(root.children, Mapping)

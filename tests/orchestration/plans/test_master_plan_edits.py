@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,14 @@ from hypothesis import strategies as st
 from phasekeeper.orchestration.plans.master_plan.edits import (
     append_stage,
     check_tasks,
+    new_task_files,
     new_tasks,
     set_status,
     sync_summaries,
 )
 from phasekeeper.orchestration.plans.master_plan.reader import read
 from phasekeeper.orchestration.plans.master_plan.rows import MARKS
+from phasekeeper.orchestration.plans.master_plan.task_file import draft_task, read_task
 from phasekeeper.orchestration.plans.model import Plan
 
 PLAN = """\
@@ -649,3 +652,47 @@ if PLANS:
         )
         for task in plan_of(made).tasks:
             assert no_worse(text, set_status(made, task.id, "~"))
+
+
+# --- task files of a further stage
+
+
+def test_the_task_files_of_a_further_stage_read_back_as_they_were_reported() -> None:
+    reported = {
+        "title": "Ship  it",
+        "depends_on": ["shop-01", " "],
+        "files": ["src/a|b.py"],
+        "acceptance": ["it ships"],
+        "requires_ux_dx_review": True,
+        "priority": "P0",
+        "effort": "L",
+    }
+    texts = new_task_files(PLAN, "Launch", [reported])
+    assert [*texts] == [task["file"] for task in new_tasks(PLAN, [reported])]
+    first, tests = (read_task(text) for text in texts.values())
+    assert (first.title, first.depends_on, first.files) == ("Ship it", ("shop-01",), ("src/ab.py",))
+    assert (first.requires_ux_dx_review, first.priority, first.effort) == (True, "P0", "L")
+    assert (tests.depends_on, tests.files, tests.priority) == (("shop-04",), (), "P1")
+    assert [first.problems, tests.problems] == [(), ()]
+    assert "- [ ] it ships\n" in next(iter(texts.values()))
+
+
+def test_the_draft_of_a_task_file_has_nothing_wrong() -> None:
+    task = plan_of(PLAN).tasks[0]
+    draft = draft_task(task, "shop")
+    assert draft.startswith("# 01. The cart\n\n## Meta\n\n- **ID**: shop-01\n- **Feature**: shop\n")
+    assert read_task(draft).problems == ()
+    assert draft_task(replace(task, number="", title=""), "shop").startswith("# shop-01\n")
+
+
+def test_a_header_without_a_box_for_progress_gets_its_words() -> None:
+    text = PLAN.replace("[ ] Planning | [x] In Progress | [ ] Complete", "[x] Complete | [ ] Planning")
+    for name in ("shop-01", "shop-02", "shop-03"):
+        text = set_status(text, name, "x")
+    assert "**Status**: [~] In Progress | [ ] Planning" in set_status(text, "shop-01", " ")
+
+
+def test_a_status_that_only_reads_as_complete_stays() -> None:
+    text = PLAN.replace("[ ] Planning | [x] In Progress | [ ] Complete", "Com**ple**te")
+    assert plan_of(text).status == "Complete"
+    assert "**Status**: Com**ple**te\n" in sync_summaries(text)

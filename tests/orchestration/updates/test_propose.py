@@ -590,6 +590,14 @@ def test_an_effect_changes_the_plan() -> None:
     told_truly(TASKS, proposal, of)
 
 
+def test_an_effect_that_adds_tasks_drafts_the_files_that_are_not_there() -> None:
+    of = workflow(PLANNED.replace("check_tasks('1')", "append_stage('More', [{'title': 'mend'}])"))
+    kept = {**TASKS, "t/05-phase-3-tests.md": "# mine\n"}
+    edits = {edit.path: edit.text for edit in proposed(kept, report("work"), of).edits}
+    assert [*edits] == ["t/PLAN.md", "t/04-mend.md"]
+    assert edits["t/04-mend.md"].startswith("# 04. mend\n")
+
+
 def test_an_effect_reads_sets_of_tasks() -> None:
     proposal = proposed(TASKS, report("work", "error"), workflow(PLANNED))
     assert written(proposal, "t/todo.json") == {"ids": ["f-01", "f-02"]}
