@@ -32,26 +32,14 @@ class ServerAddress:
     """Where a server listens; `folder` exists and is this user's alone, `tcp` chooses the loopback form."""
 
     def __init__(self, folder: str, tcp: bool) -> None:
-        self.folder = folder
-        self.tcp = tcp
-
-    @property
-    def endpoint(self) -> str:
+        prefix = os.path.join(folder, f"{PROTOCOL}.")
+        self.folder, self.tcp = folder, tcp
+        self.endpoint = prefix + ("port" if tcp else "sock")
         """The socket, or the file with port and secret."""
-        return self._file("port" if self.tcp else "sock")
-
-    @property
-    def lock(self) -> str:
+        self.lock = prefix + "lock"
         """Held by a server as long as it lives. Never removed: two could hold two files of one name."""
-        return self._file("lock")
-
-    @property
-    def start_lock(self) -> str:
+        self.start_lock = prefix + "start"
         """Held by the one connector that starts a server."""
-        return self._file("start")
-
-    def _file(self, suffix: str) -> str:
-        return os.path.join(self.folder, f"{PROTOCOL}.{suffix}")
 
 
 def find_address() -> ServerAddress:
@@ -62,25 +50,22 @@ def find_address() -> ServerAddress:
 
 def runtime_folder() -> str:
     """The folder for sockets, as platformdirs names it; a short one in /tmp where that is too long."""
-    folder = _platform_runtime_folder()
-    if os.name == "nt" or len(os.fsencode(folder)) + len("/1.sock") <= _MAX_SOCKET_PATH:
-        return folder
-    from zlib import crc32
-
-    return f"/tmp/phasekeeper-{os.getuid()}-{crc32(os.fsencode(folder)):08x}"
-
-
-def _platform_runtime_folder() -> str:
     if os.name == "nt":
         local = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/AppData/Local")
         return os.path.join(local, "phasekeeper", "run")
-    configured = os.environ.get("XDG_RUNTIME_DIR", "")
+    configured, system = os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{os.getuid()}"
+    short = f"/tmp/phasekeeper-{os.getuid()}"
     if os.path.isabs(configured):
-        return os.path.join(configured, "phasekeeper")
-    if sys.platform == "darwin":
-        return os.path.expanduser("~/Library/Caches/TemporaryItems/phasekeeper")
-    default = f"/run/user/{os.getuid()}"
-    return f"{default}/phasekeeper" if os.path.isdir(default) else f"/tmp/phasekeeper-{os.getuid()}"
+        folder = os.path.join(configured, "phasekeeper")
+    elif sys.platform == "darwin":
+        folder = os.path.expanduser("~/Library/Caches/TemporaryItems/phasekeeper")
+    else:
+        folder = f"{system}/phasekeeper" if os.path.isdir(system) else short
+    if len(os.fsencode(folder)) + len("/1.sock") <= _MAX_SOCKET_PATH:
+        return folder
+    from zlib import crc32
+
+    return f"{short}-{crc32(os.fsencode(folder)):08x}"
 
 
 def make_private_folder(folder: str) -> str:
@@ -108,6 +93,22 @@ def make_private_folder(folder: str) -> str:
 def reason(error: OSError) -> str:
     """The system's words for an error, as a part of a sentence."""
     return (error.strerror or "unknown error").lower()
+
+
+def current_folder() -> str:
+    """The current folder of this process; the user's home where that one is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return os.path.expanduser("~")
+
+
+def seconds_from(variable: str, default: float, least: float, most: float) -> float:
+    """Seconds that a variable of the environment says, within bounds; the default where it says none."""
+    try:
+        return min(max(float(os.environ.get(variable, "")), least), most)
+    except ValueError:
+        return default
 
 
 # ---- locks -------------------------------------------------------------------------------------

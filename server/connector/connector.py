@@ -11,7 +11,8 @@ import sys
 import time
 
 from ..version import VERSION
-from .address import ServerAddress, UnusableFolder, find_address, reason, try_lock
+from . import address as addresses
+from .address import ServerAddress, UnusableFolder, find_address
 from .handshake import RESTART, Greeting, GreetingRefused, open_connection
 from .pump import StdinPump, drain
 
@@ -58,8 +59,9 @@ def run_connector(kind: str, standalone: bool) -> int:
     stdin, stdout = _take_over_stdio()
     pump = StdinPump(stdin)
     if not standalone:
+        greeting = Greeting(kind, addresses.current_folder(), VERSION)
         try:
-            sock = join(find_address(), _greeting(kind), lambda: pump.has_ended)
+            sock = join(find_address(), greeting, lambda: pump.has_ended)
         except ClientGone:
             return 0
         except (NoServer, UnusableFolder) as error:
@@ -99,14 +101,6 @@ def _warn(text: str) -> None:
         pass
 
 
-def _greeting(kind: str) -> Greeting:
-    try:
-        folder = os.getcwd()
-    except OSError:
-        folder = os.path.expanduser("~")
-    return Greeting(kind, folder, VERSION)
-
-
 # ---- joining or starting -----------------------------------------------------------------------
 
 
@@ -142,7 +136,12 @@ def join(address: ServerAddress, greeting: Greeting, is_client_gone: Callable[[]
                 # Nothing listens although nobody else can be starting one.
                 process = start_server()
             else:
-                lock = _try_start_lock(address)
+                try:
+                    lock = addresses.try_lock(address.start_lock)
+                except OSError as error:
+                    raise NoServer(
+                        f"{address.start_lock} cannot be written: {addresses.reason(error)}"
+                    ) from None
             if time.monotonic() > until:
                 raise NoServer(f"no server answered within {limit_s:g} s ({failure})")
             time.sleep(_POLL_S)
@@ -151,19 +150,9 @@ def join(address: ServerAddress, greeting: Greeting, is_client_gone: Callable[[]
             os.close(lock)
 
 
-def _try_start_lock(address: ServerAddress) -> int | None:
-    try:
-        return try_lock(address.start_lock)
-    except OSError as error:
-        raise NoServer(f"{address.start_lock} cannot be written: {reason(error)}") from None
-
-
 def wait_s() -> float:
     """Seconds to wait for a server, from the environment; between 0 and 600."""
-    try:
-        return min(max(float(os.environ.get(WAIT, "")), 0.0), 600.0)
-    except ValueError:
-        return _WAIT_S
+    return addresses.seconds_from(WAIT, _WAIT_S, 0.0, 600.0)
 
 
 def start_server() -> Popen[bytes]:
@@ -186,7 +175,7 @@ def start_server() -> Popen[bytes]:
             creationflags=0x208 if sys.platform == "win32" else 0,
         )
     except OSError as error:
-        raise NoServer(f"no server can be started: {reason(error)}") from None
+        raise NoServer(f"no server can be started: {addresses.reason(error)}") from None
 
 
 def interpreter() -> list[str]:

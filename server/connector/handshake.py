@@ -62,25 +62,21 @@ def listen(address: ServerAddress) -> tuple[socket.socket, bytes]:
     import socket
 
     remove_endpoint(address)
-    if address.tcp:
-        listener = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
-        return listener, _publish_port(address, listener.getsockname()[1])
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(address.endpoint)
-    os.chmod(address.endpoint, 0o600)
-    listener.listen(_BACKLOG)
-    return listener, b""
-
-
-def _publish_port(address: ServerAddress, port: int) -> bytes:
-    """A new secret, written with the port where only this user can read it."""
-    secret = os.urandom(32)
+    if not address.tcp:
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(address.endpoint)
+        os.chmod(address.endpoint, 0o600)
+        listener.listen(_BACKLOG)
+        return listener, b""
+    listener = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
+    port, secret = listener.getsockname()[1], os.urandom(32)
+    # Complete under its name, and never readable by others.
     temporary = f"{address.endpoint}.{os.getpid()}"
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     os.write(descriptor, b"%d %s\n" % (port, secret.hex().encode()))
     os.close(descriptor)
     os.replace(temporary, address.endpoint)
-    return secret
+    return listener, secret
 
 
 def remove_endpoint(address: ServerAddress) -> None:

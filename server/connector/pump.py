@@ -74,7 +74,13 @@ def drain(sock: _socket.socket, stdout: int) -> int | None:
     1 when nobody reads stdout any more.
     """
     trailer = b""
-    while chunk := _receive(sock):
+    while True:
+        try:
+            chunk = sock.recv(_CHUNK)
+        except OSError:
+            chunk = b""
+        if not chunk:
+            return int(trailer[1:]) if trailer[1:].isdigit() else None
         text, mark, rest = chunk.partition(_TRAILER) if not trailer else (b"", b"", chunk)
         trailer += mark + rest
         unwritten = memoryview(text)
@@ -83,11 +89,3 @@ def drain(sock: _socket.socket, stdout: int) -> int | None:
                 unwritten = unwritten[os.write(stdout, unwritten) :]
         except OSError:
             return 1
-    return int(trailer[1:]) if trailer[1:].isdigit() else None
-
-
-def _receive(sock: _socket.socket) -> bytes:
-    try:
-        return sock.recv(_CHUNK)
-    except OSError:
-        return b""

@@ -6,16 +6,17 @@ nobody needs it. Standalone is the same server without a socket, in the process 
 
 from __future__ import annotations
 
-import os
 import socket
 import sys
 import time
+from collections.abc import Callable
 
-from ..connector.address import ServerAddress, find_address, lock_owner, try_lock, write_lock_owner
+from ..connector import address as addresses
+from ..connector.address import ServerAddress, find_address
 from ..connector.handshake import connect, listen
 from ..connector.pump import StdinPump, drain
 
-HANDOVER_S = 30.0
+_HANDOVER_S = 30.0
 """A server that makes way for this one may take so long to finish."""
 _POLL_S = 0.02
 IDLE = "PHASEKEEPER_IDLE_S"
@@ -39,7 +40,7 @@ def run_daemon() -> int:
     async def run() -> None:
         loop = asyncio.get_running_loop()
         hub = Hub(loop, is_daemon=True)
-        hub.idle_s = _idle_s(hub.idle_s)
+        hub.idle_s = addresses.seconds_from(IDLE, hub.idle_s, 0.05, float("inf"))
         on_termination(loop, hub.stopping.set)
         await hub.listen(address, lock, listener, secret)
 
@@ -48,41 +49,32 @@ def run_daemon() -> int:
     return 0
 
 
-def take_server_lock(address: ServerAddress) -> int | None:
+def take_server_lock(address: ServerAddress, is_cancelled: Callable[[], bool] = bool) -> int | None:
     """The lock of the one server there is; None when another one listens. Waits for one that is ending.
 
-    Raises OSError where the lock cannot be created, TimeoutError when its owner neither listens nor ends.
+    None also once `is_cancelled()`. Raises OSError where the lock cannot be created, TimeoutError when its
+    owner neither listens nor ends.
     """
-    until = time.monotonic() + HANDOVER_S
-    while (lock := try_lock(address.lock)) is None:
-        if is_listening(address):
+    until = time.monotonic() + _HANDOVER_S
+    while (lock := addresses.try_lock(address.lock)) is None:
+        try:
+            connect(address, 1.0)[0].close()
+            return None
+        except OSError:
+            pass
+        if is_cancelled():
             return None
         if time.monotonic() > until:
             raise TimeoutError(hung_server(address))
         time.sleep(_POLL_S)
-    write_lock_owner(lock)
+    addresses.write_lock_owner(lock)
     return lock
 
 
 def hung_server(address: ServerAddress) -> str:
     """The sentence that a server runs which does not listen, and how to examine it."""
-    return f"a server (process {lock_owner(address) or 'unknown'}) does not answer: `phasekeeper doctor`"
-
-
-def is_listening(address: ServerAddress) -> bool:
-    """Whether a server accepts connections."""
-    try:
-        connect(address, 1.0)[0].close()
-    except OSError:
-        return False
-    return True
-
-
-def _idle_s(default: float) -> float:
-    try:
-        return max(float(os.environ.get(IDLE, "")), 0.05)
-    except ValueError:
-        return default
+    owner = addresses.lock_owner(address) or "unknown"
+    return f"a server (process {owner}) does not answer: `phasekeeper doctor`"
 
 
 def run_standalone(kind: str, pump: StdinPump, stdout: int) -> int:
@@ -90,29 +82,22 @@ def run_standalone(kind: str, pump: StdinPump, stdout: int) -> int:
     import asyncio
     import logging
     import threading
+    from pathlib import Path
 
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     ours, theirs = socket.socketpair()
     writing = threading.Thread(target=drain, args=(theirs, stdout), name="phasekeeper-stdout", daemon=True)
     writing.start()
     pump.connect(theirs)
-    code = asyncio.run(_serve_one(kind, ours))
-    writing.join()
-    return code
-
-
-async def _serve_one(kind: str, sock: socket.socket) -> int:
-    import asyncio
-    from pathlib import Path
-
     from .hub import Hub
 
-    try:
-        folder = Path.cwd()
-    except OSError:
-        folder = Path(os.path.expanduser("~"))  # noqa: PTH111
-    hub = Hub(asyncio.get_running_loop())
-    try:
-        return await hub.serve(hub.add_client(kind, folder), sock)
-    finally:
-        await hub.stop()
+    async def serve() -> int:
+        hub = Hub(asyncio.get_running_loop())
+        try:
+            return await hub.serve(hub.add_client(kind, Path(addresses.current_folder())), ours)
+        finally:
+            await hub.stop()
+
+    code = asyncio.run(serve())
+    writing.join()
+    return code

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import platformdirs
 
+from ..connector.address import reason
 from ..workspace.roots import UsageError
 
 if TYPE_CHECKING:
@@ -136,25 +137,15 @@ def load_token() -> tuple[str, Path]:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileExistsError):
-            _create_token(path)
-        return _read_token(path), path
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                file.write(secrets.token_urlsafe(32) + "\n")
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        with os.fdopen(descriptor, encoding="ascii", errors="replace") as file:
+            status, token = os.fstat(file.fileno()), file.read(1024).strip()
     except OSError as error:
-        why = (error.strerror or "unknown error").lower()
-        raise UsageError(f"{path} cannot be used: {why}") from None
-
-
-def _create_token(path: Path) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(secrets.token_urlsafe(32) + "\n")
-
-
-def _read_token(path: Path) -> str:
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
-    with os.fdopen(descriptor, encoding="ascii", errors="replace") as file:
-        found = os.fstat(file.fileno())
-        others = os.name == "posix" and (found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077)
-        token = file.read(1024).strip()
-    if others or len(token) < _MIN_TOKEN:
+        raise UsageError(f"{path} cannot be used: {reason(error)}") from None
+    is_open = os.name == "posix" and (status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o077)
+    if is_open or len(token) < _MIN_TOKEN:
         raise UsageError(f"{path} is open to others or too short; remove it, and a new one is made")
-    return token
+    return token, path

@@ -21,19 +21,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..connector import handshake
 from ..connector.address import PROTOCOL, ServerAddress
 from ..connector.connector import KINDS
-from ..connector.handshake import (
-    INFO,
-    MAX_LINE,
-    RESTART,
-    STOP,
-    Greeting,
-    is_valid_proof,
-    make_proof,
-    parse_greeting,
-    remove_endpoint,
-)
 from ..connector.pump import exit_trailer
 from ..live.engine import Engine
 from ..version import VERSION, release
@@ -69,13 +59,6 @@ class Client:
     since: float = field(default_factory=time.time)
     task: asyncio.Task[Any] | None = None
     streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
-
-    def hang_up(self) -> None:
-        """Let the front end see the end of its input; what it still says is delivered."""
-        if self.streams is not None:
-            reader, writer = self.streams
-            writer.transport.pause_reading()  # pyright: ignore[reportAttributeAccessIssue]
-            reader.feed_eof()
 
 
 class Hub:
@@ -185,7 +168,7 @@ class Hub:
         # Unless the folder was cleared and another server has put its own socket there.
         if _is_same_file(address.lock, lock):
             with suppress(OSError):
-                remove_endpoint(address)
+                handshake.remove_endpoint(address)
         await self.stop()
         for task in done - {stopping}:
             task.result()
@@ -196,9 +179,14 @@ class Hub:
         for task in self._greeting:
             task.cancel()
         for client in self.clients.values():
-            client.hang_up()
-        tasks = {client.task for client in self.clients.values()} - {asyncio.current_task(), None}
-        if running := [task for task in tasks if task is not None]:
+            if client.streams is not None:
+                # The front end sees the end of its input; what it still says is delivered.
+                reader, writer = client.streams
+                writer.transport.pause_reading()  # pyright: ignore[reportAttributeAccessIssue]
+                reader.feed_eof()
+        running = {client.task for client in self.clients.values() if client.task}
+        running.discard(asyncio.current_task())  # pyright: ignore[reportArgumentType]
+        if running:
             _, late = await asyncio.wait(running, timeout=_DRAIN_S)
             for task in late:
                 task.cancel()
@@ -243,37 +231,39 @@ class Hub:
                 # Nobody is there to be served, so nobody keeps this server from ending.
                 self._remove_client(client)
 
-    async def _read_greeting(self, sock: socket.socket) -> Greeting:
+    async def _read_greeting(self, sock: socket.socket) -> handshake.Greeting:
         line = b""
         while b"\n" not in line:
-            part = await self._loop.sock_recv(sock, MAX_LINE)
+            part = await self._loop.sock_recv(sock, handshake.MAX_LINE)
             line += part
-            if not part or len(line) > MAX_LINE:
+            if not part or len(line) > handshake.MAX_LINE:
                 raise ValueError("no greeting")
         first, _, more = line.partition(b"\n")
-        greeting = parse_greeting(first)
+        greeting = handshake.parse_greeting(first)
         if greeting is None or more:
             await self._loop.sock_sendall(sock, b"no this is not a greeting of Phasekeeper's\n")
             raise ValueError("no greeting")
         return greeting
 
-    async def _answer(self, greeting: Greeting, secret: bytes, pid: int | None) -> tuple[str, Client | None]:
+    async def _answer(
+        self, greeting: handshake.Greeting, secret: bytes, pid: int | None
+    ) -> tuple[str, Client | None]:
         """(the answer's line, the client to be served, if any)."""
         ok = "ok"
         if secret:
             nonce, _, proof = greeting.proof.partition(".")
-            if not is_valid_proof(proof, secret, "connector", nonce):
+            if not handshake.is_valid_proof(proof, secret, "connector", nonce):
                 return "no the secret is wrong", None
-            ok = f"{make_proof(secret, 'server', nonce)} ok"
-        if greeting.kind == INFO:
+            ok = f"{handshake.make_proof(secret, 'server', nonce)} ok"
+        if greeting.kind == handshake.INFO:
             return f"{ok} {json.dumps(await self.information())}", None
-        if greeting.kind == STOP:
+        if greeting.kind == handshake.STOP:
             self.stopping.set()
             return f"{ok} {json.dumps({'pid': os.getpid()})}", None
         if greeting.kind not in FRONT_ENDS:
             return f"no there is no {greeting.kind[:40]!r} here", None
         if self.stopping.is_set() or self._makes_way(greeting.version):
-            return f"no {RESTART}", None
+            return f"no {handshake.RESTART}", None
         if len(self.clients) >= MAX_CLIENTS:
             return f"no it serves {MAX_CLIENTS} connections, which is the most", None
         return ok, self.add_client(greeting.kind, Path(greeting.folder), greeting.version, pid)
@@ -292,9 +282,8 @@ class Hub:
     async def information(self) -> dict[str, Any]:
         """What runs, for `phasekeeper doctor`: process, clients, roots."""
         clients = [
-            {"kind": each.kind, "folder": str(each.folder), "pid": each.pid}
-            | {"version": each.version, "since": each.since}
-            for each in self.clients.values()
+            {"kind": c.kind, "folder": str(c.folder), "pid": c.pid, "version": c.version, "since": c.since}
+            for c in self.clients.values()
         ]
         roots = []
         for board in self.engine.boards():

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...orchestration.findings import Severity
 from ...orchestration.result.phrases import in_sentence
 from ...orchestration.result.values import Evaluation
-from ..live.boards import RootBoard, RootChange
+from ..live.boards import RootChange
 from ..workspace.roots import CONFIGURATION, UsageError
 
 if TYPE_CHECKING:
@@ -128,11 +128,11 @@ class _ViewFeed:
     async def run(self, request: ViewRequest) -> None:
         """Send what the viewer asked for, and then each change, until cancelled or an error is sent."""
         async with AsyncExitStack() as stack:
-            stack.callback(self._close_all)
+            stack.callback(lambda: [self._close(self._opened.pop(path)) for path in list(self._opened)])
             try:
                 for path in request.roots:
                     await self._open(path)
-                await self._send(roots=self._roots())
+                await self._send(roots=[*map(str, self._pending)])
                 await self._send_rows()
                 if request.journal:
                     from ..live.auto_journal import AutoJournal
@@ -154,9 +154,6 @@ class _ViewFeed:
                 await self._send_rows()
 
     # ---- roots
-
-    def _roots(self) -> list[str]:
-        return [str(root) for root in self._pending]
 
     async def _open(self, path: str) -> None:
         """Open what a folder belongs to; what it was opened to before is closed."""
@@ -180,20 +177,15 @@ class _ViewFeed:
                 del self._pending[root]
             self._engine.close(root)
 
-    def _close_all(self) -> None:
-        opened, self._opened = self._opened, {}
-        for roots in opened.values():
-            self._close(roots)
-
     async def _reopen_changed_projects(self) -> None:
         """Open the folders anew whose roots have other projects than when they were opened."""
-        before = self._roots()
+        before = list(self._pending)
         for path, (root, *projects) in list(self._opened.items()):
             if self._engine.board(root).projects != tuple(projects):
                 with suppress(UsageError):
                     await self._open(path)
-        if self._roots() != before:
-            await self._send(roots=self._roots())
+        if list(self._pending) != before:
+            await self._send(roots=[*map(str, self._pending)])
 
     # ---- messages
 
@@ -221,16 +213,15 @@ class _ViewFeed:
             pending.clear()
             board = self._engine.board(root)
             about = {"root": str(root), "version": board.version}
-            wrong = [*board.conditions, *_own_errors(board)]
+            # Its configuration and its own definitions may be wrong, too.
+            wrong = [*board.conditions] + [
+                f"{path}: {found.message}"
+                for path, findings in board.findings.items()
+                for found in findings
+                if path.startswith(_OWN) and found.severity is Severity.ERROR
+            ]
             for at in range(0, max(1, len(runs)), ROWS):
                 part = runs[at : at + ROWS]
                 rows = [run_row(root, board.runs[run])._asdict() for run in part if run in board.runs]
                 removed = [run for run in part if run not in board.runs]
                 await self._send(**about, wrong=wrong, rows=rows, removed=removed)
-
-
-def _own_errors(board: RootBoard) -> Iterator[str]:
-    """What is wrong with the root itself: its configuration and its own definitions."""
-    for path, findings in board.findings.items():
-        if path.startswith(_OWN):
-            yield from (f"{path}: {found.message}" for found in findings if found.severity is Severity.ERROR)

@@ -18,9 +18,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ...connector.address import ServerAddress, find_address, try_lock, write_lock_owner
+from ...connector.address import ServerAddress, find_address, try_lock
 from ...connector.handshake import RESTART, STOP, Greeting, GreetingRefused, ask, listen, open_connection
-from ...hub.entry_points import HANDOVER_S, hung_server, is_listening
+from ...hub.entry_points import hung_server, take_server_lock
 from ...hub.hub import Hub
 from ...hub.process import log_to_file, on_termination
 from ...hub.sockets import MAX_LINE
@@ -115,7 +115,7 @@ class _Serve:
             mine, theirs = socket.socketpair()
             return await self._look_at_own(hub, _alone(hub, theirs), mine)
         address = find_address()
-        lock = await _lock(address)
+        lock = await asyncio.to_thread(take_server_lock, address, self._end.is_set)
         if lock is None:
             try:
                 return await self._look(await asyncio.to_thread(_reached, address), own=False)
@@ -166,19 +166,6 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
         return await reader.readline()
     except ConnectionError:
         return b""
-
-
-async def _lock(address: ServerAddress) -> int | None:
-    """As `entry_points.take_server_lock`, without keeping the loop from hearing Ctrl-C."""
-    until = time.monotonic() + HANDOVER_S
-    while (lock := try_lock(address.lock)) is None:
-        if await asyncio.to_thread(is_listening, address):
-            return None
-        if time.monotonic() > until:
-            raise TimeoutError(hung_server(address))
-        await asyncio.sleep(_POLL_S)
-    write_lock_owner(lock)
-    return lock
 
 
 async def _alone(hub: Hub, sock: socket.socket) -> None:
