@@ -18,8 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    # Pyright sees the folders of the repository, where this file stands beside nothing.
-    from .server.api import (  # pyright: ignore[reportMissingImports]
+    from .api import (
         Evaluation,
         InvalidWorkflow,
         Snapshot,
@@ -51,7 +50,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .server import api  # pyright: ignore[reportMissingImports]
+    from . import api
 
     return getattr(api, name)
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from .server.cli.main import main  # pyright: ignore[reportMissingImports]
+from phasekeeper.server.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,4 +1,4 @@
-"""The functions of `import phasekeeper`; see the package for an example."""
+"""The functions of `import phasekeeper`, whose docstring has an example; imported when one is first used."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from os import PathLike
 from pathlib import Path
 from typing import overload
 
-from ..orchestration.definition.model import Workflow
-from ..orchestration.definition.reader import InvalidWorkflow
-from ..orchestration.evaluation.evaluate import evaluate as _evaluate
-from ..orchestration.lint.checks import parse_workflow
-from ..orchestration.result.values import Evaluation
-from ..orchestration.snapshot.discovery import Match
-from ..orchestration.snapshot.snapshot import Snapshot
-from ..orchestration.states import RunStatus
-from .disk.disk_files import DiskFiles
-from .workspace.definitions import DefinitionLibrary, UnknownWorkflow
-from .workspace.roots import UsageError
-from .workspace.workspace import Workspace, open_path
+from phasekeeper.orchestration.definition.model import Workflow
+from phasekeeper.orchestration.definition.reader import InvalidWorkflow
+from phasekeeper.orchestration.evaluation.evaluate import evaluate as _evaluate
+from phasekeeper.orchestration.lint.checks import parse_workflow
+from phasekeeper.orchestration.result.values import Evaluation
+from phasekeeper.orchestration.snapshot.discovery import Match
+from phasekeeper.orchestration.snapshot.snapshot import Snapshot
+from phasekeeper.orchestration.states import RunStatus
+from phasekeeper.server.disk.disk_files import DiskFiles
+from phasekeeper.server.workspace.definitions import DefinitionLibrary, UnknownWorkflow
+from phasekeeper.server.workspace.roots import UsageError
+from phasekeeper.server.workspace.workspace import Workspace, open_path
 
 __all__ = [
     "Evaluation",
