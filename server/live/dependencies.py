@@ -69,23 +69,22 @@ class FindingsByPath:
 
     def replace(self, reporter: str, findings: Iterable[Finding]) -> None:
         """From now on the reporter has these findings and no others."""
-        before = self._by_reporter.get(reporter, {})
         after: dict[str, tuple[Finding, ...]] = {}
         for each in findings:
             after[each.path] = (*after.get(each.path, ()), each)
-        for path in [path for path in {**before, **after} if before.get(path) != after.get(path)]:
-            self._changed.add(path)
-            reporters = self._by_path.setdefault(path, {})
-            if path in after:
-                reporters[reporter] = after[path]
-            else:
-                del reporters[reporter]
-                if not reporters:
-                    del self._by_path[path]
+        before = self._by_reporter.pop(reporter, {})
         if after:
             self._by_reporter[reporter] = after
-        else:
-            self._by_reporter.pop(reporter, None)
+        for path in before.keys() | after.keys():
+            if before.get(path) == after.get(path):
+                continue
+            self._changed.add(path)
+            reporters = self._by_path.setdefault(path, {})
+            reporters.pop(reporter, None)
+            if path in after:
+                reporters[reporter] = after[path]
+            if not reporters:
+                del self._by_path[path]
 
     def take_changed(self) -> dict[str, tuple[Finding, ...]]:
         """Path -> its findings by position, () for none.
@@ -93,11 +92,11 @@ class FindingsByPath:
         Of the paths whose findings may differ since the last call, in order.
         """
         paths, self._changed = self._changed, set()
-        return {path: self._of(path) for path in sorted(paths)}
-
-    def _of(self, path: str) -> tuple[Finding, ...]:
-        unique = {finding for findings in self._by_path.get(path, {}).values() for finding in findings}
-        return tuple(sorted(unique, key=_position))
+        changed: dict[str, tuple[Finding, ...]] = {}
+        for path in sorted(paths):
+            unique = {each for findings in self._by_path.get(path, {}).values() for each in findings}
+            changed[path] = tuple(sorted(unique, key=_position))
+        return changed
 
 
 def _position(finding: Finding) -> tuple[object, ...]:

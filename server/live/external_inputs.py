@@ -124,17 +124,11 @@ class Deadlines:
         """Milliseconds until the first run is due; None when none will be."""
         now = self._clock()
         # Times are compared as they are written, which may say that one is over a little later.
-        waits = [
-            max(_until_ms(until, now), 0 if until <= now.isoformat() else 50)
-            for until in self._claim_ends.values()
-        ]
-        waits += [(at - time_ns()) / 1e6 for at in self._grace_ends_ns.values()]
+        waits = [(at - time_ns()) / 1e6 for at in self._grace_ends_ns.values()]
+        for until in self._claim_ends.values():
+            try:
+                wait = (datetime.fromisoformat(until) - now).total_seconds() * 1000
+            except (ValueError, TypeError):
+                wait = _DAY_MS
+            waits.append(max(wait, 0 if until <= now.isoformat() else 50))
         return max(0.0, min(waits)) if waits else None
-
-
-def _until_ms(until: str, now: datetime) -> float:
-    """How long it is until a moment; a day, where nobody can say."""
-    try:
-        return (datetime.fromisoformat(until) - now).total_seconds() * 1000
-    except (ValueError, TypeError):
-        return _DAY_MS

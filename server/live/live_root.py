@@ -130,19 +130,16 @@ class LiveRoot:
         runs stand as before until it is refreshed again or `GRACE_MS` are over.
         """
         self._files.refresh(self._relative(paths))
-        self._refresh_external()
         return self._recompute(grace)
 
     def refresh_folders(self, folders: Iterable[Path]) -> RootChange | None:
         """Look again at the names and files right in folders (absolute), but at nothing below them."""
         self._files.refresh_right_in(self._relative(folders))
-        self._refresh_external()
         return self._recompute()
 
     def refresh_all_in_parts(self) -> Refresh:
         """Look again without knowing what changed. Other refreshes may come between the parts."""
         yield from self._files.rescanning()
-        self._refresh_external()
         self._mark_due(self._failed)
         change = self._recompute()
         keys = self._dependencies.keys()
@@ -150,10 +147,6 @@ class LiveRoot:
             {parent(key) for key in keys} | {key[:-1] for key in keys if key[-1:] == "/"}
         )
         return change
-
-    def _refresh_external(self) -> None:
-        self._files.changed |= self._external.refresh()
-        self._mark_due(self._deadlines.due())
 
     def _relative(self, paths: Iterable[Path]) -> set[str]:
         """The paths from the root, as the file cache knows them; without those elsewhere."""
@@ -199,22 +192,20 @@ class LiveRoot:
         A text that is what the file holds is saved, however the editor came by it. Revisions end in
         "+unsaved".
         """
-        overlay = {path: text for path, text in texts.items() if not self._is_saved(path, text)}
+        overlay: dict[str, str] = {}
+        for path, text in texts.items():
+            if self._files.read(path).text != text:
+                overlay[path] = text
+            if not self._dependencies.dependants((path,)):
+                self._files.forget([path])
         keys = {key for path in overlay for key in (path, f"{parent(path)}/")}
         runs = sorted(self._dependencies.dependants(keys) & self._candidates.keys(), key=natural)
         files = OverlayFiles(self._files, overlay)
-        evaluations = {run: self._examine(run, files)[0].evaluation for run in runs}
         return {
             run: replace(evaluation, revision=f"{evaluation.revision}+unsaved")
-            for run, evaluation in evaluations.items()
-            if evaluation
+            for run in runs
+            if (evaluation := self._examine(run, files)[0].evaluation)
         }
-
-    def _is_saved(self, path: str, text: str) -> bool:
-        saved = self._files.read(path).text
-        if not self._dependencies.dependants((path,)):
-            self._files.forget([path])
-        return saved == text
 
     # ---- one run
 
@@ -345,6 +336,8 @@ class LiveRoot:
         """Evaluate anew what depends on what changed, until nothing more does; what differs then."""
         if not self._is_scanned:
             return None
+        self._files.changed |= self._external.refresh()
+        self._mark_due(self._deadlines.due())
         read = set[str]()
         for _ in range(_MAX_ROUNDS):
             changed, moved = self._files.take()

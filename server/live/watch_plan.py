@@ -8,7 +8,8 @@ does not exist yet stands for its nearest ancestor that does.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from itertools import takewhile
 from pathlib import Path
 
 from ...orchestration.snapshot.discovery import DefinitionSet
@@ -65,39 +66,23 @@ class WatchPlan:
         return True
 
     def _work_out(self) -> dict[Path, bool]:
-        places = self._whole | self._files.linked()
-        whole = {real for place in places if (real := self._real_folder(place))}
+        links = self._files.linked()
+        # The real folders of the root; a link may lead to nothing, or elsewhere.
+        places = [Path(os.path.realpath(self._root / place)) for place in self._whole | links]
+        whole = {place for place in places if place.is_dir() and place.is_relative_to(self._root)}
         whole -= {folder for folder in whole if any(above in whole for above in folder.parents)}
-        single = {_nearest_existing(folder) for folder in self._single_folders()}
-        return dict.fromkeys(whole, True) | {
-            folder: False for folder in single if whole.isdisjoint((folder, *folder.parents))
-        }
-
-    def _real_folder(self, place: str) -> Path | None:
-        """The real folder at a place of the root; None where there is none, or it lies elsewhere."""
-        real = Path(os.path.realpath(self._root / place))
-        return real if real.is_dir() and real.is_relative_to(self._root) else None
-
-    def _single_folders(self) -> Iterator[Path]:
-        """Folders of which only the names right in them matter."""
-        yield self._root.parent
-        yield self._root
-        yield from (path.parent for path in self._external)
-        for folder in {*self._single, *self._whole, *map(parent, self._files.linked())}:
+        single = {self._root.parent, self._root, *(path.parent for path in self._external)}
+        for folder in {*self._single, *self._whole, *map(parent, links)}:
             full = self._root / folder
-            yield full
-            yield from (above for above in full.parents if above.is_relative_to(self._root))
-
-
-def _nearest_existing(folder: Path) -> Path:
-    return next((each for each in (folder, *folder.parents) if each.is_dir()), folder)
+            single |= {full, *(above for above in full.parents if above.is_relative_to(self._root))}
+        existing = {
+            next((each for each in (folder, *folder.parents) if each.is_dir()), folder) for folder in single
+        }
+        return dict.fromkeys(whole, True) | {
+            folder: False for folder in existing if whole.isdisjoint((folder, *folder.parents))
+        }
 
 
 def _fixed_part(at: str) -> str:
     """The folders of a glob pattern that have one name only."""
-    names: list[str] = []
-    for name in at.strip("/").split("/"):
-        if is_glob(name):
-            break
-        names.append(name)
-    return "/".join(names)
+    return "/".join(takewhile(lambda name: not is_glob(name), at.strip("/").split("/")))

@@ -69,7 +69,6 @@ class Watcher(events.FileSystemEventHandler):
         self._wanted: dict[Path, Mapping[Path, bool]] = {}
         self._watches: dict[Path, tuple[bool, Any]] = {}
         self._overflow = _OverflowHandler(self._add)
-        _INOTIFY_LOG.addHandler(self._overflow)
         self._observer: Any = None
         self._restart()
 
@@ -87,7 +86,9 @@ class Watcher(events.FileSystemEventHandler):
     def check(self) -> Mapping[Path, bool]:
         """Make sure that the watches are alive and that there is room for more. Returns what `watch` does."""
         is_full = _is_full()
-        is_dead = not all(thread.is_alive() for thread in _threads(self._observer))
+        # The threads without which an observer hears nothing.
+        threads = (self._observer, getattr(self._observer, "_inotify_fd", None))
+        is_dead = any(isinstance(each, threading.Thread) and not each.is_alive() for each in threads)
         if is_dead or (self.condition and not is_full):
             self._restart()
         elif is_full or self._observer:
@@ -104,17 +105,16 @@ class Watcher(events.FileSystemEventHandler):
     def stop(self) -> None:
         """Hear nothing more."""
         _INOTIFY_LOG.removeHandler(self._overflow)
-        self._end()
-
-    def _end(self) -> None:
         if self._observer:
             self._observer.stop()
             self._observer.join()
-        self._observer, self._watches = None, {}
+        self._observer = None
 
     def _restart(self) -> None:
-        self._end()
-        self.condition = ""
+        if self._observer:
+            self.stop()
+        _INOTIFY_LOG.addHandler(self._overflow)
+        self._watches, self.condition = {}, ""
         try:
             self._observer = Observer()
             self._observer.start()
@@ -135,25 +135,22 @@ class Watcher(events.FileSystemEventHandler):
                 # A folder that is gone has taken its watch with it.
                 with suppress(KeyError, OSError):
                     self._observer.unschedule(watch)
-        new = {
-            folder: is_whole
-            for folder, is_whole in wanted.items()
-            if self._observer and folder not in self._watches and self._schedule(folder, is_whole)
-        }
+        new: dict[Path, bool] = {}
+        for folder in [each for each in wanted if self._observer and each not in self._watches]:
+            try:
+                watch = self._observer.schedule(
+                    self, str(folder), recursive=wanted[folder], event_filter=_EVENTS
+                )
+            except OSError as error:
+                if error.errno in _FULL:
+                    self.condition = _NO_ROOM
+            else:
+                self._watches[folder] = (wanted[folder], watch)
+                new[folder] = wanted[folder]
         if any(new.values()) and not self.condition and _is_full():
             # The watches below a folder are added one by one, and a refusal of them is not reported.
             self.condition = _NO_ROOM
         return new
-
-    def _schedule(self, folder: Path, is_whole: bool) -> bool:
-        try:
-            watch = self._observer.schedule(self, str(folder), recursive=is_whole, event_filter=_EVENTS)
-        except OSError as error:
-            if error.errno in _FULL:
-                self.condition = _NO_ROOM
-            return False
-        self._watches[folder] = (is_whole, watch)
-        return True
 
     def on_any_event(self, event: events.FileSystemEvent) -> None:
         """Take an event's paths as hints."""
@@ -188,26 +185,17 @@ class _OverflowHandler(logging.Handler):
             self._add((), lost=True)
 
 
-def _threads(observer: Any) -> list[threading.Thread]:
-    """The threads without which an observer hears nothing."""
-    if observer is None:
-        return []
-    reader = getattr(observer, "_inotify_fd", None)
-    return [observer, reader] if isinstance(reader, threading.Thread) else [observer]
-
-
 def _is_full() -> bool:
     """Whether the system refuses to watch one folder more."""
     with suppress(OSError), tempfile.TemporaryDirectory(prefix="phasekeeper-") as folder:
+        probe = None
         try:
             probe = Observer()
-        except OSError as error:
-            return error.errno in _FULL
-        try:
             probe.schedule(events.FileSystemEventHandler(), folder, event_filter=_EVENTS)
             probe.start()
         except OSError as error:
             return error.errno in _FULL
         finally:
-            probe.stop()
+            if probe:
+                probe.stop()
     return False

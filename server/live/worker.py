@@ -100,18 +100,15 @@ class Worker(threading.Thread):
                     break
                 job()
             except Exception:
-                self._note_own_failure()
+                # The thread goes on; what was missed because of it is found by the next rescans.
+                if not self._own_failure:
+                    _log.exception("the engine could not do something")
+                self._own_failure, self._is_backing_off = _FAILED, True
+                self._rescan_soon()
+                for root in list(self._roots.values()):
+                    self._publish(root, None)
         if self._watcher:
             self._watcher.stop()
-
-    def _note_own_failure(self) -> None:
-        """Whatever it was, the thread goes on; what was missed because of it is found by the next rescans."""
-        if not self._own_failure:
-            _log.exception("the engine could not do something")
-        self._own_failure, self._is_backing_off = _FAILED, True
-        self._rescan_soon()
-        for root in list(self._roots.values()):
-            self._publish(root, None)
 
     def _rescan_soon(self) -> None:
         soon = monotonic() + POLL_S
@@ -127,9 +124,11 @@ class Worker(threading.Thread):
         if self._refreshing:
             return 0.0
         now = monotonic()
-        waits = [RESCAN_S, *(root.rescan_at - now for root in self._roots.values())]
-        deadlines = (root.live.wait_ms() for root in self._roots.values())
-        return max(0.0, min([*waits, *(wait / 1000 for wait in deadlines if wait is not None)]))
+        waits = [RESCAN_S]
+        for root in self._roots.values():
+            wait_ms = root.live.wait_ms()
+            waits += [root.rescan_at - now] + ([] if wait_ms is None else [wait_ms / 1000])
+        return max(0.0, min(waits))
 
     # ---- long refreshes, in parts
 
@@ -152,22 +151,18 @@ class Worker(threading.Thread):
 
     def _go_on_refreshing(self, root: OpenRoot) -> None:
         """One part of a long refresh, and what follows the last one."""
-        has_failed = False
         try:
             assert root.refresh
             next(root.refresh)
+            return
         except StopIteration as end:
             change: RootChange | None = end.value
+            root.failure = self._own_failure = ""
         except Exception:
-            has_failed = True
             self._note_failure(root)
             change = self._try(root, root.live.refresh_paths)
-        else:
-            return
         self._refreshing.popleft()
         root.refresh = None
-        if not has_failed:
-            root.failure = self._own_failure = ""
         took_s = monotonic() - root.refresh_began
         if not root.is_scanned:
             root.is_scanned = True
