@@ -30,7 +30,7 @@ Notification to the client:
     phasekeeper/changed  {root, version, changed: [SUMMARY], removed: [run]}
 
 `initializationOptions` are {trusted: bool, phasekeeper: {client: text, decides: bool}}. A connection is not
-trusted unless it says so; then nothing is encode_json for it. `phasekeeper/decide` is only for a client that
+trusted unless it says so; then nothing is written for it. `phasekeeper/decide` is only for a client that
 says `client: vscode, decides: true`, which shows the person a dialog of its own; everybody else decides
 through `window/showMessageRequest`, or on a terminal where a reason has to be typed.
 """

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from weakref import WeakValueDictionary
 import anyio
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
-from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
@@ -77,12 +76,12 @@ class OpenRoots:
                 self.notifier.remove_root(root)
             self.engine.close(root)
 
-    @asynccontextmanager
-    async def lock(self, root: Path, run: str) -> AsyncIterator[None]:
-        """Claims on one run are made one after the other, so that each sees those before it."""
-        lock = self._locks.get((root, run)) or self._locks.setdefault((root, run), asyncio.Lock())
-        async with lock:
-            yield
+    def lock(self, root: Path, run: str) -> asyncio.Lock:
+        """The mutex of a run's claims: they are made one after the other, so that each sees those before it.
+
+        It is kept for as long as somebody holds it or waits for it.
+        """
+        return self._locks.setdefault((root, run), asyncio.Lock())
 
 
 @dataclass
@@ -111,7 +110,8 @@ class ClientSession:
         now = asyncio.get_running_loop().time()
         if folder in self._held:
             roots, opened = self._held[folder]
-            if now - opened < REOPEN_AFTER_S and self._engine.board(roots[0]).projects == roots[1:]:
+            projects = self.open_roots.engine.board(roots[0]).projects
+            if now - opened < REOPEN_AFTER_S and projects == roots[1:]:
                 return roots
         roots = await self.open_roots.open(folder)
         if self._has_ended:
@@ -121,24 +121,16 @@ class ClientSession:
         before, _ = self._held.pop(folder, ((), 0.0))
         self._held[folder] = roots, now
         self.open_roots.close(before)
-        self._make_room(folder)
-        return roots
-
-    @property
-    def _engine(self) -> Engine:
-        return self.open_roots.engine
-
-    def _make_room(self, newest: Path) -> None:
-        """Release folders that no subscription is about, down to the most there may be."""
         while len(self._held) > MOST_FOLDERS:
-            pinned = set(self.pins.values())
-            oldest = next((folder for folder in self._held if folder not in pinned), newest)
+            pinned = self.pins.values()
+            oldest = next((each for each in self._held if each not in pinned), folder)
             self.open_roots.close(self._held.pop(oldest)[0])
-            if oldest == newest:
+            if oldest == folder:
                 raise UsageError(
                     f"this connection is subscribed to {MOST_FOLDERS} folders, which is the most; "
                     "unsubscribe from one first"
                 )
+        return roots
 
     def end(self) -> None:
         """Release all that the client holds: it is gone."""
@@ -166,15 +158,15 @@ def is_within(folder: Path, allowed: Iterable[Path]) -> bool:
 
     The home folder and what is above it hold everything of a user: nobody who names one means what is below.
     """
-    return any(folder == each or (folder.is_relative_to(each) and not _is_wide(each)) for each in allowed)
-
-
-def _is_wide(folder: Path) -> bool:
     try:
         home = Path.home().resolve()
     except (OSError, RuntimeError):
         home = Path(folder.anchor)
-    return home.is_relative_to(folder) or folder == Path(folder.anchor)
+    return any(
+        folder == each
+        or (folder.is_relative_to(each) and not home.is_relative_to(each) and each != Path(each.anchor))
+        for each in allowed
+    )
 
 
 async def roots_of(
@@ -187,7 +179,7 @@ async def roots_of(
     answer = (answers or {}).get(ROOTS)
     if client.roots is not None and answer is None:
         return client.roots
-    capabilities = context.session.client_capabilities
+    capabilities, folders = context.session.client_capabilities, ()
     if isinstance(answer, types.ListRootsResult):
         folders = await asyncio.to_thread(_folders, answer)
     elif capabilities is None or capabilities.roots is None:
@@ -195,18 +187,13 @@ async def roots_of(
     elif is_modern(context):
         raise NeedsRoots
     else:
-        folders = await _request_roots(context.session)
+        # None where the client does not answer within a few seconds, or not with URIs of files.
+        with suppress(MCPError, ValidationError), anyio.move_on_after(_ROOTS_PATIENCE_S):
+            answer = await context.session.send_request(types.ListRootsRequest(), types.ListRootsResult)
+            folders = await asyncio.to_thread(_folders, answer)
     if client.lasting:
         client.roots = folders
     return folders
-
-
-async def _request_roots(session: ServerSession) -> tuple[Path, ...]:
-    """What the client answers; nothing when it does not within a few seconds, or names what is no file."""
-    with suppress(MCPError, ValidationError), anyio.move_on_after(_ROOTS_PATIENCE_S):
-        answer = await session.send_request(types.ListRootsRequest(), types.ListRootsResult)
-        return await asyncio.to_thread(_folders, answer)
-    return ()
 
 
 def _folders(answer: types.ListRootsResult) -> tuple[Path, ...]:

@@ -149,14 +149,12 @@ async def _elicit(
             return await context.session.elicit_form(message, schema, context.request_id)
         except (MCPError, ValidationError) as error:
             raise ToolRefused(plain(f"the person could not be asked: {error}", 600)) from None
-    digest, answers = digest_of(message), params.input_responses or {}
-    answer = answers.get(DECISION)
-    if isinstance(answer, types.ElicitResult) and _state(params).get("asked") == digest:
+    answer = (params.input_responses or {}).get(DECISION)
+    state: dict[str, Any] = {"asked": digest_of(message)}
+    if isinstance(answer, types.ElicitResult) and _state(params).get("asked") == state["asked"]:
         return answer
-    request = types.ElicitRequest(
-        params=types.ElicitRequestFormParams(message=message, requested_schema=schema)
-    )
-    state: dict[str, Any] = {"asked": digest}
+    shown = types.ElicitRequestFormParams(message=message, requested_schema=schema)
+    request = types.ElicitRequest(params=shown)
     if roots := known_roots(params).get(ROOTS):
         state[ROOTS] = roots.model_dump(mode="json", by_alias=True, exclude_none=True)
     return types.InputRequiredResult(input_requests={DECISION: request}, request_state=json.dumps(state))
@@ -178,18 +176,14 @@ def known_roots(params: types.CallToolRequestParams) -> types.InputResponses:
 
 
 async def _record(access: CallAccess, asked: DecisionDialog, decision: str, reason: str) -> Answer:
-    root, command = Path(asked.run.root), asked.prepared.wanted
-    is_answer = command.kind == "answer"
-    command = command._replace(
-        option=decision if is_answer else "",
-        why=reason,
-        actor=await asyncio.to_thread(actor, root),
-        channel=CHANNEL,
-    )
-    revision = asked.prepared.revision
+    root, revision, what = Path(asked.run.root), asked.prepared.revision, "overridden"
+    person = await asyncio.to_thread(actor, root)
+    command = asked.prepared.wanted._replace(why=reason, actor=person, channel=CHANNEL)
+    if command.kind == "answer":
+        command = command._replace(option=decision)
+        what = f"answered {plain(command.question, 80)} {plain(decision, 60)}"
     with refusals():
         done = await access.engine.act(root, asked.run.run, command, signed=True, revision=revision)
-    what = f"answered {plain(command.question, 80)} {plain(decision, 60)}" if is_answer else "overridden"
     return next_step(done.evaluation, recorded=f"{what}, by a person")
 
 

@@ -85,19 +85,16 @@ class ChangeNotifier:
         """Notify one client. One that stopped reading is sent no more: the others do not wait for it."""
         try:
             await asyncio.wait_for(sending, PATIENCE_S)
-        except TimeoutError:
-            self.forget(key)
         except Exception as error:
-            # It is about to end. The others are notified nevertheless.
-            _log.info("a client could not be told of a change: %r", error)
+            # One that is about to end; the others are notified nevertheless.
+            _log.info("a client could not be notified of a change: %r", error)
             self.forget(key)
 
     def _changes_list(self, change: RootChange) -> bool:
         """Whether runs appeared or went away."""
         before = self._runs.get(change.root)
-        runs = (before or frozenset()) | frozenset(change.changed)
-        self._runs[change.root] = runs.difference(change.removed)
-        return before is None or bool(change.removed) or runs != before
+        self._runs[change.root] = (before or frozenset()).union(change.changed).difference(change.removed)
+        return bool(change.removed) or self._runs[change.root] != before
 
     def add_root(self, root: Path, runs: frozenset[str]) -> None:
         """Note the runs of a root that was just opened."""

@@ -13,7 +13,6 @@ from typing import Any
 
 import mcp_types as types
 
-from ...orchestration.journal.journal import read_journal
 from ...orchestration.journal.lines import JOURNAL
 from ...orchestration.rendering.mermaid import mermaid_diagram
 from ...orchestration.result.json_schema import evaluation_schema
@@ -24,7 +23,7 @@ from ...tools.assistant.access import RootRuns, ToolRefused
 from ...tools.assistant.headers import revision_of
 from ..disk.disk_files import DiskFiles
 from ..json_chunks import dumped
-from ..workspace import decision_proof as decide
+from ..workspace.history import verified_journal
 from .tool_access import CallAccess, OutsideAllowedFolders
 from .uris import SCHEMA, parse_uri, resource_uri
 
@@ -38,64 +37,51 @@ _JSON, _MARKDOWN = "application/json", "text/markdown"
 
 # ---- the list ---------------------------------------------------------------------------------
 
-_PARTS = {
-    "": ("one run: the whole evaluation", _JSON),
-    "questions": ("what people are asked in one run", _JSON),
-    "history": ("what was recorded of one run, the newest last", _JSON),
-    "workflow": ("the workflow of one run as a Mermaid graph, with its phases", _MARKDOWN),
+# What follows the root in a URI, what that is, and its kind.
+_FORMS = {
+    "runs": ("all runs of a root, in short", _JSON),
+    "run/{run}": ("one run: the whole evaluation", _JSON),
+    "run/{run}/questions": ("what people are asked in one run", _JSON),
+    "run/{run}/history": ("what was recorded of one run, the newest last", _JSON),
+    "run/{run}/workflow": ("the workflow of one run as a Mermaid graph, with its phases", _MARKDOWN),
 }
 
 
 def templates() -> list[types.ResourceTemplate]:
     """The forms of all URIs."""
-    root = "phasekeeper://root/{root}"
-    made = [
+    return [
         types.ResourceTemplate(
-            uri_template=f"{root}/runs",
-            name="runs",
-            description="all runs of a root, in short",
-            mime_type=_JSON,
+            uri_template=f"phasekeeper://root/{{root}}/{form}",
+            name=form.rpartition("/")[2].strip("{}"),
+            description=about,
+            mime_type=kind,
         )
+        for form, (about, kind) in _FORMS.items()
     ]
-    for part, (about, kind) in _PARTS.items():
-        form = f"{root}/run/{{run}}" + (f"/{part}" if part else "")
-        made.append(
-            types.ResourceTemplate(uri_template=form, name=part or "run", description=about, mime_type=kind)
-        )
-    return made
 
 
-def listed(places: Sequence[RootRuns], start: int) -> tuple[list[types.Resource], int | None]:
-    """A page of the resources from `start`, and where the next begins."""
+def listed(places: Sequence[RootRuns], start: int) -> tuple[list[types.Resource], str | None]:
+    """A page of the resources from `start`, and the cursor of the next."""
     page = [make() for make in islice(_all(places), start, start + PAGE)]
     total = 1 + sum(1 + len(place.runs) for place in places)
-    return page, start + PAGE if start + PAGE < total else None
+    return page, str(start + PAGE) if start + PAGE < total else None
 
 
 def _all(places: Sequence[RootRuns]) -> Iterator[Callable[[], types.Resource]]:
     """What makes each resource: there may be thousands, of which one page is wanted."""
-    yield _schema
+    json_resource = partial(types.Resource, mime_type=_JSON)
+    about = "JSON Schema of a run's evaluation"
+    yield partial(json_resource, uri=SCHEMA, name="evaluation schema", description=about)
     for place in places:
-        yield partial(_runs_of, place)
+        runs_of = f"runs of {plain(place.root, 120)}"
+        yield partial(json_resource, uri=resource_uri(place.root), name=runs_of)
         for name, e in place.runs.items():
             yield partial(_run, name, e)
 
 
-def _schema() -> types.Resource:
-    about = "JSON Schema of a run's evaluation"
-    return types.Resource(uri=SCHEMA, name="evaluation schema", description=about, mime_type=_JSON)
-
-
-def _runs_of(place: RootRuns) -> types.Resource:
-    name = f"runs of {plain(place.root, 120)}"
-    return types.Resource(uri=resource_uri(place.root), name=name, mime_type=_JSON)
-
-
 def _run(name: str, e: Evaluation) -> types.Resource:
-    title = plain(e.title, 100)
-    return types.Resource(
-        uri=resource_uri(e.root, e.run), name=plain(name, 200) or ".", title=title, mime_type=_JSON
-    )
+    uri, name = resource_uri(e.root, e.run), plain(name, 200) or "."
+    return types.Resource(uri=uri, name=name, title=plain(e.title, 100), mime_type=_JSON)
 
 
 # ---- reading ----------------------------------------------------------------------------------
@@ -121,19 +107,13 @@ async def read(access: CallAccess, uri: str) -> tuple[str, str] | None:
         return await asyncio.to_thread(_runs, place), _JSON
     run = next((e for e in place.runs.values() if e.run == named.run and e.root == named.root), None)
     run = run or place.runs.get(named.run)
-    return await _part(access, run, named.part) if run else None
-
-
-async def _part(access: CallAccess, run: Evaluation, part: str) -> tuple[str, str]:
-    if part == "":
-        return await asyncio.to_thread(_whole, run), _JSON
-    if part == "questions":
-        return await asyncio.to_thread(_questions, run), _JSON
-    if part == "history":
-        return await asyncio.to_thread(_history, run), _JSON
-    workflow = await access.ask(run, lambda steps: steps.facts.workflow)
-    drawn = mermaid_diagram(workflow, run)
-    return f"# {markdown(workflow.title)}\n\n```mermaid\n{drawn}```\n", _MARKDOWN
+    if run is None:
+        return None
+    if named.part in _JSON_PARTS:
+        return await asyncio.to_thread(_JSON_PARTS[named.part], run), _JSON
+    workflow = await access.ask(run, lambda trace: trace.facts.workflow)
+    diagram = mermaid_diagram(workflow, run)
+    return f"# {markdown(workflow.title)}\n\n```mermaid\n{diagram}```\n", _MARKDOWN
 
 
 @cache
@@ -143,12 +123,11 @@ def _schema_text() -> str:
 
 def _questions(run: Evaluation) -> str:
     # What else there is of a run may be a plan of thousands of tasks.
-    asked = as_json(replace(run, plan=None, phases=(), findings=()))["questions"]
-    return json.dumps({"root": run.root, "run": run.run, "revision": run.revision, "questions": asked})
+    data = as_json(replace(run, plan=None, phases=(), findings=()))
+    return json.dumps({name: data[name] for name in ("root", "run", "revision", "questions")})
 
 
 def _runs(place: RootRuns) -> str:
-    shown = list(place.runs.items())[:_MOST_RUNS]
     runs: list[dict[str, Any]] = [
         {
             "run": name,
@@ -161,7 +140,7 @@ def _runs(place: RootRuns) -> str:
             "questions": [question.id for question in e.questions],
             "revision": e.revision,
         }
-        for name, e in shown
+        for name, e in islice(place.runs.items(), _MOST_RUNS)
     ]
     head = {"root": place.root, "revision": revision_of(place.runs), "total": len(place.runs)}
     return dumped({**head, "runs": runs}).decode()
@@ -184,9 +163,7 @@ def _whole(run: Evaluation) -> str:
 
 def _history(run: Evaluation) -> str:
     root, path = Path(run.root), below(run.run, JOURNAL)
-    file = DiskFiles(root).read(path)
-    secret = decide.load_key().secret
-    journal = read_journal(file.text or "", lambda lines: decide.verified_lines(root, path, lines, secret))
+    journal = verified_journal(root, path, DiskFiles(root).read(path).text or "")
     newest = [
         {name: value for name, value in entry.items() if value} for entry in journal.records[-_MOST_RECORDS:]
     ]
@@ -194,3 +171,10 @@ def _history(run: Evaluation) -> str:
         newest = newest[len(newest) // 2 + 1 :]
     head = {"root": run.root, "run": run.run, "total": len(journal.records), "broken": journal.broken}
     return json.dumps({**head, "records": newest})
+
+
+_JSON_PARTS: dict[str, Callable[[Evaluation], str]] = {
+    "": _whole,
+    "questions": _questions,
+    "history": _history,
+}

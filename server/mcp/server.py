@@ -43,7 +43,7 @@ from .client import (
 from .elicitation import known_roots, request_decision
 from .notifications import MOST_SUBSCRIPTIONS, ChangeNotifier
 from .tool_access import CallAccess, OutsideAllowedFolders, is_allowed
-from .transports import App, LineReader, LineWriter, secured_app
+from .transports import App, LineWriter, read_lines, secured_app
 from .uris import parse_uri
 
 INSTRUCTIONS = """\
@@ -83,6 +83,7 @@ class McpServer:
         self._http_sessions: dict[str, ClientSession] = {}
         self.notifier = ChangeNotifier()
         self.open_roots = OpenRoots(engine, self.notifier)
+        self.stop = self.notifier.stop
         self._streams = ListenHandler(self.notifier.bus, max_subscriptions=MOST_STREAMS)
         self.server = self._new_server()
 
@@ -91,7 +92,7 @@ class McpServer:
         streams. `folder` is where it works."""
         resolved = await asyncio.to_thread(folder.resolve)
         client = ClientSession(self.open_roots, resolved, secrets.token_hex(3))
-        lines = cast("AsyncFile[str]", LineReader(reader)), cast("AsyncFile[str]", LineWriter(writer))
+        lines = cast("AsyncFile[str]", read_lines(reader)), cast("AsyncFile[str]", LineWriter(writer))
         try:
             async with stdio_server(*lines) as (incoming, outgoing):
                 await serve_dual_era_loop(
@@ -108,10 +109,6 @@ class McpServer:
     def http_app(self, port: int, token: str) -> App:
         """The ASGI application for `http://127.0.0.1:PORT/mcp`; every request brings the bearer token."""
         return secured_app(self.server, port, token)
-
-    async def stop(self) -> None:
-        """End the task that notifies."""
-        await self.notifier.stop()
 
     def _new_server(self) -> Server[ClientSession]:
         server = _SdkServer(
@@ -158,15 +155,13 @@ class McpServer:
         if client.lasting or session is None or is_modern(context):
             return client
         if session not in self._http_sessions:
-            self._http_sessions[session] = ClientSession(self.open_roots, None, session)
+            self._http_sessions[session] = client = ClientSession(self.open_roots, None, session)
             # The SDK keeps for this what ends with a connection, and hands it to nobody.
-            connection = context.session._connection  # pyright: ignore[reportPrivateUsage]
-            connection.exit_stack.callback(self._end_http_session, session)
+            at_end = context.session._connection.exit_stack  # pyright: ignore[reportPrivateUsage]
+            at_end.callback(client.end)
+            at_end.callback(self._http_sessions.pop, session)
+            at_end.callback(self.notifier.forget, session)
         return self._http_sessions[session]
-
-    def _end_http_session(self, session: str) -> None:
-        self.notifier.forget(session)
-        self._http_sessions.pop(session).end()
 
     async def _access(
         self, context: RequestContext, answers: types.InputResponses | None, root: str, *, ask: bool = True
@@ -182,7 +177,10 @@ class McpServer:
         roots: Sequence[Path] = client.roots or ()
         if ask and not (root and await asyncio.to_thread(is_allowed, root, (*own, *served, *roots))):
             roots = await roots_of(client, context, answers)
-        label = client.label if client.folder is not None else _session_mark(context)
+        # What tells HTTP sessions apart in records, which others read, is not the id itself.
+        session = _session_id(context)
+        mark = digest_of(session)[:8] if session else None
+        label = client.label if client.folder is not None else mark
         folders, allowed = roots or own or served, (*own, *roots, *served)
         return CallAccess(self.engine, client, folders, allowed, client_name(context), label)
 
@@ -247,9 +245,7 @@ class McpServer:
         except ToolRefused:
             places = []
         page, following = resources.listed(places, int(cursor))
-        return types.ListResourcesResult(
-            resources=page, next_cursor=str(following) if following is not None else None
-        )
+        return types.ListResourcesResult(resources=page, next_cursor=following)
 
     async def _list_templates(self, context: RequestContext, _: Any) -> types.ListResourceTemplatesResult:
         self._subscriptions(context)
@@ -281,9 +277,8 @@ class McpServer:
         uri = str(params.uri)
         named, subscribed = parse_uri(uri), self._subscriptions(context)
         if len(subscribed) >= MOST_SUBSCRIPTIONS and uri not in subscribed:
-            raise MCPError(
-                types.INVALID_PARAMS, f"at most {MOST_SUBSCRIPTIONS} addresses can be subscribed to"
-            )
+            message = f"at most {MOST_SUBSCRIPTIONS} addresses can be subscribed to"
+            raise MCPError(types.INVALID_PARAMS, message)
         if named is not None:
             try:
                 await (await self._access_unasked(context, named.root)).pin(uri, named.root)
@@ -352,11 +347,5 @@ class McpServer:
 
 def _session_id(context: RequestContext) -> str | None:
     """The id of an HTTP session; None on other streams and where each call stands alone."""
-    headers: Mapping[str, str] | None = getattr(context.request, "headers", None)
-    return headers.get("mcp-session-id") if headers is not None else None
-
-
-def _session_mark(context: RequestContext) -> str | None:
-    """What tells HTTP sessions apart in records, which others read: not the id itself."""
-    session = _session_id(context)
-    return digest_of(session)[:8] if session else None
+    headers: Mapping[str, str] = getattr(context.request, "headers", None) or {}
+    return headers.get("mcp-session-id")

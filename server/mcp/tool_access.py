@@ -130,9 +130,10 @@ class CallAccess:
                 await self._release_claims(done.evaluation, act)
         return self._current(run)
 
-    async def again(self, run: Evaluation) -> Evaluation:
+    async def again(self, run: Evaluation, file: str = "") -> Evaluation:
+        """The run as its files, or one that has changed, are now. Raises ToolRefused where it is gone."""
         root = Path(run.root)
-        await self.engine.refresh(root, [root / run.run])
+        await self.engine.refresh(root, [root / run.run / file])
         return self._current(run)
 
     async def _release_claims(self, run: Evaluation, act: Command) -> None:
@@ -143,21 +144,14 @@ class CallAccess:
         for task in mine:
             await run_in_writer_thread(release, Workspace(Path(run.root)), run.run, task, act.actor)
         if mine:
-            await self._reread_claims(run)
+            await self.again(run, CLAIMS)
 
     async def claim(self, run: Evaluation, who: str, seconds: float) -> tuple[Evaluation, Claim | None]:
         root = Path(run.root)
         async with self.client.open_roots.lock(root, run.run):
-            try:
+            with refusals():
                 claim = await run_in_writer_thread(claim_next, Workspace(root), run.run, who, seconds)
-            except (CommandRefused, StoreError, UsageError) as error:
-                raise ToolRefused(plain(str(error), 600)) from None
-            await self._reread_claims(run)
-        return self._current(run), claim
-
-    async def _reread_claims(self, run: Evaluation) -> None:
-        root = Path(run.root)
-        await self.engine.refresh(root, [root / run.run / CLAIMS])
+            return await self.again(run, CLAIMS), claim
 
     def _current(self, run: Evaluation) -> Evaluation:
         evaluation = self.engine.board(Path(run.root)).runs.get(run.run)
@@ -171,36 +165,29 @@ class CallAccess:
         def now() -> RootRuns:
             return place_of([self.engine.board(root) for root in roots])
 
-        def changed(seen: RootRuns) -> bool:
-            evaluation = seen.runs.get(run)
-            if run:
-                return evaluation is None or evaluation.revision != since
-            return revision_of(seen.runs) != since
+        def revision() -> str | None:
+            runs = now().runs
+            if not run:
+                return revision_of(runs)
+            return runs[run].revision if run in runs else None
 
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while not changed(now()):
-                    await self._any_change(roots)
-        except TimeoutError:
-            pass
+                while revision() == since:
+                    async with asyncio.TaskGroup() as group:
+                        waits = [
+                            group.create_task(self.engine.wait(root, self.engine.board(root).version, 3600.0))
+                            for root in roots
+                        ]
+                        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+                        for task in waits:
+                            task.cancel()
         return now()
-
-    async def _any_change(self, roots: Sequence[Path]) -> None:
-        async with asyncio.TaskGroup() as group:
-            waiting = [
-                group.create_task(self.engine.wait(root, self.engine.board(root).version, 3600.0))
-                for root in roots
-            ]
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            for task in waiting:
-                task.cancel()
 
     def who(self, named: str) -> str:
         if named.strip():
             return plain(named.strip(), 80)
-        if self.label is None:
-            return plain(self.name, 80)
-        return f"{plain(self.name, 60)} {self.label}"
+        return plain(self.name, 80) if self.label is None else f"{plain(self.name, 60)} {self.label}"
 
 
 def folder_named(root: str) -> Path:
@@ -235,12 +222,11 @@ def place_of(boards: Sequence[RootBoard]) -> RootRuns:
     for board in boards:
         folder = board.root.relative_to(main).as_posix() if board.root != main else ""
         runs |= {rebase_path(name, folder): e for name, e in board.runs.items()}
-    broken = [
-        f"{plain(path, 160)}: {plain(found.message, 200)}"
+    notes = (
+        f"a definition cannot be used, {plain(path, 160)}: {plain(finding.message, 200)}"
         for board in boards
-        for path, each in board.findings.items()
-        for found in each
-        if found.code == "workflow-invalid"
-    ]
-    note = f"a definition cannot be used, {broken[0]}" if broken else ""
-    return RootRuns(str(main), dict(sorted(runs.items())) if len(boards) > 1 else runs, note)
+        for path, findings in board.findings.items()
+        for finding in findings
+        if finding.code == "workflow-invalid"
+    )
+    return RootRuns(str(main), dict(sorted(runs.items())) if len(boards) > 1 else runs, next(notes, ""))

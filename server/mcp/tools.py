@@ -27,30 +27,23 @@ _KEYS = ("type", "description", "enum", "minimum", "maximum", "items", "properti
 @cache
 def tool_list() -> Mapping[str, types.Tool]:
     """All tools by name, with schemas in which nothing stands that a model does not need."""
-    return {tool.name: _listed(tool) for tool in TOOLS}
-
-
-def _listed(tool: Tool) -> types.Tool:
-    return types.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.about,
-        input_schema=_lean(tool.arguments.model_json_schema()),
-        output_schema=OUTPUT,
-        annotations=_annotations(tool),
-    )
-
-
-def _annotations(tool: Tool) -> types.ToolAnnotations:
-    """What a tool does; of one that only reads the protocol asks no more."""
-    if tool.read_only:
-        return types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    return types.ToolAnnotations(
-        read_only_hint=False,
-        destructive_hint=tool.destructive,
-        idempotent_hint=tool.idempotent,
-        open_world_hint=False,
-    )
+    return {
+        tool.name: types.Tool(
+            name=tool.name,
+            title=tool.title,
+            description=tool.about,
+            input_schema=_lean(tool.arguments.model_json_schema()),
+            output_schema=OUTPUT,
+            # Of a tool that only reads the protocol asks no more.
+            annotations=types.ToolAnnotations(
+                read_only_hint=tool.read_only,
+                destructive_hint=None if tool.read_only else tool.destructive,
+                idempotent_hint=None if tool.read_only else tool.idempotent,
+                open_world_hint=False,
+            ),
+        )
+        for tool in TOOLS
+    }
 
 
 def _lean(schema: Mapping[str, Any]) -> dict[str, Any]:

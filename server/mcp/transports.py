@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
 
 from mcp.server.lowlevel import Server
@@ -45,53 +45,32 @@ def secured_app(server: Server[Any], port: int, token: str) -> App:
         max_sessions=MOST_SESSIONS,
         session_idle_timeout=SESSION_IDLE_S,
     )
-    return _Bearer(app, token)
 
-
-class _Bearer:
-    """Lets nobody through who does not bring the token; the answer does not say what was wrong with it."""
-
-    def __init__(self, app: App, token: str) -> None:
-        self._app = app
-        self._token = token.encode()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or self._has_token(scope):
-            return await self._app(scope, receive, send)
+    async def bearer(scope: Scope, receive: Receive, send: Send) -> None:
+        """Let nobody through without the token; the answer does not say what is wrong with the one sent."""
+        if scope["type"] == "lifespan":
+            return await app(scope, receive, send)
         if scope["type"] != "http":
             return None
+        sent = [value for name, value in scope.get("headers", ()) if name.lower() == b"authorization"]
+        scheme, _, credentials = sent[0].partition(b" ") if len(sent) == 1 else (b"", b"", b"")
+        if scheme.lower() == b"bearer" and hmac.compare_digest(credentials.strip(), token.encode()):
+            return await app(scope, receive, send)
         headers = [(b"www-authenticate", b'Bearer realm="phasekeeper"'), (b"content-length", b"0")]
         await send({"type": "http.response.start", "status": 401, "headers": headers})
         return await send({"type": "http.response.body", "body": b""})
 
-    def _has_token(self, scope: Scope) -> bool:
-        headers = [value for name, value in scope.get("headers", ()) if name.lower() == b"authorization"]
-        if scope["type"] != "http" or len(headers) != 1:
-            return False
-        scheme, _, token = headers[0].partition(b" ")
-        return scheme.lower() == b"bearer" and hmac.compare_digest(token.strip(), self._token)
+    return bearer
 
 
-class LineReader:
-    """The messages of a client, one a line; it ends with the stream and at a line that is too long."""
-
-    def __init__(self, reader: asyncio.StreamReader) -> None:
-        self._reader = reader
-
-    def __aiter__(self) -> LineReader:
-        return self
-
-    async def __anext__(self) -> str:
-        while True:
-            try:
-                line = await self._reader.readline()
-            except (ValueError, ConnectionError) as error:
-                _log.warning("an assistant's connection ended: %s", error)
-                raise StopAsyncIteration from None
-            if not line or len(line) > LINE_LIMIT:
-                raise StopAsyncIteration
+async def read_lines(reader: asyncio.StreamReader) -> AsyncIterator[str]:
+    """The messages of a client, one a line; they end with the stream and at a line that is too long."""
+    try:
+        while (line := await reader.readline()) and len(line) <= LINE_LIMIT:
             if text := line.decode("utf-8", "replace").strip():
-                return text
+                yield text
+    except (ValueError, ConnectionError) as error:
+        _log.warning("an assistant's connection ended: %s", error)
 
 
 class LineWriter:

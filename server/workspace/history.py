@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...orchestration.findings import Problem
@@ -29,16 +30,17 @@ class RunHistory(NamedTuple):
     closing: tuple[Event, ...]
 
 
+def verified_journal(root: Path, path: str, text: str) -> Journal:
+    """What the text of a journal records, its decisions checked with the key of this machine."""
+    secret = decision_proof.load_key().secret
+    return read_journal(text, lambda lines: decision_proof.verified_lines(root, path, lines, secret))
+
+
 def history_of(workspace: Workspace, match: Match) -> RunHistory:
     """The journal of a run with its events. A journal that cannot be read is a broken one."""
     path = below(match.run, JOURNAL)
     file = workspace.files.read(path)
-    journal = read_journal(
-        file.text or "",
-        lambda lines: decision_proof.verified_lines(
-            workspace.root, path, lines, decision_proof.load_key().secret
-        ),
-    )
+    journal = verified_journal(workspace.root, path, file.text or "")
     if file.problem is not None:
         journal = journal._replace(problems=(*journal.problems, file.problem), broken=True)
     steps = workspace.look(match)

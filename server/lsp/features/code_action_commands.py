@@ -9,10 +9,13 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
+from lsprotocol import types as lsp
+
 from ....orchestration.findings import Finding, Severity
 from ....orchestration.formats.json_text import read_json
 from ....orchestration.markdown.block_outline import split_lines
 from ....orchestration.result.values import Evaluation, GateState, QuestionState
+from ....orchestration.sanitize import LIMIT, plain
 from ....orchestration.states import GateStatus, PhaseStatus, QuestionKind
 from ..view.annotations import GATE_FAILED, PERSON_AWAITED
 from ..view.document_context import DocumentContext
@@ -35,6 +38,10 @@ class CommandOffer(NamedTuple):
     command: CommandName
     argument: dict[str, str]
 
+    def as_lsp(self, limit: int = LIMIT) -> lsp.Command:
+        """As the protocol has it, with at most `limit` characters of the title."""
+        return lsp.Command(plain(self.title, limit), self.command, arguments=[self.argument])
+
 
 def offer(title: str, command: CommandName, evaluation: Evaluation, **about: str) -> CommandOffer:
     """A command about a run; `about` are further members of its argument."""
@@ -49,19 +56,15 @@ def offers(finding: Finding, context: DocumentContext) -> list[CommandOffer]:
 
 def _engine_fixes(finding: Finding, e: Evaluation, context: DocumentContext) -> Iterator[CommandOffer]:
     """The engine's own fixes: a phase is done again, or the run rolls back to one."""
-    for fix in finding.fixes if _has_redo(context) else ():
+    for fix in finding.fixes if context.workflow and "redo" in context.workflow.effects else ():
         title = f"{fix.title[:1].upper()}{fix.title[1:]}"
         yield offer(title, CommandName.REDO, e, phase=fix.command[-1])
 
 
-def _has_redo(context: DocumentContext) -> bool:
-    return context.workflow is not None and "redo" in context.workflow.effects
-
-
 def _redo_producer(finding: Finding, e: Evaluation, context: DocumentContext) -> Iterator[CommandOffer]:
     """What is out of date is made again by the phase that makes it, where the run has got that far."""
-    phases = context.workflow.phases if context.workflow and _has_redo(context) else {}
-    current = phases.get(e.current_phase or "")
+    workflow = context.workflow
+    current = workflow.phases.get(e.current_phase or "") if workflow and "redo" in workflow.effects else None
     for phase in e.phases if current else ():
         makes_it = any(produced.path == finding.path for produced in phase.produces)
         if makes_it and current and phase.order <= current.order:

@@ -15,7 +15,7 @@ from ..view.annotations import Annotation
 from ..view.diagnostics import diagnostics_of
 from ..view.document_context import DocumentContext
 from ..view.positions import EncodedText
-from .code_action_commands import CommandOffer, offers
+from .code_action_commands import offers
 
 MOST_LINES = 2000
 """Of a change; a longer one is one edit instead of one a place, which nobody could tell apart anyway."""
@@ -36,7 +36,15 @@ def code_actions(context: DocumentContext, params: lsp.CodeActionParams) -> list
             FixContext(finding, context.source, files.source, around.evaluation, around.workflow)
         )
         actions += [_edit_action(context, fix, diagnostics) for fix in fixes]
-        actions += [_command_action(offer, diagnostics) for offer in offers(finding, around)]
+        actions += [
+            lsp.CodeAction(
+                title=plain(offer.title),
+                kind=lsp.CodeActionKind.QuickFix,
+                diagnostics=diagnostics,
+                command=offer.as_lsp(),
+            )
+            for offer in offers(finding, around)
+        ]
     return _merge(action for action in actions if action is not None)
 
 
@@ -96,7 +104,7 @@ def _document_changes(
     uri = files.uri(edit.path)
     document = lsp.OptionalVersionedTextDocumentIdentifier(uri, files.version(edit.path))
     is_new = edit.digest is None
-    old = (None if is_new else files.text(edit.path)) or EncodedText("", files.encoding)
+    old = (None if is_new else files.text(edit.path)) or EncodedText("", files.documents.encoding)
     change = lsp.TextDocumentEdit(document, [*text_edits(old, edit.text)])
     create = lsp.CreateFile(uri, options=lsp.CreateFileOptions(ignore_if_exists=True))
     return (create, change) if is_new else (change,)
@@ -122,12 +130,3 @@ def _differences(before: list[str], after: list[str]) -> Iterable[tuple[int, int
         return [(n, n + 1, n, n + 1) for n, (one, other) in pairs if one != other]
     opcodes = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     return [(start, end, n, m) for kind, start, end, n, m in opcodes if kind != "equal"]
-
-
-def _command_action(offer: CommandOffer, diagnostics: list[lsp.Diagnostic]) -> lsp.CodeAction:
-    return lsp.CodeAction(
-        title=plain(offer.title),
-        kind=lsp.CodeActionKind.QuickFix,
-        diagnostics=diagnostics,
-        command=lsp.Command(plain(offer.title), offer.command, arguments=[offer.argument]),
-    )

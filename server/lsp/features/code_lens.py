@@ -25,15 +25,9 @@ def code_lenses(context: DocumentContext, _: lsp.CodeLensParams) -> list[lsp.Cod
     evaluation, plan = context.evaluation, context.own_plan()
     if evaluation is None:
         return []
-    head = [_lens(context, Span(0, 0, 0, 0), command) for command in _head(evaluation)]
-    return head + [
-        _lens(context, stage.span, _stage(evaluation, stage)) for stage in (plan.stages if plan else ())
-    ]
-
-
-def _lens(context: DocumentContext, span: Span, command: CommandOffer) -> lsp.CodeLens:
-    shown = lsp.Command(plain(command.title, 600), command.command, arguments=[command.argument])
-    return lsp.CodeLens(context.text.range(span), shown)
+    commands = [(Span(0, 0, 0, 0), command) for command in _head(evaluation)]
+    commands += [(stage.span, _stage(evaluation, stage)) for stage in (plan.stages if plan else ())]
+    return [lsp.CodeLens(context.text.range(span), command.as_lsp(600)) for span, command in commands]
 
 
 def _head(e: Evaluation) -> Iterator[CommandOffer]:

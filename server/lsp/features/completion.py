@@ -10,7 +10,6 @@ from lsprotocol import types as lsp
 from ....orchestration.definition.model import Workflow
 from ....orchestration.findings import Span
 from ....orchestration.plans.model import STATUS_MEANING
-from ....orchestration.snapshot.artifacts import Artifact
 from ....orchestration.vfs.files import join
 from ....orchestration.vfs.glob import fits
 from ....tools.fixes.state_fixes import phase_path
@@ -59,20 +58,17 @@ def _in_json(context: DocumentContext, text: str) -> Iterator[lsp.CompletionItem
     if workflow is None or match is None:
         yield from _tasks(context) if '"' in text else ()
         return
-    key, quoted = match[1], text[match.end(1) :].count('"') % 2 == 0
+    # The place may stand between the quotes already.
+    key, quote = match[1], '"' if text[match.end(1) :].count('"') % 2 else ""
     path = phase_path(workflow)
     if context.is_state and path and key == path[-1]:
         for phase in workflow.phases.values():
-            yield item(phase.id, KIND.EnumMember, phase.title, _quoted(phase.id, quoted))
+            yield item(phase.id, KIND.EnumMember, phase.title, quote + phase.id + quote)
         return
     for word in _words(context, workflow, key):
-        yield item(word, KIND.EnumMember, insert=_quoted(word, quoted))
+        yield item(word, KIND.EnumMember, insert=quote + word + quote)
     if "task" in key.lower():
         yield from _tasks(context)
-
-
-def _quoted(word: str, inside: bool) -> str:
-    return word if inside else f'"{word}"'
 
 
 def _words(context: DocumentContext, workflow: Workflow, key: str) -> Iterator[str]:
@@ -80,13 +76,10 @@ def _words(context: DocumentContext, workflow: Workflow, key: str) -> Iterator[s
     run = context.evaluation.run if context.evaluation else ""
     for artifact in workflow.artifacts.values():
         if any(fits(join(run, path) or path, context.path) for path in artifact.paths):
-            yield from _required(artifact, key)
-
-
-def _required(artifact: Artifact, key: str) -> Iterator[str]:
-    for alternatives, want in artifact.require:
-        if any(path.rpartition(".")[2] == key for path in alternatives):
-            yield from want if isinstance(want, tuple) else (("true", "false") if want == "bool" else ())
+            for alternatives, want in artifact.require:
+                if any(path.rpartition(".")[2] == key for path in alternatives):
+                    words = ("true", "false") if want == "bool" else want
+                    yield from words if isinstance(words, tuple) else ()
 
 
 def _in_markdown(context: DocumentContext, text: str) -> Iterator[lsp.CompletionItem]:
@@ -98,10 +91,8 @@ def _in_markdown(context: DocumentContext, text: str) -> Iterator[lsp.Completion
             yield item(f"[{mark}]", KIND.EnumMember, STATUS_MEANING[status], f"{mark}]")
         return
     verdicts = list(_verdicts(workflow, text)) if workflow else []
-    if verdicts:
-        yield from (item(word, KIND.EnumMember) for word in verdicts)
-        return
-    if _LIST_FIELD.search(text) or _begun_word(text):
+    yield from (item(word, KIND.EnumMember) for word in verdicts)
+    if not verdicts and (_LIST_FIELD.search(text) or _begun_word(text)):
         yield from _tasks(context)
 
 

@@ -14,10 +14,10 @@ from ....orchestration.sanitize import plain
 from ..definitions.partial_yaml import Named, names_in
 from ..view.document_context import DocumentContext
 
+_KIND = lsp.SymbolKind
 _KINDS = {
-    "phases": lsp.SymbolKind.Event, "gates": lsp.SymbolKind.Boolean, "artifacts": lsp.SymbolKind.File,
-    "questions": lsp.SymbolKind.Enum, "limits": lsp.SymbolKind.Number, "values": lsp.SymbolKind.Variable,
-    "parameters": lsp.SymbolKind.Constant, "actions": lsp.SymbolKind.Function,
+    "phases": _KIND.Event, "gates": _KIND.Boolean, "artifacts": _KIND.File, "questions": _KIND.Enum,
+    "limits": _KIND.Number, "values": _KIND.Variable, "parameters": _KIND.Constant, "actions": _KIND.Function,
 }  # fmt: skip
 
 
@@ -25,10 +25,15 @@ def document_symbols(context: DocumentContext, _: lsp.DocumentSymbolParams) -> l
     """The symbols of a document, in order; none where it is no file of Phasekeeper's."""
     if context.is_definition:
         return list(_definition(context))
-    plan = context.own_plan()
+    plan, e = context.own_plan(), context.evaluation
     if plan is not None:
         return list(_plan(context, plan))
-    return list(_state(context)) if context.is_state else []
+    if e is None or not context.is_state:
+        return []
+    end = max(context.text.line_count - 1, 0)
+    whole = Span(0, 0, end, len(context.text.line(end)))
+    about = f"{status_phrase(e.status)}, {e.suggestion.kind}"
+    return [_symbol(context, e.current_phase or e.run, _KIND.Event, Span(0, 0, 0, 1), whole, about)]
 
 
 def _symbol(
@@ -39,11 +44,10 @@ def _symbol(
     whole: Span | None = None,
     about: str = "",
 ) -> lsp.DocumentSymbol:
-    text = context.text
     # The protocol refuses an empty name.
-    shown = plain(name, 120) or "?"
+    name, about = plain(name, 120) or "?", plain(about, 120)
     return lsp.DocumentSymbol(
-        shown, kind, text.range(whole or span), text.range(span), detail=plain(about, 120)
+        name, kind, context.text.range(whole or span), context.text.range(span), detail=about
     )
 
 
@@ -52,14 +56,10 @@ def _plan(context: DocumentContext, plan: Plan) -> Iterator[lsp.DocumentSymbol]:
         last = max((task.span.end_line for task in stage.tasks), default=stage.span.end_line)
         end = len(context.text.line(last))
         whole = Span(stage.span.line, stage.span.column, max(last, stage.span.end_line), end)
-        about = f"{stage.done} of {stage.total} done"
-        symbol = _symbol(
-            context, f"{stage.id}. {stage.title}", lsp.SymbolKind.Module, stage.span, whole, about
-        )
+        name, about = f"{stage.id}. {stage.title}", f"{stage.done} of {stage.total} done"
+        symbol = _symbol(context, name, _KIND.Module, stage.span, whole, about)
         symbol.children = [
-            _symbol(
-                context, f"{t.id} {t.title}", lsp.SymbolKind.Method, t.span, None, t.status.replace("_", " ")
-            )
+            _symbol(context, f"{t.id} {t.title}", _KIND.Method, t.span, about=t.status.replace("_", " "))
             for t in stage.tasks
             if t.span.line > stage.span.line or not whole.line
         ]
@@ -77,18 +77,9 @@ def _definition(context: DocumentContext) -> Iterator[lsp.DocumentSymbol]:
         first = next(n for n, line in enumerate(lines) if line.startswith((f"{group}:", f"{group} ")))
         key = Span(first, 0, first, len(group))
         end = max(name.line for name in names)
-        symbol = _symbol(context, group, lsp.SymbolKind.Namespace, key, Span(first, 0, end, len(lines[end])))
+        symbol = _symbol(context, group, _KIND.Namespace, key, Span(first, 0, end, len(lines[end])))
         symbol.children = [
             _symbol(context, n.name, _KINDS[group], Span(n.line, n.column, n.line, n.column + len(n.name)))
             for n in names
         ]
         yield symbol
-
-
-def _state(context: DocumentContext) -> Iterator[lsp.DocumentSymbol]:
-    e = context.evaluation
-    if e is not None:
-        end = max(context.text.line_count - 1, 0)
-        whole = Span(0, 0, end, len(context.text.line(end)))
-        about = f"{status_phrase(e.status)}, {e.suggestion.kind}"
-        yield _symbol(context, e.current_phase or e.run, lsp.SymbolKind.Event, Span(0, 0, 0, 1), whole, about)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from importlib.resources import files as resources
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -102,18 +103,26 @@ def references(context: DocumentContext, params: lsp.ReferenceParams) -> list[ls
     if context.is_definition:
         return list(_occurrences(context, context.path, (word,))) if word else []
     names = _names_of(context, word, line)
-    paths = _documents_read(context) if names else ()
-    return [each for path in paths for each in _occurrences(context, path, names)]
+    reads = context.evaluation.reads.items() if context.evaluation and names else ()
+    documents = (
+        path
+        for path, state in reads
+        if path.endswith((".md", ".json", ".yaml"))
+        and "*" not in path
+        and state not in ("missing", "unreadable")
+    )
+    return [each for path in islice(documents, MOST_FILES) for each in _occurrences(context, path, names)]
 
 
 def _occurrences(context: DocumentContext, path: str, names: Sequence[str]) -> Iterator[lsp.Location]:
     """The places of a file where one of the names stands."""
     text, uri = context.files.text(path), context.files.uri(path)
+    if text is None:
+        return
     pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, names))})(?![\w-])")
-    for number, line in enumerate(split_lines(text.source) if text else ()):
+    for number, line in enumerate(split_lines(text.source)):
         for match in pattern.finditer(line):
-            span = Span(number, match.start(), number, match.end())
-            yield from [lsp.Location(uri, text.range(span))] if text else ()
+            yield lsp.Location(uri, text.range(Span(number, match.start(), number, match.end())))
 
 
 def _names_of(context: DocumentContext, word: str, line: int) -> tuple[str, ...]:
@@ -122,21 +131,8 @@ def _names_of(context: DocumentContext, word: str, line: int) -> tuple[str, ...]
     task = _task_at(context, plan, word, line) if plan else None
     if task is not None:
         return (task.id, *([task.file.rsplit("/", 1)[-1]] if task.file else []))
-    phases = context.workflow.phases if context.workflow else {}
     aliases = context.workflow.aliases if context.workflow else {}
     name = aliases.get(word, word)
-    if name not in phases:
+    if context.workflow is None or name not in context.workflow.phases:
         return ()
     return (name, *(alias for alias, phase in aliases.items() if phase == name and "*" not in alias))
-
-
-def _documents_read(context: DocumentContext) -> list[str]:
-    reads = context.evaluation.reads.items() if context.evaluation else ()
-    documents = (
-        path
-        for path, state in reads
-        if path.endswith((".md", ".json", ".yaml"))
-        and "*" not in path
-        and state not in ("missing", "unreadable")
-    )
-    return list(documents)[:MOST_FILES]

@@ -64,7 +64,7 @@ def _journals(boards: Sequence[RootBoard]) -> Iterator[_Journal]:
 
 
 def _written(journal: _Journal) -> float:
-    """When the file was encode_json at the latest: a record is no younger than the file that it stands in."""
+    """When the file was written at the latest: a record is no younger than the file that it stands in."""
     try:
         return (journal.root / journal.path).stat().st_mtime + GRAIN_S
     except OSError:

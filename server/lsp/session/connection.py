@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,8 @@ class Connection:
         self.engine = engine
         self.server: LspServer = new_server(VERSION)
         self.protocol.set_writer(writer)
-        self.documents = OpenDocuments()
+        self._folders = OpenFolders()
+        self.documents = OpenDocuments(self._folders.uri_of)
         self.views: dict[Path, RootView] = {}
         # Whether the client shows boards: it says who it is, or has asked for one.
         self.wants_boards = False
@@ -53,7 +55,6 @@ class Connection:
         # What is not sent yet, one change a root: an editor that stopped reading makes them no more.
         self._pending_changes: dict[Path, RootChange] = {}
         self._wake = asyncio.Event()
-        self._folders = OpenFolders()
         self._unsubscribe: dict[Path, Callable[[], None]] = {}
         self._reopening: set[str | Path] = set()
         self._openings: set[asyncio.Task[Any]] = set()
@@ -61,9 +62,8 @@ class Connection:
         self._tasks: set[asyncio.Task[Any]] = set()
         unsaved = UnsavedEvaluator(engine.evaluate_unsaved, self.spawn, self.documents_of, self._on_evaluated)
         self.evaluate_unsaved = unsaved.evaluate
-        self._publisher = Publisher(
-            self.documents, self._uri_of, self.innermost_root, self.server.text_document_publish_diagnostics
-        )
+        send = self.server.text_document_publish_diagnostics
+        self._publisher = Publisher(self.documents, self.innermost_root, send)
         self.spawn(self._publisher.run(writer.drain))
         self.spawn(self._send_changes())
         self._register_synchronisation()
@@ -71,11 +71,6 @@ class Connection:
     @property
     def protocol(self) -> LspProtocol:
         return self.server.protocol  # pyright: ignore[reportReturnType]
-
-    @property
-    def encoding(self) -> lsp.PositionEncodingKind:
-        """In which columns are counted, as was agreed in `initialize`."""
-        return self._publisher.encoding
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Run something beside the messages; its errors are logged, and it ends with the connection."""
@@ -126,7 +121,7 @@ class Connection:
         self.wants_boards = bool(own)
         self.channel = "vscode" if own.get("client") == "vscode" else "editor"
         self.may_decide = self.trusted and own.get("client") == "vscode" and own.get("decides") is True
-        self._publisher.encoding = lsp.PositionEncodingKind(self.server.workspace.position_encoding)
+        self.documents.encoding = lsp.PositionEncodingKind(self.server.workspace.position_encoding)
 
     def _open_folders(self, _: lsp.InitializedParams) -> None:
         workspace = self.server.workspace
@@ -141,10 +136,12 @@ class Connection:
             self._add_folder(folder.uri)
 
     def _did_open(self, params: lsp.DidOpenTextDocumentParams) -> None:
-        document = self.documents.open(params.text_document, self.encoding)
+        document = self.documents.open(params.text_document)
         located = self.locate(document)
         if located is None:
-            self._add_loose(document)
+            folder = self._folders.add_loose(document.path) if document.path else None
+            if folder is not None:
+                self._openings.add(self.spawn(self._open(folder, folder)))
             return
         view, path = located
         if self._matches_disk(view, path, document):
@@ -181,8 +178,7 @@ class Connection:
     def _did_change_files(self, params: lsp.DidChangeWatchedFilesParams) -> None:
         paths = [path for change in params.changes if (path := path_of(change.uri))]
         for view in self.views.values():
-            inside = [path for path in paths if path.is_relative_to(view.root)]
-            if inside:
+            if inside := [path for path in paths if path.is_relative_to(view.root)]:
                 self.spawn(self._reload(view, inside))
 
     async def _reload(self, view: RootView, paths: Iterable[Path]) -> None:
@@ -195,12 +191,6 @@ class Connection:
         path = self._folders.add(uri)
         if path is not None:
             self._openings.add(self.spawn(self._open(uri, path)))
-
-    def _add_loose(self, document: OpenDocument) -> None:
-        """Open the root of a document that lies in no folder the editor has open."""
-        folder = self._folders.add_loose(document.path) if document.path else None
-        if folder is not None:
-            self._openings.add(self.spawn(self._open(folder, folder)))
 
     async def roots_opened(self) -> None:
         """Wait until the roots that are being opened are evaluated for the first time."""
@@ -225,18 +215,19 @@ class Connection:
         """`Engine.open`, with a progress bar in the editor. Cancelled, it closes what it opens."""
         progress = ScanProgress(self.server)
         opening = asyncio.ensure_future(self.engine.open(path, progress.report))
+
+        def close(_: Any) -> None:
+            if not opening.cancelled() and opening.exception() is None:
+                for root in opening.result():
+                    self.engine.close(root)
+
         try:
             return await asyncio.shield(opening)
         except asyncio.CancelledError:
-            opening.add_done_callback(self._close_roots)
+            opening.add_done_callback(close)
             raise
         finally:
             progress.end()
-
-    def _close_roots(self, opening: asyncio.Future[tuple[Path, ...]]) -> None:
-        if not opening.cancelled() and opening.exception() is None:
-            for root in opening.result():
-                self.engine.close(root)
 
     async def _reopen(self, root: Path, key: str | Path) -> None:
         """Open a folder once more, whose root has other projects now; what it was opened to is closed."""
@@ -399,8 +390,7 @@ class Connection:
         view, path = located
         evaluation = view.run_at(path)
         workflow = await self.workflow(view, evaluation) if evaluation else None
-        files = EditorFiles(view.root, self.documents, self.encoding, self._uri_of)
-        capabilities = self.server.client_capabilities
+        files, capabilities = EditorFiles(view.root, self.documents), self.server.client_capabilities
         return DocumentContext(document, view, path, files, capabilities, evaluation, workflow)
 
     async def workflow(self, view: RootView, evaluation: Evaluation) -> Workflow | None:
@@ -408,14 +398,8 @@ class Connection:
         key = (evaluation.workflow, evaluation.definition.digest)
         if key not in self._workflows:
             try:
-                run = evaluation.run
-                self._workflows[key] = await self.engine.query(
-                    view.root, run, lambda each: each.facts.workflow
-                )
+                workflow = await self.engine.query(view.root, evaluation.run, attrgetter("facts.workflow"))
             except UsageError:
                 return None
+            self._workflows[key] = workflow
         return self._workflows[key]
-
-    def _uri_of(self, path: Path) -> str:
-        """The URI of a file, as the editor spells the folder that it lies in."""
-        return self._folders.uri_of(path)

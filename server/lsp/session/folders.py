@@ -25,71 +25,68 @@ class OpenFolders:
     """
 
     def __init__(self) -> None:
-        self._by_uri: dict[str, tuple[Path, tuple[Path, ...]]] = {}
-        self._loose: dict[Path, tuple[Path, ...]] = {}
+        self._open: dict[str | Path, tuple[Path, tuple[Path, ...]]] = {}
 
     def add(self, uri: str) -> Path | None:
         """A folder that the editor opens; None for one that is known, or is no folder of a disk."""
         path = path_of(uri)
-        if path is None or uri in self._by_uri:
+        if path is None or uri in self._open:
             return None
-        self._by_uri[uri] = (path, ())
+        self._open[uri] = (path, ())
         return path
 
     def add_loose(self, path: Path) -> Path | None:
         """The folder of a document that lies in none of the editor's; None where it is known."""
-        inside = any(path.is_relative_to(folder) for folder, _ in self._by_uri.values())
-        if inside or path.parent in self._loose:
+        folder = path.parent
+        if folder in self._open or any(path.is_relative_to(each) for _, each in self._of_editor()):
             return None
-        self._loose[path.parent] = ()
-        return path.parent
+        self._open[folder] = (folder, ())
+        return folder
+
+    def _of_editor(self) -> Iterator[tuple[str, Path]]:
+        """(URI, path) of each folder that the editor opened itself."""
+        return ((key, path) for key, (path, _) in self._open.items() if isinstance(key, str))
 
     def set_roots(self, key: str | Path, roots: tuple[Path, ...]) -> tuple[Path, ...]:
         """Note what a folder was opened to. Returns what is to be closed now: the roots before, or these
         where the editor has closed the folder meanwhile."""
-        if isinstance(key, Path) and key in self._loose:
-            before, self._loose[key] = self._loose[key], roots
-            return before
-        if isinstance(key, str) and key in self._by_uri:
-            path, before = self._by_uri[key]
-            self._by_uri[key] = (path, roots)
-            return before
-        return roots
+        if key not in self._open:
+            return roots
+        path, before = self._open[key]
+        self._open[key] = (path, roots)
+        return before
 
     def path(self, key: str | Path) -> Path | None:
         """The path of a folder by URI or of a loose one; None where it was closed meanwhile."""
-        return key if isinstance(key, Path) else self._by_uri.get(key, (None, ()))[0]
+        return self._open.get(key, (None, ()))[0]
 
     def opened_with_other_projects(self, root: Path, projects: tuple[Path, ...]) -> list[str | Path]:
         """The keys of the folders that were opened when a root had other projects."""
-        return [key for key, roots in self._items() if roots[:1] == (root,) and roots[1:] != projects]
-
-    def _items(self) -> Iterator[tuple[str | Path, tuple[Path, ...]]]:
-        for uri, (_, roots) in self._by_uri.items():
-            yield uri, roots
-        yield from self._loose.items()
+        opened = self._open.items()
+        return [key for key, (_, roots) in opened if roots[:1] == (root,) and roots[1:] != projects]
 
     def drop(self, uri: str) -> tuple[Path, ...]:
         """The roots of a folder that the editor closes."""
-        return self._by_uri.pop(uri, (None, ()))[1]
+        return self._open.pop(uri, (None, ()))[1]
 
     def drop_loose(self, documents: Iterable[Path]) -> tuple[Path, ...]:
         """The roots that were opened for documents of which none is among the open ones any more."""
         paths = tuple(documents)
         idle = [
             folder
-            for folder, roots in self._loose.items()
-            if not any(path.is_relative_to(each) for path in paths for each in (folder, *roots))
+            for folder, (_, roots) in self._open.items()
+            if isinstance(folder, Path)
+            and not any(path.is_relative_to(each) for path in paths for each in (folder, *roots))
         ]
-        return tuple(root for folder in idle for root in self._loose.pop(folder))
+        return tuple(root for folder in idle for root in self._open.pop(folder)[1])
 
     def roots(self) -> Iterator[Path]:
         """Every root, once for each folder that it was opened for."""
-        return (root for _, roots in self._items() for root in roots)
+        return (root for _, roots in self._open.values() for root in roots)
 
     def uri_of(self, path: Path) -> str:
         """The URI of a file, as the editor spells the folder that it lies in."""
-        for uri, (folder, _) in self._by_uri.items():
+        for uri, folder in self._of_editor():
             if path.is_relative_to(folder):
                 rest = path.relative_to(folder).as_posix()
                 return uri if rest == "." else f"{uri.rstrip('/')}/{quote(os.fsencode(rest))}"

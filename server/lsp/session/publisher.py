@@ -37,26 +37,19 @@ class _Pending(NamedTuple):
     text: str | None = None
 
 
-class _Published(NamedTuple):
-    uri: str
-    diagnostics: list[lsp.Diagnostic]
-
-
 class Publisher:
     """Publishes the diagnostics of one editor's roots. A single task sends, so the newest comes last."""
 
     def __init__(
         self,
         documents: OpenDocuments,
-        uri_of: Callable[[Path], str],
         innermost_root: Callable[[Path], RootView | None],
         send: Callable[[lsp.PublishDiagnosticsParams], None],
     ) -> None:
-        self._documents, self._uri_of = documents, uri_of
-        self._innermost_root, self._send = innermost_root, send
-        self.encoding = lsp.PositionEncodingKind.Utf16
+        self._documents, self._innermost_root, self._send = documents, innermost_root, send
         self._pending: dict[_Key, _Pending] = {}
-        self._published: dict[_Key, _Published] = {}
+        # What was sent last of each file that has diagnostics.
+        self._published: dict[_Key, lsp.PublishDiagnosticsParams] = {}
         self._unconditional: set[_Key] = set()
         self._wake, self._rested = asyncio.Event(), asyncio.Event()
         self._rested.set()
@@ -122,39 +115,36 @@ class Publisher:
             (root, path): view.at(path) if view and self._innermost_root(root / path) is view else ()
             for (root, path), (view, _) in batch.items()
         }
-        known = {key: text for key, (_, text) in batch.items() if text is not None}
-        texts = await self._texts(annotations, known)
-        for key, each in annotations.items():
-            self._send_changed(key, each, texts)
-
-    async def _texts(
-        self, annotations: Mapping[_Key, Sequence[Annotation]], known: Mapping[_Key, str]
-    ) -> dict[_Key, EncodedText]:
-        """The texts of all files that have places to convert: as the editor holds them, else as they were
-        evaluated, else from disk."""
+        # The texts of files that have places to convert: as the editor holds them, else as they were
+        # evaluated, else from disk.
         wanted = {
             (root, path)
             for (root, own), each in annotations.items()
             for path in (own, *(e.path for a in each for e in a.related[:MOST_RELATED]))
             if each and path is not None
         }
-        texts = {key: EncodedText(known[key], self.encoding) for key in wanted & known.keys()}
+        encoding = self._documents.encoding
+        known = {key: text for key, (_, text) in batch.items() if text is not None}
+        texts = {key: EncodedText(known[key], encoding) for key in wanted & known.keys()}
         texts |= {key: d.text for key in wanted if (d := self._documents.at(key[0] / key[1]))}
-        missing = [key for key in wanted if key not in texts]
-        return texts | (await asyncio.to_thread(_read, missing, self.encoding) if missing else {})
+        if missing := [key for key in wanted if key not in texts]:
+            texts |= await asyncio.to_thread(_read, missing, encoding)
+        for key, each in annotations.items():
+            self._send_changed(key, each, texts)
 
     def _send_changed(
         self, key: _Key, annotations: Sequence[Annotation], texts: Mapping[_Key, EncodedText]
     ) -> None:
         root, path = key
-        empty = EncodedText("", self.encoding)
+        empty = EncodedText("", self._documents.encoding)
 
         def locate(other: str) -> tuple[str, EncodedText]:
-            return self._uri(root / other), texts.get((root, other), empty)
+            return self._documents.uri(root / other), texts.get((root, other), empty)
 
         uri, text = locate(path)
         document = self._documents.at(root / path)
         diagnostics = diagnostics_of(annotations, text, locate)
+        params = lsp.PublishDiagnosticsParams(uri, diagnostics, document.version if document else None)
         before = self._published.pop(key, None)
         if before is not None and before.uri != uri:
             self._send(lsp.PublishDiagnosticsParams(before.uri, []))
@@ -162,14 +152,9 @@ class Publisher:
         must_send = key in self._unconditional and diagnostics
         self._unconditional.discard(key)
         if must_send or diagnostics != (before.diagnostics if before else []):
-            version = document.version if document else None
-            self._send(lsp.PublishDiagnosticsParams(uri, diagnostics, version))
+            self._send(params)
         if diagnostics:
-            self._published[key] = _Published(uri, diagnostics)
-
-    def _uri(self, path: Path) -> str:
-        document = self._documents.at(path)
-        return document.uri if document else self._uri_of(path)
+            self._published[key] = params
 
 
 def _read(keys: Sequence[_Key], encoding: lsp.PositionEncodingKind) -> dict[_Key, EncodedText]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -35,17 +34,14 @@ def is_definition(path: str, text: str) -> bool:
 class EditorFiles:
     """The files of a root as one editor has them: its open documents, and the disk for all others.
 
-    Paths are relative to the root. `spell_uri` gives the URI of a file as the editor spells it.
+    Paths are relative to the root.
     """
 
     root: Path
     documents: OpenDocuments
-    encoding: lsp.PositionEncodingKind
-    spell_uri: Callable[[Path], str]
 
     def uri(self, path: str) -> str:
-        document = self.documents.at(self.root / path)
-        return document.uri if document else self.spell_uri(self.root / path)
+        return self.documents.uri(self.root / path)
 
     def text(self, path: str) -> EncodedText | None:
         """A file's text; None where there is none that can be read."""
@@ -53,7 +49,7 @@ class EditorFiles:
         if document:
             return document.text
         text = DiskFiles(self.root).read(path).text
-        return None if text is None else EncodedText(text, self.encoding)
+        return None if text is None else EncodedText(text, self.documents.encoding)
 
     def source(self, path: str) -> str | None:
         """`text` without its encoding."""

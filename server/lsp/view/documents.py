@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lsprotocol import types as lsp
 from pygls.uris import to_fs_path
 
-from .positions import EncodedText
+from .positions import UTF16, EncodedText
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,16 @@ class OpenDocument:
 
 
 class OpenDocuments:
-    """The open documents of one connection, by URI; each is replaced as it changes, never mutated."""
+    """The open documents of one connection, by URI; each is replaced as it changes, never mutated.
 
-    def __init__(self) -> None:
+    `spell_uri` gives the URI of a file as the editor spells it; `encoding` is what columns are counted in, as
+    agreed on in `initialize`.
+    """
+
+    def __init__(self, spell_uri: Callable[[Path], str]) -> None:
         self._open: dict[str, OpenDocument] = {}
+        self._spell_uri = spell_uri
+        self.encoding = UTF16
 
     def __iter__(self) -> Iterator[OpenDocument]:
         return iter(tuple(self._open.values()))
@@ -42,8 +48,13 @@ class OpenDocuments:
         """The open document of a file, however the editor spells its URI."""
         return next((document for document in self._open.values() if document.path == path), None)
 
-    def open(self, item: lsp.TextDocumentItem, encoding: lsp.PositionEncodingKind) -> OpenDocument:
-        text, path = EncodedText(item.text, encoding), path_of(item.uri)
+    def uri(self, path: Path) -> str:
+        """The URI of a file: its document's, else as the editor would spell it."""
+        document = self.at(path)
+        return document.uri if document else self._spell_uri(path)
+
+    def open(self, item: lsp.TextDocumentItem) -> OpenDocument:
+        text, path = EncodedText(item.text, self.encoding), path_of(item.uri)
         self._open[item.uri] = OpenDocument(item.uri, path, item.version, text, changed=True)
         return self._open[item.uri]
 
@@ -58,10 +69,8 @@ class OpenDocuments:
             return None
         text = document.text
         for change in changes:
-            if isinstance(change, lsp.TextDocumentContentChangePartial):
-                text = text.with_change(change)
-            else:
-                text = EncodedText(change.text, text.encoding)
+            is_partial = isinstance(change, lsp.TextDocumentContentChangePartial)
+            text = text.with_change(change) if is_partial else EncodedText(change.text, text.encoding)
         self._open[which.uri] = replace(document, version=which.version, text=text, changed=True)
         return self._open[which.uri]
 

@@ -17,7 +17,7 @@ from mcp import Client
 from mcp.server.stdio import stdio_server
 from phasekeeper.server.live.engine import Engine
 from phasekeeper.server.mcp import McpServer
-from phasekeeper.server.mcp.transports import LineReader, LineWriter
+from phasekeeper.server.mcp.transports import LineWriter, read_lines
 
 LIMIT_S = 240
 ERAS = ("auto", "legacy")
@@ -68,7 +68,7 @@ class Rig:
 @asynccontextmanager
 async def _transport(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> AsyncIterator[Any]:
     """The client's end. What it says ends when the client does, as a program's standard input would."""
-    async with stdio_server(cast(Any, LineReader(reader)), cast(Any, LineWriter(writer))) as streams:
+    async with stdio_server(cast(Any, read_lines(reader)), cast(Any, LineWriter(writer))) as streams:
         try:
             yield streams
         finally:

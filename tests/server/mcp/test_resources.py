@@ -309,11 +309,13 @@ async def test_ids_of_runs_tasks_and_gates_are_completed(root: Path, era: str) -
 async def test_what_is_large_is_written_beside_the_loop(root: Path, era: str, monkeypatch) -> None:
     task(root, "T1")
     loop_thread, seen = threading.get_ident(), list[int]()
-    for name in ("_runs", "_whole", "_questions", "_history"):
-        real = getattr(resources, name)
-        monkeypatch.setattr(
-            resources, name, lambda given, real=real: seen.append(threading.get_ident()) or real(given)
-        )
+
+    def noting(write: Callable[[Any], str]) -> Callable[[Any], str]:
+        return lambda subject: seen.append(threading.get_ident()) or write(subject)
+
+    monkeypatch.setattr(resources, "_runs", noting(resources._runs))
+    for part, write in tuple(resources._JSON_PARTS.items()):
+        monkeypatch.setitem(resources._JSON_PARTS, part, noting(write))
     run = f"{TASKS}/T1"
     async with rig() as r, r.client(root, era) as client:
         for uri in (

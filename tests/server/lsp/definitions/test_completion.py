@@ -36,7 +36,7 @@ phases:
     produces: [text]
     outcomes: [ok, stuck]
     rules:
-      - {when: valid.text, to: review, because: encode_json}
+      - {when: valid.text, to: review, because: written}
   review: {rules: [{when: state.ok == true, to: published}]}
   published: {terminal: complete}
 actions:

@@ -374,7 +374,7 @@ def test_a_workflow_that_cannot_do_a_phase_again_offers_to_set_it_back(root):
 
 
 def test_git_knows_who_decides(root):
-    """The actor of what is encode_json is git's user, as on the command line."""
+    """The actor of what is written is git's user, as on the command line."""
     subprocess.run(["git", "init", "-q", str(root)], check=True)
     for name, value in (("user.name", "Ada"), ("user.email", "ada@example.org")):
         subprocess.run(["git", "-C", str(root), "config", name, value], check=True)

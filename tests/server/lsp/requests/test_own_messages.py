@@ -59,10 +59,10 @@ def schema_of_evaluations() -> dict[str, Any]:
 def test_what_may_be_large_is_written_beside_the_loop(root, monkeypatch):
     """A board of a thousand runs takes a second to write, and other messages would wait for it."""
     folder = task(root, "T1")
-    encode_json: list[int] = []
+    writer_threads: list[int] = []
 
     def dumped(value: object) -> bytearray:
-        encode_json.append(threading.get_ident())
+        writer_threads.append(threading.get_ident())
         return json_chunks.dumped(value)
 
     monkeypatch.setattr(protocol, "dumped", dumped)
@@ -74,13 +74,13 @@ def test_what_may_be_large_is_written_beside_the_loop(root, monkeypatch):
         await client.request("phasekeeper/history", {"root": str(root), "run": RUN})
         put(folder / "review/plan-review.json", {"ok": False})
         await client.until(lambda: len(changes(client)) > 1)
-        assert len(encode_json) >= 5 and threading.get_ident() not in encode_json
+        assert len(writer_threads) >= 5 and threading.get_ident() not in writer_threads
 
     run_with(work)
 
 
 def test_a_change_is_told_after_its_diagnostics(root, monkeypatch):
-    """They are what a person waits for, and the JSON of a board would be encode_json while they are."""
+    """They are what a person waits for, and the JSON of a board would be written while they are."""
     review = task(root, "T1") / "review/plan-review.json"
     done = asyncio.Event()
 

@@ -29,7 +29,7 @@ def at(minute: int) -> str:
     return (START + timedelta(minutes=minute)).isoformat(timespec="milliseconds")
 
 
-def recorded(root: Path, name: str, *records: dict[str, Any], encode_json: str = "") -> None:
+def recorded(root: Path, name: str, *records: dict[str, Any], written: str = "") -> None:
     """A run with a journal of these records; the file is as old as its last record, unless said otherwise."""
     task(root, name)
     lines: list[str] = []
@@ -37,7 +37,7 @@ def recorded(root: Path, name: str, *records: dict[str, Any], encode_json: str =
         prev = {"prev": digest_of(lines[-1])} if lines else {}
         lines.append(json.dumps({"kind": "report", "phase": "planning", "outcome": "ok", **entry, **prev}))
     journal = put(root / TASKS / name / ".phasekeeper/journal.jsonl", "".join(f"{line}\n" for line in lines))
-    moment = datetime.fromisoformat(encode_json or records[-1].get("at") or at(0)).timestamp()
+    moment = datetime.fromisoformat(written or records[-1].get("at") or at(0)).timestamp()
     os.utime(journal, (moment, moment))
 
 
@@ -91,14 +91,14 @@ def test_only_journals_are_read_that_may_hold_one_of_the_newest(tmp_path, monkey
 
 def test_a_checkout_that_made_every_journal_at_once_hides_nothing(tmp_path):
     for n in range(12):
-        recorded(tmp_path, f"T{n:02}", {"at": at(n * 7 % 12), "message": str(n * 7 % 12)}, encode_json=at(99))
+        recorded(tmp_path, f"T{n:02}", {"at": at(n * 7 % 12), "message": str(n * 7 % 12)}, written=at(99))
     assert [message for _, message in said(told({"limit": 3}, tmp_path))] == ["11", "10", "9"]
 
 
 def test_records_without_a_time_come_last_and_a_time_without_a_zone_is_utc(tmp_path):
-    recorded(tmp_path, "A", {"message": "none"}, {"at": "yesterday", "message": "word"}, encode_json=at(9))
-    recorded(tmp_path, "B", {"at": "2026-05-01T00:05:00", "message": "bare"}, encode_json=at(9))
-    recorded(tmp_path, "C", {"at": "2026-05-01T02:04:00+02:00", "message": "east"}, encode_json=at(9))
+    recorded(tmp_path, "A", {"message": "none"}, {"at": "yesterday", "message": "word"}, written=at(9))
+    recorded(tmp_path, "B", {"at": "2026-05-01T00:05:00", "message": "bare"}, written=at(9))
+    recorded(tmp_path, "C", {"at": "2026-05-01T02:04:00+02:00", "message": "east"}, written=at(9))
     events = told({}, tmp_path)
     assert [message for _, message in said(events)] == ["bare", "east", "word", "none"]
     assert "at" not in events[-1]
