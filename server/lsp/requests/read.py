@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from heapq import heapify, heappop, heappush
+from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from ....orchestration.journal.lines import JOURNAL
 from ....orchestration.result.values import as_json
+from ....orchestration.vfs.files import below
+from ...disk.disk_files import DiskFiles
 from ...live.boards import RootBoard
-from ...workspace.history import history_json, history_of
+from ...workspace.history import history_json, history_of, record_json, verified_journal
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace
 from ..session.connection import Connection
 from ..session.payloads import board_json, graph_json
 from ..session.transport import encode_json
-from .recent import newest
 
 Request = Callable[[Connection, Any], Awaitable[Any]]
 MOST_EVENTS = 1000
 """In one answer."""
+GRAIN_S = 2.0
+"""No file system tells the time of a write more coarsely (FAT: two seconds)."""
+
+_AT = re.compile(r'"at"\s*:\s*"([^"]*)"')
+
+_Record = Mapping[str, Any]
 
 
 async def board(connection: Connection, _: Any) -> Any:
@@ -42,14 +54,102 @@ async def history(connection: Connection, params: Any) -> Any:
     return await asyncio.to_thread(encode_json, _history, view.root, name, _limit(params))
 
 
-async def recent(connection: Connection, params: Any) -> Any:
-    return {"events": await asyncio.to_thread(newest, _boards(connection), _limit(params))}
+def _history(root: Path, run: str | None, limit: int) -> dict[str, Any]:
+    """The newest records of a run's journal with the lifecycle events they are."""
+    workspace = Workspace(root)
+    match = workspace.match(run) if run is not None else None
+    if match is None:
+        raise UsageError(f"{run} is no run of {root}")
+    data = history_json(workspace, match, history_of(workspace, match), True)
+    return {"events": data["records"][-limit:]}
+
+
+def _limit(params: Any) -> int:
+    """How many records are asked for: at most, and where nothing fitting is said, `MOST_EVENTS`."""
+    limit = params.get("limit") if isinstance(params, dict) else None
+    return limit if type(limit) is int and 0 < limit <= MOST_EVENTS else MOST_EVENTS
 
 
 async def graph(connection: Connection, params: Any) -> Any:
     view, evaluation = connection.named_run(params)
     workflow = await connection.workflow(view, evaluation) if evaluation else None
     return graph_json(workflow, evaluation) if workflow and evaluation else None
+
+
+# ---- what was recorded of late in all runs, without reading every journal ---------------------------
+
+
+class _Journal(NamedTuple):
+    root: Path
+    run: str
+    path: str
+
+    def text(self) -> str:
+        return DiskFiles(self.root).read(self.path).text or ""
+
+
+async def recent(connection: Connection, params: Any) -> Any:
+    return {"events": await asyncio.to_thread(_newest, _boards(connection), _limit(params))}
+
+
+def _newest(boards: Sequence[RootBoard], limit: int) -> list[_Record]:
+    """The newest `limit` records of all runs, the newest first, as `history` has them, with `root` and `run`.
+
+    Records without a time come last. What does not count, and a journal that cannot be trusted, is left out,
+    as in `history`.
+    """
+    records: list[_Record] = []
+    # A priority queue of the journals by the youngest record that each may hold: as far as the file's time
+    # says, until a look at its text says more. All of a checkout are files of one moment.
+    queue = [(-_modified(journal), False, journal) for journal in _journals(boards)]
+    heapify(queue)
+    while queue:
+        bound, is_exact, journal = heappop(queue)
+        if len(records) == limit and -bound < _order(records[-1])[0]:
+            break
+        if is_exact:
+            records = sorted([*records, *_records(journal)], key=_order, reverse=True)[:limit]
+        else:
+            # The latest time that the text names, whether its records count or not.
+            youngest = max(map(_moment, _AT.findall(journal.text())), default=0.0)
+            heappush(queue, (max(bound, -youngest), True, journal))
+    return records
+
+
+def _journals(boards: Sequence[RootBoard]) -> Iterator[_Journal]:
+    """The journals that evaluations read."""
+    for board in boards:
+        for run, evaluation in board.runs.items():
+            path = below(run, JOURNAL)
+            if evaluation.reads.get(path, "missing") != "missing":
+                yield _Journal(board.root, run, path)
+
+
+def _modified(journal: _Journal) -> float:
+    """When the file was written at the latest: a record is no younger than the file that it stands in."""
+    try:
+        return (journal.root / journal.path).stat().st_mtime + GRAIN_S
+    except OSError:
+        return inf
+
+
+def _records(journal: _Journal) -> list[_Record]:
+    read = verified_journal(journal.root, journal.path, journal.text())
+    named = {"root": str(journal.root), "run": journal.run}
+    return [named | record_json(line, entry) for line, entry in zip(read.lines, read.records, strict=True)]
+
+
+def _order(record: _Record) -> tuple[float, str, str, int]:
+    return _moment(str(record.get("at", ""))), record["root"], record["run"], record["line"]
+
+
+def _moment(at: str) -> float:
+    """A time in seconds, 0 for one that cannot be read."""
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        return 0.0
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 READ_REQUESTS: dict[str, Request] = {
@@ -59,19 +159,3 @@ READ_REQUESTS: dict[str, Request] = {
     "phasekeeper/recent": recent,
     "phasekeeper/graph": graph,
 }
-
-
-def _limit(params: Any) -> int:
-    """How many records are asked for: at most, and where nothing fitting is said, `MOST_EVENTS`."""
-    limit = params.get("limit") if isinstance(params, dict) else None
-    return limit if type(limit) is int and 0 < limit <= MOST_EVENTS else MOST_EVENTS
-
-
-def _history(root: Path, run: str | None, limit: int) -> dict[str, Any]:
-    """The newest records of a run's journal with the lifecycle events they are."""
-    workspace = Workspace(root)
-    match = workspace.match(run) if run is not None else None
-    if match is None:
-        raise UsageError(f"{run} is no run of {root}")
-    data = history_json(workspace, match, history_of(workspace, match), True)
-    return {"events": data["records"][-limit:]}

@@ -31,18 +31,22 @@ CLAIM_S = 8 * 3600
 """How long a task claimed in an editor is kept: a working day."""
 _REFUSALS = (CommandRefused, StoreError, UsageError, UnknownWorkflow, ValueError)
 Parameters = dict[str, Any]
-# (what was recorded, how the run stands), by the connection, the root and the request's parameters.
-Write = Callable[[Connection, RootView, Parameters], Awaitable[tuple[str, Evaluation]]]
+Answer = dict[str, Any]
+Write = Callable[[Connection, RootView, Parameters], Awaitable[Answer]]
 
 
-async def _answer(write: Write, connection: Connection, params: Any) -> Any:
-    """The answer to a request that writes."""
+async def _answer(write: Write, connection: Connection, params: Any) -> Answer:
+    """The answer to a request that writes. Raises RequestFailed, with the reason, where it is refused."""
     connection.require_trust()
     view, _ = connection.named_run(params)
     try:
-        recorded, evaluation = await write(connection, view, params)
+        return await write(connection, view, params)
     except _REFUSALS as error:
         raise RequestFailed(str(error)) from None
+
+
+def _receipt(recorded: str, evaluation: Evaluation) -> Answer:
+    """What was recorded, and how the run stands now."""
     return {"recorded": recorded, "evaluation": summary(evaluation)}
 
 
@@ -65,7 +69,7 @@ def _texts(params: Parameters, name: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-async def report(connection: Connection, view: RootView, params: Parameters) -> tuple[str, Evaluation]:
+async def report(connection: Connection, view: RootView, params: Parameters) -> Answer:
     data = params.get("data") or {}
     if not isinstance(data, dict):
         raise UsageError("'data' has to be an object")
@@ -75,35 +79,37 @@ async def report(connection: Connection, view: RootView, params: Parameters) -> 
         tasks=_texts(params, "tasks") or _texts(params, "failed"), next=_text(params, "next"),
         message=_text(params, "summary"), data=data, manual_criteria=_texts(params, "manual"),
     )  # fmt: skip
-    return f"{step} {outcome}", await connection.act(view.root, _required(params, "run"), act)
+    return _receipt(f"{step} {outcome}", await connection.act(view.root, _required(params, "run"), act))
 
 
-async def redo(connection: Connection, view: RootView, params: Parameters) -> tuple[str, Evaluation]:
+async def redo(connection: Connection, view: RootView, params: Parameters) -> Answer:
     phase = _required(params, "phase")
     act = Command(kind="redo", step=phase, why=_text(params, "reason"))
-    return f"to be done again: {phase}", await connection.act(view.root, _required(params, "run"), act)
+    after = await connection.act(view.root, _required(params, "run"), act)
+    return _receipt(f"to be done again: {phase}", after)
 
 
-async def start(connection: Connection, view: RootView, params: Parameters) -> tuple[str, Evaluation]:
+async def start(connection: Connection, view: RootView, params: Parameters) -> Answer:
     workflow, name = _required(params, "workflow"), _required(params, "name")
     person = await asyncio.to_thread(actor, view.root)
     run, done = await connection.engine.start(view.root, workflow, name, _text(params, "title"), person)
-    return f"started {run}", done.evaluation
+    return _receipt(f"started {run}", done.evaluation)
 
 
-async def claim(connection: Connection, view: RootView, params: Parameters) -> tuple[str, Evaluation]:
+async def claim(connection: Connection, view: RootView, params: Parameters) -> Answer:
     run, task, who = (_required(params, name) for name in ("run", "task", "who"))
     view.run_on_disk(run)
-    taken = await run_in_writer_thread(apply.claim, Workspace(view.root), run, task, who, CLAIM_S)
-    return f"{taken.task} is claimed by {who} until {taken.until}", await _reread(connection, view, run)
+    claimed = await run_in_writer_thread(apply.claim, Workspace(view.root), run, task, who, CLAIM_S)
+    recorded = f"{claimed.task} is claimed by {who} until {claimed.until}"
+    return _receipt(recorded, await _reread(connection, view, run))
 
 
-async def release(connection: Connection, view: RootView, params: Parameters) -> tuple[str, Evaluation]:
+async def release(connection: Connection, view: RootView, params: Parameters) -> Answer:
     run, task, who = (_required(params, name) for name in ("run", "task", "who"))
     view.run_on_disk(run)
     name, was_claimed = await run_in_writer_thread(apply.release, Workspace(view.root), run, task, who)
     recorded = f"{name} is released" if was_claimed else f"{name} was not claimed"
-    return recorded, await _reread(connection, view, run)
+    return _receipt(recorded, await _reread(connection, view, run))
 
 
 async def _reread(connection: Connection, view: RootView, run: str) -> Evaluation:
@@ -114,17 +120,11 @@ async def _reread(connection: Connection, view: RootView, run: str) -> Evaluatio
 # ---- decisions --------------------------------------------------------------------------------
 
 
-async def prepare_decision(connection: Connection, params: Any) -> dict[str, Any]:
+async def prepare_decision(connection: Connection, view: RootView, params: Parameters) -> Answer:
     """What a client's own dialog shows before a decision, and the revision that it is about."""
-    connection.require_trust()
-    view, evaluation = connection.named_run(params)
-    try:
-        _require_dialogs(connection)
-        run, act = _decision(params)
-        workspace = Workspace(view.root)
-        prepared = await asyncio.to_thread(apply.prepare_decision, workspace, run, act, reason_follows=True)
-    except _REFUSALS as error:
-        raise RequestFailed(str(error)) from None
+    run, act = _decision(connection, params)
+    evaluation, workspace = view.run(run), Workspace(view.root)
+    prepared = await asyncio.to_thread(apply.prepare_decision, workspace, run, act, reason_follows=True)
     reads = evaluation.reads if evaluation else {}
     return {
         "title": plain(prepared.title, DIALOG),
@@ -134,17 +134,26 @@ async def prepare_decision(connection: Connection, params: Any) -> dict[str, Any
     }
 
 
-async def decide(connection: Connection, view: RootView, params: Parameters) -> tuple[str, Evaluation]:
-    _require_dialogs(connection)
-    run, act = _decision(params, option_required=True)
+async def decide(connection: Connection, view: RootView, params: Parameters) -> Answer:
+    run, act = _decision(connection, params, option_required=True)
     act = act._replace(why=_required(params, "reason"))
     revision = _required(params, "revision")
     recorded = "overridden" if act.kind == "override" else f"answered: {act.question} {act.option}"
-    return recorded, await connection.act(view.root, run, act, revision=revision, signed=True)
+    after = await connection.act(view.root, run, act, revision=revision, signed=True)
+    return _receipt(recorded, after)
 
 
-def _decision(params: Parameters, *, option_required: bool = False) -> tuple[str, Command]:
-    """(run, what is decided there), without the reason. Raises UsageError."""
+def _decision(
+    connection: Connection, params: Parameters, *, option_required: bool = False
+) -> tuple[str, Command]:
+    """(run, what is decided there), without the reason.
+
+    Raises UsageError, and CommandRefused for a client that does not show the person a dialog of its own.
+    """
+    if not connection.may_decide:
+        raise CommandRefused(
+            "a person decides in a dialog: through a code action, or with `phasekeeper answer` on a terminal"
+        )
     run, kind = _required(params, "run"), _required(params, "kind")
     if kind == "override":
         return run, Command(kind="override", step=_required(params, "to"))
@@ -156,15 +165,8 @@ def _decision(params: Parameters, *, option_required: bool = False) -> tuple[str
     return run, Command(kind="answer", question=_required(params, "question"), option=option)
 
 
-def _require_dialogs(connection: Connection) -> None:
-    """Raises CommandRefused for a client that does not show the person a dialog of its own."""
-    if not connection.may_decide:
-        raise CommandRefused(
-            "a person decides in a dialog: through a code action, or with `phasekeeper answer` on a terminal"
-        )
-
-
 _WRITES: dict[str, Write] = {
+    "phasekeeper/prepareDecision": prepare_decision,
     "phasekeeper/report": report,
     "phasekeeper/claim": claim,
     "phasekeeper/release": release,
@@ -173,6 +175,5 @@ _WRITES: dict[str, Write] = {
     "phasekeeper/decide": decide,
 }
 WRITE_REQUESTS: dict[str, Callable[[Connection, Any], Awaitable[Any]]] = {
-    "phasekeeper/prepareDecision": prepare_decision,
-    **{name: partial(_answer, write) for name, write in _WRITES.items()},
+    name: partial(_answer, write) for name, write in _WRITES.items()
 }

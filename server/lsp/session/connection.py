@@ -21,7 +21,6 @@ from ....orchestration.updates.commands import Command
 from ....orchestration.vfs.files import digest_of
 from ...live.boards import RootChange
 from ...live.engine import Engine
-from ...version import VERSION
 from ...workspace.git import actor
 from ...workspace.roots import UsageError
 from ..view.document_context import DocumentContext, EditorFiles
@@ -41,7 +40,7 @@ class Connection:
 
     def __init__(self, engine: Engine, writer: DroppingWriter, trusted_allowed: bool) -> None:
         self.engine = engine
-        self.server: LspServer = new_server(VERSION)
+        self.server: LspServer = new_server()
         self.protocol.set_writer(writer)
         self._folders = OpenFolders()
         self.documents = OpenDocuments(self._folders.uri_of)

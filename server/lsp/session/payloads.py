@@ -10,7 +10,7 @@ from typing import Any
 from ....orchestration.definition.model import Workflow
 from ....orchestration.findings import Severity
 from ....orchestration.rendering.mermaid import mermaid_diagram, phase_arrows
-from ....orchestration.result.values import Evaluation, GateState, as_json
+from ....orchestration.result.values import Evaluation, as_json
 from ...live.boards import RootBoard, RootChange
 
 VERSION = 1
@@ -25,28 +25,23 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
     """What a board shows of a run: part of its evaluation's JSON, gates in short, findings counted."""
     # What is left out is most of the work, and a board may hold thousands of runs.
     whole = as_json(replace(evaluation, plan=None, phases=(), notes=(), gates=(), findings=()))
-    counts = Counter(found.severity for found in evaluation.findings if not found.overridden)
+    counts = Counter(finding.severity for finding in evaluation.findings if not finding.overridden)
     return {name: whole[name] for name in _SUMMARY} | {
-        "gates": [_gate(gate) for gate in evaluation.gates],
+        "gates": [
+            {"id": g.id, "after": g.after, "title": g.title, "status": g.status, "inForce": g.in_force}
+            for g in evaluation.gates
+        ],
         "findingCounts": {name: counts[severity] for name, severity in _SEVERITIES.items()},
     }
 
 
-def _gate(gate: GateState) -> dict[str, Any]:
-    return {
-        "id": gate.id, "after": gate.after, "title": gate.title, "status": gate.status,
-        "inForce": gate.in_force,
-    }  # fmt: skip
-
-
 def board_json(boards: Sequence[RootBoard]) -> dict[str, Any]:
     """All roots of a connection. Their runs are generators: a board may be megabytes, written in pieces."""
-    return {"version": VERSION, "roots": [_root(board) for board in boards]}
-
-
-def _root(board: RootBoard) -> dict[str, Any]:
-    runs = (summary(evaluation) for evaluation in board.runs.values())
-    return {"root": str(board.root), "version": board.version, "runs": runs}
+    roots = [
+        {"root": str(board.root), "version": board.version, "runs": map(summary, board.runs.values())}
+        for board in boards
+    ]
+    return {"version": VERSION, "roots": roots}
 
 
 def changed_json(change: RootChange) -> dict[str, Any]:
@@ -54,7 +49,7 @@ def changed_json(change: RootChange) -> dict[str, Any]:
     return {
         "root": str(change.root),
         "version": change.version,
-        "changed": (summary(evaluation) for evaluation in change.changed.values()),
+        "changed": map(summary, change.changed.values()),
         "removed": list(change.removed),
     }
 

@@ -30,6 +30,7 @@ from pygls.protocol import (
 )
 
 from ...json_chunks import dumped
+from ...version import VERSION
 
 MOST_BYTES = 64 * 2**20
 """Of one message. A longer one ends the connection: nothing behind it could be found again."""
@@ -154,12 +155,12 @@ def _converter() -> Any:
     return converter
 
 
-def new_server(version: str) -> LspServer:
+def new_server() -> LspServer:
     # pygls logs each failing request a second time, with its traceback.
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
     return LspServer(
         "phasekeeper",
-        version,
+        VERSION,
         text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental,
         protocol_cls=LspProtocol,
         converter_factory=_converter,
@@ -203,34 +204,28 @@ class MalformedMessage(Exception):  # noqa: N818 - shown to people as it is
 
 async def _read_body(reader: asyncio.StreamReader) -> bytes | None:
     """The next message's body; None at the end. Raises MalformedMessage for a header that is none."""
+    length: int | None = None
     try:
-        length = await _read_length(reader)
-        return None if length is None else await reader.readexactly(length)
+        for _ in range(MOST_HEADERS):
+            line = await reader.readline()
+            if not line:
+                return None
+            header = line.rstrip()
+            if not header:
+                break
+            if not _HEADER.fullmatch(header):
+                raise MalformedMessage("a message begins with a Content-Length header")
+            if match := _LENGTH.fullmatch(header):
+                length = int(match[1])
+        if length is None:
+            raise MalformedMessage("a message begins with a Content-Length header")
+        if length > MOST_BYTES:
+            raise MalformedMessage(f"a message has {length} bytes, at most {MOST_BYTES} are read")
+        return await reader.readexactly(length)
     except (asyncio.IncompleteReadError, OSError):
         return None
-
-
-async def _read_length(reader: asyncio.StreamReader) -> int | None:
-    """What the next header says of its message's length; None at the end."""
-    length: int | None = None
-    for _ in range(MOST_HEADERS):
-        try:
-            line = await reader.readline()
-        except ValueError:
-            raise MalformedMessage("a header line is too long") from None
-        if not line:
-            return None
-        if not line.strip():
-            break
-        if not _HEADER.fullmatch(line.rstrip()):
-            raise MalformedMessage("a message begins with a Content-Length header")
-        if match := _LENGTH.fullmatch(line.rstrip()):
-            length = int(match[1])
-    if length is None:
-        raise MalformedMessage("a message begins with a Content-Length header")
-    if length > MOST_BYTES:
-        raise MalformedMessage(f"a message has {length} bytes, at most {MOST_BYTES} are read")
-    return length
+    except ValueError:
+        raise MalformedMessage("a header line is too long") from None
 
 
 def _handle(body: bytes, protocol: LspProtocol) -> None:
@@ -243,25 +238,23 @@ def _handle(body: bytes, protocol: LspProtocol) -> None:
     if not isinstance(data, dict) or data.get("jsonrpc") != "2.0":
         protocol.answer_error(None, INVALID_REQUEST, "a message is an object with jsonrpc 2.0")
         return
-    order_error = _order_error(data, protocol)
-    if order_error:
-        _answer_error(data, protocol, *order_error)
-        return
-    try:
-        message: Any = protocol.structure_message(data)
-        protocol.handle_message(message)
-    except JsonRpcInvalidParams:
-        _answer_error(
-            data, protocol, JsonRpcInvalidParams.CODE, f"{data.get('method')}: its parameters cannot be read"
-        )
-    except Exception as error:
-        _log.error("the message %r could not be handled: %r", data.get("method"), error)
-        _answer_error(data, protocol, INTERNAL_ERROR, "the message could not be handled")
-
-
-def _order_error(data: dict[str, Any], protocol: LspProtocol) -> tuple[int, str] | None:
-    """Why a message may not come now: (code, sentence)."""
     method = data.get("method")
+    error = _order_error(method, protocol)
+    if error is None:
+        try:
+            message: Any = protocol.structure_message(data)
+            protocol.handle_message(message)
+        except JsonRpcInvalidParams:
+            error = JsonRpcInvalidParams.CODE, f"{method}: its parameters cannot be read"
+        except Exception as exception:
+            _log.error("the message %r could not be handled: %r", method, exception)
+            error = INTERNAL_ERROR, "the message could not be handled"
+    if error is not None and "id" in data and "method" in data:
+        protocol.answer_error(data["id"], *error)
+
+
+def _order_error(method: Any, protocol: LspProtocol) -> tuple[int, str] | None:
+    """Why a message may not come now: (code, sentence)."""
     if method is None:
         return None
     if not isinstance(method, str):
@@ -274,8 +267,3 @@ def _order_error(data: dict[str, Any], protocol: LspProtocol) -> tuple[int, str]
     if not started and method not in (lsp.INITIALIZE, lsp.EXIT):
         return NOT_INITIALIZED, f"{method} comes before initialize"
     return None
-
-
-def _answer_error(data: dict[str, Any], protocol: LspProtocol, code: int, message: str) -> None:
-    if "id" in data and "method" in data:
-        protocol.answer_error(data["id"], code, message)

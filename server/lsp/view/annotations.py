@@ -6,7 +6,7 @@ file. They are made of an evaluation and decide nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -64,42 +64,30 @@ def _gate(evaluation: Evaluation, gate: GateState) -> Iterator[Annotation]:
         if criterion.met is False:
             place = _place(evaluation, _deciding(criterion.evidence))
             unmet.setdefault(place, []).append(criterion)
+    next_step = in_sentence(evaluation.suggestion.phrase)
     for (path, span), criteria in unmet.items():
-        next_step = in_sentence(evaluation.suggestion.phrase)
-        message = f"gate {gate.id} is shut: {_unmet_words(criteria)}; next: {next_step}"
+        reason = _deciding(criteria[0].evidence)
+        value = f" ({plain(reason.expression, 80)} = {shown(reason.value)})" if reason else ""
+        texts = "; ".join(criterion.text for criterion in criteria)
+        message = f"gate {gate.id} is shut: not met: {texts}{value}; next: {next_step}"
         finding = Finding(GATE_FAILED, path, message, span, Severity.WARNING, data={"gate": gate.id})
         yield Annotation(finding, evaluation.run, _further(criteria[0].evidence))
 
 
-def _unmet_words(criteria: Sequence[CriterionState]) -> str:
-    """What is not met, and the value that says so."""
-    reason = _deciding(criteria[0].evidence)
-    value = f" ({plain(reason.expression, 80)} = {shown(reason.value)})" if reason else ""
-    return "not met: " + "; ".join(criterion.text for criterion in criteria) + value
-
-
 def _question(evaluation: Evaluation, question: QuestionState) -> Annotation:
-    """An open question; `data` has its id."""
+    """An open question, with the files that hold the failures that led to it; `data` has its id."""
     evidence = evaluation.suggestion.evidence
+    failures = (
+        Evidence(f"{entry.get('phase', '')} {entry.get('outcome', '')}".strip(), entry.get("message"), path)
+        for entry in question.history
+        if (path := entry.get("path"))
+    )
     options = ", ".join(option.id for option in question.options)
     message = f"{question.kind} {question.id}: {question.question}" + (f" ({options})" if options else "")
     severity = Severity.WARNING if question.kind == QuestionKind.ESCALATION else Severity.INFO
     path, span = _place(evaluation, _deciding(evidence))
     finding = Finding(PERSON_AWAITED, path, message, span, severity, data={"question": question.id})
-    return Annotation(finding, evaluation.run, (*_history(question), *_further(evidence)))
-
-
-def _history(question: QuestionState) -> tuple[Evidence, ...]:
-    """The failures that led to a question, each with the file that holds it."""
-    return tuple(
-        Evidence(
-            f"{entry.get('phase', '')} {entry.get('outcome', '')}".strip(),
-            entry.get("message"),
-            entry["path"],
-        )
-        for entry in question.history
-        if entry.get("path")
-    )
+    return Annotation(finding, evaluation.run, (*failures, *_further(evidence)))
 
 
 def _deciding(evidence: tuple[Evidence, ...]) -> Evidence | None:
@@ -122,14 +110,19 @@ def _place(evaluation: Evaluation, evidence: Evidence | None) -> tuple[str, Span
 
 
 def _main_file(evaluation: Evaluation) -> str:
-    """The file that stands for the run: its plan, else the first of its own that was read."""
+    """The file that stands for the run: its plan, else the first of its own documents that was read.
+
+    A document is no glob, no file of the journal's folder, and nothing that is missing.
+    """
     if evaluation.plan is not None:
         return evaluation.plan.path
     folder = f"{evaluation.run}/" if evaluation.run else ""
-    own = (p for p, state in evaluation.reads.items() if p.startswith(folder) and _is_document(p, state))
-    return next(own, evaluation.run)
-
-
-def _is_document(path: str, state: str) -> bool:
-    """Whether a path of the read set is a document that was read: no glob, no journal, nothing missing."""
-    return state not in ("missing", "unreadable") and "*" not in path and "/.phasekeeper/" not in f"/{path}"
+    documents = (
+        path
+        for path, state in evaluation.reads.items()
+        if path.startswith(folder)
+        and state not in ("missing", "unreadable")
+        and "*" not in path
+        and "/.phasekeeper/" not in f"/{path}"
+    )
+    return next(documents, evaluation.run)

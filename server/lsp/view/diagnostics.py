@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from lsprotocol import types as lsp
 
-from ....orchestration.findings import Evidence, Finding, Severity
+from ....orchestration.findings import Evidence, Severity
 from ....orchestration.sanitize import plain, shown
 from .annotations import Annotation
 from .positions import EncodedText
@@ -35,34 +35,27 @@ def diagnostics_of(
     annotations: Sequence[Annotation], text: EncodedText, locate: Locate
 ) -> list[lsp.Diagnostic]:
     """The diagnostics of one file, in order of their places, at most `MOST`."""
-    diagnostics = [_diagnostic(annotation, text, locate) for annotation in annotations[:MOST]]
-    diagnostics.sort(
-        key=lambda d: (d.range.start.line, d.range.start.character, d.severity or 0, str(d.code))
-    )
-    return diagnostics
+    diagnostics = (_diagnostic(annotation, text, locate) for annotation in annotations[:MOST])
+    return sorted(diagnostics, key=lambda d: (d.range.start, d.severity or 0, str(d.code)))
 
 
 def _diagnostic(annotation: Annotation, text: EncodedText, locate: Locate) -> lsp.Diagnostic:
     finding = annotation.finding
     message = plain(finding.message, _LENGTH)
+    tags = {
+        lsp.DiagnosticTag.Unnecessary: finding.overridden or finding.code in _COUNTS_FOR_NOTHING,
+        lsp.DiagnosticTag.Deprecated: finding.code in _OUT_OF_DATE,
+    }
     return lsp.Diagnostic(
         range=text.range(finding.span),
         message=f"{message} (overridden by a person)" if finding.overridden else message,
         severity=lsp.DiagnosticSeverity.Hint if finding.overridden else _SEVERITIES[finding.severity],
         code=finding.code,
         source=SOURCE,
-        tags=_tags(finding) or None,
+        tags=[tag for tag, applies in tags.items() if applies] or None,
         related_information=[_related(each, locate) for each in annotation.related[:MOST_RELATED]] or None,
         data={"run": annotation.run} if annotation.run else None,
     )
-
-
-def _tags(finding: Finding) -> list[lsp.DiagnosticTag]:
-    tags = {
-        lsp.DiagnosticTag.Unnecessary: finding.overridden or finding.code in _COUNTS_FOR_NOTHING,
-        lsp.DiagnosticTag.Deprecated: finding.code in _OUT_OF_DATE,
-    }
-    return [tag for tag, applies in tags.items() if applies]
 
 
 def _related(evidence: Evidence, locate: Locate) -> lsp.DiagnosticRelatedInformation:

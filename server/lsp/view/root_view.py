@@ -81,16 +81,15 @@ class RootView:
     def at(self, path: str) -> tuple[Annotation, ...]:
         """The annotations of a file: the root's own findings, then those of its runs, each once."""
         of_runs = [each for annotations in self._by_path.get(path, {}).values() for each in annotations]
-        own = self.linted[path] if path in self.linted else self._own_findings(path)
+        own = self.linted.get(path)
+        if own is None:
+            # What the board says of the path that is no finding of a run as it is on disk.
+            own = self.board.findings.get(path, ())
+            runs = (self.board.runs[run] for run in self._findings.dependants([path])) if own else ()
+            on_disk = {each for run in runs for each in run.findings if each.path == path}
+            own = tuple(each for each in own if each not in on_disk)
         known = {(each.finding.code, each.finding.span, each.finding.message) for each in of_runs}
         return (*(Annotation(f) for f in own if (f.code, f.span, f.message) not in known), *of_runs)
-
-    def _own_findings(self, path: str) -> tuple[Finding, ...]:
-        """What the board says of a path that is no finding of a run as it is on disk."""
-        findings = self.board.findings.get(path, ())
-        runs = (self.board.runs[run] for run in self._findings.dependants([path])) if findings else ()
-        of_runs = {each for run in runs for each in run.findings if each.path == path}
-        return tuple(each for each in findings if each not in of_runs)
 
     @property
     def paths(self) -> set[str]:

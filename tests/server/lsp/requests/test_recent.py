@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from phasekeeper.orchestration.vfs.files import File, digest_of
 from phasekeeper.server.disk.disk_files import DiskFiles
-from phasekeeper.server.lsp.requests import recent
+from phasekeeper.server.lsp.requests import read
 
 from tests.roots import TASKS, put, task
 from tests.server.lsp.client import Client, run_with
@@ -77,16 +77,16 @@ def test_all_there_is_is_told_where_no_number_is_asked_for(tmp_path, limit):
 def test_only_journals_are_read_that_may_hold_one_of_the_newest(tmp_path, monkeypatch):
     for n in range(30):
         recorded(tmp_path, f"T{n:02}", {"at": at(n), "message": str(n)})
-    read: list[str] = []
+    paths: list[str] = []
 
     class Noting(DiskFiles):
         def read(self, path: str) -> File:
-            read.append(path)
+            paths.append(path)
             return super().read(path)
 
-    monkeypatch.setattr(recent, "DiskFiles", Noting)
+    monkeypatch.setattr(read, "DiskFiles", Noting)
     assert said(told({"limit": 2}, tmp_path)) == [("T29", "29"), ("T28", "28")]
-    assert set(read) == {f"{TASKS}/{name}/.phasekeeper/journal.jsonl" for name in ("T29", "T28")}
+    assert set(paths) == {f"{TASKS}/{name}/.phasekeeper/journal.jsonl" for name in ("T29", "T28")}
 
 
 def test_a_checkout_that_made_every_journal_at_once_hides_nothing(tmp_path):
