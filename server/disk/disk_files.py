@@ -65,7 +65,12 @@ class DiskFiles:
         what cannot be read never passes for absent.
         """
         if path not in self.reads:
-            self.reads[path] = self._checked(path, file_at(self.root, path))
+            file = file_at(self.root, path)
+            if not file.exists and file.problem is None:
+                listed = self.listings.get(parent(path), {}).get(name_in(path))
+                if listed is not None and listed.kind == "file":
+                    file = vanished(path)
+            self.reads[path] = file
         return self.reads[path]
 
     def list(self, folder: str) -> Mapping[str, Entry]:
@@ -80,17 +85,6 @@ class DiskFiles:
         """One name as the listing of its folder has it."""
         return self.list(parent(path)).get(name_in(path))
 
-    def read_set(self) -> Mapping[str, str]:
-        """Every path that was read, sorted -> its digest, "missing" or "unreadable". No folders."""
-        return {path: _digest_or_state(self.reads[path]) for path in sorted(self.reads)}
-
-    def _checked(self, path: str, file: File) -> File:
-        if not file.exists and file.problem is None:
-            listed = self.listings.get(parent(path), {}).get(name_in(path))
-            if listed is not None and listed.kind == "file":
-                return vanished(path)
-        return file
-
 
 def vanished(path: str) -> File:
     """A file that its folder has and that is not there: nobody can tell which of the two is true."""
@@ -99,8 +93,30 @@ def vanished(path: str) -> File:
 
 def file_at(root: str, path: str) -> File:
     """The file at a path below a resolved root as it is now; see `DiskFiles.read`."""
-    reason = refusal(path)
-    return _unreadable(path, reason) if reason else _read_file(root, path)
+    if reason := refusal(path):
+        return _unreadable(path, reason)
+    try:
+        opened = safe_open.open_file(root, path)
+    except FolderError:
+        return File(path)
+    except RefusedError as error:
+        return _unreadable(path, str(error))
+    except OSError as error:
+        if error.errno in _MISSING:
+            return File(path)
+        return _unreadable(path, _reason(error), error.errno != errno.ELOOP)
+    try:
+        file = _content(path, opened)
+    except OSError as error:
+        return _unreadable(path, _reason(error), True)
+    finally:
+        close(opened.descriptor)
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        problem = Problem("artifact-unreadable", "the name of the file is not UTF-8")
+        return File(path, True, None, file.digest, file.size, file.mtime_ns, problem)
+    return file
 
 
 def listing_at(root: str, folder: str) -> tuple[dict[str, Entry], Problem | None]:
@@ -127,51 +143,12 @@ def entry_at(root: str, folder: str, name: str) -> Entry | None:
         return None
 
 
-def _digest_or_state(file: File) -> str:
-    if file.digest:
-        return file.digest
-    return "unreadable" if file.exists or file.refused else "missing"
-
-
 def _unreadable(path: str, message: str, exists: bool = False) -> File:
     return File(path, exists, problem=Problem("artifact-unreadable", message))
 
 
 def _reason(error: OSError) -> str:
     return (error.strerror or "the system could not read it").lower()
-
-
-# --- reading one file
-
-
-def _read_file(root: str, path: str) -> File:
-    try:
-        opened = safe_open.open_file(root, path)
-    except FolderError:
-        return File(path)
-    except RefusedError as error:
-        return _unreadable(path, str(error))
-    except OSError as error:
-        return (
-            File(path)
-            if error.errno in _MISSING
-            else _unreadable(path, _reason(error), error.errno != errno.ELOOP)
-        )
-    try:
-        return _check_name(_content(path, opened))
-    except OSError as error:
-        return _unreadable(path, _reason(error), True)
-    finally:
-        close(opened.descriptor)
-
-
-def _check_name(file: File) -> File:
-    try:
-        file.path.encode()
-    except UnicodeEncodeError:
-        problem = Problem("artifact-unreadable", "the name of the file is not UTF-8")
-        return File(file.path, True, None, file.digest, file.size, file.mtime_ns, problem)
-    return file
 
 
 def _content(path: str, opened: OpenFile) -> File:

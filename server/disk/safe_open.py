@@ -2,8 +2,11 @@
 
 On POSIX each folder on the way is opened from its parent's descriptor without following links; a link is
 resolved first, its target is checked, and the resolved path is then walked in the same strict way, so a swap
-between the check and the open cannot lead out. Nothing blocks: only regular files are opened; pipes, sockets
+between the check and the open cannot lead out. Where folders have no descriptors (Windows), a path is
+resolved before and after its file is opened. Nothing blocks: only regular files are opened; pipes, sockets
 and devices are told apart by `lstat`, and the open itself does not wait.
+
+`open_file`, `list_folder` and `look_up` raise OSError as the system gives it, and RefusedError.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -74,9 +77,9 @@ def links_on(root: str, path: str) -> frozenset[str]:
     """
     if not _has_link(root, path):
         return frozenset()
-    places: set[str] = set()
-    waiting, at, followed = path.split("/")[::-1], Path(root), 0
-    while waiting and followed < _MOST_LINKS:
+    links: list[Path] = []
+    waiting, at = path.split("/")[::-1], Path(root)
+    while waiting and len(links) < _MOST_LINKS:
         name = waiting.pop()
         if name == "..":
             at = at.parent
@@ -86,11 +89,12 @@ def links_on(root: str, path: str) -> frozenset[str]:
             target = at.readlink()
         except (OSError, ValueError):
             continue
-        followed += 1
-        places |= _places(root, str(at))
+        links.append(at)
         at = Path(target.anchor) if target.is_absolute() else at.parent
         waiting += [part for part in target.parts if part != target.anchor][::-1]
-    return frozenset(places | _places(root, str(at))) if places else frozenset()
+    places = {place for link in links if (place := _inside(root, str(link)))}
+    end = _inside(root, str(at))
+    return frozenset({*places, end} if places and end else places)
 
 
 def _has_link(root: str, path: str) -> bool:
@@ -101,11 +105,6 @@ def _has_link(root: str, path: str) -> bool:
         if os.path.islink(at):  # noqa: PTH114
             return True
     return False
-
-
-def _places(root: str, full: str) -> set[str]:
-    place = _inside(root, full)
-    return {place} if place else set()
 
 
 # --- opening without leaving the root
@@ -132,28 +131,38 @@ def _resolve(root: str, path: str) -> str:
     return real
 
 
-def _through_links(root: str, path: str, strictly: Callable[[str, str], T]) -> T:
-    """What `strictly` gives for `path`; when a link stands in the way, for the path it resolves to."""
+def _through_links(root: str, path: str, look: Callable[[str], T]) -> T:
+    """What `look` gives for `path`; when a link stands in the way, for the path it resolves to."""
+    if not _HAS_DESCRIPTORS:
+        return look(_resolve(root, path) if path else "")
     try:
-        return strictly(root, path)
+        return look(path)
     except OSError as error:
         real = _resolve(root, path) if error.errno in _MAYBE_LINK else path
         if real == path:
             raise
-    return strictly(root, real)
+    return look(real)
 
 
-def _enter(root: str, folder: str, flags: int) -> int:
-    """A descriptor of `folder`, opened name by name so that no link is followed."""
+@contextmanager
+def _entered(root: str, folder: str, flags: int) -> Iterator[tuple[str, int | None]]:
+    """(what stands before the names in a folder, the descriptor that they are relative to).
+
+    The descriptor is opened name by name so that no link is followed.
+    """
+    if not _HAS_DESCRIPTORS:
+        yield os.path.join(_full_path(root, folder), ""), None  # noqa: PTH118
+        return
     names = folder.split("/") if folder else []
     descriptor = os.open(root, _ENTERED if names else flags)
-    for left, name in zip(range(len(names) - 1, -1, -1), names, strict=True):
-        above = descriptor
-        try:
-            descriptor = os.open(name, _ENTERED if left else flags, dir_fd=above)
-        finally:
+    try:
+        for number, name in enumerate(names, 1):
+            above = descriptor
+            descriptor = os.open(name, flags if number == len(names) else _ENTERED, dir_fd=above)
             close(above)
-    return descriptor
+        yield "", descriptor
+    finally:
+        close(descriptor)
 
 
 def _require_regular(status: os.stat_result) -> None:
@@ -165,111 +174,69 @@ def _require_regular(status: os.stat_result) -> None:
         raise RefusedError("it is not a regular file")
 
 
-def _open_strictly(root: str, path: str) -> OpenFile:
-    folder, _, name = path.rpartition("/")
-    parent = _enter(root, folder, _ENTERED)
-    try:
-        # Asked before the open: opening a device can already do something.
-        status = os.stat(name, dir_fd=parent, follow_symlinks=False)
-        _require_regular(status)
-        return _checked(os.open(name, _FILE, dir_fd=parent))
-    finally:
-        close(parent)
+def open_file(root: str, path: str) -> OpenFile:
+    """The file at a path below a resolved root, opened. Raises FolderError for a folder."""
+
+    def look(path: str) -> OpenFile:
+        folder, _, name = path.rpartition("/")
+        with _entered(root, folder, _ENTERED) as (prefix, above):
+            # Asked before the open: opening a device can already do something.
+            _require_regular(os.stat(prefix + name, dir_fd=above, follow_symlinks=False))
+            descriptor = os.open(prefix + name, _FILE, dir_fd=above)
+        try:
+            # The last look is at what was really opened.
+            status = os.fstat(descriptor)
+            _require_regular(status)
+            if above is None and os.path.realpath(prefix + name) != prefix + name:
+                raise RefusedError("the path changed while it was read")
+        except (OSError, FolderError, RefusedError):
+            close(descriptor)
+            raise
+        return OpenFile(descriptor, status)
+
+    return _through_links(root, path, look)
 
 
-def _checked(descriptor: int) -> OpenFile:
-    """The open file and its status, after the last look at what was really opened."""
-    try:
-        status = os.fstat(descriptor)
-        _require_regular(status)
-    except (OSError, FolderError, RefusedError):
-        close(descriptor)
-        raise
-    return OpenFile(descriptor, status)
+def list_folder(root: str, folder: str) -> dict[str, Entry]:
+    """The names in a folder. Folders need no further call to the system, files one; a link is resolved."""
+
+    def look(folder: str) -> dict[str, Entry]:
+        names: dict[str, Entry] = {}
+        with (
+            _entered(root, folder, _LISTED) as (full, descriptor),
+            os.scandir(full if descriptor is None else descriptor) as entries,
+        ):
+            for entry in entries:
+                name = entry.name
+                try:
+                    if entry.is_symlink():
+                        names[name] = _link_entry(root, folder, name)
+                    elif entry.is_dir(follow_symlinks=False):
+                        names[name] = Entry(name, "folder")
+                    else:
+                        names[name] = _entry_of(name, entry.stat(follow_symlinks=False))
+                except OSError:
+                    # It vanished or is out of reach; the name was there, and read() says more.
+                    names[name] = Entry(name, "other")
+        return names
+
+    return _through_links(root, folder, look)
 
 
-def _open_from_root(root: str, path: str) -> OpenFile:
-    return _through_links(root, path, _open_strictly)
+def look_up(root: str, folder: str, name: str) -> Entry:
+    """One name of a folder."""
 
+    def look(folder: str) -> Entry:
+        with _entered(root, folder, _ENTERED) as (prefix, above):
+            status = os.stat(prefix + name, dir_fd=above, follow_symlinks=False)
+        if not stat.S_ISLNK(status.st_mode):
+            return _entry_of(name, status)
+        try:
+            return _link_entry(root, folder, name)
+        except OSError:
+            return Entry(name, "other")
 
-def _open_by_name(root: str, path: str) -> OpenFile:
-    """For systems without folder descriptors (Windows): resolve, open, and resolve again."""
-    real = _resolve(root, path)
-    name = _full_path(root, real)
-    _require_regular(os.lstat(name))
-    opened = _checked(os.open(name, _FILE))
-    if os.path.realpath(name) != name:
-        close(opened.descriptor)
-        raise RefusedError("the path changed while it was read")
-    return opened
-
-
-# --- listing one folder
-
-
-def _list_strictly(root: str, folder: str) -> dict[str, Entry]:
-    descriptor = _enter(root, folder, _LISTED)
-    try:
-        with os.scandir(descriptor) as entries:
-            return _entries(root, folder, entries)
-    finally:
-        close(descriptor)
-
-
-def _list_from_root(root: str, folder: str) -> dict[str, Entry]:
-    return _through_links(root, folder, _list_strictly)
-
-
-def _list_by_name(root: str, folder: str) -> dict[str, Entry]:
-    real = _resolve(root, folder) if folder else ""
-    with os.scandir(_full_path(root, real)) as entries:
-        return _entries(root, real, entries)
-
-
-def _look_up_strictly(root: str, folder: str, name: str) -> Entry:
-    descriptor = _enter(root, folder, _ENTERED)
-    try:
-        status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-    finally:
-        os.close(descriptor)
-    return _link_or_not(root, folder, name, status)
-
-
-def _look_up_from_root(root: str, folder: str, name: str) -> Entry:
-    return _through_links(root, folder, lambda root, folder: _look_up_strictly(root, folder, name))
-
-
-def _look_up_by_name(root: str, folder: str, name: str) -> Entry:
-    real = _resolve(root, folder) if folder else ""
-    status = os.lstat(_full_path(root, below(real, name)))
-    return _link_or_not(root, real, name, status)
-
-
-def _link_or_not(root: str, folder: str, name: str, status: os.stat_result) -> Entry:
-    if not stat.S_ISLNK(status.st_mode):
-        return _entry_of(name, status)
-    try:
-        return _link_entry(root, folder, name)
-    except OSError:
-        return Entry(name, "other")
-
-
-def _entries(root: str, folder: str, entries: Iterator[os.DirEntry[str]]) -> dict[str, Entry]:
-    return {entry.name: _scanned_entry(root, folder, entry) for entry in entries}
-
-
-def _scanned_entry(root: str, folder: str, entry: os.DirEntry[str]) -> Entry:
-    """Folders need no further call to the system, files one; a link is resolved."""
-    try:
-        if entry.is_symlink():
-            return _link_entry(root, folder, entry.name)
-        if entry.is_dir(follow_symlinks=False):
-            return Entry(entry.name, "folder")
-        status = entry.stat(follow_symlinks=False)
-    except OSError:
-        # It vanished or is out of reach; the name was there, and read() says more.
-        return Entry(entry.name, "other")
-    return _entry_of(entry.name, status)
+    return _through_links(root, folder, look)
 
 
 def _entry_of(name: str, status: os.stat_result) -> Entry:
@@ -279,18 +246,10 @@ def _entry_of(name: str, status: os.stat_result) -> Entry:
 
 
 def _link_entry(root: str, folder: str, name: str) -> Entry:
-    real = os.path.realpath(_full_path(root, f"{folder}/{name}" if folder else name))
+    real = os.path.realpath(_full_path(root, below(folder, name)))
     target = _inside(root, real)
-    if target is None:
-        return Entry(name, "other")
-    # A link to a folder that holds it would make every search below it run in circles.
-    if target == "" or f"{folder}/".startswith(f"{target}/"):
+    # A link out of the root leads nowhere here. One to a folder that holds it would make every search below
+    # it run in circles.
+    if not target or f"{folder}/".startswith(f"{target}/"):
         return Entry(name, "other")
     return _entry_of(name, os.lstat(real))._replace(link=True)
-
-
-# All three raise OSError as the system gives it, RefusedError, and for a folder where a file is asked for
-# FolderError: the open file at a path; the names in a folder; one name of a folder.
-open_file = _open_from_root if _HAS_DESCRIPTORS else _open_by_name
-list_folder = _list_from_root if _HAS_DESCRIPTORS else _list_by_name
-look_up = _look_up_from_root if _HAS_DESCRIPTORS else _look_up_by_name

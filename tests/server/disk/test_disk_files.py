@@ -18,18 +18,13 @@ from phasekeeper.server.disk import safe_open
 from phasekeeper.server.disk.disk_files import MAX_BYTES, DiskFiles
 from phasekeeper.server.disk.safe_open import refusal
 
-WAYS = {
-    "descriptors": (safe_open._open_from_root, safe_open._list_from_root),
-    "names": (safe_open._open_by_name, safe_open._list_by_name),
-}
+WAYS = {"descriptors": True, "names": False}
 
 
 @pytest.fixture(params=sorted(WAYS))
 def either_way(request, monkeypatch):
     """Both ways to reach a file: by folder descriptors (POSIX) and by resolved names (Windows)."""
-    opened, listed = WAYS[request.param]
-    monkeypatch.setattr(safe_open, "open_file", opened)
-    monkeypatch.setattr(safe_open, "list_folder", listed)
+    monkeypatch.setattr(safe_open, "_HAS_DESCRIPTORS", WAYS[request.param])
     return request.param
 
 
@@ -43,6 +38,11 @@ def root(tmp_path):
 def message(file: File) -> str:
     assert file.problem is not None
     return file.problem.message
+
+
+def state(file: File) -> str:
+    """The digest of a file, or whether it is missing or cannot be read."""
+    return file.digest or ("unreadable" if file.exists or file.refused else "missing")
 
 
 def open_descriptors() -> int:
@@ -98,7 +98,7 @@ def test_a_path_that_could_leave_the_root_is_refused(root, path, either_way):
     assert not file.exists
     assert file.text is None
     assert file.problem is not None
-    assert files.read_set() == {path: "unreadable"}
+    assert state(files.read(path)) == "unreadable"
     if path:
         assert files.list(path) == {}
 
@@ -124,11 +124,10 @@ def test_no_path_raises_or_reads_what_is_outside(root, path):
     (root / "a").mkdir(exist_ok=True)
     if not (root / "link").is_symlink():
         (root / "link").symlink_to("..")
-    for opened, listed in WAYS.values():
+    for has_descriptors in WAYS.values():
         module_files = DiskFiles(root)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(safe_open, "open_file", opened)
-            patch.setattr(safe_open, "list_folder", listed)
+            patch.setattr(safe_open, "_HAS_DESCRIPTORS", has_descriptors)
             assert module_files.read(path).text is None
             assert "x" not in module_files.list(path)
 
@@ -164,7 +163,7 @@ def test_a_link_out_of_the_root_is_never_read(root, either_way):
         assert not file.exists
         assert file.text is None
         assert message(file) == "the link leads out of the root"
-        assert files.read_set()[path] == "unreadable"
+        assert state(files.read(path)) == "unreadable"
     assert {entry.kind for entry in files.list("").values()} == {"other"}
     assert files.list("folder") == {}
     assert files.unlisted["folder"].message == "the link leads out of the root"
@@ -226,7 +225,7 @@ def test_a_pipe_a_socket_and_a_device_are_other_and_never_block(root, either_way
             assert message(files.read(name)) == "it is not a regular file"
             assert not files.read(name).exists
             assert files.list("")[name].kind == "other"
-            assert files.read_set()[name] == "unreadable"
+            assert state(files.read(name)) == "unreadable"
 
 
 def test_a_pipe_that_takes_a_files_place_before_the_open_does_not_block(root, either_way, monkeypatch):
@@ -268,7 +267,7 @@ def test_a_link_that_takes_a_names_place_after_the_check_does_not_lead_out(root,
 
 
 def test_without_descriptors_a_path_that_changes_while_it_is_read_is_refused(root, monkeypatch):
-    monkeypatch.setattr(safe_open, "open_file", safe_open._open_by_name)
+    monkeypatch.setattr(safe_open, "_HAS_DESCRIPTORS", False)
     (root.parent / "outside").mkdir()
     (root.parent / "outside" / "state.json").write_text("secret")
     (root / "run").mkdir()
@@ -318,7 +317,7 @@ def test_a_file_that_vanishes_between_listing_and_reading_is_told(root, either_w
     assert not file.exists
     assert file.problem is not None
     assert file.problem.code == "artifact-missing"
-    assert files.read_set() == {"reports/1.md": "missing"}
+    assert state(files.read("reports/1.md")) == "missing"
 
 
 def test_a_name_that_vanishes_while_its_folder_is_listed_stays_in_the_listing(root, either_way, monkeypatch):
@@ -341,7 +340,7 @@ def test_a_file_of_fifty_megabytes_is_digested_but_not_read(root, either_way):
     assert (big.exists, big.text, big.size) == (True, None, 50 << 20)
     assert big.digest == digest_of(bytes(50 << 20))
     assert message(big) == "the file is 50 MB; at most 8 MB are read"
-    assert files.read_set()["big.log"] == big.digest
+    assert state(files.read("big.log")) == big.digest
     assert files.read("fits.md").problem is None
 
 
@@ -364,7 +363,7 @@ def test_a_terabyte_is_not_hashed(root):
     file = files.read("sparse")
     assert (file.exists, file.text, file.digest) == (True, None, "")
     assert "1048576 MB" in message(file)
-    assert files.read_set() == {"sparse": "unreadable"}
+    assert state(files.read("sparse")) == "unreadable"
 
 
 def test_a_file_that_grows_past_the_limit_while_it_is_hashed_gets_no_digest(root, monkeypatch):
@@ -389,7 +388,7 @@ def test_text_that_is_not_utf8_is_unreadable_and_keeps_its_digest(root, either_w
     (root / "x").write_bytes(b"ok\n\xff")
     files = DiskFiles(root)
     assert message(files.read("x")) == "not UTF-8: byte 0xff in line 2"
-    assert files.read_set() == {"x": digest_of(b"ok\n\xff")}
+    assert state(files.read("x")) == digest_of(b"ok\n\xff")
 
 
 def test_a_name_that_is_not_utf8_is_listed_and_told(root, either_way):
@@ -453,7 +452,7 @@ def test_an_error_of_the_disk_is_a_problem_of_an_existing_file(root, call, monke
     file = files.read("x")
     assert file.exists
     assert message(file) == "input/output error"
-    assert files.read_set() == {"x": "unreadable"}
+    assert state(files.read("x")) == "unreadable"
     assert open_descriptors() == before
 
 
@@ -480,7 +479,7 @@ def test_permission_denied_never_passes_for_absent():
             file = files.read(path)
             print(path, file.exists, file.text, file.problem and file.problem.message)
         print(files.list("closed"), files.list("passable"), {k: v.message for k, v in files.unlisted.items()})
-        print(files.list("")["secret"].kind, files.read_set())
+        print(files.list("")["secret"].kind, {path: file.digest for path, file in files.reads.items()})
     """)
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
@@ -504,7 +503,7 @@ def test_permission_denied_never_passes_for_absent():
         "closed/x True None permission denied",
         f"passable/x {passable}",
         "{} {} {'closed': 'permission denied', 'passable': 'permission denied'}",
-        f"file {{'closed/x': 'unreadable', 'passable/x': '{digest_of('x')}', 'secret': 'unreadable'}}",
+        f"file {{'secret': '', 'closed/x': '', 'passable/x': '{digest_of('x')}'}}",
     ]
 
 
@@ -568,15 +567,6 @@ def test_unsaved_text_past_the_limit_is_not_read(root):
     file = OverlayFiles(DiskFiles(root), {"x": "x" * (MAX_BYTES + 1)}).read("x")
     assert file.text is None
     assert message(file) == "the file is 9 MB; at most 8 MB are read"
-
-
-def test_the_read_set_names_what_was_read_in_order(root):
-    (root / "b").write_text("b")
-    files = DiskFiles(root)
-    files.list("")
-    files.read("b")
-    files.read("a")
-    assert list(files.read_set().items()) == [("a", "missing"), ("b", digest_of("b"))]
 
 
 def test_ten_thousand_names_are_all_listed(root, either_way):
