@@ -38,8 +38,8 @@ def set_values(text: str, changes: Sequence[_Change]) -> str:
     item or asked for a key) is replaced by an object, in which a number is the key of its digits. An empty
     path replaces the whole value.
 
-    A value that is the same already keeps its bytes, and so do the items of a list that are still there
-    after items were dropped in front and added at the end. NaN and the infinities are written as null.
+    A value that is the same already keeps its bytes, and so do the items of a list that grew at its
+    end and lost items in front, or that grew in front. NaN and the infinities are written as null.
 
     Raises ValueError when the text is no JSON object, or when the result could not be read again (nested
     too deep, half a surrogate pair, a number of more than 4300 digits).
@@ -304,40 +304,52 @@ def _further(place: _ValuePosition, layout: _Layout, last: Member, added: Mappin
 def _replacement(place: _ValuePosition, old: Any, new: Any) -> Iterator[_Edit]:
     if _exact(old) == _exact(new):
         return
-    dropped = _dropped_in_front(old, new)
-    if dropped is not None:
-        yield from _window(place, new, len(old), dropped)
+    kept = _kept_items(old, new)
+    if kept:
+        yield from _window(place, new, kept)
         return
     end = place.end
     indent = None if _on_one_line(place.text, place.start, end) else place.indent
     yield _Edit(place.start, end, _written(new, place.style, indent))
 
 
-def _dropped_in_front(old: Any, new: Any) -> int | None:
-    """After how many items of an old list the new one begins, if it goes on with all that follow them.
+class _Kept(NamedTuple):
+    """`size` items that a list keeps: from `old` to the end of the old one, from `new` on in the new one."""
 
-    None for any other value. Only the first place where it could begin is looked at, so that it stays linear
-    for a list of a million equal items.
+    old: int
+    new: int
+    size: int
+
+
+def _kept_items(old: Any, new: Any) -> _Kept | None:
+    """The items of a list that grew at its end or lost items in front, or that grew in front; None otherwise.
+
+    Only the first place where the new list could begin is looked at, so that it stays linear for a list of a
+    million equal items.
     """
     if not (isinstance(old, list) and isinstance(new, list) and old and new):
         return None
     before, after = [_exact(item) for item in old], [_exact(item) for item in new]
-    first = next((n for n in range(max(0, len(old) - len(new)), len(old)) if before[n] == after[0]), len(old))
-    return first if first < len(old) and before[first:] == after[: len(old) - first] else None
+    count, more = len(before), len(after) - len(before)
+    first = next((n for n in range(max(0, -more), count) if before[n] == after[0]), count)
+    if first < count and before[first:] == after[: count - first]:
+        return _Kept(first, 0, count - first)
+    return _Kept(0, more, count) if more > 0 and before == after[more:] else None
 
 
-def _window(place: _ValuePosition, new: list[Any], count: int, dropped: int) -> Iterator[_Edit]:
-    """The edits of a list of `count` items that loses its first `dropped` and may grow at its end."""
-    first = before = last = kept = None
+def _window(place: _ValuePosition, new: list[Any], kept: _Kept) -> Iterator[_Edit]:
+    """The edits of a list that keeps some of its items."""
+    first = before = last = begin = None
     for index, member in enumerate(members(place.text, place.start)):
         first, before, last = first or member, last, member
-        kept = member if index == dropped else kept
-    assert first is not None and last is not None and kept is not None
+        begin = member if index == kept.old else begin
+    assert first is not None and last is not None and begin is not None
     layout = _layout(place, first, before, last)
     indent = None if _on_one_line(place.text, last.value, last.end) else layout.indent
-    added = (_written(item, place.style, indent) for item in new[count - dropped :])
-    yield _Edit(first.start, kept.start, "")
-    yield _Edit(last.end, last.end, "".join(f"{layout.gap}{item}" for item in added))
+    items = [_written(item, place.style, indent) for item in (*new[: kept.new], *new[kept.new + kept.size :])]
+    ahead, behind = items[: kept.new], items[kept.new :]
+    yield _Edit(first.start, begin.start, "".join(f"{item}{layout.gap}" for item in ahead))
+    yield _Edit(last.end, last.end, "".join(f"{layout.gap}{item}" for item in behind))
 
 
 def _on_one_line(text: str, start: int, end: int) -> bool:
