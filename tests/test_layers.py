@@ -15,7 +15,7 @@ PURE = frozenset(
     """
     __future__ abc ast bisect collections contextlib contextvars copy dataclasses datetime difflib enum
     fnmatch functools hashlib heapq itertools json keyword math operator posixpath re string struct textwrap
-    types typing unicodedata jsonschema_rs pyromark yaml
+    types typing unicodedata jsonschema_rs pyromark re2 yaml
     """.split()  # noqa: SIM905 - thirty strings of a list would be read by nobody
 )
 # Dates are computed with, but never asked for.
@@ -107,5 +107,5 @@ def test_what_is_allowed_is_no_violation() -> None:
 
 
 def test_the_pure_modules_exist() -> None:
-    third = {"jsonschema_rs", "pyromark", "yaml"}
+    third = {"jsonschema_rs", "pyromark", "re2", "yaml"}
     assert third | sys.stdlib_module_names >= PURE

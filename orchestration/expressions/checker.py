@@ -9,8 +9,16 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ..suggestions import did_you_mean, misspelling
-from .functions import EDITS, FALLBACKS, FUNCTIONS, METHODS, OUTSIDE, Function
-from .regex import InvalidPattern, compile_pattern
+from .functions import (
+    EDITS,
+    FALLBACKS,
+    FUNCTIONS,
+    METHODS,
+    OUTSIDE,
+    Function,
+    InvalidPattern,
+    compile_pattern,
+)
 from .syntax import MACROS, TYPE_NAMES, ErrorData, Kind, Node, chain_of, path_of
 
 # The types that a value of an expression can have.
@@ -216,7 +224,11 @@ class _Checker:
                 node, {**METHODS, **dict.fromkeys(MACROS), **dict.fromkeys(FALLBACKS)}, FUNCTIONS
             )
         if node.text == "matches" and node.children[1:] and isinstance(node.children[1].value, str):
-            self._pattern(node.children[1])
+            try:
+                compile_pattern(node.children[1].value)
+            except InvalidPattern as error:
+                at = node.children[1].at
+                self.wrong(at, f"this regular expression cannot be used: {error}")
         return self._called(node, function, kinds)
 
     def _fallback(self, node: Node, kinds: Sequence[str]) -> str:
@@ -225,12 +237,6 @@ class _Checker:
                 node.at, f"{node.text} does not take ({', '.join(kinds)}); write a.?b.{node.text}(c)"
             )
         return "optional" if node.text == "or" else "any"
-
-    def _pattern(self, node: Node) -> None:
-        try:
-            compile_pattern(str(node.value))
-        except InvalidPattern as error:
-            self.wrong(node.at, f"this regular expression cannot be used: {error}")
 
     def _called(self, node: Node, function: Function, kinds: Sequence[str]) -> str:
         wanted = [kind.rstrip("?") for kind in function.takes[: len(kinds)]]

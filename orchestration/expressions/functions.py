@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from ..graphs import find_cycles
 from . import values
 from .queries import Index, Tasks, dig, matcher
-from .regex import InvalidPattern, compile_pattern
 from .values import ABSENT, EvaluationError, Optional, TaskSet, TypeName, few
 
 
@@ -36,6 +36,43 @@ class Run(Protocol):
     def write(self, characters: int) -> None: ...
 
 
+# Maps of the run; what `where` takes: a map, or an element; what has a size; texts.
+Record = Mapping[str, object]
+Pattern = object
+Sized = object
+Strings = list[str]
+
+# The longest regular expression, and the most instructions that it may be compiled to.
+MOST_PATTERN, MOST_INSTRUCTIONS = 1000, 1000
+
+
+class InvalidPattern(ValueError):  # noqa: N818 - said to people as it is
+    """A regular expression that is none, or is too large; the text says what and where."""
+
+
+@lru_cache(maxsize=200)
+def compile_pattern(pattern: str) -> Any:
+    """The automaton of a regular expression, by RE2: its time is linear in the text. Raises InvalidPattern.
+
+    Python's own `re` backtracks: `(a+)+$` can take minutes there.
+    """
+    import re2
+
+    if len(pattern) > MOST_PATTERN:
+        raise InvalidPattern(f"has {len(pattern)} characters, at most {MOST_PATTERN} are allowed")
+    options = re2.Options()
+    options.max_mem, options.log_errors = 8 << 20, False
+    try:
+        compiled = re2.compile(pattern.encode("utf-8", "surrogatepass"), options)
+    except re2.error as error:
+        what, _, part = error.args[0].decode("utf-8", "replace").partition(": ")
+        place = f": {part!r} (at its character {pattern.find(part) + 1})" if part in pattern and part else ""
+        raise InvalidPattern(f"{what}{place}") from None
+    if compiled.programsize > MOST_INSTRUCTIONS:
+        raise InvalidPattern(f"is too large: at most {MOST_INSTRUCTIONS} instructions are allowed")
+    return compiled
+
+
 def as_text(value: object) -> str:
     """A value as people read it: true, false and null as CEL writes them, lists and maps as JSON."""
     if value is None or isinstance(value, (bool, list, dict)):
@@ -46,13 +83,13 @@ def as_text(value: object) -> str:
 # ---- of lists ---------------------------------------------------------------------------------
 
 
-def _where(run: Run, items: list, pattern: object) -> list:
+def _where(run: Run, items: list, pattern: Pattern) -> list:
     """the elements that fit a pattern, or equal a text"""
     run.take(len(items))
     return list(filter(matcher(pattern), items))
 
 
-def _after(run: Run, items: list, pattern: object) -> list:
+def _after(run: Run, items: list, pattern: Pattern) -> list:
     """the elements behind the last one that fits a pattern"""
     run.take(len(items))
     fits = matcher(pattern)
@@ -133,7 +170,7 @@ def _records_since(run: Run, mark: dict, pattern: dict) -> list:
     return few(run.touch(run.records.since(mark, pattern)), "records_since(..)")
 
 
-def _newest_record(run: Run, pattern: dict) -> object:
+def _newest_record(run: Run, pattern: dict) -> Record:
     """the newest record that fits, or an empty one"""
     fitting = run.touch(run.records.pick(pattern)[-1:])
     return fitting[0] if fitting else run.records.empty
@@ -185,7 +222,7 @@ def _stage_ids(run: Run, pattern: dict) -> list:
     return [stage["id"] for stage in filter(matcher(pattern), run.tasks.stages)]
 
 
-def _open_stage(run: Run, reopened: list, skipped: list) -> object:
+def _open_stage(run: Run, reopened: list, skipped: list) -> Record:
     """the plan's first stage that is open or in the first list, unless in the second; {} if there is none"""
     return run.tasks.open_stage(frozenset(map(str, reopened)), frozenset(map(str, skipped)))
 
@@ -193,29 +230,65 @@ def _open_stage(run: Run, reopened: list, skipped: list) -> object:
 # ---- CEL's own --------------------------------------------------------------------------------
 
 
-def _size(run: Run, value: object) -> int:
+def _size(run: Run, value: Sized) -> int:
     """the number of elements of a list or map, or of characters of a text"""
     return values.size(value)
 
 
-def _string(run: Run, value: object) -> str:
+def _string(run: Run, value: Any) -> str:
     """a number, text, time or truth value as text"""
-    return values.string_of(value)
+    kind = type(value)
+    if isinstance(value, str):
+        return str(value)
+    if kind is bool:
+        return "true" if value else "false"
+    if kind is int:
+        return str(values.whole(value))
+    if kind is float:
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    if kind is datetime:
+        moment = value.astimezone(UTC).replace(tzinfo=None).isoformat()
+        return f"{moment.rstrip('0') if '.' in moment else moment}Z"
+    return values.no_overload("string", value)
 
 
-def _int(run: Run, value: object) -> int:
-    """a number or text as a whole number"""
-    return values.int_of(value)
+def _int(run: Run, value: Any) -> int:
+    """a number, a text of digits, or the seconds of a time since 1970, as a whole number"""
+    kind = type(value)
+    if kind is int or kind is bool:
+        return values.whole(int(value))
+    if kind is float and -values.MOST_INT < value < values.MOST_INT:
+        return int(value)
+    if kind is str and value.isascii() and value.removeprefix("-").isdigit() and len(value) < 25:
+        return values.whole(int(value))
+    if kind is datetime:
+        return int(value.timestamp() // 1)
+    raise EvaluationError(f"int: {str(value)[:40]!r} is no whole number of 64 bits")
 
 
-def _double(run: Run, value: object) -> float:
+def _double(run: Run, value: Any) -> float:
     """a number or text as a number with a fraction"""
-    return values.double_of(value)
+    try:
+        if type(value) in (int, float, str) and "_" not in str(value):
+            return float(value)
+    except (ValueError, OverflowError):
+        pass
+    raise EvaluationError(f"double: {str(value)[:40]!r} is no number")
 
 
-def _timestamp(run: Run, value: object) -> datetime:
-    """the moment that a text like '2026-01-31T12:00:00Z' says"""
-    return values.timestamp_of(value)
+def _timestamp(run: Run, value: Any) -> datetime:
+    """the moment that a text like '2026-01-31T12:00:00Z' says, or so many seconds since 1970"""
+    if type(value) is datetime:
+        return value
+    try:
+        is_time = type(value) is str and "T" in value
+        moment = datetime.fromisoformat(value) if is_time else None
+        moment = datetime.fromtimestamp(value, UTC) if type(value) is int else moment
+    except (ValueError, OverflowError, OSError):
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise EvaluationError(f"timestamp: {str(value)[:40]!r} is no time like 2026-01-31T12:00:00Z")
+    return moment
 
 
 def _type(run: Run, value: object) -> TypeName:
@@ -271,12 +344,16 @@ def _ends_with(run: Run, text: str, end: str) -> bool:
 def _matches(run: Run, text: str, pattern: str) -> bool:
     """whether a part of the text fits a regular expression; ^ and $ are its start and end"""
     try:
-        return compile_pattern(pattern).found_in(text, run.write)
+        compiled = compile_pattern(pattern)
     except InvalidPattern as error:
         raise EvaluationError(f"matches: {error}") from None
+    # RE2 takes about as long as the text is long, for some patterns times their own length.
+    run.write(len(text) * (1 + compiled.programsize // 100))
+    # Half a surrogate pair, which JSON can hold and UTF-8 cannot, counts as a question mark.
+    return compiled.search(text.encode("utf-8", "replace")) is not None
 
 
-def _split(run: Run, text: str, separator: str, most: int = -1) -> list:
+def _split(run: Run, text: str, separator: str, most: int = -1) -> Strings:
     """the parts between separators; at most so many"""
     run.take(len(text))
     if most == 0:
@@ -405,70 +482,49 @@ class Function(NamedTuple):
         return f"{of}{'.' if of else ''}{name}({', '.join(parameters)})"
 
 
-def _function(run: Callable[..., Any], takes: str, gives: str) -> Function:
-    return Function(run, tuple(takes.split()), gives)
+# The types of expressions by the annotations of functions.
+_TYPES = {
+    "object": "any", "Any": "any", "bool": "bool", "int": "int", "float": "double", "str": "string",
+    "datetime": "timestamp",
+    "list": "list", "TaskSet": "list", "Strings": "strings", "dict": "map", "Record": "map",
+    "Optional": "optional", "TypeName": "type", "Pattern": "pattern", "Sized": "sized",
+}  # fmt: skip
 
 
-METHODS = {
-    "where": _function(_where, "list pattern", "list"),
-    "after": _function(_after, "list pattern", "list"),
-    "newest": _function(_newest, "list", "any"),
-    "keep": _function(_keep, "list int", "list"),
-    "by": _function(_by, "list string", "list"),
-    "reversed": _function(_reversed, "list", "list"),
-    "joined": _function(_joined, "list string", "string"),
-    "minus": _function(_minus, "list list", "list"),
-    "circles": _function(_circles, "list string string", "list"),
-    "size": _function(_size, "sized", "int"),
-    "contains": _function(_contains, "string string", "bool"),
-    "startsWith": _function(_starts_with, "string string", "bool"),
-    "endsWith": _function(_ends_with, "string string", "bool"),
-    "matches": _function(_matches, "string string", "bool"),
-    "split": _function(_split, "string string int?", "strings"),
-    "join": _function(_join, "list string?", "string"),
-    "replace": _function(_replace, "string string string int?", "string"),
-    "lowerAscii": _function(_lower, "string", "string"),
-    "upperAscii": _function(_upper, "string", "string"),
-    "trim": _function(_trim, "string", "string"),
-    "substring": _function(_substring, "string int int?", "string"),
-    "charAt": _function(_char_at, "string int", "string"),
-    "indexOf": _function(_index_of, "string string int?", "int"),
-    "lastIndexOf": _function(_last_index_of, "string string int?", "int"),
-    "hasValue": _function(_has_value, "optional", "bool"),
-    "value": _function(_value, "optional", "any"),
-}
-FUNCTIONS = {
-    "records": _function(_records, "map", "list"),
-    "records_since": _function(_records_since, "map map", "list"),
-    "newest": _function(_newest_record, "map", "map"),
-    "count": _function(_count, "map", "int"),
-    "count_since": _function(_count_since, "map map", "int"),
-    "verdicts": _function(_verdicts, "map list", "list"),
-    "tasks": _function(_tasks, "map", "list"),
-    "unreported": _function(_unreported, "map map", "list"),
-    "unreported_since": _function(_unreported_since, "map map map", "list"),
-    "stage_ids": _function(_stage_ids, "map", "list"),
-    "open_stage": _function(_open_stage, "list list", "map"),
-    "size": _function(_size, "sized", "int"),
-    "string": _function(_string, "any", "string"),
-    "int": _function(_int, "any", "int"),
-    "double": _function(_double, "any", "double"),
-    "timestamp": _function(_timestamp, "any", "timestamp"),
-    "type": _function(_type, "any", "type"),
-    "dyn": _function(_dyn, "any", "any"),
-    "matches": _function(_matches, "string string", "bool"),
-    "optional.of": _function(_of, "any", "optional"),
-    "optional.none": _function(_none, "", "optional"),
-}
-# Functions of effects: they describe an edit of a plan as a map (seed 004), for the plan's dialect.
-EDITS = {
-    "check_tasks": _function(_check_tasks, "string", "map"),
-    "append_stage": _function(_append_stage, "string list", "map"),
-    "set_status": _function(_set_status, "string string", "map"),
-}
+def _table(**functions: Callable[..., Any]) -> dict[str, Function]:
+    """Functions by their names in expressions; "__" stands for the dot in a name."""
+    table = {}
+    for name, run in functions.items():
+        # Of `int | None` the first is the type of the values that are given.
+        *takes, gives = (_TYPES[kind.split(" |")[0]] for kind in list(run.__annotations__.values())[1:])
+        needed = len(takes) - len(run.__defaults__ or ())
+        takes[needed:] = [f"{kind}?" for kind in takes[needed:]]
+        table[name.replace("__", ".")] = Function(run, tuple(takes), gives)
+    return table
+
+
 # Functions that look at the run, and methods of lists that only these expressions have; the others are CEL's.
-OWN_FUNCTIONS = tuple(FUNCTIONS)[:11]
-OWN_METHODS = tuple(METHODS)[:9]
+OWN_FUNCTIONS = _table(
+    records=_records, records_since=_records_since, newest=_newest_record, count=_count,
+    count_since=_count_since, verdicts=_verdicts, tasks=_tasks, unreported=_unreported,
+    unreported_since=_unreported_since, stage_ids=_stage_ids, open_stage=_open_stage,
+)  # fmt: skip
+OWN_METHODS = _table(
+    where=_where, after=_after, newest=_newest, keep=_keep, by=_by, reversed=_reversed, joined=_joined,
+    minus=_minus, circles=_circles,
+)  # fmt: skip
+FUNCTIONS = OWN_FUNCTIONS | _table(
+    size=_size, string=_string, int=_int, double=_double, timestamp=_timestamp, type=_type, dyn=_dyn,
+    matches=_matches, optional__of=_of, optional__none=_none,
+)  # fmt: skip
+METHODS = OWN_METHODS | _table(
+    size=_size, contains=_contains, startsWith=_starts_with, endsWith=_ends_with, matches=_matches,
+    split=_split, join=_join, replace=_replace, lowerAscii=_lower, upperAscii=_upper, trim=_trim,
+    substring=_substring, charAt=_char_at, indexOf=_index_of, lastIndexOf=_last_index_of,
+    hasValue=_has_value, value=_value,
+)  # fmt: skip
+# Functions of effects: they describe an edit of a plan as a map (seed 004), for the plan's dialect.
+EDITS = _table(check_tasks=_check_tasks, append_stage=_append_stage, set_status=_set_status)
 # What an optional value gives where it is absent; the compiler evaluates the other value only then.
 FALLBACKS: Mapping[str, str] = {
     "orValue": "what stands there, else another value",

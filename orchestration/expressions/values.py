@@ -7,7 +7,7 @@ Values are those of JSON, moments (`datetime`), optional values, types, and sets
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple, NoReturn
 
 # The most elements that all loops of one evaluation go through: CEL's usual bound, about 10 ms.
@@ -305,61 +305,3 @@ def optional_item(value: Any, key: Any) -> Optional:
     if type_of(value) == "list" and type(key) is int:
         return Optional(item(value, key)) if 0 <= key < size(value) else ABSENT
     return no_overload("[? ]" if type(key) is int else f".?{key}", value)
-
-
-# ---- text -------------------------------------------------------------------------------------
-
-
-def string_of(value: Any) -> str:
-    """A scalar as text, as CEL writes it."""
-    kind = type(value)
-    if isinstance(value, str):
-        return str(value)
-    if kind is bool:
-        return "true" if value else "false"
-    if kind is int:
-        return str(whole(value))
-    if kind is float:
-        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-    if kind is datetime:
-        moment = value.astimezone(UTC).replace(tzinfo=None).isoformat()
-        return f"{moment.rstrip('0') if '.' in moment else moment}Z"
-    return no_overload("string", value)
-
-
-def int_of(value: Any) -> int:
-    """A number, a whole one in a text, or the seconds of a moment since 1970, as a whole number."""
-    kind = type(value)
-    if kind is int or kind is bool:
-        return whole(int(value))
-    if kind is float and -MOST_INT < value < MOST_INT:
-        return int(value)
-    if kind is str and value.isascii() and value.removeprefix("-").isdigit() and len(value) < 25:
-        return whole(int(value))
-    if kind is datetime:
-        return int(value.timestamp() // 1)
-    raise EvaluationError(f"int: {str(value)[:40]!r} is no whole number of 64 bits")
-
-
-def double_of(value: Any) -> float:
-    try:
-        if type(value) in (int, float, str) and "_" not in str(value):
-            return float(value)
-    except (ValueError, OverflowError):
-        pass
-    raise EvaluationError(f"double: {str(value)[:40]!r} is no number")
-
-
-def timestamp_of(value: Any) -> datetime:
-    """A moment, the seconds since 1970, or what a text like 2026-01-31T12:00:00Z says."""
-    if type(value) is datetime:
-        return value
-    try:
-        is_time = type(value) is str and "T" in value
-        moment = datetime.fromisoformat(value) if is_time else None
-        moment = datetime.fromtimestamp(value, UTC) if type(value) is int else moment
-    except (ValueError, OverflowError, OSError):
-        moment = None
-    if moment is None or moment.tzinfo is None:
-        raise EvaluationError(f"timestamp: {str(value)[:40]!r} is no time like 2026-01-31T12:00:00Z")
-    return moment

@@ -92,7 +92,11 @@ def told(source: str, want: str = "any") -> list[tuple[int, str]]:
         ("state.?a", 0, "may have no value; end it with .orValue(..)"),
         ("[?state.a, ?phase]", 12, "behind the ? an optional value is needed, this is text"),
         ("state.a.orValue(1, 2)", 8, "orValue does not take (any, int, int); write a.?b.orValue(c)"),
-        ("phase.matches('[a')", 14, "this regular expression cannot be used: the pattern ends too early"),
+        (
+            "phase.matches('[a')",
+            14,
+            "this regular expression cannot be used: missing ]: '[a' (at its character 1)",
+        ),
         ("state.l.filter(1)", 8, "filter takes a name and an expression: x.filter(y, ..)"),
         ("state.l.filter(x, 1)", 18, "filter needs true or false for each element, this is a whole number"),
         ("where(state.l)", 0, "'where' is called in another way: x.where(..)"),
