@@ -54,7 +54,8 @@ class InvalidPattern(ValueError):  # noqa: N818 - said to people as it is
 def compile_pattern(pattern: str) -> Any:
     """The automaton of a regular expression, by RE2: its time is linear in the text. Raises InvalidPattern.
 
-    Python's own `re` backtracks: `(a+)+$` can take minutes there.
+    Python's own `re` backtracks: `(a+)+$` can take minutes there. Half a surrogate pair, which JSON can hold,
+    is a character of its own.
     """
     import re2
 
@@ -349,8 +350,7 @@ def _matches(run: Run, text: str, pattern: str) -> bool:
         raise EvaluationError(f"matches: {error}") from None
     # RE2 takes about as long as the text is long, for some patterns times their own length.
     run.write(len(text) * (1 + compiled.programsize // 100))
-    # Half a surrogate pair, which JSON can hold and UTF-8 cannot, counts as a question mark.
-    return compiled.search(text.encode("utf-8", "replace")) is not None
+    return compiled.search(text.encode("utf-8", "surrogatepass")) is not None
 
 
 def _split(run: Run, text: str, separator: str, most: int = -1) -> Strings:
