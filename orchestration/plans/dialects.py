@@ -2,8 +2,26 @@
 
 from __future__ import annotations
 
-from .master_plan.dialect import MASTER_PLAN
+from collections import UserDict
+from collections.abc import MutableMapping
+from importlib import import_module
+from typing import Any
+
 from .model import Dialect
 
-DIALECTS: dict[str, Dialect] = {"master-plan": MASTER_PLAN}
+
+class _LazyRegistry(UserDict[str, Any]):
+    """Dialects by word, each a value or the name of the module whose `DIALECT` it is.
+
+    A module is imported when its dialect is first asked for: the words alone, which is all that the grammar
+    of definitions needs, stand on no parser of plans.
+    """
+
+    def __getitem__(self, word: str) -> Dialect:
+        if isinstance(self.data[word], str):
+            self.data[word] = import_module(self.data[word], __package__).DIALECT
+        return self.data[word]
+
+
+DIALECTS: MutableMapping[str, Dialect] = _LazyRegistry({"master-plan": ".master_plan.dialect"})
 """Dialects by the word that `kind:` of an artifact uses."""

@@ -10,7 +10,7 @@ from .reader import read
 from .rows import MARKS, TASK_COLUMNS
 from .task_file import draft_task, read_task
 
-MASTER_PLAN = Dialect(
+DIALECT = Dialect(
     about="a plan with stages and tasks",
     lacks="table with Task ID, File and Status",
     read=read,

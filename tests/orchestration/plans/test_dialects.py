@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from datetime import UTC, datetime
 
 import pytest
@@ -136,3 +138,14 @@ def test_a_mark_is_written_as_it_is_written_first() -> None:
     assert master_plan.mark_of[MarkStatus.DONE] == "x"
     assert list(master_plan.mark_of) == list(dict.fromkeys(master_plan.marks.values()))
     assert DIALECTS["checkbox"].read_task("anything").problems == ()
+
+
+def test_the_grammar_of_definitions_imports_no_parser_of_plans() -> None:
+    code = (
+        "import sys; import phasekeeper.orchestration.definition.schema\n"
+        "from phasekeeper.orchestration.plans.dialects import DIALECTS\n"
+        "assert 'master-plan' in DIALECTS and not any('.master_plan' in name for name in sys.modules)\n"
+        "assert DIALECTS['master-plan'] is DIALECTS['master-plan']"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
