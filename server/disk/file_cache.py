@@ -75,7 +75,7 @@ class FileCache:
     def read(self, path: str) -> File:
         """The file as it was last seen; see `DiskFiles.read`."""
         seen = self._seen.get(path)
-        if seen and not _has_text(seen.file):
+        if seen and not (seen.file.exists and seen.file.problem is None):
             return seen.file
         # A text that was let go is read again, and what is there now counts.
         return self._texts.get(path) or self._read(path)
@@ -220,13 +220,9 @@ class FileCache:
         differing = {name: entry for name, entry in found.items() if entry != known.get(name)}
         if not differing:
             return
-        now = known | {name: entry for name, entry in differing.items() if entry}
-        if differing.keys() - known.keys():
-            now = {name: now[name] for name in sorted(now)}
-        for name in differing:
-            if differing[name] is None:
-                del now[name]
-        self._listings[folder] = now
+        names = known | differing
+        order = sorted(names) if differing.keys() - known.keys() else names
+        self._listings[folder] = {name: entry for name in order if (entry := names[name])}
         for name, entry in differing.items():
             self._differs(folder, name, known.get(name), entry)
 
@@ -259,10 +255,15 @@ class FileCache:
         gone = not refusal(path) and self._is_gone(parent(path))
         # Asked before the file is read: what is saved meanwhile has another sign.
         sign = _ABSENT if gone else _stat_key(self._full(path))
-        file = self._checked(path, File(path) if gone else file_at(self.root, path))
+        file = File(path) if gone else file_at(self.root, path)
+        if not (file.exists or file.problem) and self._is_listed_file(path):
+            # Its folder was looked at before, and is looked at again.
+            self._look_for(parent(path), (name_in(path),))
+            file = vanished(path) if self._is_listed_file(path) else file
         bare = replace(file, text=None) if file.text is not None else file
         before = self._seen.get(path)
-        self._seen[path] = _CachedFile(bare, None if file.problem or not _is_settled(sign) else sign)
+        is_settled = max(sign.mtime_ns, sign.ctime_ns) + SETTLED_NS < time_ns()
+        self._seen[path] = _CachedFile(bare, sign if is_settled and not file.problem else None)
         self._texts.keep(file)
         self._leads(path, self._links_on(path))
         if before is None:
@@ -271,15 +272,9 @@ class FileCache:
             self.changed.add(path)
         return file
 
-    def _checked(self, path: str, file: File) -> File:
-        """A missing file that its folder has: the folder was looked at before, and is looked at again."""
-        folder, name = parent(path), name_in(path)
-        known = self._listings.get(folder, {})
-        if file.exists or file.problem or name not in known or known[name].kind != "file":
-            return file
-        self._look_for(folder, (name,))
-        entry = self._listings[folder].get(name)
-        return vanished(path) if entry and entry.kind == "file" else file
+    def _is_listed_file(self, path: str) -> bool:
+        entry = self._listings.get(parent(path), {}).get(name_in(path))
+        return entry is not None and entry.kind == "file"
 
     def _list(self, folder: str) -> Mapping[str, Entry]:
         now, problem = listing_at(self.root, folder)
@@ -333,7 +328,15 @@ class FileCache:
         """Whether there is surely no such folder: most files that are looked for lie in one that is not made
         yet, and each would be looked for from the root on."""
         if folder not in self._gone:
-            self._gone[folder] = self._is_plain(folder) and _is_absent(self._full(folder))
+            self._gone[folder] = False
+            if self._is_plain(folder):
+                try:
+                    os.lstat(self._full(folder))
+                except (FileNotFoundError, NotADirectoryError):
+                    self._gone[folder] = True
+                except (OSError, ValueError):
+                    # What cannot be looked at may be there.
+                    pass
         return self._gone[folder]
 
     def _leads(self, path: str, now: frozenset[str]) -> None:
@@ -354,11 +357,6 @@ class FileCache:
             self._links.pop(path, None)
 
 
-def _has_text(file: File) -> bool:
-    """Whether a file that was seen had a text; it is kept elsewhere, or was let go."""
-    return file.exists and file.problem is None
-
-
 def _may_link(entry: Entry | None) -> bool:
     """Whether an entry is a link; one that leads nowhere, or out, is no file and no folder."""
     return entry is not None and (entry.link or entry.kind == "other")
@@ -375,18 +373,3 @@ def _stat_key(full: str) -> _StatKey:
     except (OSError, ValueError):
         return _ABSENT
     return _StatKey(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-
-
-def _is_absent(full: str) -> bool:
-    """Whether nothing is there; what cannot be looked at may be there."""
-    try:
-        os.lstat(full)
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except (OSError, ValueError):
-        return False
-    return False
-
-
-def _is_settled(sign: _StatKey) -> bool:
-    return max(sign.mtime_ns, sign.ctime_ns) + SETTLED_NS < time_ns()

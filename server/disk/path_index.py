@@ -25,10 +25,10 @@ class PathIndex:
         """A path is known once more."""
         while path:
             folder = parent(path)
-            children = self._children.get(folder)
-            if children is None:
-                children = self._children[folder] = {}
+            if folder not in self._children:
+                self._children[folder] = {}
                 self.appeared.append(folder)
+            children = self._children[folder]
             children[path] = children.get(path, 0) + 1
             path = folder
 

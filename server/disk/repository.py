@@ -26,18 +26,14 @@ def toplevel(path: Path) -> Path | None:
 def upwards(start: Path) -> Iterator[Path]:
     """`start` and its parents, the nearest first, without the home folder and what stands above it."""
     yield start
-    home = _home()
+    try:
+        home = Path.home().resolve()
+    except (OSError, RuntimeError):
+        home = None
     for folder in start.parents:
         if folder in (home, Path(start.anchor)):
             return
         yield folder
-
-
-def _home() -> Path | None:
-    try:
-        return Path.home().resolve()
-    except (OSError, RuntimeError):
-        return None
 
 
 def file_type(path: Path) -> int:
