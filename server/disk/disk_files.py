@@ -34,14 +34,14 @@ from ...orchestration.vfs.files import (
     too_large,
 )
 from . import safe_open
-from .safe_open import FolderError, OpenFile, RefusedError, close, refusal
+from .safe_open import RefusedError, close, refusal
 
 MAX_HASHED_BYTES = 256 * MEBIBYTE
 """Larger files get no digest either: a sparse file of a terabyte would be hashed for half an hour."""
 
 _READS = 3
 _CHUNK = MEBIBYTE
-_MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL)
+_MISSING = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.EINVAL)
 
 
 class DiskFiles:
@@ -96,9 +96,7 @@ def file_at(root: str, path: str) -> File:
     if reason := refusal(path):
         return _unreadable(path, reason)
     try:
-        opened = safe_open.open_file(root, path)
-    except FolderError:
-        return File(path)
+        descriptor, status = safe_open.open_file(root, path)
     except RefusedError as error:
         return _unreadable(path, str(error))
     except OSError as error:
@@ -106,11 +104,11 @@ def file_at(root: str, path: str) -> File:
             return File(path)
         return _unreadable(path, _reason(error), error.errno != errno.ELOOP)
     try:
-        file = _content(path, opened)
+        file = _content(path, descriptor, status)
     except OSError as error:
         return _unreadable(path, _reason(error), True)
     finally:
-        close(opened.descriptor)
+        close(descriptor)
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -151,29 +149,23 @@ def _reason(error: OSError) -> str:
     return (error.strerror or "the system could not read it").lower()
 
 
-def _content(path: str, opened: OpenFile) -> File:
-    before = opened.status
+def _content(path: str, descriptor: int, before: os.stat_result) -> File:
     for _ in range(_READS):
-        os.lseek(opened.descriptor, 0, os.SEEK_SET)
-        raw = _bytes(opened.descriptor, before.st_size)
-        if len(raw) > MAX_BYTES:
-            digest, size = _digest_and_size(opened.descriptor, raw)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        # Up to the end of the file, or one byte more than is read of any.
+        chunks, left, step = list[bytes](), MAX_BYTES + 1, max(before.st_size, 0) + 1
+        while left and (chunk := os.read(descriptor, min(left, step))):
+            chunks.append(chunk)
+            left -= len(chunk)
+        raw = b"".join(chunks)
+        if not left:
+            digest, size = _digest_and_size(descriptor, raw)
             return too_large(path, size, digest, before.st_mtime_ns)
-        after = os.fstat(opened.descriptor)
+        after = os.fstat(descriptor)
         if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
             return decode(path, raw, after.st_mtime_ns)
         before = after
     return _unreadable(path, "the file changed each time it was read", True)
-
-
-def _bytes(descriptor: int, expected: int) -> bytes:
-    """The bytes up to the end of the file, or one more than `MAX_BYTES`."""
-    chunks: list[bytes] = []
-    left = MAX_BYTES + 1
-    while left and (chunk := os.read(descriptor, min(left, max(expected, 0) + 1))):
-        chunks.append(chunk)
-        left -= len(chunk)
-    return b"".join(chunks)
 
 
 def _digest_and_size(descriptor: int, start: bytes) -> tuple[str, int]:

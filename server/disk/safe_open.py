@@ -17,7 +17,7 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from ...orchestration.vfs.files import Entry, below
 
@@ -40,15 +40,6 @@ T = TypeVar("T")
 
 class RefusedError(Exception):
     """Why a path is not read although the system might have given it."""
-
-
-class FolderError(Exception):
-    """The path is a folder: no file, and nothing wrong with it."""
-
-
-class OpenFile(NamedTuple):
-    descriptor: int
-    status: os.stat_result
 
 
 def refusal(path: str, windows: bool = os.sep == "\\") -> str | None:
@@ -169,15 +160,15 @@ def _require_regular(status: os.stat_result) -> None:
     if stat.S_ISLNK(status.st_mode):
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     if stat.S_ISDIR(status.st_mode):
-        raise FolderError
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
     if not stat.S_ISREG(status.st_mode):
         raise RefusedError("it is not a regular file")
 
 
-def open_file(root: str, path: str) -> OpenFile:
-    """The file at a path below a resolved root, opened. Raises FolderError for a folder."""
+def open_file(root: str, path: str) -> tuple[int, os.stat_result]:
+    """(the descriptor, the status) of the file at a path below a resolved root; EISDIR for a folder."""
 
-    def look(path: str) -> OpenFile:
+    def look(path: str) -> tuple[int, os.stat_result]:
         folder, _, name = path.rpartition("/")
         with _entered(root, folder, _ENTERED) as (prefix, above):
             # Asked before the open: opening a device can already do something.
@@ -189,10 +180,10 @@ def open_file(root: str, path: str) -> OpenFile:
             _require_regular(status)
             if above is None and os.path.realpath(prefix + name) != prefix + name:
                 raise RefusedError("the path changed while it was read")
-        except (OSError, FolderError, RefusedError):
+        except (OSError, RefusedError):
             close(descriptor)
             raise
-        return OpenFile(descriptor, status)
+        return descriptor, status
 
     return _through_links(root, path, look)
 

@@ -50,7 +50,15 @@ class HttpListener:
         port = sock.getsockname()[1]
         self._hub.about["http"] = url = f"http://127.0.0.1:{port}/mcp"
         try:
-            await self._serve(sock, port, token)
+            app = (await self._hub.assistants()).http_app(port, token)
+            self._server = await asyncio.to_thread(_make_server, app)
+            self._task = asyncio.ensure_future(self._server.serve(sockets=[sock]))
+            self._task.add_done_callback(self._on_end)
+            while not (self._server.started or self._task.done()):
+                await asyncio.sleep(_POLL_S)
+            if self._task.done():
+                await self._task
+                raise RuntimeError("it ended at once")
         except BaseException as error:
             sock.close()
             self._hub.about.pop("http", None)
@@ -62,18 +70,6 @@ class HttpListener:
                 f"assistants cannot be served at {url}, {why}; `phasekeeper doctor` says where the log is"
             ) from None
         return f"assistants reach {url} with the bearer token in {path}"
-
-    async def _serve(self, sock: socket.socket, port: int, token: str) -> None:
-        """Begin to serve on a socket that listens; it is served when this returns."""
-        app = (await self._hub.assistants()).http_app(port, token)
-        self._server = await asyncio.to_thread(_make_server, app)
-        self._task = asyncio.ensure_future(self._server.serve(sockets=[sock]))
-        self._task.add_done_callback(self._on_end)
-        while not (self._server.started or self._task.done()):
-            await asyncio.sleep(_POLL_S)
-        if self._task.done():
-            await self._task
-            raise RuntimeError("it ended at once")
 
     def _on_end(self, work: asyncio.Task[None]) -> None:
         """Nobody is served any more, whatever the reason is."""

@@ -121,17 +121,16 @@ class Hub:
         self, client: Client, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> int:
         """Speak the client's protocol until it ends; the exit code. The streams are closed by the caller."""
-        if client.kind == "mcp":
-            assistants = await self.assistants()
-            self._has_front_end.set()
-            await assistants.serve(reader, writer, client.folder)
-            return 0
-        package = await self._import("hub.view_feed" if client.kind == "view" else client.kind)
         if client.kind == "view":
-            await package.serve_view(self, reader, writer)
+            view_feed = await self._import("hub.view_feed")
+            await view_feed.serve_view(self, reader, writer)
             return 0
+        front_end = await (self.assistants() if client.kind == "mcp" else self._import("lsp"))
         self._has_front_end.set()
-        return await package.serve_lsp(reader, writer, self.engine)
+        if client.kind == "lsp":
+            return await front_end.serve_lsp(reader, writer, self.engine)
+        await front_end.serve(reader, writer, client.folder)
+        return 0
 
     async def _import(self, name: str) -> Any:
         """A package of the server, imported on a thread when the first client needs it."""
@@ -262,22 +261,17 @@ class Hub:
             return f"{ok} {json.dumps({'pid': os.getpid()})}", None
         if greeting.kind not in FRONT_ENDS:
             return f"no there is no {greeting.kind[:40]!r} here", None
-        if self.stopping.is_set() or self._makes_way(greeting.version):
+        if self._is_daemon and release(greeting.version) > release(VERSION):
+            # This server makes way at once, or, busy, after its last client. One that a person started in a
+            # terminal is theirs to end.
+            self._is_leaving = True
+            if not self.clients:
+                self.stopping.set()
+        if self.stopping.is_set():
             return f"no {handshake.RESTART}", None
         if len(self.clients) >= MAX_CLIENTS:
             return f"no it serves {MAX_CLIENTS} connections, which is the most", None
         return ok, self.add_client(greeting.kind, Path(greeting.folder), greeting.version, pid)
-
-    def _makes_way(self, version: str) -> bool:
-        """Whether a client's newer version ends this server now. Busy, it ends after its last client; a
-        server that a person started in a terminal is theirs to end."""
-        if not self._is_daemon or release(version) <= release(VERSION):
-            return False
-        if self.clients:
-            self._is_leaving = True
-            return False
-        self.stopping.set()
-        return True
 
     async def information(self) -> dict[str, Any]:
         """What runs, for `phasekeeper doctor`: process, clients, roots."""

@@ -1,6 +1,6 @@
 """The server's side of the live view: rows of the roots that somebody looks at, sent as they change.
 
-One line of JSON asks (`ViewRequest`), lines of JSON answer, each with one of these members:
+One line of JSON asks (`serve_view`), lines of JSON answer, each with one of these members:
 
     scanning, done, total                a first look at a folder is under way
     roots                                the roots that are shown, whenever they differ
@@ -36,14 +36,6 @@ ROWS = 200
 _PROGRESS_STEP = 500
 """A first look is quick unless there are thousands of runs; progress is told after so many."""
 _OWN = (CONFIGURATION.as_posix(), f"{CONFIGURATION.parent.as_posix()}/workflows/")
-
-
-class ViewRequest(NamedTuple):
-    """What a viewer asks for: folders in roots, and what the server is to do while it looks."""
-
-    roots: tuple[str, ...]
-    journal: bool = False
-    http: int | None = None
 
 
 class RunRow(NamedTuple):
@@ -87,13 +79,17 @@ def run_row(root: Path, e: Evaluation) -> RunRow:
 
 
 async def serve_view(hub: Hub, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Serve one viewer until it goes."""
+    """Serve one viewer until it goes.
+
+    It asks for `roots` (folders in them), and whether to `journal` what appears there and to serve assistants
+    at a port (`http`) while it looks.
+    """
     try:
-        data = json.loads(await reader.readline())
-        request = ViewRequest(tuple(data["roots"]), bool(data.get("journal")), data.get("http"))
-    except (ValueError, KeyError, TypeError):
+        request = json.loads(await reader.readline())
+        roots, journal, http = tuple(request["roots"]), bool(request.get("journal")), request.get("http")
+    except (ValueError, KeyError, TypeError, AttributeError):
         return
-    feed = asyncio.ensure_future(_ViewFeed(hub, writer).run(request))
+    feed = asyncio.ensure_future(_ViewFeed(hub, writer).run(roots, journal, http))
     disconnect = asyncio.ensure_future(_disconnect(reader))
     try:
         await asyncio.wait([feed, disconnect], return_when=asyncio.FIRST_COMPLETED)
@@ -125,26 +121,26 @@ class _ViewFeed:
         self._unsubscribe: dict[Path, Callable[[], None]] = {}
         self._auto_journal: AutoJournal | None = None
 
-    async def run(self, request: ViewRequest) -> None:
+    async def run(self, roots: Iterable[str], journal: bool, http: int | None) -> None:
         """Send what the viewer asked for, and then each change, until cancelled or an error is sent."""
         async with AsyncExitStack() as stack:
             stack.callback(lambda: [self._close(self._opened.pop(path)) for path in list(self._opened)])
             try:
-                for path in request.roots:
+                for path in roots:
                     await self._open(path)
                 await self._send(roots=[*map(str, self._pending)])
                 await self._send_rows()
-                if request.journal:
+                if journal:
                     from ..live.auto_journal import AutoJournal
 
                     self._auto_journal = AutoJournal(self._engine, self._pending, self._write_sentence)
                     stack.push_async_callback(self._auto_journal.stop)
-                if request.http is not None:
+                if http is not None:
                     from .http_listener import HttpListener
 
                     listener = HttpListener(self._hub)
                     stack.push_async_callback(listener.stop)
-                    self._write_sentence(await listener.start(request.http))
+                    self._write_sentence(await listener.start(http))
             except UsageError as error:
                 await self._send(error=str(error))
                 return

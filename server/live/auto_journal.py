@@ -16,7 +16,6 @@ from ..workspace import apply
 from ..workspace.apply import StoreError
 from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace
-from .boards import RootChange
 from .engine import Engine, run_in_writer_thread
 
 _log = logging.getLogger(__name__)
@@ -43,7 +42,9 @@ class AutoJournal:
         for root in [root for root in self._unsubscribe if root not in wanted]:
             self._unsubscribe.pop(root)()
         for root in [root for root in wanted if root not in self._unsubscribe]:
-            self._unsubscribe[root] = self._engine.subscribe(root, self._on_change)
+            self._unsubscribe[root] = self._engine.subscribe(
+                root, lambda change: self._add(change.root, change.changed)
+            )
             self._add(root, self._engine.board(root).runs)
         self._wake.set()
 
@@ -54,9 +55,6 @@ class AutoJournal:
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             await self._task
-
-    def _on_change(self, change: RootChange) -> None:
-        self._add(change.root, change.changed)
 
     def _add(self, root: Path, runs: Iterable[str]) -> None:
         self._due.update(dict.fromkeys((root, run) for run in runs))
