@@ -1,75 +1,94 @@
 """Artifacts: a declared file of a run, as it stands: missing, empty, unreadable, invalid, valid or stale.
 
-Only a valid one has data for guards. How a file is read is told by its kind (`definition/artifact_kinds.py`).
+Only a valid one has data for guards. How a file is read is told by its kind (`definition/artifact_kinds.py`);
+a valid one has the values that its definition requires, and fits its JSON Schema.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any, NoReturn
 
 from ..definition.artifact_kinds import FILES, KINDS
 from ..definition.model import Artifact
-from ..findings import Span
-from ..formats.json_text import clean, lay_under
+from ..expressions.queries import dig
+from ..findings import Problem, Span
+from ..formats.json_schema_cost import TooManyStepsError, steps
+from ..formats.json_text import clean, lay_under, read_json
 from ..plans.dialects import DIALECTS
 from ..plans.model import Plan
 from ..states import ArtifactStatus
 from ..vfs.files import Entry, File, join
 from ..vfs.glob import is_glob
-from .artifact_checks import content_problems
 from .read_log import ArtifactState, RunReader
+
+# Nobody reads more errors of one file, and of a long one they are not even made.
+MOST_ERRORS = 20
+MOST_FOR_ALL_ERRORS = 64 * 1024
+# So many steps take a schema some 20 ms; with each step an error that is told, they would take seconds.
+MOST_STEPS = 100_000
+MOST_STEPS_FOR_ALL_ERRORS = 5_000
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "bool": (bool,),
+    "int": (int,),
+    "number": (int, float),
+    "string": (str,),
+    "list": (list,),
+    "map": (dict,),
+}
+# The types of JSON Schema, as `require` calls them.
+_OF_SCHEMA: Mapping[str, str] = {
+    "boolean": "bool", "integer": "int", "number": "number",
+    "string": "string", "array": "list", "object": "map",
+}  # fmt: skip
+_Want = str | tuple[str, ...]
 
 
 def read_artifact(declared: Artifact, run: str, reader: RunReader) -> ArtifactState:
-    """The artifact as it stands in the run's folder; what is wrong with it is told to `reader`."""
-    found = _locations(declared, run, reader)
+    """The artifact as it stands in the run's folder; what is wrong with it is told to `reader`.
+
+    Of several files the first is used; the others are copies, and a finding where they differ from it.
+    """
+    entries = _matching_files(declared, run, reader)
+    paths = tuple(path for path, _ in entries)
+    default = join(run, declared.paths[0])
     if declared.kind == FILES:
-        return _folder(declared, run, found, reader)
-    if not found:
-        where = join(run, declared.paths[0]) or declared.paths[0]
-        return ArtifactState(declared.id, ArtifactStatus.MISSING, where)
-    path = found[0][0]
-    file = reader.read(path)
-    if len(found) > 1:
-        _copies(file, [reader.read(other) for other, _ in found[1:]], reader)
+        filled = any(reader.is_filled(path, entry) for path, entry in entries)
+        status = ArtifactStatus.EMPTY if entries else ArtifactStatus.MISSING
+        return ArtifactState(
+            declared.id, ArtifactStatus.VALID if filled else status, paths[0] if paths else default or run,
+            {"paths": list(paths)} if filled else None, kind=FILES, paths=paths,
+            mtime_ns=max((entry.mtime_ns for _, entry in entries), default=0),
+        )  # fmt: skip
+    if not paths:
+        return ArtifactState(declared.id, ArtifactStatus.MISSING, default or declared.paths[0])
+    file = reader.read(paths[0])
+    for copy in map(reader.read, paths[1:]):
+        if copy.digest != file.digest:
+            message = f"{file.path} is used; this copy differs from it"
+            reader.add_finding(copy.path, "duplicate-location", message, data={"used": file.path})
     return read_file(declared, file, reader)
 
 
-def _locations(declared: Artifact, run: str, reader: RunReader) -> list[tuple[str, Entry]]:
-    found: list[tuple[str, Entry]] = []
+def _matching_files(declared: Artifact, run: str, reader: RunReader) -> list[tuple[str, Entry]]:
+    entries: list[tuple[str, Entry]] = []
     for pattern in declared.paths:
         path = join(run, pattern)
         if path is None:
-            said = f"{declared.id}: {pattern} leaves the root and is not read"
-            reader.add_finding(run, "artifact-missing", said)
+            message = f"{declared.id}: {pattern} leaves the root and is not read"
+            reader.add_finding(run, "artifact-missing", message)
         elif is_glob(pattern):
-            found += reader.glob(path)
+            entries += reader.glob(path)
         else:
             file = reader.read(path)
             if file.exists or file.refused:
-                found.append((path, Entry(path, "file", file.size, file.mtime_ns)))
+                entries.append((path, Entry(path, "file", file.size, file.mtime_ns)))
             elif file.problem:
                 reader.add_findings(path, [file.problem])
-    return found
-
-
-def _copies(first: File, others: Sequence[File], reader: RunReader) -> None:
-    for other in others:
-        if other.digest != first.digest:
-            said = f"{first.path} is used; this copy differs from it"
-            reader.add_finding(other.path, "duplicate-location", said, data={"used": first.path})
-
-
-def _folder(
-    declared: Artifact, run: str, found: Sequence[tuple[str, Entry]], reader: RunReader
-) -> ArtifactState:
-    filled = [path for path, entry in found if reader.is_filled(path, entry)]
-    state = ArtifactStatus.VALID if filled else ArtifactStatus.EMPTY if found else ArtifactStatus.MISSING
-    paths = tuple(path for path, _ in found)
-    where = paths[0] if paths else join(run, declared.paths[0]) or run
-    newest = max((entry.mtime_ns for _, entry in found), default=0)
-    data = {"paths": list(paths)} if filled else None
-    return ArtifactState(declared.id, state, where, data, kind=FILES, paths=paths, mtime_ns=newest)
+    return entries
 
 
 def read_file(declared: Artifact, file: File, reader: RunReader) -> ArtifactState:
@@ -84,48 +103,161 @@ def read_file(declared: Artifact, file: File, reader: RunReader) -> ArtifactStat
     if not file.text.strip():
         return _blank(declared, artifact, reader)
     if declared.kind in DIALECTS:
-        return _plan(declared, file, artifact, reader)
+        dialect = DIALECTS[declared.kind]
+        plan: Plan | None = reader.parse_cached(declared.kind, file, dialect.read)
+        if plan is None:
+            return _refused(artifact, f"holds no {dialect.lacks}", reader)
+        reader.add_findings(file.path, plan.problems)
+        return artifact._replace(state=ArtifactStatus.VALID, data=plan)
     read = KINDS[declared.kind].read
     assert read
     document = reader.parse_cached(declared.kind, file, read)
     reader.add_findings(file.path, document.problems)
-    if document.readable:
-        return _judged(declared, artifact._replace(raw=document.data), reader)
-    if not document.problems:
-        # YAML that is all comments.
-        return _blank(declared, artifact, reader)
-    wrong = any(problem.code == "artifact-invalid" for problem in document.problems)
-    return artifact._replace(state=ArtifactStatus.INVALID) if wrong else artifact
-
-
-def _judged(declared: Artifact, artifact: ArtifactState, reader: RunReader) -> ArtifactState:
-    """The artifact with its data, or invalid when that is not what it has to be."""
-    data = clean(artifact.raw)
+    if not document.readable:
+        # Without a problem it is YAML that is all comments.
+        wrong = any(problem.code == "artifact-invalid" for problem in document.problems)
+        broken = artifact._replace(state=ArtifactStatus.INVALID) if wrong else artifact
+        return broken if document.problems else _blank(declared, artifact, reader)
+    artifact, data = artifact._replace(raw=document.data), clean(document.data)
     if not isinstance(data, dict):
-        said = f"{declared.id} must be an object"
-        reader.add_finding(artifact.path, "artifact-invalid", said, Span(0, 0, 0, 1))
-        return artifact._replace(state=ArtifactStatus.INVALID)
-    problems = content_problems(declared, data, artifact, reader)
-    reader.add_findings(artifact.path, problems)
+        return _refused(artifact, f"{declared.id} must be an object", reader)
+    problems = [*_required_values(declared, data, artifact), *_schema_problems(declared, artifact, reader)]
+    reader.add_findings(file.path, problems)
     if problems:
         return artifact._replace(state=ArtifactStatus.INVALID)
     return artifact._replace(state=ArtifactStatus.VALID, data=lay_under(data, dict(declared.defaults)))
+
+
+def _refused(artifact: ArtifactState, why: str, reader: RunReader, span: Span | None = None) -> ArtifactState:
+    """The artifact as one whose whole content is not what it has to be."""
+    reader.add_finding(artifact.path, "artifact-invalid", why, span or Span(0, 0, 0, 1))
+    return artifact._replace(state=ArtifactStatus.INVALID)
 
 
 def _blank(declared: Artifact, artifact: ArtifactState, reader: RunReader) -> ArtifactState:
     """A file of nothing. An optional one is not as good as absent: it was emptied, or is yet to be filled."""
     if not declared.optional:
         return artifact._replace(state=ArtifactStatus.EMPTY)
-    said = f"{declared.id} is empty; fill it or remove it"
-    reader.add_finding(artifact.path, "artifact-invalid", said, Span(0, 0, 0, 0))
-    return artifact._replace(state=ArtifactStatus.INVALID)
+    return _refused(artifact, f"{declared.id} is empty; fill it or remove it", reader, Span(0, 0, 0, 0))
 
 
-def _plan(declared: Artifact, file: File, artifact: ArtifactState, reader: RunReader) -> ArtifactState:
-    dialect = DIALECTS[declared.kind]
-    plan: Plan | None = reader.parse_cached(declared.kind, file, dialect.read)
-    if plan is None:
-        reader.add_finding(file.path, "artifact-invalid", f"holds no {dialect.lacks}", Span(0, 0, 0, 1))
-        return artifact._replace(state=ArtifactStatus.INVALID)
-    reader.add_findings(file.path, plan.problems)
-    return artifact._replace(state=ArtifactStatus.VALID, data=plan)
+# ---- what has to be in it: the values that the definition requires, and a JSON Schema
+
+
+def _required_values(declared: Artifact, data: object, artifact: ArtifactState) -> list[Problem]:
+    """A problem for each `require` entry none of whose alternatives is there with the right type."""
+    problems: list[Problem] = []
+    for alternatives, want in declared.require:
+        values = [(path, dig(data, path)) for path in alternatives]
+        if any(_fits(value, want) for _, value in values):
+            continue
+        # What is there with another type, the first of them; else what is missing.
+        path, value = next((pair for pair in values if pair[1] is not None), values[0])
+        keys = path.split(".")
+        wanted = f"one of {', '.join(want)}" if isinstance(want, tuple) else want
+        if value is None:
+            of_type = "" if want == "any" else f" ({wanted})"
+            message = f"{' or '.join(alternatives)}{of_type} is missing"
+        else:
+            message = f"{path} must be {wanted}, it is {json.dumps(value)[:40]}"
+        span = None if value is None else artifact.span(keys)
+        problems.append(_invalid(f"{declared.id}: {message}", span, keys, want))
+    return problems
+
+
+def _fits(value: object, want: _Want) -> bool:
+    if value is None or want == "any":
+        return value is not None
+    if isinstance(want, tuple):
+        return value in want
+    return isinstance(value, _TYPES[want]) and (want == "bool" or not isinstance(value, bool))
+
+
+def _schema_problems(declared: Artifact, artifact: ArtifactState, reader: RunReader) -> Sequence[Problem]:
+    """What a JSON Schema says of the artifact; one that cannot be used proves nothing, so it is a problem."""
+    if not declared.schema:
+        return ()
+    path = join("", declared.schema.lstrip("/"))
+    file = reader.read(path) if path else File("")
+    schema = reader.parse_cached("json", file, read_json).data if file.text is not None else None
+    if not isinstance(schema, (dict, bool)):
+        return [_of_schema(declared, "could not be read")]
+    # Compiling a schema takes longer than all the rest of an evaluation.
+    memory = (f"schema {file.digest} of {declared.id}", reader.reads[artifact.path])
+    if memory not in reader.parsed:
+        reader.parsed[memory] = _validated(declared, schema, artifact)
+    return reader.parsed[memory]
+
+
+def _validated(declared: Artifact, schema: Any, artifact: ArtifactState) -> list[Problem]:
+    """The first errors of the artifact; of a long one just one, for all are made before any can be had.
+
+    Nothing is fetched, and patterns run on the engine without backtracking: a schema is only data.
+    """
+    import jsonschema_rs
+
+    try:
+        count = steps(schema, artifact.raw, MOST_STEPS)
+        options = jsonschema_rs.RegexOptions()
+        validator = jsonschema_rs.validator_for(schema, retriever=_no_retrieval, pattern_options=options)
+    except ValueError as error:
+        return [_of_schema(declared, f"is broken: {_brief(str(error))}")]
+    except (TooManyStepsError, RecursionError):
+        return [_of_schema(declared, f"takes more than {MOST_STEPS} steps; let fewer of its parts repeat")]
+    if len(artifact.text) <= MOST_FOR_ALL_ERRORS and count <= MOST_STEPS_FOR_ALL_ERRORS:
+        errors = islice(validator.iter_errors(artifact.raw), MOST_ERRORS)
+        return [_schema_problem(declared, schema, artifact, error) for error in errors]
+    try:
+        validator.validate(artifact.raw)
+    except jsonschema_rs.ValidationError as error:
+        return [_schema_problem(declared, schema, artifact, error)]
+    return []
+
+
+def _no_retrieval(uri: str) -> NoReturn:
+    raise ValueError(f"{uri} is not fetched")
+
+
+def _schema_problem(declared: Artifact, schema: Any, artifact: ArtifactState, error: Any) -> Problem:
+    """The problem for an error of the validator, with what the value may be as far as the schema says it."""
+    import jsonschema_rs
+
+    message, place = f"{declared.id}: {_brief(error.message)}", tuple(error.instance_path)
+    path, want = place, None
+    if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Enum):
+        want = tuple(word for word in error.kind.options if isinstance(word, str)) or None
+    elif isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Required):
+        path = (*place, error.kind.property)
+        want = _wanted(schema, [*error.schema_path[:-1], "properties", error.kind.property])
+    return _invalid(message, artifact.span(place), path, want)
+
+
+def _wanted(schema: Any, path: Sequence[str | int]) -> _Want:
+    """The words that a part of a schema allows, or the type it asks for; "any" where it says neither."""
+    for step in path:
+        if isinstance(schema, list) and isinstance(step, int):
+            schema = schema[step]
+        else:
+            schema = schema.get(step) if isinstance(schema, dict) else None
+    declared = schema if isinstance(schema, dict) else {}
+    words = declared.get("enum")
+    if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
+        return tuple(words)
+    return _OF_SCHEMA.get(str(declared.get("type")), "any")
+
+
+def _of_schema(declared: Artifact, what: str) -> Problem:
+    return _invalid(f"{declared.id}: its schema {declared.schema} {what}", None)
+
+
+def _brief(message: str) -> str:
+    """The first line of a message; it may quote a whole file."""
+    line = message.split("\n", 1)[0]
+    return line if len(line) <= 200 else f"{line[:200]}…"
+
+
+def _invalid(
+    message: str, span: Span | None, path: Sequence[str | int] = (), want: _Want | None = None
+) -> Problem:
+    data = {"path": tuple(path), "want": want} if want else {}
+    return Problem("artifact-invalid", message, span or Span(0, 0, 0, 1), data=data)

@@ -10,7 +10,7 @@ from ....orchestration.formats.json_text import read_json
 from ....orchestration.journal.journal import Record
 from ....orchestration.journal.lines import JOURNAL_NAME
 from ....orchestration.sanitize import plain
-from ....orchestration.snapshot.artifacts import ArtifactState
+from ....orchestration.snapshot.read_log import ArtifactState
 from ....orchestration.vfs.files import File
 from ...store.folder import StoreError
 from ...store.log_file import BrokenLog

@@ -6,11 +6,7 @@ import json
 
 import pytest
 from phasekeeper.orchestration.definition.model import Artifact
-from phasekeeper.orchestration.snapshot.artifact_checks import (
-    MOST_ERRORS,
-    MOST_FOR_ALL_ERRORS,
-)
-from phasekeeper.orchestration.snapshot.artifacts import read_artifact
+from phasekeeper.orchestration.snapshot.artifacts import MOST_ERRORS, MOST_FOR_ALL_ERRORS, read_artifact
 from phasekeeper.orchestration.snapshot.read_log import ArtifactState, RunReader
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 
