@@ -26,7 +26,7 @@ from phasekeeper.orchestration.evaluation.trace import EvaluationTrace, check_ac
 from phasekeeper.orchestration.journal.journal import Claim
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.discovery import DefinitionSet, discover
-from phasekeeper.orchestration.snapshot.snapshot import read_run
+from phasekeeper.orchestration.snapshot.run_files import read_run
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.workspace.definitions import DefinitionLibrary

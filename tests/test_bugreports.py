@@ -19,7 +19,7 @@ from phasekeeper.orchestration.plans.master_plan.reader import read
 from phasekeeper.orchestration.plans.model import TaskFile
 from phasekeeper.orchestration.plans.schedule import build_schedule, cycles
 from phasekeeper.orchestration.result.values import as_json
-from phasekeeper.orchestration.snapshot.snapshot import read_run
+from phasekeeper.orchestration.snapshot.run_files import read_run
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.workspace.definitions import DefinitionLibrary

@@ -25,7 +25,7 @@ from phasekeeper.orchestration.lint import checks as lint
 from phasekeeper.orchestration.plans.dialects import DIALECTS
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.snapshot.discovery import DefinitionSet, DiscoverableWorkflow, discover
-from phasekeeper.orchestration.snapshot.snapshot import read_run
+from phasekeeper.orchestration.snapshot.run_files import read_run
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.workspace.definitions import DefinitionLibrary
 

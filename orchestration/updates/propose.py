@@ -22,7 +22,7 @@ from ..formats.json_text import read_json
 from ..journal.journal import FAILURES, Record
 from ..journal.lines import JOURNAL
 from ..result.values import Evaluation
-from ..snapshot.snapshot import read_run
+from ..snapshot.run_files import read_run
 from ..states import RunStatus, SuggestionKind
 from ..vfs.files import join
 from ..vfs.overlay import PROPOSED_MTIME_NS, OverlayFiles

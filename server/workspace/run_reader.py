@@ -13,7 +13,8 @@ from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.journal.journal import Claim, read_claims
 from ...orchestration.journal.lines import CLAIMS, JOURNAL
 from ...orchestration.snapshot.discovery import Match
-from ...orchestration.snapshot.snapshot import Snapshot, read_run
+from ...orchestration.snapshot.run_files import read_run
+from ...orchestration.snapshot.snapshot import Snapshot
 from ...orchestration.states import RunStatus, SuggestionKind
 from ...orchestration.vfs.files import Files, below
 from ...orchestration.vfs.overlay import UNSAVED_MTIME_NS, OverlayFiles

@@ -10,7 +10,7 @@ from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
 from phasekeeper.orchestration.findings import Span
 from phasekeeper.orchestration.formats.json_text import ParsedText
 from phasekeeper.orchestration.lint.checks import parse_workflow
-from phasekeeper.orchestration.snapshot.snapshot import read_run
+from phasekeeper.orchestration.snapshot.run_files import read_run
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.lsp.definitions.key_completion import in_definition
 

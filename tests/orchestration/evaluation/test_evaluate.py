@@ -18,7 +18,8 @@ from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.rendering.explanation import as_json, explain
 from phasekeeper.orchestration.result.values import Progress
 from phasekeeper.orchestration.result.values import as_json as as_data
-from phasekeeper.orchestration.snapshot.snapshot import Snapshot, read_run
+from phasekeeper.orchestration.snapshot.run_files import read_run
+from phasekeeper.orchestration.snapshot.snapshot import Snapshot
 from phasekeeper.orchestration.vfs.files import Entry, File
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.workspace.definitions import DefinitionLibrary

@@ -24,7 +24,7 @@ from phasekeeper.orchestration.plans.model import (
     Task,
 )
 from phasekeeper.orchestration.snapshot.discovery import DefinitionSet, DiscoverableWorkflow, discover
-from phasekeeper.orchestration.snapshot.snapshot import read_run
+from phasekeeper.orchestration.snapshot.run_files import read_run
 from phasekeeper.orchestration.updates.commands import Command, CommandRefused
 from phasekeeper.orchestration.updates.propose import Proposal, propose
 from phasekeeper.orchestration.vfs.files import digest_of

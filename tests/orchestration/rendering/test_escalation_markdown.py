@@ -14,7 +14,7 @@ from phasekeeper.orchestration.rendering.escalation_markdown import (
     failures,
 )
 from phasekeeper.orchestration.result.values import Evaluation, Option, QuestionState
-from phasekeeper.orchestration.snapshot.snapshot import read_run
+from phasekeeper.orchestration.snapshot.run_files import read_run
 from phasekeeper.orchestration.states import QuestionKind
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles

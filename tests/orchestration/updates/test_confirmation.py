@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
 from phasekeeper.orchestration.lint.checks import parse_workflow
-from phasekeeper.orchestration.snapshot.snapshot import read_run
+from phasekeeper.orchestration.snapshot.run_files import read_run
 from phasekeeper.orchestration.updates import confirmation as module
 from phasekeeper.orchestration.updates.commands import Command, CommandRefused, InvalidCommand
 from phasekeeper.orchestration.updates.confirmation import Confirmation, confirmation

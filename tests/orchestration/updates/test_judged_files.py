@@ -9,7 +9,7 @@ from typing import Any
 from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
 from phasekeeper.orchestration.evaluation.trace import EvaluationTrace
 from phasekeeper.orchestration.lint.checks import parse_workflow
-from phasekeeper.orchestration.snapshot.snapshot import read_run
+from phasekeeper.orchestration.snapshot.run_files import read_run
 from phasekeeper.orchestration.snapshot.staleness import MOST_NAMED
 from phasekeeper.orchestration.updates.commands import Command, files_of_question, files_of_report
 from phasekeeper.orchestration.updates.propose import propose

@@ -4,7 +4,8 @@ import json
 
 import pytest
 from phasekeeper.orchestration.lint.checks import parse_workflow
-from phasekeeper.orchestration.snapshot.snapshot import Snapshot, read_run
+from phasekeeper.orchestration.snapshot.run_files import read_run
+from phasekeeper.orchestration.snapshot.snapshot import Snapshot
 from phasekeeper.orchestration.updates.commands import CommandRefused
 from phasekeeper.orchestration.updates.effects import new_members
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles

@@ -15,7 +15,7 @@ from phasekeeper.orchestration.evaluation.trace import EvaluationTrace
 from phasekeeper.orchestration.journal.journal import EMPTY_RECORD, Claim
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.result.values import as_json
-from phasekeeper.orchestration.snapshot.snapshot import read_run
+from phasekeeper.orchestration.snapshot.run_files import read_run
 from phasekeeper.orchestration.updates.commands import Command, CommandKind, CommandRefused, InvalidCommand
 from phasekeeper.orchestration.updates.propose import Proposal, propose
 from phasekeeper.orchestration.vfs.files import digest_of
