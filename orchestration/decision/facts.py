@@ -7,20 +7,25 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..definition.model import Parameter, Question, Workflow
+from ..definition.model import Artifact, Parameter, Question, Workflow
 from ..definition.root_config import PATH as CONFIGURATION
 from ..expressions.context import Context, Outcome, UnknownFact
 from ..expressions.language import Expression, Template
 from ..expressions.queries import Index
+from ..expressions.values import MOST_ITEMS
 from ..findings import NO_DATA, Finding, Fix, Problem, Span, finding
 from ..journal.journal import EMPTY_RECORD, Record
 from ..plans.model import Plan
 from ..result.phrases import value_summary
 from ..snapshot.read_log import ArtifactState
 from ..snapshot.snapshot import RecordOrigin, Snapshot
-from ..states import RecordKind
-from ..vfs.files import digest_of
-from .listed_files import listed_artifact
+from ..states import ArtifactStatus, RecordKind
+from ..vfs.files import digest_of, join
+
+# A file that names more missing files than this gets one finding for the rest.
+MOST_FINDINGS = 50
+_NO_PHASE = "the phase is not known yet"
+_Problems = list[tuple[str, Problem]]
 
 
 class TraceEntry(NamedTuple):
@@ -47,8 +52,7 @@ class RecordLog:
     @classmethod
     def of(cls, snapshot: Snapshot) -> RecordLog:
         """The journal of a snapshot."""
-        pairs = zip(snapshot.records, snapshot.origins, strict=True)
-        origins = {id(record): origin for record, origin in pairs}
+        origins = dict(zip(map(id, snapshot.records), snapshot.origins, strict=True))
         return cls(snapshot.records, origins, Index(snapshot.records, EMPTY_RECORD))
 
     def with_record(self, record: Record, origin: RecordOrigin) -> RecordLog:
@@ -116,23 +120,17 @@ class RunFacts:
         self.next_step: str | None = None
         self._listed: dict[str, tuple[ArtifactState, tuple[Finding, ...]]] = {}
         self._parameters: dict[str, tuple[object, Finding | None]] = {}
-        self.context = Context(workflow.language, self._variables(), self._resolve, log.index, snapshot.tasks)
-
-    def _variables(self) -> dict[str, Any]:
-        snapshot = self.snapshot
         state = snapshot.state
-        bound: dict[str, Any] = {"state": state.data if state and state.valid else {}}
+        variables: dict[str, Any] = {"state": state.data if state and state.valid else {}}
         for name, artifact in snapshot.artifacts.items():
-            if not artifact.valid:
-                continue
-            if isinstance(artifact.data, Plan):
+            if artifact.valid and isinstance(artifact.data, Plan):
                 plan = snapshot.plan_facts
-                bound |= {f"{name}.stages": plan.stages, f"{name}.files": plan.files}
-                bound |= {f"{name}.done": plan.done, f"{name}.total": plan.total}
-                bound[f"{name}.status"] = artifact.data.status
-            else:
-                bound[name] = artifact.data
-        return bound
+                variables |= {f"{name}.stages": plan.stages, f"{name}.files": plan.files}
+                variables |= {f"{name}.done": plan.done, f"{name}.total": plan.total}
+                variables[f"{name}.status"] = artifact.data.status
+            elif artifact.valid:
+                variables[name] = artifact.data
+        self.context = Context(workflow.language, variables, self._resolve, log.index, snapshot.tasks)
 
     # ---- evaluating
 
@@ -168,20 +166,14 @@ class RunFacts:
         """A fact's value, for other contexts over the same run. Raises UnknownFact when it has none."""
         return _value_or_raise(self.context.known(name))
 
-    def _phase(self, _: str) -> str:
-        if self.phase is None:
-            raise UnknownFact("the phase is not known yet")
-        return self.phase
-
-    def _next_step(self, _: str) -> str:
-        if self.next_step is None:
-            raise UnknownFact("the next step is known in notes only")
-        return self.next_step
-
     def _report(self, _: str) -> Record | Mapping[str, object]:
         """The newest record if it is a report of the current phase, and nothing was started since."""
         newest = self.newest_record((RecordKind.START, RecordKind.REPORT))
-        if newest and newest["kind"] == RecordKind.REPORT and newest["phase"] == self._phase(""):
+        if (
+            newest
+            and newest["kind"] == RecordKind.REPORT
+            and newest["phase"] == _known(self.phase, _NO_PHASE)
+        ):
             self.context.touch([newest])
             return newest
         return EMPTY_RECORD
@@ -198,9 +190,14 @@ class RunFacts:
 
     def _listed_artifact(self, name: str) -> tuple[ArtifactState, tuple[Finding, ...]]:
         if name not in self._listed:
-            artifact = self.workflow.artifacts[name]
+            artifact, plan = self.workflow.artifacts[name], self.workflow.plan
             assert artifact.listed
-            problems, state = listed_artifact(artifact, artifact.listed, self.snapshot, self.context)
+            if plan and artifact.listed.source.strip() == f"{plan.id}.files":
+                state, problems = _task_files(artifact, self.snapshot)
+            else:
+                state, problems = _files_named_by(
+                    artifact, self.context.value(artifact.listed), self.snapshot
+                )
             self._listed[name] = state, tuple(finding(problem, path) for path, problem in problems)
         return self._listed[name]
 
@@ -211,24 +208,23 @@ class RunFacts:
         return self._parameters[name]
 
     def _parameter_set(self, parameter: Parameter) -> tuple[object, Finding | None]:
-        configured = self.snapshot.config.of(self.workflow.name)
-        path: str | None
+        default, config = parameter.default, self.snapshot.config
+        configured = config.of(self.workflow.name)
         if parameter.id in configured:
             value, code = _checked(parameter, configured[parameter.id])
-            path, span = CONFIGURATION, self.snapshot.config.places.get((self.workflow.name, parameter.id))
-            data: Mapping[str, Any] = {"default": parameter.default}
+            place = CONFIGURATION, config.places.get((self.workflow.name, parameter.id))
+            data: Mapping[str, Any] = {"default": default}
         elif parameter.source is not None and (outcome := self.context.value(parameter.source)).error is None:
             value, code = _checked(parameter, outcome.value)
-            reads = parameter.source.reads
-            path, span = self.place(reads[0].path) if code and reads else (None, None)
-            data = NO_DATA
+            reads, data = parameter.source.reads, NO_DATA
+            place = self.place(reads[0].path) if code and reads else (None, None)
             code = code and "parameter-out-of-bounds"
         else:
-            return parameter.default, None
+            return default, None
         if not code:
             return value, None
-        said = f"{parameter.id}: {value}; {parameter.default} is used"
-        return parameter.default, make_finding(code, path or self.snapshot.run, said, span, data=data)
+        message, (path, span) = f"{parameter.id}: {value}; {default} is used", place
+        return default, make_finding(code, path or self.snapshot.run, message, span, data=data)
 
     def findings(self) -> tuple[Finding, ...]:
         """What is wrong with parameters and with files named by data, whatever guards have asked for.
@@ -271,14 +267,17 @@ class RunFacts:
 
     def content_digest(self, artifacts: Sequence[str]) -> str:
         """A digest of what a person decides about; marks of progress in a plan are no part of it."""
-        return digest_of("\n".join(f"{name}={self._content(self.artifact(name))}" for name in artifacts))
-
-    def _content(self, artifact: ArtifactState) -> str:
-        if isinstance(artifact.data, Plan):
-            return artifact.data.substance
-        if not artifact.exists:
-            return artifact.state
-        return ",".join(self.snapshot.reader.read(path).digest for path in artifact.paths)
+        read, lines = self.snapshot.reader.read, list[str]()
+        for name in artifacts:
+            artifact = self.artifact(name)
+            if isinstance(artifact.data, Plan):
+                content = artifact.data.substance
+            elif artifact.exists:
+                content = ",".join(read(path).digest for path in artifact.paths)
+            else:
+                content = artifact.state
+            lines.append(f"{name}={content}")
+        return digest_of("\n".join(lines))
 
     @cached_property
     def override(self) -> Override:
@@ -301,21 +300,26 @@ class RunFacts:
         if head not in self.workflow.artifacts:
             return None, None
         artifact = self.artifact(head)
-        if path[0] in ("valid", "exists"):
-            return artifact.path, None
-        return artifact.path, self.snapshot.reader.span(artifact, path[1:])
+        is_whole = path[0] in ("valid", "exists")
+        return artifact.path, None if is_whole else self.snapshot.reader.span(artifact, path[1:])
 
 
 _FACTS = {
-    "phase": RunFacts._phase,
+    "phase": lambda facts, _: _known(facts.phase, _NO_PHASE),
     "report": RunFacts._report,
-    "next_step": RunFacts._next_step,
+    "next_step": lambda facts, _: _known(facts.next_step, "the next step is known in notes only"),
     "valid": lambda facts, name: facts.artifact(name).valid,
     "exists": lambda facts, name: facts.artifact(name).exists,
     "parameters": lambda facts, name: facts._parameter(name)[0],
     "limits": RunFacts._limit,
     "answers": RunFacts._answer,
 }
+
+
+def _known(value: str | None, why_not: str) -> str:
+    if value is None:
+        raise UnknownFact(why_not)
+    return value
 
 
 def answers_to(question: Question, scope: str) -> dict[str, Any]:
@@ -357,3 +361,78 @@ def _whole(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     raise UnknownFact(f"{value_summary(value)!r} is no whole number")
+
+
+# ---- artifacts whose files are named by data (`listed`): valid when some are named and all are there
+
+
+def _files_named_by(
+    artifact: Artifact, listed: object, snapshot: Snapshot
+) -> tuple[ArtifactState, _Problems]:
+    """The artifact whose files are those that an expression lists; (path, problem) of those not there."""
+    run, state = snapshot.run, ArtifactState(artifact.id, ArtifactStatus.MISSING, snapshot.run)
+    if not isinstance(listed, list):
+        return state, []
+    names = [str(name) for name in listed]
+    if len(names) > MOST_ITEMS:
+        message = f"{artifact.id} names {len(names)} files, at most {MOST_ITEMS}"
+        problem = Problem("artifact-invalid", message)
+        return state._replace(state=ArtifactStatus.INVALID), [(run, problem)]
+    paths, absent, problems = list[str](), list[str](), _Problems()
+    for name in names:
+        path = join(run, name)
+        file = snapshot.reader.read(path) if path else None
+        paths += [path] if path else []
+        if file and file.exists and file.size > 0 and (file.text is None or file.text.strip()):
+            continue
+        if len(problems) < MOST_FINDINGS:
+            absent += [path] if path else []
+            why = "does not exist or is empty" if path else "leaves the root and is not read"
+            message = f"{artifact.id}: {name.lstrip('/')} {why}"
+            where, span = _place_of(name, snapshot)
+            problems.append((where, Problem("artifact-missing", message, span)))
+    status = ArtifactStatus.VALID if names and not problems else ArtifactStatus.MISSING
+    where = paths[0] if paths else run
+    files = {"kind": "files", "paths": tuple(paths), "missing": tuple(absent)}
+    return state._replace(state=status, path=where, **files), problems
+
+
+def _task_files(artifact: Artifact, snapshot: Snapshot) -> tuple[ArtifactState, _Problems]:
+    """The files that the plan's tasks name; one listing a folder answers for all in it."""
+    plan, run, facts = snapshot.plan, snapshot.run, snapshot.plan_facts
+    if plan is None:
+        return ArtifactState(artifact.id, ArtifactStatus.MISSING, run), []
+    lacking = snapshot.reader.missing_files(run, facts.names, artifact.id)
+    without = [task for task in plan.tasks if task.file in lacking] if lacking else []
+    problems: list[Problem] = []
+    for task in without[:MOST_FINDINGS]:
+        message = f"{task.id}: {task.file} does not exist or is empty"
+        message = message if task.file else f"{task.id} names no file"
+        problems.append(Problem("artifact-missing", message, task.file_span or task.span))
+    if len(without) > MOST_FINDINGS:
+        message = f"and {len(without) - MOST_FINDINGS} more task files do not exist"
+        problems.append(Problem("artifact-missing", message))
+    prefix, path = f"{run}/" if run else "", snapshot.plan_path
+    state = ArtifactState(
+        artifact.id, ArtifactStatus.VALID if facts.files and not lacking else ArtifactStatus.MISSING, path,
+        kind="files", paths=snapshot.task_paths,
+        missing=tuple(prefix + task.file for task in without[:MOST_FINDINGS] if task.file),
+    )  # fmt: skip
+    return state, [(path, problem) for problem in problems]
+
+
+def _place_of(name: str, snapshot: Snapshot) -> tuple[str, Span | None]:
+    """Where the state file names a file that is missing: the first text in it that is the name."""
+    state = snapshot.state
+    if state is None:
+        return snapshot.run, None
+    waiting: list[tuple[tuple[str | int, ...], object]] = [((), state.raw)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, str) and value in (name, name.lstrip("/")):
+            return state.path, state.span(path) if path else Span(0, 0, 0, 1)
+        if isinstance(value, dict):
+            waiting += [((*path, key), item) for key, item in reversed(value.items())]
+        elif isinstance(value, list):
+            waiting += [((*path, index), item) for index, item in reversed(list(enumerate(value)))]
+    return state.path, Span(0, 0, 0, 1)
