@@ -13,7 +13,6 @@ from ..definition.model import Phase, Rule, Workflow
 from ..expressions.context import Outcome
 from ..expressions.language import Expression
 from ..findings import NO_DATA, Evidence, Finding, Fix
-from ..journal.journal import Record
 from ..result.values import GateState
 from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
 from .current_phase import current_phase, phase_place
@@ -65,9 +64,13 @@ ENDS: Mapping[str, str] = {
 
 def decide(facts: RunFacts) -> Decision:
     """Where the run stands. Never raises. Sets `facts.phase` once the phase is known."""
-    reason = _unreadable(facts)
-    if reason:
-        return Decision(*_INVALID, reason)
+    snapshot, state = facts.snapshot, facts.snapshot.state
+    if snapshot.journal.broken:
+        return Decision(*_INVALID, "the journal cannot be trusted; `phasekeeper repair` mends it")
+    if state is not None and not state.valid:
+        return Decision(*_INVALID, f"{state.path} is {state.state}")
+    if snapshot.unread:
+        return Decision(*_INVALID, f"{snapshot.unread} cannot be read; it may hold a failure")
     current = current_phase(facts)
     named = {"raw_phase": current.raw, "inferred": current.inferred, "findings": current.findings}
     if current.phase is None:
@@ -80,17 +83,6 @@ def decide(facts: RunFacts) -> Decision:
         decision, phase=current.phase.id, overridden=current.overridden, gates=procedure.gates,
         skipped=tuple(procedure.skipped), undelivered=procedure.undelivered, **named,
     )  # fmt: skip
-
-
-def _unreadable(facts: RunFacts) -> str:
-    """Why the run cannot be evaluated at all, or ""."""
-    snapshot = facts.snapshot
-    if snapshot.journal.broken:
-        return "the journal cannot be trusted; `phasekeeper repair` mends it"
-    state = snapshot.state
-    if state is not None and not state.valid:
-        return f"{state.path} is {state.state}"
-    return f"{snapshot.unread} cannot be read; it may hold a failure" if snapshot.unread else ""
 
 
 class _Procedure:
@@ -122,26 +114,24 @@ class _Procedure:
 
     def end(self) -> Decision:
         """The end of the run, unless it is named without its evidence: then it is a claim and no end."""
-        phase, run = self.phase, self.facts.snapshot.run
-        if phase.attested is not None and self.facts.holds(f"phases.{phase.id}.attested", phase.attested):
-            return self._ended()
+        phase, facts = self.phase, self.facts
+        status = RunStatus(phase.terminal)
+        ended = Decision(status, SuggestionKind.STOP, f"the run is {ENDS[status]}")
+        if phase.attested is not None and facts.holds(f"phases.{phase.id}.attested", phase.attested):
+            return ended
         if self.undelivered:
             self.report_undelivered(self.undelivered)
             return self._claimed(self.undelivered, self._owes(self.undelivered))
-        gate = contradicting_gate(self.facts, self.gates, phase)
+        gate = contradicting_gate(facts, self.gates, phase)
         if gate:
             why = f"gate {gate.id} of {gate.after} is {gate.status}"
-            back = Fix(f"roll back to {gate.after}", ("redo", run, gate.after))
-            said = f"the phase is {phase.id}, but {why}, {unmet_criteria(gate)}"
-            self.report("inconsistent-state", said, (back,))
+            back = Fix(f"roll back to {gate.after}", ("redo", facts.snapshot.run, gate.after))
+            message = f"the phase is {phase.id}, but {why}, {unmet_criteria(gate)}"
+            self.report("inconsistent-state", message, (back,))
             return self._claimed(gate.after, why)
-        if phase.terminal == RunStatus.COMPLETE and self.facts.snapshot.definition_changed:
+        if status is RunStatus.COMPLETE and facts.snapshot.definition_changed:
             return self.stay(Decision(*_STAY, CHANGED))
-        return self._ended()
-
-    def _ended(self) -> Decision:
-        status = RunStatus(self.phase.terminal)
-        return Decision(status, SuggestionKind.STOP, f"the run is {ENDS[status]}")
+        return ended
 
     def _claimed(self, back: str, why: str) -> Decision:
         asked = (r.ask for r in self.phase.rules if r.ask and self.facts.holds(r.where, r.when))
@@ -157,8 +147,8 @@ class _Procedure:
         back = Fix(f"roll back to {phase}", ("redo", run, phase))
         # An end is no work that could be done again.
         fixes = (back,) if self.phase.terminal else (again, back)
-        said = f"the phase is {current}, but {phase} has not delivered: {missing}"
-        self.report("inconsistent-state", said, fixes)
+        message = f"the phase is {current}, but {phase} has not delivered: {missing}"
+        self.report("inconsistent-state", message, fixes)
 
     def _owes(self, phase: str) -> str:
         missing = (f"{name} ({self.facts.artifact(name).state})" for name in self.missing(phase))
@@ -170,15 +160,23 @@ class _Procedure:
         """What the first rule that holds comes to; with none the phase goes on, and `because` may say why."""
         if self.undelivered:
             self.report_undelivered(self.undelivered)
-        newest = self.facts.records[-1] if self.facts.records else None
-        if newest and _stops_the_run(newest):
+        newest = self.facts.records[-1] if self.facts.records else EMPTY_RECORD
+        is_raised = newest["kind"] == RecordKind.ANSWER and str(newest["question"]).startswith("raised:")
+        if is_raised and newest["option"] == "stop":
             why = f"a person stopped the run: {newest['why'] or 'no reason was given'}"
             return Decision(RunStatus.BLOCKED, SuggestionKind.STOP, why)
         for rule in self.workflow.rules_of(self.phase.id):
             decision = self.follow(rule) if self.facts.holds(rule.where, rule.when) else None
             if decision is not None:
                 return decision
-        return self._stay_without_rule(because)
+        if self.undelivered:
+            return self.go_back(self.undelivered, Decision(*_STAY, ""))
+        missing = {name: self.facts.artifact(name) for name in self.missing(self.phase.id)}
+        shown = (f"{name} is {artifact.state} ({artifact.path})" for name, artifact in missing.items())
+        reason = ", ".join(shown) or because or f"{self.phase.title} is to be done"
+        evidence = tuple(Evidence(f"valid.{name}", False, each.path, None) for name, each in missing.items())
+        person = f"person: {self.phase.title}" if "person" in self.phase.agents else None
+        return self.stay(Decision(*_STAY, reason, waiting_for=person, evidence=evidence))
 
     def follow(self, rule: Rule) -> Decision | None:
         """What a rule that holds comes to; None where it names an unknown phase or asks what is answered."""
@@ -190,8 +188,7 @@ class _Procedure:
         guards = (rule.when,) if rule.when else ()
         draft = Decision(*_STAY, reason, rule=rule, guards=guards, questions=questions)
         if rule.to is not None:
-            target = self.target(rule)
-            return self.go_to(target, rule, draft) if target else None
+            return self.go_to(rule, draft)
         if rule.act is not None:
             return self.act(rule, draft)
         if rule.wait:
@@ -200,34 +197,31 @@ class _Procedure:
             return self.stop(rule, draft)
         return self.ask(rule.ask, draft) if questions else None
 
-    def target(self, rule: Rule) -> Phase | None:
-        """The phase that a rule leads to; a name that is no phase's is reported."""
+    def go_to(self, rule: Rule, draft: Decision) -> Decision | None:
+        """Lead the run to a phase, unless something holds it back. The order matters (format, A.15).
+
+        A name that is no phase's is reported. A detour is no way forward, so neither gates nor undelivered
+        work hold a run back from one.
+        """
         name = self.facts.context.text(rule.to) if rule.to else None
         target = self.workflow.phases.get((self.next_phase() if name == "next" else name) or "")
         if target is None:
-            said = "the next phase, and there is none" if name == "next" else f"{name!r}, which is no phase"
-            self.report("unknown-phase", f"{rule.where} leads to {said}")
-        return target
-
-    def go_to(self, target: Phase, rule: Rule, draft: Decision) -> Decision:
-        """Lead the run to a phase, unless something holds it back. The order matters (format, A.15).
-
-        A detour is no way forward, so neither gates nor undelivered work hold a run back from one.
-        """
+            what = "the next phase, and there is none" if name == "next" else f"{name!r}, which is no phase"
+            self.report("unknown-phase", f"{rule.where} leads to {what}")
+            return None
         if self.undelivered and not target.detour and target.order >= self.phase.order:
             return self.go_back(self.undelivered, draft)
-        ahead = target.order > self.phase.order and not target.detour
-        if ahead and (gate := blocking_gate(self.gates, self.phase)):
-            return self.hold_at(gate, draft)
-        completes = target.terminal == RunStatus.COMPLETE
-        if completes and (gate := contradicting_gate(self.facts, self.gates, self.phase)):
+        ahead = target.order > self.phase.order
+        gate = blocking_gate(self.gates, self.phase) if ahead and not target.detour else None
+        if gate is None and target.terminal == RunStatus.COMPLETE:
+            gate = contradicting_gate(self.facts, self.gates, self.phase)
+        if gate is not None:
             return self.hold_at(gate, draft)
         if rule.act is not None:
             draft = replace(draft, action=self.action(rule))
         if target.order == self.phase.order:
             return self.stay(draft)
-        kind = SuggestionKind.ADVANCE if target.order > self.phase.order else SuggestionKind.REGRESS
-        return replace(draft, kind=kind, to=target.id)
+        return replace(draft, kind=SuggestionKind.ADVANCE if ahead else SuggestionKind.REGRESS, to=target.id)
 
     def stop(self, rule: Rule, draft: Decision) -> Decision:
         """End the run; what holds it back from a phase holds it back from being complete."""
@@ -236,8 +230,7 @@ class _Procedure:
             if self.undelivered:
                 return self.go_back(self.undelivered, draft)
             gate = blocking_gate(self.gates, self.phase)
-            gate = gate or contradicting_gate(self.facts, self.gates, self.phase)
-            if gate:
+            if gate := gate or contradicting_gate(self.facts, self.gates, self.phase):
                 return self.hold_at(gate, draft)
             if self.facts.snapshot.definition_changed:
                 return self.stay(replace(draft, reason=CHANGED, rule=None))
@@ -263,18 +256,6 @@ class _Procedure:
             return draft
         waiting_for = draft.waiting_for or f"person: {draft.reason}"
         return replace(draft, status=RunStatus.WAITING_HUMAN, waiting_for=waiting_for)
-
-    def _stay_without_rule(self, because: str) -> Decision:
-        """No rule holds: the reason is what is still missing, else what the phase's own rule said."""
-        draft = Decision(*_STAY, "")
-        if self.undelivered:
-            return self.go_back(self.undelivered, draft)
-        missing = {name: self.facts.artifact(name) for name in self.missing(self.phase.id)}
-        shown = (f"{name} is {artifact.state} ({artifact.path})" for name, artifact in missing.items())
-        reason = ", ".join(shown) or because or f"{self.phase.title} is to be done"
-        evidence = tuple(Evidence(f"valid.{name}", False, each.path, None) for name, each in missing.items())
-        person = f"person: {self.phase.title}" if "person" in self.phase.agents else None
-        return self.stay(replace(draft, reason=reason, waiting_for=person, evidence=evidence))
 
     def act(self, rule: Rule, draft: Decision) -> Decision | None:
         """The action that a rule names, None for an unknown one; a precondition that fails is reported."""
@@ -346,10 +327,10 @@ class _Procedure:
         return not any(scope not in stages or entry["stage"] == scope for entry in later)
 
 
-def _stops_the_run(record: Record) -> bool:
-    """Whether a person answered an agent's own question so."""
-    is_answer = record["kind"] == RecordKind.ANSWER and str(record["question"]).startswith("raised:")
-    return is_answer and record["option"] == "stop"
+def definition_changed_text(workflow: Workflow) -> str:
+    """That the definition changed under a run, for a person."""
+    name = workflow.name
+    return f"The definition of {name}, or a parameter of it, changed while this run was under way."
 
 
 def action_of(workflow: Workflow, name: str) -> str:

@@ -195,9 +195,8 @@ class RunFacts:
             if plan and artifact.listed.source.strip() == f"{plan.id}.files":
                 state, problems = _task_files(artifact, self.snapshot)
             else:
-                state, problems = _files_named_by(
-                    artifact, self.context.value(artifact.listed), self.snapshot
-                )
+                names = self.context.value(artifact.listed).value
+                state, problems = _files_named_by(artifact, names, self.snapshot)
             self._listed[name] = state, tuple(finding(problem, path) for path, problem in problems)
         return self._listed[name]
 

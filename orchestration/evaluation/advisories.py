@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ..decision.decision import Decision
+from ..decision.decision import Decision, definition_changed_text
 from ..decision.facts import RunFacts, make_finding
 from ..definition.model import Phase
 from ..definition.root_config import PATH as CONFIGURATION
@@ -15,7 +15,6 @@ from ..plans.model import Task
 from ..plans.schedule import dependency_problems
 from ..result.values import LimitState
 from ..suggestions import did_you_mean, misspelling
-from .questions import definition_changed_text
 
 # The codes of artifacts that are not as they have to be.
 _LACKS = ("artifact-missing", "artifact-stale", "artifact-invalid", "artifact-unreadable")
@@ -30,7 +29,7 @@ def advisory_findings(
     `phase` is the current one; `tasks` are those whose own files are part of the answer.
     """
     if facts.snapshot.definition_changed:
-        yield make_finding("definition-changed", facts.snapshot.run, definition_changed_text(facts))
+        yield make_finding("definition-changed", facts.snapshot.run, definition_changed_text(facts.workflow))
     for limit in limits:
         if limit.reached:
             path, span = _counter_place(facts, facts.workflow.limits[limit.id].count)

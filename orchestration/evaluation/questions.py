@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..decision.decision import Decision
+from ..decision.decision import Decision, definition_changed_text
 from ..decision.facts import RunFacts
 from ..definition.model import Question
 from ..result.values import Option, QuestionState
 from ..snapshot.snapshot import DEFINITION
 from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
-from .trace import EvaluationTrace
 
 RAISED = (Option("continue", "go on"), Option("stop", "stop the run"))
 _HISTORY = ("at", "phase", "stage", "iteration", "outcome", "message", "path", "tasks")
@@ -19,10 +18,10 @@ _HISTORY = ("at", "phase", "stage", "iteration", "outcome", "message", "path", "
 
 def open_questions(facts: RunFacts, decision: Decision) -> tuple[QuestionState, ...]:
     """The one list of open questions, each id once; a wait for a person without a question is one too."""
-    questions = [_question_state(facts, facts.workflow.questions[name]) for name in decision.questions]
+    questions = [question_state(facts, facts.workflow.questions[name]) for name in decision.questions]
     if facts.snapshot.definition_changed:
         options = (Option("accept", "judge the run by the changed definition"),)
-        text = f"{definition_changed_text(facts)} May it judge the run?"
+        text = f"{definition_changed_text(facts.workflow)} May it judge the run?"
         questions.append(QuestionState(DEFINITION, QuestionKind.APPROVAL, text, options))
     waits_for_person = decision.status is RunStatus.WAITING_HUMAN and not decision.questions
     if waits_for_person and decision.kind is not SuggestionKind.STAY:
@@ -31,28 +30,7 @@ def open_questions(facts: RunFacts, decision: Decision) -> tuple[QuestionState, 
     return (*questions, *_raised(facts))
 
 
-def answerable(trace: EvaluationTrace) -> tuple[QuestionState, ...]:
-    """What a person may answer now: the open questions, then approvals of what has changed since.
-
-    A run goes on with a changed plan, so nobody is asked; but who wants to may approve it as it is now.
-    """
-    facts, decision, questions = trace.facts, trace.decision, trace.evaluation.questions
-    if decision.kind.is_final or decision.undelivered:
-        return questions
-    approvals = (q for q in facts.workflow.questions.values() if q.kind == QuestionKind.APPROVAL and q.about)
-    stale = (q for q in approvals if facts.context.known(f"answers.{q.id}").value == "stale")
-    again = (_question_state(facts, question) for question in stale)
-    known = {question.id for question in questions}
-    return (*questions, *(question for question in again if question.id not in known))
-
-
-def definition_changed_text(facts: RunFacts) -> str:
-    """That the definition changed under the run."""
-    name = facts.workflow.name
-    return f"The definition of {name}, or a parameter of it, changed while this run was under way."
-
-
-def _question_state(facts: RunFacts, question: Question) -> QuestionState:
+def question_state(facts: RunFacts, question: Question) -> QuestionState:
     context = facts.context
     scope = str(context.value(question.scope).value or "") if question.scope else ""
     tasks = context.items(question.tasks).value if question.tasks else []

@@ -28,6 +28,10 @@ class Permission(NamedTuple):
     gate: str | None = None
 
 
+class CommandRefused(Exception):  # noqa: N818 - said to people as it is
+    """The command is not permitted or not possible now; the text says why."""
+
+
 def check_action(trace: EvaluationTrace, step: str) -> Permission | None:
     """Whether a phase or action may be done now; None when the workflow has none of that name."""
     workflow, evaluation = trace.facts.workflow, trace.evaluation

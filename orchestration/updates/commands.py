@@ -10,8 +10,8 @@ from ..decision.facts import RunFacts
 from ..decision.pending_reports import reportable_steps
 from ..definition.model import DEFAULT_OUTCOMES, Artifact, Phase
 from ..definition.phase_graph import edges
-from ..evaluation.questions import answerable
-from ..evaluation.trace import EvaluationTrace, Permission, check_action
+from ..evaluation.questions import question_state
+from ..evaluation.trace import CommandRefused, EvaluationTrace, Permission, check_action
 from ..formats.json_text import read_json
 from ..graphs import reachable
 from ..journal.journal import SKIPPED, Record, record
@@ -19,15 +19,11 @@ from ..plans.schedule import resolve
 from ..result.values import QuestionState
 from ..snapshot.snapshot import DEFINITION
 from ..snapshot.staleness import digests
-from ..states import ArtifactStatus, GateStatus, RunStatus, SuggestionKind
+from ..states import ArtifactStatus, GateStatus, QuestionKind, RunStatus, SuggestionKind
 from ..suggestions import did_you_mean
 
 MOST_CHARACTERS = 100_000
 """Of one record as JSON: a journal is read whole, again and again."""
-
-
-class CommandRefused(Exception):  # noqa: N818 - said to people as it is
-    """The command is not permitted or not possible now; the text says why."""
 
 
 class InvalidCommand(CommandRefused):
@@ -228,6 +224,21 @@ def _stage(trace: EvaluationTrace, command: Command, tasks: Sequence[str]) -> st
 
 
 # ---- decisions --------------------------------------------------------------------------------
+
+
+def answerable(trace: EvaluationTrace) -> tuple[QuestionState, ...]:
+    """What a person may answer now: the open questions, then approvals of what has changed since.
+
+    A run goes on with a changed plan, so nobody is asked; but who wants to may approve it as it is now.
+    """
+    facts, decision, questions = trace.facts, trace.decision, trace.evaluation.questions
+    if decision.kind.is_final or decision.undelivered:
+        return questions
+    approvals = (q for q in facts.workflow.questions.values() if q.kind == QuestionKind.APPROVAL and q.about)
+    stale = (q for q in approvals if facts.context.known(f"answers.{q.id}").value == "stale")
+    again = (question_state(facts, question) for question in stale)
+    known = {question.id for question in questions}
+    return (*questions, *(question for question in again if question.id not in known))
 
 
 def answerable_question(trace: EvaluationTrace, name: str) -> QuestionState:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..decision.decision import Decision
 from ..definition.model import Workflow, Write
-from ..evaluation.trace import EvaluationTrace
+from ..evaluation.trace import CommandRefused, EvaluationTrace
 from ..expressions.context import Context
 from ..expressions.language import Expression, Template
 from ..findings import Edit
@@ -21,7 +21,6 @@ from ..snapshot.snapshot import Snapshot
 from ..snapshot.state_file import included_path
 from ..states import RunStatus, SuggestionKind
 from ..vfs.files import File, join
-from .commands import CommandRefused
 from .state_patch import with_updates, with_value
 
 

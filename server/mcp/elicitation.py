@@ -21,10 +21,9 @@ from mcp.server.elicitation import render_elicitation_schema
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from ...orchestration.evaluation.questions import answerable
 from ...orchestration.result.values import Evaluation, QuestionState
 from ...orchestration.sanitize import plain
-from ...orchestration.updates.commands import Command
+from ...orchestration.updates.commands import Command, answerable
 from ...orchestration.vfs.files import digest_of
 from ...tools.assistant.access import ToolRefused, select_run
 from ...tools.assistant.answer import Answer, AnswerBuilder, quoted

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from ....orchestration.evaluation.questions import answerable
 from ....orchestration.states import QuestionKind
-from ....orchestration.updates.commands import Command, CommandRefused
+from ....orchestration.updates.commands import Command, CommandRefused, answerable
 from ...store.folder import StoreError
 from ...workspace import apply
 from ...workspace.git import actor

@@ -14,11 +14,10 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
-from ....orchestration.evaluation.questions import answerable
 from ....orchestration.result.phrases import in_sentence, status_phrase
 from ....orchestration.result.values import Evaluation
 from ....orchestration.sanitize import plain
-from ....orchestration.updates.commands import Command, CommandRefused
+from ....orchestration.updates.commands import Command, CommandRefused, answerable
 from ....tools.assistant.questions import dialog, how_to_decide, how_to_override
 from ...live.engine import run_in_writer_thread
 from ...workspace.apply import StoreError, prepare_decision, prepare_repair, repair_run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from phasekeeper.orchestration.evaluation.questions import answerable
+from phasekeeper.orchestration.updates.commands import answerable
 
 from tests.orchestration.updates.test_propose import JOURNAL, steps_of, workflow
 
