@@ -13,6 +13,7 @@ from ..definition.model import Phase, Rule, Workflow
 from ..expressions.context import Outcome
 from ..expressions.language import Expression
 from ..findings import NO_DATA, Evidence, Finding, Fix
+from ..journal.journal import EMPTY_RECORD
 from ..result.values import GateState
 from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
 from .current_phase import current_phase, phase_place

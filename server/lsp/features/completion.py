@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from lsprotocol import types as lsp
 
-from ....orchestration.definition.model import Artifact, Workflow
+from ....orchestration.definition.model import Workflow
 from ....orchestration.findings import Span
 from ....orchestration.plans.model import STATUS_MEANING
 from ....orchestration.vfs.files import join
