@@ -28,7 +28,7 @@ _MANY = 64
 """If more names of one folder may have changed, the folder is listed anew."""
 
 
-class _StatKey(NamedTuple):
+class StatKey(NamedTuple):
     """What tells one state of a file from another without reading it; `inode` 0 is nothing there."""
 
     inode: int = 0
@@ -37,14 +37,14 @@ class _StatKey(NamedTuple):
     ctime_ns: int = 0
 
 
-_ABSENT = _StatKey()
+_ABSENT = StatKey()
 
 
 class _CachedFile(NamedTuple):
     """A file without its text. With no `sign` it has to be read to know whether it is still the same."""
 
     file: File
-    sign: _StatKey | None
+    sign: StatKey | None
 
 
 class FileCache:
@@ -124,7 +124,7 @@ class FileCache:
                 self._look_anew()
                 yield
         for number, (path, seen) in enumerate(list(self._seen.items())):
-            if path in self._links or seen.sign is None or seen.sign != _stat_key(self._full(path)):
+            if path in self._links or seen.sign is None or seen.sign != stat_key(self._full(path)):
                 self._again(path)
             if number % _PART == 0:
                 self._look_anew()
@@ -254,7 +254,7 @@ class FileCache:
     def _read(self, path: str) -> File:
         gone = not refusal(path) and self._is_gone(parent(path))
         # Asked before the file is read: what is saved meanwhile has another sign.
-        sign = _ABSENT if gone else _stat_key(self._full(path))
+        sign = _ABSENT if gone else stat_key(self._full(path))
         file = File(path) if gone else file_at(self.root, path)
         if not (file.exists or file.problem) and self._is_listed_file(path):
             # Its folder was looked at before, and is looked at again.
@@ -367,9 +367,10 @@ def _folder_kind(entry: Entry | None) -> bool | None:
     return entry.link if entry and entry.kind == "folder" else None
 
 
-def _stat_key(full: str) -> _StatKey:
+def stat_key(full: str | Path) -> StatKey:
+    """The state of a file, links followed; all zeros where nothing is or can be looked at."""
     try:
         status = os.stat(full)  # noqa: PTH116 - a Path for each of 100,000 names is slow
     except (OSError, ValueError):
         return _ABSENT
-    return _StatKey(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    return StatKey(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)

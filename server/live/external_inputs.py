@@ -11,6 +11,7 @@ from pathlib import Path
 from time import time_ns
 
 from ...orchestration.vfs.files import RecordingFiles
+from ..disk.file_cache import StatKey, stat_key
 from ..disk.repository import Head, head_of
 from ..workspace import decision_proof
 from .dependencies import DependencyIndex
@@ -28,7 +29,7 @@ class ExternalInputs:
     def __init__(self, root: Path, dependencies: DependencyIndex) -> None:
         self._root, self._dependencies = root, dependencies
         self._head = Head()
-        self._key: object = None
+        self._key: StatKey | None = None
         self._committed: dict[str, frozenset[str]] = {}
         """Journal -> its lines in the commit HEAD."""
 
@@ -43,7 +44,7 @@ class ExternalInputs:
 
         def read_key() -> bytes | None:
             if not self._is_used(_KEY):
-                self._key = _file_state(decision_proof.key_path())
+                self._key = stat_key(decision_proof.key_path())
             files.used.add(_KEY)
             return decision_proof.load_key().secret
 
@@ -72,21 +73,13 @@ class ExternalInputs:
                 self._committed = {}
                 changed.add(_HEAD)
         if self._is_used(_KEY):
-            was, self._key = self._key, _file_state(decision_proof.key_path())
+            was, self._key = self._key, stat_key(decision_proof.key_path())
             if was != self._key:
                 changed.add(_KEY)
         return changed
 
     def _is_used(self, key: str) -> bool:
         return bool(self._dependencies.dependants((key,)))
-
-
-def _file_state(path: Path) -> object:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_mode, status.st_uid
 
 
 class Deadlines:

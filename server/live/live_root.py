@@ -154,13 +154,10 @@ class LiveRoot:
         for full in map(str, paths):
             for root in (self._files.root, str(self.root)):
                 prefix = root.rstrip(os.sep) + os.sep
-                if full == root or root.startswith(full.rstrip(os.sep) + os.sep):
+                if prefix.startswith(full.rstrip(os.sep) + os.sep):
                     relative.add("")
                 elif full.startswith(prefix):
                     relative.add(full[len(prefix) :].replace(os.sep, "/"))
-                else:
-                    continue
-                break
         return relative
 
     # ---- questions
@@ -292,10 +289,8 @@ class LiveRoot:
         files = RecordingFiles(self._files)
         found = candidates(self._known, files)
         self._depend(_CANDIDATES, _listings(files.used))
-        for run in [run for run in self._candidates if run not in found]:
-            self._set_candidate(run, ())
-        for run in sorted(found, key=natural):
-            self._set_candidate(run, tuple(found[run]))
+        for run in (*self._candidates, *sorted(found, key=natural)):
+            self._set_candidate(run, tuple(found.get(run, ())))
 
     def _find_candidates_at(self, folders: Iterable[str]) -> None:
         """Find the folders that may be runs where folders came or went."""
@@ -305,11 +300,8 @@ class LiveRoot:
             inside = [folder] if folder in self._candidates else []
             if self._known.lead_below(folder):
                 inside += [run for run in self._candidates if run.startswith(f"{folder}/")]
-            for run in inside:
-                if run not in found:
-                    self._set_candidate(run, ())
-            for run, names in found.items():
-                self._set_candidate(run, tuple(names))
+            for run in (*inside, *found):
+                self._set_candidate(run, tuple(found.get(run, ())))
         self._depend(_CANDIDATES, {*_listings(files.used), *self._dependencies.keys_of(_CANDIDATES)})
 
     def _set_candidate(self, run: str, definitions: tuple[str, ...]) -> None:
