@@ -61,7 +61,10 @@ def listen(address: ServerAddress) -> tuple[socket.socket, bytes]:
     """
     import socket
 
-    remove_endpoint(address)
+    try:
+        os.unlink(address.endpoint)
+    except FileNotFoundError:
+        pass
     if not address.tcp:
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(address.endpoint)
@@ -79,36 +82,25 @@ def listen(address: ServerAddress) -> tuple[socket.socket, bytes]:
     return listener, secret
 
 
-def remove_endpoint(address: ServerAddress) -> None:
-    """Take the socket or the port's file away, if it is there."""
-    try:
-        os.unlink(address.endpoint)
-    except FileNotFoundError:
-        pass
-
-
 def connect(address: ServerAddress, timeout_s: float) -> tuple[_socket.socket, bytes]:
     """(a connection that has to be greeted, the secret). Raises OSError when nothing listens."""
-    if not address.tcp:
-        return _connect(_socket.AF_UNIX, address.endpoint, timeout_s), b""
-    with open(address.endpoint, "rb") as file:
-        port, _, secret = file.read(200).decode("ascii", "replace").strip().partition(" ")
-    try:
-        number, key = int(port), bytes.fromhex(secret)
-    except ValueError:
-        raise OSError(f"{address.endpoint} is damaged") from None
-    return _connect(_socket.AF_INET, ("127.0.0.1", number), timeout_s), key
-
-
-def _connect(family: int, where: str | tuple[str, int], timeout_s: float) -> _socket.socket:
-    sock = _socket.socket(family, _socket.SOCK_STREAM)
+    secret = b""
+    where: str | tuple[str, int] = address.endpoint
+    if address.tcp:
+        with open(address.endpoint, "rb") as file:
+            port, _, key = file.read(200).decode("ascii", "replace").strip().partition(" ")
+        try:
+            where, secret = ("127.0.0.1", int(port)), bytes.fromhex(key)
+        except ValueError:
+            raise OSError(f"{address.endpoint} is damaged") from None
+    sock = _socket.socket(_socket.AF_INET if address.tcp else _socket.AF_UNIX, _socket.SOCK_STREAM)
     sock.settimeout(timeout_s)
     try:
         sock.connect(where)
     except (OSError, OverflowError) as error:
         sock.close()
         raise error if isinstance(error, OSError) else OSError(str(error)) from None
-    return sock
+    return sock, secret
 
 
 class GreetingRefused(Exception):  # noqa: N818 - what the server answered

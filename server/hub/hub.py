@@ -167,7 +167,7 @@ class Hub:
         # Unless the folder was cleared and another server has put its own socket there.
         if _is_same_file(address.lock, lock):
             with suppress(OSError):
-                handshake.remove_endpoint(address)
+                Path(address.endpoint).unlink()
         await self.stop()
         for task in done - {stopping}:
             task.result()

@@ -75,17 +75,16 @@ class AutoJournal:
                 return
             count = await run_in_writer_thread(apply.record_reports, Workspace(root), run)
             await self._engine.refresh(root, [root / run])
-        except (UsageError, CommandRefused, StoreError) as error:
-            # The run went, or another writer has it; its next change brings this back.
-            _log.warning("the reports of %s in %s were not recorded: %s", run, root, error)
-            self._on_sentence(f"the reports of {run} could not be recorded: {error}")
-            return
-        except Exception:
-            # A mistake about one run is no reason to record nothing more of any.
-            _log.exception("the reports of %s in %s were not recorded", run, root)
-            self._on_sentence(
-                f"the reports of {run} could not be recorded; `phasekeeper doctor` says where the log is"
+        except Exception as error:
+            # When the run went, or another writer has it, its next change brings this back. And a mistake
+            # about one run is no reason to record nothing more of any.
+            is_mistake = not isinstance(error, (UsageError, CommandRefused, StoreError))
+            level = logging.ERROR if is_mistake else logging.WARNING
+            _log.log(
+                level, "the reports of %s in %s were not recorded: %s", run, root, error, exc_info=is_mistake
             )
+            why = "; `phasekeeper doctor` says where the log is" if is_mistake else f": {error}"
+            self._on_sentence(f"the reports of {run} could not be recorded{why}")
             return
         if count:
             self._on_sentence(f"{count} report{'' if count == 1 else 's'} of {run} recorded")

@@ -284,14 +284,13 @@ class Worker(threading.Thread):
             result.set_exception(error)
             return
         paths = tuple(opened)
-        for root in roots:
-            root.users += 1
 
         def ready() -> None:
             if not result.done() and all(root.is_scanned for root in roots):
                 result.set_result(paths)
 
         for root in roots:
+            root.users += 1
             if not root.is_scanned:
                 root.on_scanned.append(ready)
         ready()
