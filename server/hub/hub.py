@@ -125,7 +125,7 @@ class Hub:
             view_feed = await self._import("hub.view_feed")
             await view_feed.serve_view(self, reader, writer)
             return 0
-        front_end = await (self.assistants() if client.kind == "mcp" else self._import("lsp"))
+        front_end = await (self.assistants() if client.kind == "mcp" else self._import("lsp.server"))
         self._has_front_end.set()
         if client.kind == "lsp":
             return await front_end.serve_lsp(reader, writer, self.engine)
@@ -133,12 +133,12 @@ class Hub:
         return 0
 
     async def _import(self, name: str) -> Any:
-        """A package of the server, imported on a thread when the first client needs it."""
+        """A module of the server, imported on a thread when the first client needs it."""
         return await asyncio.to_thread(importlib.import_module, f"..{name}", __package__)
 
     async def assistants(self) -> Any:
         """The one object that serves assistants, created for the first of them."""
-        package = await self._import("mcp")
+        package = await self._import("mcp.server")
         if self._assistants is None:
             self._assistants = package.McpServer(self.engine, lambda: list(+self.served_roots))
         return self._assistants

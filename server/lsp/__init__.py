@@ -1,6 +1,6 @@
 """The editor's side: the Language Server Protocol over the engine's boards. It decides nothing.
 
-`serve_lsp` is one editor's connection. Beside the protocol's own messages (diagnostics, code actions, code
+`server.serve_lsp` serves one editor. Beside the protocol's own messages (diagnostics, code actions, code
 lenses, hover, completion, definition, references, document symbols, commands) these are Phasekeeper's own.
 Lines and columns in their JSON are one-based and count code points, as everywhere but in the protocol.
 
@@ -34,9 +34,3 @@ trusted unless it says so; then nothing is written for it. `phasekeeper/decide` 
 says `client: vscode, decides: true`, which shows the person a dialog of its own; everybody else decides
 through `window/showMessageRequest`, or on a terminal where a reason has to be typed.
 """
-
-from __future__ import annotations
-
-from .server import serve_lsp
-
-__all__ = ["serve_lsp"]

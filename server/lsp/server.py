@@ -22,7 +22,7 @@ from .requests.read import READ_REQUESTS
 from .requests.write import WRITE_REQUESTS
 from .session.connection import Connection
 from .session.transport import INTERNAL_ERROR, DroppingWriter, RequestFailed, read_messages
-from .view.document_context import DocumentContext
+from .view.documents import DocumentContext
 
 _log = logging.getLogger(__name__)
 

@@ -6,9 +6,3 @@ decision is asked of the person by elicitation (`elicitation.py`); no tool runs 
 
 Importing this package costs a second and a half, so it is imported when the first assistant comes.
 """
-
-from __future__ import annotations
-
-from .server import McpServer
-
-__all__ = ["McpServer"]

@@ -132,7 +132,7 @@ class ClientSession:
                 )
         return roots
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Release all that the client holds: it is gone."""
         self._has_ended = True
         for roots, _ in self._held.values():

@@ -40,6 +40,7 @@ from .tool_access import CallAccess, refusals
 CHANNEL = "mcp"
 """One of `apply.CHANNELS`."""
 DECISION = "decision"
+_STRICT = ConfigDict(extra="forbid")
 _REASON = "Why you decide so; it is recorded with your name."
 
 
@@ -56,10 +57,6 @@ class DecisionDialog(NamedTuple):
     command_line: str
 
 
-class _Form(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
 async def request_decision(
     access: CallAccess,
     context: RequestContext,
@@ -73,7 +70,10 @@ async def request_decision(
     asked = await _dialog(access, arguments)
     if asked.message is None:
         return _undecided(asked, "a dialog cannot show all that is decided: nothing is, the gate stays shut")
-    if not _shows_forms(context):
+    # `elicitation: {}` means forms in the older protocol.
+    capabilities = context.session.client_capabilities
+    elicitation = capabilities.elicitation if capabilities else None
+    if elicitation is None or (elicitation.form is None and elicitation.url is not None):
         return _undecided(asked, "this client cannot ask a person: nothing is decided, the gate stays shut")
     result = await _elicit(context, params, asked.message, asked.form)
     if isinstance(result, types.InputRequiredResult):
@@ -83,9 +83,8 @@ async def request_decision(
     try:
         content = asked.form.model_validate(result.content or {}).model_dump()
     except ValidationError:
-        raise ToolRefused(
-            "what the dialog came back with does not fit its form: nothing is decided"
-        ) from None
+        why = "what the dialog came back with does not fit its form: nothing is decided"
+        raise ToolRefused(why) from None
     if not content["reason"].strip():
         return _undecided(asked, "the person gave no reason: nothing is decided")
     if content["decision"] == "no" and asked.prepared.wanted.kind == "override":
@@ -112,7 +111,7 @@ async def _dialog(access: CallAccess, arguments: RequestDecision) -> DecisionDia
     with refusals():
         prepared = await asyncio.to_thread(prepare_decision, workspace, run.run, command, reason_follows=True)
     reason: Any = (str, Field(description=_REASON, min_length=1, max_length=2_000))
-    form = create_model("Decision", __base__=_Form, decision=(choices, ...), reason=reason)
+    form = create_model("Decision", __config__=_STRICT, decision=(choices, ...), reason=reason)
     return DecisionDialog(run, prepared, dialog(prepared.text), form, command_line)
 
 
@@ -129,13 +128,6 @@ async def _named_question(access: CallAccess, run: Evaluation, name: str) -> Que
 
 
 # ---- asking -----------------------------------------------------------------------------------
-
-
-def _shows_forms(context: RequestContext) -> bool:
-    """Whether the client shows forms to its person; `elicitation: {}` means forms in the older protocol."""
-    capabilities = context.session.client_capabilities
-    elicitation = capabilities.elicitation if capabilities else None
-    return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
 
 
 async def _elicit(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -104,7 +104,7 @@ class McpServer:
                 )
         finally:
             self.notifier.forget(client.label)
-            client.end()
+            client.close()
 
     def http_app(self, port: int, token: str) -> App:
         """The ASGI application for `http://127.0.0.1:PORT/mcp`; every request brings the bearer token."""
@@ -130,12 +130,10 @@ class McpServer:
             on_get_prompt=self._get_prompt,
             on_completion=self._complete,
         )
-        server.add_notification_handler(
-            "notifications/roots/list_changed", types.NotificationParams, self._roots_changed
-        )
-        server.middleware.append(
-            RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience="phasekeeper")
-        )
+        roots_changed = "notifications/roots/list_changed"
+        server.add_notification_handler(roots_changed, types.NotificationParams, self._roots_changed)
+        security = RequestStateSecurity.ephemeral()
+        server.middleware.append(RequestStateBoundary(security, default_audience="phasekeeper"))
         return server
 
     # ---- who calls, and what the call may do
@@ -143,11 +141,8 @@ class McpServer:
     @asynccontextmanager
     async def _http_client(self, _: Server[ClientSession]) -> AsyncIterator[ClientSession]:
         """Who stands for all calls over HTTP that belong to no session."""
-        client = ClientSession(self.open_roots, None, "http", lasting=False)
-        try:
+        with closing(ClientSession(self.open_roots, None, "http", lasting=False)) as client:
             yield client
-        finally:
-            client.end()
 
     def _client(self, context: RequestContext) -> ClientSession:
         """Who calls. A session over HTTP is a client of its own until it ends."""
@@ -158,7 +153,7 @@ class McpServer:
             self._http_sessions[session] = client = ClientSession(self.open_roots, None, session)
             # The SDK keeps for this what ends with a connection, and hands it to nobody.
             at_end = context.session._connection.exit_stack  # pyright: ignore[reportPrivateUsage]
-            at_end.callback(client.end)
+            at_end.callback(client.close)
             at_end.callback(self._http_sessions.pop, session)
             at_end.callback(self.notifier.forget, session)
         return self._http_sessions[session]
@@ -267,9 +262,8 @@ class McpServer:
         if content is None:
             raise MCPError(types.INVALID_PARAMS, "there is no such resource", {"uri": uri[:1_000]})
         text, kind = content
-        return types.ReadResourceResult(
-            contents=[types.TextResourceContents(uri=params.uri, text=text, mime_type=kind)]
-        )
+        resource = types.TextResourceContents(uri=params.uri, text=text, mime_type=kind)
+        return types.ReadResourceResult(contents=[resource])
 
     async def _subscribe(
         self, context: RequestContext, params: types.SubscribeRequestParams
@@ -301,16 +295,13 @@ class McpServer:
         uris = (params.notifications.resource_subscriptions or [])[:MOST_SUBSCRIPTIONS]
         roots = {named.root for named in map(parse_uri, map(str, uris)) if named is not None}
         # A stream outlives the calls beside it, and so does what it holds.
-        stream = ClientSession(self.open_roots, None, "stream")
-        try:
+        with closing(ClientSession(self.open_roots, None, "stream")) as stream:
             for root in sorted(roots)[:MOST_FOLDERS] or [""]:
                 access = replace(await self._access_unasked(context, root), client=stream)
                 # What cannot be opened has no changes; there may be such a root later.
                 with suppress(ToolRefused):
                     await access.place(root)
             return await self._streams(context, params)
-        finally:
-            stream.end()
 
     # ---- prompts and completion
 
@@ -339,9 +330,8 @@ class McpServer:
             place = await (await self._access_unasked(context)).place("")
         except (ToolRefused, UsageError):
             return types.CompleteResult(completion=types.Completion(values=[]))
-        others = params.context.arguments if params.context and params.context.arguments else {}
-        argument = params.argument
-        completion = prompts.completions(place, argument.name, argument.value, others)
+        others = (params.context and params.context.arguments) or {}
+        completion = prompts.completions(place, params.argument.name, params.argument.value, others)
         return types.CompleteResult(completion=completion)
 
 

@@ -20,7 +20,6 @@ from ...tools.assistant.access import RootRuns, ToolRefused
 from ...tools.assistant.headers import revision_of
 from ...tools.project_paths import rebase_path
 from ..disk.disk_files import DiskFiles
-from ..live.boards import RootBoard
 from ..live.engine import Engine, run_in_writer_thread
 from ..workspace.apply import ClaimToken, StoreError, claim_next, release
 from ..workspace.roots import UsageError
@@ -68,11 +67,10 @@ class CallAccess:
     label: str | None
 
     async def place(self, root: str) -> RootRuns:
-        if root:
-            return await self._open_place(await self._allowed_folder(root))
-        if not self.folders:
+        folders = [await self._allowed_folder(root)] if root else self.folders
+        if not folders:
             raise ToolRefused(f"this connection works in no folder; {_OPEN}")
-        places = [await self._open_place(folder) for folder in self.folders]
+        places = [self._place_of(await self._roots(folder)) for folder in folders]
         distinct = {place.root: place for place in places}
         busy = [place for place in distinct.values() if place.runs] or list(distinct.values())
         if len(busy) > 1:
@@ -111,8 +109,22 @@ class CallAccess:
         with refusals():
             return await self.client.hold(folder)
 
-    async def _open_place(self, folder: Path) -> RootRuns:
-        return place_of([self.engine.board(root) for root in await self._roots(folder)])
+    def _place_of(self, roots: Sequence[Path]) -> RootRuns:
+        """The boards of a root and of its projects as one; the paths of runs begin at the first."""
+        boards = [self.engine.board(root) for root in roots]
+        main = boards[0].root
+        runs: dict[str, Evaluation] = {}
+        for board in boards:
+            folder = board.root.relative_to(main).as_posix() if board.root != main else ""
+            runs |= {rebase_path(name, folder): e for name, e in board.runs.items()}
+        notes = (
+            f"a definition cannot be used, {plain(path, 160)}: {plain(finding.message, 200)}"
+            for board in boards
+            for path, findings in board.findings.items()
+            for finding in findings
+            if finding.code == "workflow-invalid"
+        )
+        return RootRuns(str(main), dict(sorted(runs.items())) if len(boards) > 1 else runs, next(notes, ""))
 
     async def ask(self, run: Evaluation, question: Callable[[EvaluationTrace], T]) -> T:
         with refusals():
@@ -162,11 +174,8 @@ class CallAccess:
     async def wait(self, place: RootRuns, run: str, since: str, seconds: float) -> RootRuns:
         roots = await self.client.hold(Path(place.root))
 
-        def now() -> RootRuns:
-            return place_of([self.engine.board(root) for root in roots])
-
         def revision() -> str | None:
-            runs = now().runs
+            runs = self._place_of(roots).runs
             if not run:
                 return revision_of(runs)
             return runs[run].revision if run in runs else None
@@ -182,7 +191,7 @@ class CallAccess:
                         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
                         for task in waits:
                             task.cancel()
-        return now()
+        return self._place_of(roots)
 
     def who(self, named: str) -> str:
         if named.strip():
@@ -213,20 +222,3 @@ def is_allowed(root: str, allowed: Sequence[Path]) -> bool:
     except ToolRefused:
         # It is refused with its reason when it is looked at.
         return True
-
-
-def place_of(boards: Sequence[RootBoard]) -> RootRuns:
-    """The boards of a root and of its projects as one; the paths of runs begin at the first."""
-    main = boards[0].root
-    runs: dict[str, Evaluation] = {}
-    for board in boards:
-        folder = board.root.relative_to(main).as_posix() if board.root != main else ""
-        runs |= {rebase_path(name, folder): e for name, e in board.runs.items()}
-    notes = (
-        f"a definition cannot be used, {plain(path, 160)}: {plain(finding.message, 200)}"
-        for board in boards
-        for path, findings in board.findings.items()
-        for finding in findings
-        if finding.code == "workflow-invalid"
-    )
-    return RootRuns(str(main), dict(sorted(runs.items())) if len(boards) > 1 else runs, next(notes, ""))

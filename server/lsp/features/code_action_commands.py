@@ -18,7 +18,7 @@ from ....orchestration.result.values import Evaluation, GateState, QuestionState
 from ....orchestration.sanitize import LIMIT, plain
 from ....orchestration.states import GateStatus, PhaseStatus, QuestionKind
 from ..view.annotations import GATE_FAILED, PERSON_AWAITED
-from ..view.document_context import DocumentContext
+from ..view.documents import DocumentContext
 
 
 class CommandName(StrEnum):

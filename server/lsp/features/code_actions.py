@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from lsprotocol import types as lsp
 
-from ....orchestration.findings import Edit
 from ....orchestration.sanitize import plain
 from ....tools.fixes.fix import FixContext, QuickFix
 from ....tools.fixes.registry import fixes_for
-from ..view.annotations import Annotation
-from ..view.diagnostics import diagnostics_of
-from ..view.document_context import DocumentContext
+from ..view.annotations import Annotation, diagnostics_of
+from ..view.documents import DocumentContext
 from ..view.positions import EncodedText
 from .code_action_commands import offers
 
@@ -28,10 +26,12 @@ def code_actions(context: DocumentContext, params: lsp.CodeActionParams) -> list
     if wanted and not any(lsp.CodeActionKind.QuickFix.value.startswith(kind) for kind in wanted):
         return []
     actions: list[lsp.CodeAction | None] = []
+    empty, files = EncodedText(""), context.files
     for annotation in annotations_in(context, params.range):
-        diagnostics = _diagnostics(context, annotation)
+        # The diagnostic of the annotation, as it was published.
+        diagnostics = diagnostics_of([annotation], context.text, lambda path: (files.uri(path), empty))
         around = context._replace(evaluation=context.view.run(annotation.run) or context.evaluation)
-        finding, files = annotation.finding, context.files
+        finding = annotation.finding
         fixes = fixes_for(
             FixContext(finding, context.source, files.source, around.evaluation, around.workflow)
         )
@@ -45,7 +45,13 @@ def code_actions(context: DocumentContext, params: lsp.CodeActionParams) -> list
             )
             for offer in offers(finding, around)
         ]
-    return _merge(action for action in actions if action is not None)
+    # Each once: an action that is offered for several findings fixes them all.
+    merged: dict[tuple[str, str], lsp.CodeAction] = {}
+    for action in filter(None, actions):
+        first = merged.setdefault((action.title, repr(action.edit or action.command)), action)
+        if first is not action:
+            first.diagnostics = [*(first.diagnostics or ()), *(action.diagnostics or ())]
+    return list(merged.values())
 
 
 def annotations_in(context: DocumentContext, wanted: lsp.Range) -> Iterator[Annotation]:
@@ -54,22 +60,6 @@ def annotations_in(context: DocumentContext, wanted: lsp.Range) -> Iterator[Anno
         place = context.text.range(annotation.finding.span)
         if place.start.line <= wanted.end.line and wanted.start.line <= place.end.line:
             yield annotation
-
-
-def _merge(actions: Iterable[lsp.CodeAction]) -> list[lsp.CodeAction]:
-    """The actions, each once: one that is offered for several findings fixes them all."""
-    merged: dict[tuple[str, str], lsp.CodeAction] = {}
-    for action in actions:
-        first = merged.setdefault((action.title, repr(action.edit or action.command)), action)
-        if first is not action:
-            first.diagnostics = [*(first.diagnostics or ()), *(action.diagnostics or ())]
-    return list(merged.values())
-
-
-def _diagnostics(context: DocumentContext, annotation: Annotation) -> list[lsp.Diagnostic]:
-    """The diagnostic of an annotation, as it was published."""
-    empty = EncodedText("")
-    return diagnostics_of([annotation], context.text, lambda path: (context.files.uri(path), empty))
 
 
 def _edit_action(
@@ -85,9 +75,17 @@ def _edit_action(
     ):
         return None
     changes: list[lsp.TextDocumentEdit | lsp.CreateFile | lsp.RenameFile | lsp.DeleteFile] = []
+    files = context.files
     for edit in fix.edits:
-        changes += _document_changes(context, edit)
-    changes += [lsp.DeleteFile(context.files.uri(path)) for path in fix.removes]
+        uri, old = files.uri(edit.path), None
+        if edit.digest is None:
+            changes.append(lsp.CreateFile(uri, options=lsp.CreateFileOptions(ignore_if_exists=True)))
+        else:
+            old = files.text(edit.path)
+        document = lsp.OptionalVersionedTextDocumentIdentifier(uri, files.version(edit.path))
+        old = old or EncodedText("", files.documents.encoding)
+        changes.append(lsp.TextDocumentEdit(document, [*text_edits(old, edit.text)]))
+    changes += [lsp.DeleteFile(files.uri(path)) for path in fix.removes]
     return lsp.CodeAction(
         title=plain(fix.title),
         kind=lsp.CodeActionKind.QuickFix,
@@ -95,19 +93,6 @@ def _edit_action(
         is_preferred=fix.preferred or None,
         edit=lsp.WorkspaceEdit(document_changes=changes),
     )
-
-
-def _document_changes(
-    context: DocumentContext, edit: Edit
-) -> Sequence[lsp.TextDocumentEdit | lsp.CreateFile]:
-    files = context.files
-    uri = files.uri(edit.path)
-    document = lsp.OptionalVersionedTextDocumentIdentifier(uri, files.version(edit.path))
-    is_new = edit.digest is None
-    old = (None if is_new else files.text(edit.path)) or EncodedText("", files.documents.encoding)
-    change = lsp.TextDocumentEdit(document, [*text_edits(old, edit.text)])
-    create = lsp.CreateFile(uri, options=lsp.CreateFileOptions(ignore_if_exists=True))
-    return (create, change) if is_new else (change,)
 
 
 def text_edits(old: EncodedText, new: str) -> list[lsp.TextEdit]:

@@ -12,7 +12,7 @@ from ....orchestration.result.phrases import in_sentence, status_phrase
 from ....orchestration.result.values import Evaluation
 from ....orchestration.sanitize import plain
 from ....orchestration.states import GateStatus
-from ..view.document_context import DocumentContext
+from ..view.documents import DocumentContext
 from .code_action_commands import CommandName, CommandOffer, offer
 
 OPTIONS = lsp.CodeLensOptions()

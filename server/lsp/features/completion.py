@@ -15,7 +15,7 @@ from ....orchestration.vfs.glob import fits
 from ....tools.fixes.state_fixes import phase_path
 from ..definitions.items import KIND, item
 from ..definitions.key_completion import in_definition
-from ..view.document_context import DocumentContext
+from ..view.documents import DocumentContext
 
 MOST = 500
 """Of one answer; the editor asks again as more is typed."""

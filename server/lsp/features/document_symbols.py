@@ -12,7 +12,7 @@ from ....orchestration.plans.model import Plan
 from ....orchestration.result.phrases import status_phrase
 from ....orchestration.sanitize import plain
 from ..definitions.partial_yaml import Named, names_in
-from ..view.document_context import DocumentContext
+from ..view.documents import DocumentContext
 
 _KIND = lsp.SymbolKind
 _KINDS = {

@@ -18,7 +18,7 @@ from ....orchestration.result.phrases import in_sentence, status_phrase
 from ....orchestration.result.values import Evaluation, GateState, PhaseState
 from ....orchestration.sanitize import markdown, plain
 from ..definitions.partial_yaml import key_about
-from ..view.document_context import DocumentContext
+from ..view.documents import DocumentContext
 
 WORD = re.compile(r"[\w][\w./-]*")
 

@@ -18,7 +18,7 @@ from ....orchestration.plans.schedule import resolve
 from ....orchestration.vfs.files import join
 from ...workspace.definitions import BUILT_IN, built_in_sources
 from ..definitions.partial_yaml import names_in
-from ..view.document_context import DocumentContext
+from ..view.documents import DocumentContext
 from ..view.positions import EncodedText
 
 MOST_FILES = 300

@@ -23,8 +23,7 @@ from ...live.boards import RootChange
 from ...live.engine import Engine
 from ...workspace.git import actor
 from ...workspace.roots import UsageError
-from ..view.document_context import DocumentContext, EditorFiles
-from ..view.documents import OpenDocument, OpenDocuments, path_of
+from ..view.documents import DocumentContext, EditorFiles, OpenDocument, OpenDocuments, path_of
 from ..view.root_view import RootView, annotate_all
 from ..view.unsaved import UnsavedEvaluator
 from .folders import OpenFolders, ScanProgress
@@ -143,14 +142,15 @@ class Connection:
                 self._openings.add(self.spawn(self._open(folder, folder)))
             return
         view, path = located
-        if self._matches_disk(view, path, document):
-            self.documents.mark_saved(document.uri)
+        self._compare(view, path, document)
         self._publisher.publish(view, [path], unconditionally=True)
         self.evaluate_unsaved(view)
 
-    def _matches_disk(self, view: RootView, path: str, document: OpenDocument) -> bool:
+    def _compare(self, view: RootView, path: str, document: OpenDocument) -> None:
+        """Note a document as saved where it is the text that a run was evaluated with."""
         digest = digest_of(document.text.source)
-        return any(view.board.runs[run].reads[path] == digest for run in view.runs_reading(path))
+        if any(view.board.runs[run].reads[path] == digest for run in view.runs_reading(path)):
+            self.documents.mark_saved(document.uri)
 
     def _did_change(self, params: lsp.DidChangeTextDocumentParams) -> None:
         document = self.documents.edit(params.text_document, params.content_changes)
@@ -261,8 +261,7 @@ class Connection:
             return
         self._publish_enclosing(root)
         for document, path in self.documents_of(view):
-            if self._matches_disk(view, path, document):
-                self.documents.mark_saved(document.uri)
+            self._compare(view, path, document)
         self._publisher.publish(view, view.paths)
         # A board that was asked for while the root was still being scanned did not hold it.
         self._queue_change(RootChange(root, view.board.version, view.board.runs, (), {}))

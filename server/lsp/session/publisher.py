@@ -11,8 +11,7 @@ from typing import NamedTuple
 from lsprotocol import types as lsp
 
 from ...disk.disk_files import DiskFiles
-from ..view.annotations import Annotation
-from ..view.diagnostics import MOST_RELATED, diagnostics_of
+from ..view.annotations import MOST_RELATED, Annotation, diagnostics_of
 from ..view.documents import OpenDocuments
 from ..view.positions import EncodedText
 from ..view.root_view import RootView

@@ -1,20 +1,24 @@
 """What an editor shows of a run at places of its files: findings, failed gates and open questions.
 
 A gate and a question stand at the line that is the reason: the verdict in a report, the value in a state
-file. They are made of an evaluation and decide nothing.
+file. They are made of an evaluation and decide nothing. To the editor they are diagnostics; that word is this
+package's, the engine has findings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
+
+from lsprotocol import types as lsp
 
 from ....orchestration.findings import Evidence, Finding, Severity, Span
 from ....orchestration.result.phrases import in_sentence
 from ....orchestration.result.values import CriterionState, Evaluation, GateState, QuestionState
 from ....orchestration.sanitize import plain, shown
 from ....orchestration.states import GateStatus, QuestionKind
+from .positions import EncodedText
 
 GATE_FAILED = "gate-failed"
 PERSON_AWAITED = "person-awaited"
@@ -24,6 +28,24 @@ CODES = {
     PERSON_AWAITED: "a person is asked: an approval, an escalation, or an answer in words",
 }
 _TOP = Span(0, 0, 0, 1)
+SOURCE = "phasekeeper"
+MOST = 500
+"""Of one file: nobody reads more, and an editor slows down."""
+MOST_RELATED = 10
+_LENGTH = 600
+
+Locate = Callable[[str], "tuple[str, EncodedText]"]
+"""The URI of a path of the root, and its text."""
+
+_SEVERITIES = {
+    Severity.ERROR: lsp.DiagnosticSeverity.Error,
+    Severity.WARNING: lsp.DiagnosticSeverity.Warning,
+    Severity.INFO: lsp.DiagnosticSeverity.Information,
+    Severity.HINT: lsp.DiagnosticSeverity.Hint,
+}
+# What counts for nothing is shown faded, what is out of date struck through, where an editor does that.
+_COUNTS_FOR_NOTHING = frozenset({"report-out-of-turn", "report-unknown", "report-unclear", "journal-torn"})
+_OUT_OF_DATE = frozenset({"artifact-stale", "approval-stale"})
 
 
 class Annotation(NamedTuple):
@@ -126,3 +148,41 @@ def _main_file(evaluation: Evaluation) -> str:
         and "/.phasekeeper/" not in f"/{path}"
     )
     return next(documents, evaluation.run)
+
+
+# ---- diagnostics ------------------------------------------------------------------------------
+
+
+def diagnostics_of(
+    annotations: Sequence[Annotation], text: EncodedText, locate: Locate
+) -> list[lsp.Diagnostic]:
+    """The diagnostics of one file, in order of their places, at most `MOST`."""
+    diagnostics = (_diagnostic(annotation, text, locate) for annotation in annotations[:MOST])
+    return sorted(diagnostics, key=lambda d: (d.range.start, d.severity or 0, str(d.code)))
+
+
+def _diagnostic(annotation: Annotation, text: EncodedText, locate: Locate) -> lsp.Diagnostic:
+    finding = annotation.finding
+    message = plain(finding.message, _LENGTH)
+    tags = {
+        lsp.DiagnosticTag.Unnecessary: finding.overridden or finding.code in _COUNTS_FOR_NOTHING,
+        lsp.DiagnosticTag.Deprecated: finding.code in _OUT_OF_DATE,
+    }
+    return lsp.Diagnostic(
+        range=text.range(finding.span),
+        message=f"{message} (overridden by a person)" if finding.overridden else message,
+        severity=lsp.DiagnosticSeverity.Hint if finding.overridden else _SEVERITIES[finding.severity],
+        code=finding.code,
+        source=SOURCE,
+        tags=[tag for tag, applies in tags.items() if applies] or None,
+        related_information=[_related(each, locate) for each in annotation.related[:MOST_RELATED]] or None,
+        data={"run": annotation.run} if annotation.run else None,
+    )
+
+
+def _related(evidence: Evidence, locate: Locate) -> lsp.DiagnosticRelatedInformation:
+    uri, text = locate(evidence.path or "")
+    value = "" if evidence.value is None else f" = {shown(evidence.value)}"
+    return lsp.DiagnosticRelatedInformation(
+        lsp.Location(uri, text.range(evidence.span)), f"{plain(evidence.expression)}{value}"
+    )

@@ -15,8 +15,7 @@ from ....orchestration.result.values import Evaluation
 from ....orchestration.vfs.overlay import OverlayFiles
 from ...disk.disk_files import DiskFiles
 from ...workspace.definitions import DefinitionLibrary
-from .document_context import is_definition
-from .documents import OpenDocument
+from .documents import OpenDocument, is_definition
 from .root_view import RootView
 
 Spawn = Callable[[Coroutine[Any, Any, Any]], "asyncio.Task[Any]"]

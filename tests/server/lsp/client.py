@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from phasekeeper.server.live.engine import Engine
-from phasekeeper.server.lsp import serve_lsp
+from phasekeeper.server.lsp.server import serve_lsp
 
 BOUND_S = 30.0
 CAPABILITIES: dict[str, Any] = {

@@ -16,7 +16,7 @@ import pytest
 from mcp import Client
 from mcp.server.stdio import stdio_server
 from phasekeeper.server.live.engine import Engine
-from phasekeeper.server.mcp import McpServer
+from phasekeeper.server.mcp.server import McpServer
 from phasekeeper.server.mcp.transports import LineWriter, read_lines
 
 LIMIT_S = 240

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from phasekeeper.server.mcp import McpServer
+from phasekeeper.server.mcp.server import McpServer
 
 from tests.server.mcp.conformance.server import Examined, Product, served
 from tests.server.mcp.conformance.suite import Found, examined

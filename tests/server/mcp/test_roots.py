@@ -225,7 +225,7 @@ async def test_what_one_caller_looked_at_is_not_remembered_without_bound(root: P
         for folder in (a, b, a / ".." / "b"):
             await client.hold(folder)
         assert client._held.keys() == {a / ".." / "b"}
-        client.end()
+        client.close()
         assert r.held() == {}
 
 
@@ -320,7 +320,7 @@ async def test_a_call_that_is_ended_while_it_lets_go_leaves_nothing_open(root: P
         calling.cancel()
         await asyncio.wait([calling])
         assert list(r.held().values()) == [1, 1]
-        client.end()
+        client.close()
         assert r.held() == {}
 
 

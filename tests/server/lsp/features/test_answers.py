@@ -12,7 +12,7 @@ from phasekeeper.server.lsp.definitions.expression_completion import in_expressi
 from phasekeeper.server.lsp.definitions.key_completion import begins_key
 from phasekeeper.server.lsp.definitions.partial_yaml import key_about, names_in, place_at
 from phasekeeper.server.lsp.features import completion
-from phasekeeper.server.lsp.view.document_context import DocumentContext
+from phasekeeper.server.lsp.view.documents import DocumentContext
 from phasekeeper.server.lsp.view.positions import UTF16, EncodedText
 from phasekeeper.server.workspace.definitions import DefinitionLibrary
 

@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 from phasekeeper.server import json_chunks
-from phasekeeper.server.lsp import serve_lsp
+from phasekeeper.server.lsp.server import serve_lsp
 from phasekeeper.server.lsp.session import connection
 from phasekeeper.server.lsp.session import transport as protocol
 from phasekeeper.server.lsp.session.payloads import changed_json
@@ -477,7 +477,6 @@ def test_a_connection_lets_go_of_its_roots_when_it_ends(root):
 def test_the_messages_are_listed_where_the_connection_is():
     import phasekeeper.server.lsp as package
 
-    assert serve_lsp is package.serve_lsp
     for name in (
         "board",
         "run",

@@ -443,9 +443,9 @@ def _kinds(client: Client) -> list[str]:
 
 
 def test_no_more_is_told_of_a_file_than_anybody_reads(root, monkeypatch):
-    from phasekeeper.server.lsp.view import diagnostics
+    from phasekeeper.server.lsp.view import annotations
 
-    monkeypatch.setattr(diagnostics, "MOST", 3)
+    monkeypatch.setattr(annotations, "MOST", 3)
     rows = [f"{n} | shop-{n:02} | `{n:02}-x.md` | X | impl | [?]" for n in range(3, 20)]
     folder = plan(root, *rows)
 

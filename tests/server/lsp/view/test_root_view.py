@@ -17,8 +17,7 @@ from phasekeeper.server.lsp.session import connection as connections
 from phasekeeper.server.lsp.session.connection import Connection
 from phasekeeper.server.lsp.session.folders import OpenFolders
 from phasekeeper.server.lsp.session.transport import DroppingWriter
-from phasekeeper.server.lsp.view.annotations import Annotation
-from phasekeeper.server.lsp.view.diagnostics import diagnostics_of
+from phasekeeper.server.lsp.view.annotations import Annotation, diagnostics_of
 from phasekeeper.server.lsp.view.documents import path_of
 from phasekeeper.server.lsp.view.positions import EncodedText
 from phasekeeper.server.lsp.view.root_view import RootView
@@ -119,7 +118,8 @@ def test_text_of_files_is_shown_without_what_could_deceive():
 
 
 def test_the_editor_s_side_imports_nothing_of_the_assistants_side():
-    program = "import sys, phasekeeper.server.lsp; print([name for name in sys.modules if name[:3] == 'mcp'])"
+    names = "[name for name in sys.modules if name[:3] == 'mcp']"
+    program = f"import sys, phasekeeper.server.lsp.server; print({names})"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

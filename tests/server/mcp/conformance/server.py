@@ -13,8 +13,8 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from phasekeeper.server.hub.http_listener import HttpListener
 from phasekeeper.server.hub.hub import Hub
-from phasekeeper.server.mcp import McpServer
 from phasekeeper.server.mcp.client import ClientSession, RequestContext
+from phasekeeper.server.mcp.server import McpServer
 from phasekeeper.server.mcp.transports import App
 
 from tests.server.mcp.conformance import asking, contents, tools
