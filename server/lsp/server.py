@@ -16,7 +16,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from ..live.engine import Engine
-from .features import code_actions, code_lens, completion, document_symbols, hover, navigation
+from .features import code_actions, command_offers, completion, document_symbols, hover, navigation
 from .requests.commands import COMMANDS, execute
 from .requests.read import READ_REQUESTS
 from .requests.write import WRITE_REQUESTS
@@ -36,7 +36,7 @@ class Feature(NamedTuple):
 
 FEATURES: dict[str, Feature] = {
     lsp.TEXT_DOCUMENT_CODE_ACTION: Feature(code_actions.code_actions, code_actions.OPTIONS),
-    lsp.TEXT_DOCUMENT_CODE_LENS: Feature(code_lens.code_lenses, code_lens.OPTIONS),
+    lsp.TEXT_DOCUMENT_CODE_LENS: Feature(command_offers.code_lenses, command_offers.OPTIONS),
     lsp.TEXT_DOCUMENT_COMPLETION: Feature(completion.complete, completion.OPTIONS),
     lsp.TEXT_DOCUMENT_DEFINITION: Feature(navigation.definition),
     lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: Feature(document_symbols.document_symbols),
@@ -59,17 +59,6 @@ async def serve_lsp(
     """
     dropping_writer = DroppingWriter(writer)
     connection = Connection(engine, dropping_writer, trusted_allowed)
-    _register(connection)
-    try:
-        await read_messages(reader, connection.protocol)
-        return 0 if connection.protocol.is_shut_down else 1
-    finally:
-        await connection.close()
-        await dropping_writer.drain()
-
-
-def _register(connection: Connection) -> None:
-    """Have the connection answer requests and commands."""
     server = connection.server
     for method, feature in FEATURES.items():
         answer = partial(_on_document, connection, feature.answer)
@@ -78,6 +67,12 @@ def _register(connection: Connection) -> None:
         server.feature(name)(_guarded(name, partial(request, connection)))
     for name, command in COMMANDS.items():
         server.command(name)(_guarded(name, partial(execute, connection, command)))
+    try:
+        await read_messages(reader, connection.protocol)
+        return 0 if connection.protocol.is_shut_down else 1
+    finally:
+        await connection.close()
+        await dropping_writer.drain()
 
 
 def _guarded(name: str, answer: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:

@@ -1,7 +1,7 @@
 """Which finding codes an edit fixes, and how.
 
 Every code of a finding is in one of three tables: `FIXERS` (an edit fixes it), `COMMANDS` in the editors'
-`code_action_commands.py` (the store must act), or `UNFIXABLE` (with the reason why nothing is offered).
+`command_offers.py` (the store must act), or `UNFIXABLE` (with the reason why nothing is offered).
 """
 
 from __future__ import annotations

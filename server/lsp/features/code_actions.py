@@ -13,7 +13,7 @@ from ....tools.fixes.registry import fixes_for
 from ..view.annotations import Annotation, diagnostics_of
 from ..view.documents import DocumentContext
 from ..view.positions import EncodedText
-from .code_action_commands import offers
+from .command_offers import offers
 
 MOST_LINES = 2000
 """Of a change; a longer one is one edit instead of one a place, which nobody could tell apart anyway."""

@@ -24,7 +24,7 @@ from ...workspace.apply import StoreError, prepare_decision, prepare_repair, rep
 from ...workspace.git import actor
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace
-from ..features.code_action_commands import CommandName
+from ..features.command_offers import CommandName
 from ..session.connection import Connection
 from ..session.transport import RequestFailed
 from ..view.root_view import RootView

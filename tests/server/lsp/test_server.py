@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 from phasekeeper.server.lsp import server
-from phasekeeper.server.lsp.features.code_action_commands import CommandName
+from phasekeeper.server.lsp.features.command_offers import CommandName
 from phasekeeper.server.lsp.requests import commands
 from phasekeeper.server.lsp.server import Feature
 

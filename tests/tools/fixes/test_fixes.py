@@ -11,7 +11,7 @@ import pytest
 from phasekeeper.orchestration.findings import CODES, Finding
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.server.disk.disk_files import DiskFiles
-from phasekeeper.server.lsp.features import code_action_commands
+from phasekeeper.server.lsp.features import command_offers
 from phasekeeper.server.lsp.view import annotations as marks
 from phasekeeper.server.lsp.view.unsaved import lint_definition
 from phasekeeper.server.workspace.workspace import Workspace
@@ -237,7 +237,7 @@ def found(root: Path, code: str) -> list[Finding]:
 
 
 def test_every_code_is_fixed_by_an_edit_or_a_command_or_there_is_a_reason_why_not() -> None:
-    fixed, commanded, left = set(FIXERS), set(code_action_commands.OFFERS), set(UNFIXABLE)
+    fixed, commanded, left = set(FIXERS), set(command_offers.OFFERS), set(UNFIXABLE)
     assert fixed | commanded | left == set(CODES) | set(marks.CODES)
     assert not (fixed | commanded) & left
     assert set(SCENES) == fixed

@@ -13,7 +13,6 @@ from typing import Any
 import jsonschema_rs
 import pytest
 from phasekeeper.server import json_chunks
-from phasekeeper.server.lsp.server import serve_lsp
 from phasekeeper.server.lsp.session import connection
 from phasekeeper.server.lsp.session import transport as protocol
 from phasekeeper.server.lsp.session.payloads import changed_json

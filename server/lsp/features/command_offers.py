@@ -1,4 +1,4 @@
-"""Commands of code lenses and code actions, and which are offered for a finding that no edit fixes.
+"""Commands that are offered to a person: by code lenses, and by code actions where no edit fixes a finding.
 
 Each has one argument: the run, and what the command is about.
 """
@@ -11,14 +11,20 @@ from typing import NamedTuple
 
 from lsprotocol import types as lsp
 
-from ....orchestration.findings import Finding, Severity
+from ....orchestration.findings import Finding, Severity, Span
 from ....orchestration.formats.json_text import read_json
 from ....orchestration.markdown.block_outline import split_lines
+from ....orchestration.plans.model import Stage
+from ....orchestration.result.phrases import in_sentence, status_phrase
 from ....orchestration.result.values import Evaluation, GateState, QuestionState
 from ....orchestration.sanitize import LIMIT, plain
 from ....orchestration.states import GateStatus, PhaseStatus, QuestionKind
 from ..view.annotations import GATE_FAILED, PERSON_AWAITED
 from ..view.documents import DocumentContext
+
+OPTIONS = lsp.CodeLensOptions()
+_REASON = 120
+_MOST_TASKS = 6
 
 
 class CommandName(StrEnum):
@@ -157,3 +163,40 @@ OFFERS: dict[str, Callable[[Finding, Evaluation, DocumentContext], Iterator[Comm
     PERSON_AWAITED: _questions,
     GATE_FAILED: _failed_gate,
 }
+
+
+# ---- code lenses ------------------------------------------------------------------------------
+
+
+def code_lenses(context: DocumentContext, _: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+    """The lenses of a document of a run: its head on the first line, and one above each stage of a plan."""
+    evaluation, plan = context.evaluation, context.own_plan()
+    if evaluation is None:
+        return []
+    commands = [(Span(0, 0, 0, 0), command) for command in _head_lenses(evaluation)]
+    commands += [(stage.span, _stage_lens(evaluation, stage)) for stage in (plan.stages if plan else ())]
+    return [lsp.CodeLens(context.text.range(span), command.as_lsp(600)) for span, command in commands]
+
+
+def _head_lenses(e: Evaluation) -> Iterator[CommandOffer]:
+    """What is said of the whole run."""
+    progress = f", {e.progress.done} of {e.progress.total} done" if e.progress else ""
+    standing = f"{plain(e.current_phase or 'unknown phase', 60)}: {status_phrase(e.status)}{progress}"
+    yield offer(standing, CommandName.SHOW, e)
+    next_step = f"{in_sentence(e.suggestion.phrase)} ({plain(e.suggestion.reason, _REASON)})"
+    yield offer(f"next: {next_step}", CommandName.SHOW, e)
+    for gate in e.gates:
+        if gate.in_force and gate.status == GateStatus.FAILED:
+            unmet = "; ".join(plain(each.text, 80) for each in gate.criteria if each.met is False)
+            yield offer(f"gate {plain(gate.id, 40)} is shut: {unmet}", CommandName.SHOW, e)
+    for question in e.questions:
+        title = f"{question.kind}: {plain(question.question, _REASON)}"
+        yield offer(title, CommandName.DECIDE, e, question=question.id)
+
+
+def _stage_lens(e: Evaluation, stage: Stage) -> CommandOffer:
+    ready = [task.number or task.id for task in stage.tasks if task.id in e.suggestion.tasks]
+    names = ", ".join(plain(name, 40) for name in ready[:_MOST_TASKS])
+    more = f" and {len(ready) - _MOST_TASKS} more" if len(ready) > _MOST_TASKS else ""
+    work = f"; work on {names}{more}" if ready else ""
+    return offer(f"{stage.done} of {stage.total} done{work}", CommandName.SHOW, e)
