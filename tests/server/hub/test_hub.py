@@ -13,7 +13,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from phasekeeper.server import lsp
 from phasekeeper.server.connector import handshake
 from phasekeeper.server.connector.address import FORM, PROTOCOL, find_address
 from phasekeeper.server.connector.handshake import INFO, STOP, Greeting, GreetingRefused
@@ -22,6 +21,7 @@ from phasekeeper.server.hub import hub as hubs
 from phasekeeper.server.hub import sockets, view_feed
 from phasekeeper.server.hub.entry_points import take_server_lock
 from phasekeeper.server.hub.hub import Hub
+from phasekeeper.server.lsp import server as lsp_server
 from phasekeeper.server.version import VERSION, release
 
 from tests.roots import task
@@ -392,7 +392,7 @@ def test_what_is_being_written_when_a_server_ends_is_finished(mine, monkeypatch)
 
     async def run():
         async with serving() as (hub, work):
-            monkeypatch.setattr(lsp, "serve_lsp", front)
+            monkeypatch.setattr(lsp_server, "serve_lsp", front)
             with await off(lambda: join("lsp")):
                 await off(begun.wait)
                 hub.stopping.set()
@@ -415,7 +415,7 @@ def test_a_connection_ends_with_the_exit_code_of_its_front_end(mine, monkeypatch
         return code
 
     async def run():
-        monkeypatch.setattr(lsp, "serve_lsp", front)
+        monkeypatch.setattr(lsp_server, "serve_lsp", front)
         async with serving():
             with await off(lambda: join("lsp")) as sock:
                 assert await off(lambda: sock.makefile("rb").read()) == exit_trailer(code)
@@ -447,7 +447,7 @@ def test_a_front_end_that_fails_ends_its_connection_alone(mine, monkeypatch, cap
         raise RuntimeError("a fault")
 
     async def run():
-        monkeypatch.setattr(lsp, "serve_lsp", broken)
+        monkeypatch.setattr(lsp_server, "serve_lsp", broken)
         async with serving():
             with await off(join) as other:
                 with await off(lambda: join("lsp")) as sock:
