@@ -62,11 +62,11 @@ async def serve_lsp(
     server = connection.server
     for method, feature in FEATURES.items():
         answer = partial(_on_document, connection, feature.answer)
-        server.feature(method, feature.options)(_guarded(method, answer))
+        server.feature(method, feature.options)(_guard(method, answer))
     for name, request in {**READ_REQUESTS, **WRITE_REQUESTS}.items():
-        server.feature(name)(_guarded(name, partial(request, connection)))
+        server.feature(name)(_guard(name, partial(request, connection)))
     for name, command in COMMANDS.items():
-        server.command(name)(_guarded(name, partial(execute, connection, command)))
+        server.command(name)(_guard(name, partial(execute, connection, command)))
     try:
         await read_messages(reader, connection.protocol)
         return 0 if connection.protocol.is_shut_down else 1
@@ -75,10 +75,10 @@ async def serve_lsp(
         await dropping_writer.drain()
 
 
-def _guarded(name: str, answer: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def _guard(name: str, answer: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     """A function that answers a request: what goes wrong in it is logged once, and answered in a sentence."""
 
-    async def guarded(*arguments: Any) -> Any:
+    async def guard(*arguments: Any) -> Any:
         try:
             return await answer(*arguments)
         except (JsonRpcException, asyncio.CancelledError):
@@ -88,7 +88,7 @@ def _guarded(name: str, answer: Callable[..., Awaitable[Any]]) -> Callable[..., 
             message = "this could not be answered; the server's log says why"
             raise RequestFailed(message, INTERNAL_ERROR) from None
 
-    return guarded
+    return guard
 
 
 async def _on_document(

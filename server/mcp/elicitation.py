@@ -67,29 +67,29 @@ async def request_decision(
 
     Raises ToolRefused where it is not clear what is asked, or it cannot be decided.
     """
-    asked = await _dialog(access, arguments)
-    if asked.message is None:
-        return _undecided(asked, "a dialog cannot show all that is decided: nothing is, the gate stays shut")
+    request = await _dialog(access, arguments)
+    if request.message is None:
+        return _abstain(request, "a dialog cannot show all that is decided: nothing is, the gate stays shut")
     # `elicitation: {}` means forms in the older protocol.
     capabilities = context.session.client_capabilities
     elicitation = capabilities.elicitation if capabilities else None
     if elicitation is None or (elicitation.form is None and elicitation.url is not None):
-        return _undecided(asked, "this client cannot ask a person: nothing is decided, the gate stays shut")
-    result = await _elicit(context, params, asked.message, asked.form)
+        return _abstain(request, "this client cannot ask a person: nothing is decided, the gate stays shut")
+    result = await _elicit(context, params, request.message, request.form)
     if isinstance(result, types.InputRequiredResult):
         return result
     if result.action != "accept":
-        return _undecided(asked, f"the dialog came back with {result.action}: nothing is decided")
+        return _abstain(request, f"the dialog came back with {result.action}: nothing is decided")
     try:
-        content = asked.form.model_validate(result.content or {}).model_dump()
+        content = request.form.model_validate(result.content or {}).model_dump()
     except ValidationError:
         why = "what the dialog came back with does not fit its form: nothing is decided"
         raise ToolRefused(why) from None
     if not content["reason"].strip():
-        return _undecided(asked, "the person gave no reason: nothing is decided")
-    if content["decision"] == "no" and asked.prepared.wanted.kind == "override":
-        return _undecided(asked, "the person said no: nothing is decided")
-    return await _record(access, asked, content["decision"], content["reason"])
+        return _abstain(request, "the person gave no reason: nothing is decided")
+    if content["decision"] == "no" and request.prepared.wanted.kind == "override":
+        return _abstain(request, "the person said no: nothing is decided")
+    return await _record(access, request, content["decision"], content["reason"])
 
 
 # ---- what the person sees ---------------------------------------------------------------------
@@ -166,24 +166,24 @@ def known_roots(params: types.CallToolRequestParams) -> types.InputResponses:
 # ---- recording --------------------------------------------------------------------------------
 
 
-async def _record(access: CallAccess, asked: DecisionDialog, decision: str, reason: str) -> Answer:
-    root, revision, what = Path(asked.run.root), asked.prepared.revision, "overridden"
+async def _record(access: CallAccess, request: DecisionDialog, decision: str, reason: str) -> Answer:
+    root, revision, what = Path(request.run.root), request.prepared.revision, "overridden"
     person = await asyncio.to_thread(actor, root)
-    command = asked.prepared.wanted._replace(why=reason, actor=person, channel=CHANNEL)
+    command = request.prepared.wanted._replace(why=reason, actor=person, channel=CHANNEL)
     if command.kind == "answer":
         command = command._replace(option=decision)
         what = f"answered {plain(command.question, 80)} {plain(decision, 60)}"
     with refusals():
-        done = await access.engine.act(root, asked.run.run, command, signed=True, revision=revision)
+        done = await access.engine.act(root, request.run.run, command, signed=True, revision=revision)
     return next_step(done.evaluation, recorded=f"{what}, by a person")
 
 
-def _undecided(asked: DecisionDialog, why: str) -> Answer:
+def _abstain(request: DecisionDialog, why: str) -> Answer:
     """Nothing was decided; how a person can."""
-    head, line = head_of(asked.run)
+    head, line = head_of(request.run)
     builder = AnswerBuilder(head | {"decided": False, "because": why, "decides": DECIDES}, why, line)
-    command = asked.command_line
+    command = request.command_line
     builder.put("decide", command, f"a person can decide on a terminal: {command}")
-    if asked.message is not None:
-        builder.put("asked", plain(asked.message, 600), f"what is asked: {quoted(asked.message, 500)}")
+    if request.message is not None:
+        builder.put("asked", plain(request.message, 600), f"what is asked: {quoted(request.message, 500)}")
     return builder.answer()

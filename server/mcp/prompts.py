@@ -58,7 +58,7 @@ PROMPTS = (
 )
 
 
-def listed() -> list[types.Prompt]:
+def prompt_list() -> list[types.Prompt]:
     """All prompts as the protocol lists them."""
     return [
         types.Prompt(

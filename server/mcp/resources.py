@@ -60,7 +60,7 @@ def templates() -> list[types.ResourceTemplate]:
     ]
 
 
-def listed(places: Sequence[RootRuns], start: int) -> tuple[list[types.Resource], str | None]:
+def page_of(places: Sequence[RootRuns], start: int) -> tuple[list[types.Resource], str | None]:
     """A page of the resources from `start`, and the cursor of the next."""
     page = [make() for make in islice(_all(places), start, start + PAGE)]
     total = 1 + sum(1 + len(place.runs) for place in places)

@@ -222,10 +222,10 @@ class McpServer:
         except NeedsRoots:
             return _ASK_ROOTS
         except ValidationError as error:
-            return tools.refused(tools.validation_message(error))
+            return tools.error_result(tools.validation_message(error))
         except (ToolRefused, NoSuchRun, UsageError) as error:
-            return tools.refused(str(error))
-        return answer if isinstance(answer, types.InputRequiredResult) else tools.answered(answer)
+            return tools.error_result(str(error))
+        return answer if isinstance(answer, types.InputRequiredResult) else tools.call_result(answer)
 
     # ---- resources
 
@@ -239,7 +239,7 @@ class McpServer:
             places = [await (await self._access_unasked(context)).place("")]
         except ToolRefused:
             places = []
-        page, following = resources.listed(places, int(cursor))
+        page, following = resources.page_of(places, int(cursor))
         return types.ListResourcesResult(resources=page, next_cursor=following)
 
     async def _list_templates(self, context: RequestContext, _: Any) -> types.ListResourceTemplatesResult:
@@ -307,7 +307,7 @@ class McpServer:
 
     async def _list_prompts(self, context: RequestContext, _: Any) -> types.ListPromptsResult:
         self._subscriptions(context)
-        return types.ListPromptsResult(prompts=prompts.listed())
+        return types.ListPromptsResult(prompts=prompts.prompt_list())
 
     async def _get_prompt(
         self, context: RequestContext, params: types.GetPromptRequestParams

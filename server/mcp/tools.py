@@ -85,11 +85,11 @@ def validation_message(error: ValidationError) -> str:
     return plain("; ".join(wrong), 1_000)
 
 
-def answered(answer: Answer) -> types.CallToolResult:
+def call_result(answer: Answer) -> types.CallToolResult:
     text = types.TextContent(type="text", text=answer.text)
     return types.CallToolResult(content=[text], structured_content=answer.data)
 
 
-def refused(why: str) -> types.CallToolResult:
+def error_result(why: str) -> types.CallToolResult:
     text = types.TextContent(type="text", text=plain(why, TEXT_LIMIT))
     return types.CallToolResult(content=[text], is_error=True)

@@ -26,7 +26,7 @@ WORD = re.compile(r"[\w][\w./-]*")
 def hover(context: DocumentContext, params: lsp.HoverParams) -> lsp.Hover | None:
     """The hover at a position; None where there is nothing to say."""
     line, column = context.text.line_and_column(params.position)
-    hovered = _hovered(context, line, column)
+    hovered = _content_at(context, line, column)
     if hovered is None:
         return None
     span, lines = hovered
@@ -45,7 +45,7 @@ def hover(context: DocumentContext, params: lsp.HoverParams) -> lsp.Hover | None
 Lines = Iterable[tuple[str, str]]
 
 
-def _hovered(context: DocumentContext, line: int, column: int) -> tuple[Span, Lines] | None:
+def _content_at(context: DocumentContext, line: int, column: int) -> tuple[Span, Lines] | None:
     if context.is_definition:
         key = key_about(split_lines(context.source), line, column)
         return (Span(line, key[0][0], line, key[0][1]), [("", key[1])]) if key else None

@@ -84,11 +84,11 @@ def _gate(evaluation: Evaluation, gate: GateState) -> Iterator[Annotation]:
     unmet: dict[tuple[str, Span | None], list[CriterionState]] = {}
     for criterion in gate.criteria:
         if criterion.met is False:
-            place = _place(evaluation, _deciding(criterion.evidence))
+            place = _place(evaluation, _decisive(criterion.evidence))
             unmet.setdefault(place, []).append(criterion)
     next_step = in_sentence(evaluation.suggestion.phrase)
     for (path, span), criteria in unmet.items():
-        reason = _deciding(criteria[0].evidence)
+        reason = _decisive(criteria[0].evidence)
         value = f" ({plain(reason.expression, 80)} = {shown(reason.value)})" if reason else ""
         texts = "; ".join(criterion.text for criterion in criteria)
         message = f"gate {gate.id} is shut: not met: {texts}{value}; next: {next_step}"
@@ -107,12 +107,12 @@ def _question(evaluation: Evaluation, question: QuestionState) -> Annotation:
     options = ", ".join(option.id for option in question.options)
     message = f"{question.kind} {question.id}: {question.question}" + (f" ({options})" if options else "")
     severity = Severity.WARNING if question.kind == QuestionKind.ESCALATION else Severity.INFO
-    path, span = _place(evaluation, _deciding(evidence))
+    path, span = _place(evaluation, _decisive(evidence))
     finding = Finding(PERSON_AWAITED, path, message, span, severity, data={"question": question.id})
     return Annotation(finding, evaluation.run, (*failures, *_further(evidence)))
 
 
-def _deciding(evidence: tuple[Evidence, ...]) -> Evidence | None:
+def _decisive(evidence: tuple[Evidence, ...]) -> Evidence | None:
     """What decided: the first evidence with a place; of several reports on the same, the newest."""
     located = [entry for entry in evidence if entry.path]
     return next((entry for entry in reversed(located) if entry.expression == located[0].expression), None)
@@ -120,7 +120,7 @@ def _deciding(evidence: tuple[Evidence, ...]) -> Evidence | None:
 
 def _further(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
     """The evidence with a place that is not the deciding one."""
-    deciding = _deciding(evidence)
+    deciding = _decisive(evidence)
     return tuple(entry for entry in evidence if entry.path and entry is not deciding)
 
 

@@ -22,7 +22,7 @@ CAPABILITIES: dict[str, Any] = {
 }
 
 
-class Failed(Exception):  # noqa: N818 - an error that was answered
+class ErrorResponse(Exception):  # noqa: N818 - an error that was answered
     """The server answered with an error."""
 
     def __init__(self, error: dict[str, Any]) -> None:
@@ -67,7 +67,7 @@ class Client:
         elif message["id"] in self._answers:
             future = self._answers.pop(message["id"])
             if "error" in message:
-                future.set_exception(Failed(message["error"]))
+                future.set_exception(ErrorResponse(message["error"]))
             else:
                 future.set_result(message["result"])
         else:
@@ -128,7 +128,7 @@ class Client:
                 return board
             await asyncio.sleep(0)
 
-    async def left(self) -> None:
+    async def until_closed(self) -> None:
         """Wait until the board has no root any more."""
         while (await self.ready())["roots"]:
             await asyncio.sleep(0)
@@ -141,7 +141,7 @@ class Client:
         self.note("textDocument/didOpen", {"textDocument": item})
         return uri
 
-    def shut(self, path: Path) -> None:
+    def close_document(self, path: Path) -> None:
         """Close a document."""
         self.note("textDocument/didClose", {"textDocument": {"uri": path.as_uri()}})
 
@@ -156,7 +156,7 @@ class Client:
         uri = path if isinstance(path, str) else path.as_uri()
         return [found["code"] for found in self.diagnostics.get(uri, [])]
 
-    async def ended(self) -> int:
+    async def exit_status(self) -> int:
         """What the server's side of the connection came to."""
         assert self.serving is not None
         return await asyncio.wait_for(asyncio.shield(self.serving), BOUND_S)
@@ -167,7 +167,7 @@ class Client:
 
 
 @asynccontextmanager
-async def connected(engine: Engine, **options: Any) -> AsyncIterator[Client]:
+async def client_of(engine: Engine, **options: Any) -> AsyncIterator[Client]:
     """A client with a server of its own at the other end of a pair of sockets."""
     ours, theirs = socket.socketpair()
     limit = 64 * 2**20
@@ -203,8 +203,8 @@ async def engine_of() -> AsyncIterator[Engine]:
 def run_with(work: Callable[[Client], Any], **options: Any) -> None:
     """Run `work` with a client of a server that is not connected to anything else."""
 
-    async def running() -> None:
-        async with engine_of() as engine, connected(engine, **options) as client:
+    async def serve() -> None:
+        async with engine_of() as engine, client_of(engine, **options) as client:
             await work(client)
 
-    asyncio.run(asyncio.wait_for(running(), 4 * BOUND_S))
+    asyncio.run(asyncio.wait_for(serve(), 4 * BOUND_S))

@@ -12,7 +12,7 @@ from tests.roots import put
 from tests.server.lsp.client import Client
 
 
-async def offered(client: Client, uri: str, code: str) -> list[dict[str, Any]]:
+async def actions_for(client: Client, uri: str, code: str) -> list[dict[str, Any]]:
     """The actions for the first finding of a code in a document."""
     found = await client.until(lambda: [d for d in client.diagnostics.get(uri, []) if d["code"] == code])
     params = {"textDocument": {"uri": uri}, "range": found[0]["range"], "context": {"diagnostics": found[:1]}}
@@ -20,7 +20,7 @@ async def offered(client: Client, uri: str, code: str) -> list[dict[str, Any]]:
     return [action for action in actions if any(d["code"] == code for d in action["diagnostics"])]
 
 
-async def done(client: Client, action: dict[str, Any]) -> None:
+async def execute(client: Client, action: dict[str, Any]) -> None:
     """Carry out an action's command as an editor does."""
     command = action["command"]
     await client.request(
@@ -32,7 +32,7 @@ def messages(client: Client) -> list[str]:
     return [note["params"]["message"] for note in client.notes if note["method"] == "window/showMessage"]
 
 
-def applied(edit: dict[str, Any]) -> None:
+def apply_edit(edit: dict[str, Any]) -> None:
     """Make an editor's edit on disk."""
     for change in edit["documentChanges"]:
         path = Path((change.get("textDocument") or change)["uri"].removeprefix("file://"))
@@ -50,7 +50,7 @@ def applied(edit: dict[str, Any]) -> None:
             path.write_text(text.source)
 
 
-def picking(client: Client, *words: str) -> list[dict[str, Any]]:
+def pick(client: Client, *words: str) -> list[dict[str, Any]]:
     """Have each dialog answered with the choice that begins with the next of the words; the dialogs shown."""
     shown: list[dict[str, Any]] = []
 

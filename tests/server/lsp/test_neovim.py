@@ -21,7 +21,7 @@ HOME = ("HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "PHASEKEEPER_WAIT_S")
 STANDALONE = [sys.executable, "-m", "phasekeeper", "lsp", "--standalone"]
 
 
-def seen(root: Path, scenario: str, command: list[str], **more: str) -> list[tuple[str, Any]]:
+def observations(root: Path, scenario: str, command: list[str], **more: str) -> list[tuple[str, Any]]:
     """What a scenario says it saw, in order."""
     out = root.parent / f"{scenario}.jsonl"
     environment = os.environ | {
@@ -52,33 +52,33 @@ def seen(root: Path, scenario: str, command: list[str], **more: str) -> list[tup
     return [(entry["what"], entry["value"]) for entry in said]
 
 
-def only(found: list[tuple[str, Any]], what: str) -> list[Any]:
+def values_of(found: list[tuple[str, Any]], what: str) -> list[Any]:
     return [value for name, value in found if name == what]
 
 
-def drifted(root: Path) -> None:
+def put_drift(root: Path) -> None:
     plan(root, below="**Progress**: 2/2 tasks complete (100%)\n")
 
 
 def test_a_drift_is_seen_mended_by_an_action_and_gone(root: Path) -> None:
-    drifted(root)
-    found = seen(root, "drift", STANDALONE)
-    assert {d["code"] for d in only(found, "seen")[0]} == {"status-drift"}
-    assert only(found, "encoding") == ["utf-16"]
-    assert only(found, "marked") == ["2"]
-    assert only(found, "offered")[0][0] == "Bring the plan's summaries in step with its task rows"
-    assert "**Progress**: 1/2 tasks complete (50%)" in only(found, "text")[0]
-    assert only(found, "left") == [[]]
-    assert only(found, "stopped") == [True]
+    put_drift(root)
+    found = observations(root, "drift", STANDALONE)
+    assert {d["code"] for d in values_of(found, "seen")[0]} == {"status-drift"}
+    assert values_of(found, "encoding") == ["utf-16"]
+    assert values_of(found, "marked") == ["2"]
+    assert values_of(found, "offered")[0][0] == "Bring the plan's summaries in step with its task rows"
+    assert "**Progress**: 1/2 tasks complete (50%)" in values_of(found, "text")[0]
+    assert values_of(found, "left") == [[]]
+    assert values_of(found, "stopped") == [True]
 
 
 def test_the_same_is_seen_through_the_server_that_all_editors_share(root: Path) -> None:
-    drifted(root)
+    put_drift(root)
     with homes() as home:
         shared = [sys.executable, "-m", "phasekeeper", "lsp"]
-        found = seen(root, "drift", shared, **{name: home.env[name] for name in HOME})
-        assert only(found, "left") == [[]]
-        assert only(found, "stopped") == [True]
+        found = observations(root, "drift", shared, **{name: home.env[name] for name in HOME})
+        assert values_of(found, "left") == [[]]
+        assert values_of(found, "stopped") == [True]
         # The editor went; the server did not.
         assert home.answers()
 
@@ -92,17 +92,17 @@ def test_a_report_that_fails_shuts_the_gate_and_the_third_asks_a_person(root: Pa
         (reports / name).unlink()
     for number, path in enumerate(sorted(reports.iterdir())):
         os.utime(path, (began + 60 * number, began + 60 * number))
-    found = seen(root, "escalation", STANDALONE, PHASEKEEPER_AT=str(began + 1000))
-    first, second, third = only(found, "shut")
+    found = observations(root, "escalation", STANDALONE, PHASEKEEPER_AT=str(began + 1000))
+    first, second, third = values_of(found, "shut")
     for shut in (first, second, third):
         [failed] = [d for d in shut if d["code"] == "gate-failed"]
         # The verdict stands on the fifth line of the report that was just saved.
         assert failed["line"] == 4
         assert "gate 3 is shut" in failed["message"]
     assert any(
-        title.startswith("next: go back to F1 (4b failed (1 of 3)") for title in only(found, "lenses")[0]
+        title.startswith("next: go back to F1 (4b failed (1 of 3)") for title in values_of(found, "lenses")[0]
     )
-    [asked] = [d for d in only(found, "escalated")[0] if d["code"] == "person-awaited"]
+    [asked] = [d for d in values_of(found, "escalated")[0] if d["code"] == "person-awaited"]
     assert asked["message"].startswith("escalation fix_iterations:2")
-    assert any(title.startswith("escalation: ") for title in only(found, "plan lenses")[0])
-    assert only(found, "stopped") == [True]
+    assert any(title.startswith("escalation: ") for title in values_of(found, "plan lenses")[0])
+    assert values_of(found, "stopped") == [True]

@@ -32,7 +32,7 @@ class Rig:
         self.assistants = McpServer(engine)
         self._stack = stack
 
-    def held(self) -> dict[Path, int]:
+    def hold_counts(self) -> dict[Path, int]:
         """How many callers hold each root open."""
         return dict(self.assistants.open_roots.counts)
 
@@ -86,7 +86,7 @@ async def rig(watch: bool = False) -> AsyncIterator[Rig]:
         yield made
 
 
-def going(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+def async_test(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
     """A coroutine as a test, with a user's folders of its own, ended when it takes too long."""
 
     @wraps(test)
@@ -126,7 +126,7 @@ def _sign(run: Any, given: list[str]) -> None:
 async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     """What a tool answers as data; it has to answer."""
     result = await client.call_tool(tool, arguments)
-    assert not result.is_error, said(result)
+    assert not result.is_error, text_of(result)
     assert result.structured_content is not None
     return result.structured_content
 
@@ -134,18 +134,18 @@ async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
 async def text(client: Client, tool: str, **arguments: Any) -> str:
     """What a tool answers as text; it has to answer."""
     result = await client.call_tool(tool, arguments)
-    assert not result.is_error, said(result)
-    return said(result)
+    assert not result.is_error, text_of(result)
+    return text_of(result)
 
 
 async def refusal(client: Client, tool: str, **arguments: Any) -> str:
     """Why a tool refuses; it has to."""
     result = await client.call_tool(tool, arguments)
-    assert result.is_error, said(result)
-    return said(result)
+    assert result.is_error, text_of(result)
+    return text_of(result)
 
 
-def said(result: types.CallToolResult) -> str:
+def text_of(result: types.CallToolResult) -> str:
     [content] = result.content
     assert isinstance(content, types.TextContent)
     return content.text

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import pytest
 from phasekeeper.server.mcp.server import McpServer
 
-from tests.server.mcp.conformance.server import Examined, Product, served
-from tests.server.mcp.conformance.suite import Found, examined
-from tests.server.mcp.rig import going
+from tests.server.mcp.conformance.server import ConformanceServer, Product, server_url
+from tests.server.mcp.conformance.suite import SuiteResult, run_suite
+from tests.server.mcp.rig import async_test
 
 # Logging and sampling are deprecated in the newer protocol, and the older one has them.
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
@@ -52,20 +52,20 @@ OF_ALONE = ("caching", "http-header-validation", "sep-2164-resource-not-found")
 """Scenarios of the stateless wire that need nothing to be there."""
 
 
-async def found_in(kind: type[McpServer], version: Version, folder: Path) -> Found:
+async def result_of(kind: type[McpServer], version: Version, folder: Path) -> SuiteResult:
     options = ("--spec-version", version.wire) if version.wire else ()
-    async with served(kind) as url:
-        return await examined(version.package, url, folder, *options)
+    async with server_url(kind) as url:
+        return await run_suite(version.package, url, folder, *options)
 
 
 @pytest.mark.parametrize("version", (OLD, HANDSHAKE, MODERN), ids=("0.1.16", "0.2-handshake", "0.2-modern"))
-@going
+@async_test
 async def test_the_official_suite_finds_nothing_wrong(tmp_path: Path, version: Version) -> None:
-    found = await found_in(Examined, version, tmp_path / "found")
+    found = await result_of(ConformanceServer, version, tmp_path / "found")
     assert found.with_status("FAILURE") == []
     remarks = found.with_status("WARNING")
     assert [": ".join(remark.split(": ")[:2]) for remark in remarks] == list(version.remarks)
-    assert (len(found.checks), found.passed()) == (version.scenarios, version.passed)
+    assert (len(found.checks), found.pass_count()) == (version.scenarios, version.passed)
 
 
 @pytest.mark.parametrize(
@@ -73,10 +73,10 @@ async def test_the_official_suite_finds_nothing_wrong(tmp_path: Path, version: V
     ((HANDSHAKE, GENERIC + OF_SESSIONS, 25), (MODERN, GENERIC + OF_ALONE, 38)),
     ids=("0.2-handshake", "0.2-modern"),
 )
-@going
+@async_test
 async def test_the_product_alone_passes_what_needs_no_fixtures(
     tmp_path: Path, version: Version, scenarios: tuple[str, ...], passed: int
 ) -> None:
-    found = (await found_in(Product, version, tmp_path / "found")).only(scenarios)
+    found = (await result_of(Product, version, tmp_path / "found")).only(scenarios)
     assert found.with_status("FAILURE") == found.with_status("WARNING") == []
-    assert found.passed() == passed
+    assert found.pass_count() == passed

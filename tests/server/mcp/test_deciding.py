@@ -17,7 +17,7 @@ from phasekeeper.server.workspace import apply
 from phasekeeper.server.workspace.workspace import Workspace
 
 from tests.roots import TASKS, choosing, loop, plan, task
-from tests.server.mcp.rig import ERAS, call, going, refusal, rig, text
+from tests.server.mcp.rig import ERAS, async_test, call, refusal, rig, text
 
 RUN = ".claude/state"
 QUESTION = "severe:1:WQ-1"
@@ -43,7 +43,7 @@ def records(root: Path, run: str = RUN) -> list[dict[str, Any]]:
 
 
 @eras
-@going
+@async_test
 async def test_what_the_person_decides_is_recorded_and_signed(root: Path, era: str) -> None:
     loop(root)
     person = Person(decision="resolve", reason="it is being mended")
@@ -60,7 +60,7 @@ async def test_what_the_person_decides_is_recorded_and_signed(root: Path, era: s
 
 
 @eras
-@going
+@async_test
 async def test_the_dialog_shows_what_the_files_and_the_definition_say(root: Path, era: str) -> None:
     loop(root)
     person = Person("decline")
@@ -82,7 +82,7 @@ async def test_the_dialog_shows_what_the_files_and_the_definition_say(root: Path
 
 
 @eras
-@going
+@async_test
 async def test_what_has_changed_since_it_was_approved_can_be_approved_anew(root: Path, era: str) -> None:
     """Nobody is asked, for the work goes on; an assistant that read of it can have its person decide."""
     path, name = plan(root, "lists", 3) / "MASTER_PLAN.md", ".orchestrator/tasks/lists"
@@ -115,7 +115,7 @@ async def findings(client: Client, run: str) -> list[dict[str, Any]]:
 
 @eras
 @pytest.mark.parametrize("action", ["decline", "cancel"])
-@going
+@async_test
 async def test_a_person_who_says_no_decides_nothing(root: Path, era: str, action: str) -> None:
     loop(root)
     async with rig() as r, r.client(root, era, elicitation_callback=Person(action)) as client:
@@ -129,7 +129,7 @@ async def test_a_person_who_says_no_decides_nothing(root: Path, era: str, action
 
 
 @eras
-@going
+@async_test
 async def test_a_client_without_dialogs_gets_the_command_for_the_person(root: Path, era: str) -> None:
     loop(root)
     async with rig() as r, r.client(root, era) as client:
@@ -148,7 +148,7 @@ async def test_a_client_without_dialogs_gets_the_command_for_the_person(root: Pa
     "content",
     [{"decision": "resolve"}, {"decision": "resolve", "reason": " "}, {"decision": "all", "reason": "x"}],
 )
-@going
+@async_test
 async def test_an_answer_that_lacks_something_decides_nothing(root: Path, era: str, content: Any) -> None:
     loop(root)
     async with rig() as r, r.client(root, era, elicitation_callback=Person(**content)) as client:
@@ -158,7 +158,7 @@ async def test_an_answer_that_lacks_something_decides_nothing(root: Path, era: s
 
 
 @eras
-@going
+@async_test
 async def test_nothing_is_decided_about_what_was_changed_meanwhile(root: Path, era: str) -> None:
     loop(root)
 
@@ -180,7 +180,7 @@ async def test_nothing_is_decided_about_what_was_changed_meanwhile(root: Path, e
 
 
 @eras
-@going
+@async_test
 async def test_a_gate_is_overridden_by_the_person_alone(root: Path, era: str) -> None:
     folder = task(root, "T1", ok=False)
     person = Person(decision="override", reason="the review is wrong")
@@ -195,7 +195,7 @@ async def test_a_gate_is_overridden_by_the_person_alone(root: Path, era: str) ->
     assert [(e["kind"], e["next"], e["channel"]) for e in entries] == [("override", "codegen", "mcp")]
 
 
-@going
+@async_test
 async def test_no_argument_of_the_call_is_shown_and_file_text_is_shown_safely(root: Path) -> None:
     task(root, "T1", title="\x1b[2Jerased\u202e", ok=False)
     person = Person("decline")
@@ -215,7 +215,7 @@ MANY = {f"option-{number}": f"number {number}" for number in range(1, 11)}
 
 
 @eras
-@going
+@async_test
 async def test_every_option_that_may_be_chosen_is_shown(root: Path, era: str) -> None:
     choosing(root, MANY)
     person = Person("decline")
@@ -237,7 +237,7 @@ async def test_every_option_that_may_be_chosen_is_shown(root: Path, era: str) ->
         ({"yes": "go on", "no": "stop"}, "Which one? " + "z" * 2_000),
     ],
 )
-@going
+@async_test
 async def test_what_a_dialog_cannot_show_whole_is_decided_on_a_terminal(
     root: Path, era: str, options: dict[str, str], asked: str
 ) -> None:

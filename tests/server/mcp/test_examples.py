@@ -14,7 +14,7 @@ import pytest
 from tests.assistants_live.reading import read_step
 from tests.roots import EXAMPLES, put
 from tests.server.mcp.driving import drive
-from tests.server.mcp.rig import ERAS, Rig, call, going, rig, said
+from tests.server.mcp.rig import ERAS, Rig, async_test, call, rig, text_of
 from tests.server.mcp.test_deciding import Person
 
 LATE_FEES = ".ai-tools-chain/tasks/late-fees"
@@ -47,17 +47,17 @@ def steps(root: Path, run: str) -> list[str]:
 
 
 @pytest.mark.parametrize("run", [LATE_FEES, LOOP, LISTS, DESIGN, TUNING])
-@going
+@async_test
 async def test_data_and_text_alone_say_the_same_of_the_next_step(repository: Path, run: str) -> None:
     """Claude Code and Codex hand on data alone, Gemini text alone."""
     async with rig() as r, r.client(repository) as client:
         result = await client.call_tool("next_step", {"run": run})
-        text, data = read_step(said(result)), read_step(json.dumps(result.structured_content))
+        text, data = read_step(text_of(result)), read_step(json.dumps(result.structured_content))
         assert (text.told, data.told) == ("text", "data")
         assert text._replace(told="") == data._replace(told="")
 
 
-@going
+@async_test
 async def test_what_the_text_says_of_questions_and_notes_is_in_the_data(repository: Path) -> None:
     async with rig() as r, r.client(repository) as client:
         waits = await call(client, "next_step", run=LOOP)
@@ -72,7 +72,7 @@ async def test_what_the_text_says_of_questions_and_notes_is_in_the_data(reposito
 
 
 @eras
-@going
+@async_test
 async def test_skill_tuning_is_driven_to_its_end(repository: Path, era: str) -> None:
     async with rig() as r, r.client(repository, era) as client:
         end = await drive(client, TUNING)
@@ -81,7 +81,7 @@ async def test_skill_tuning_is_driven_to_its_end(repository: Path, era: str) -> 
 
 
 @eras
-@going
+@async_test
 async def test_the_artifact_pipeline_stops_for_the_person_who_accepts(repository: Path, era: str) -> None:
     person = Person(decision="accepted", reason="the fees are right")
     async with rig() as r, r.client(repository, era, elicitation_callback=person) as client:
@@ -95,7 +95,7 @@ async def test_the_artifact_pipeline_stops_for_the_person_who_accepts(repository
 
 
 @eras
-@going
+@async_test
 async def test_the_master_plan_is_driven_to_its_end(repository: Path, era: str) -> None:
     person = Person(decision="adopt", reason="it was agreed in the meeting")
     async with rig() as r, r.client(repository, era, elicitation_callback=person) as client:
@@ -109,7 +109,7 @@ async def test_the_master_plan_is_driven_to_its_end(repository: Path, era: str) 
 
 
 @eras
-@going
+@async_test
 async def test_the_loop_stops_for_a_severe_item_and_then_runs_until_two_passes_hold(
     repository: Path, era: str
 ) -> None:
@@ -128,7 +128,7 @@ async def test_the_loop_stops_for_a_severe_item_and_then_runs_until_two_passes_h
 
 
 @eras
-@going
+@async_test
 async def test_the_component_design_stops_for_its_jobs(repository: Path, era: str) -> None:
     """The child sessions are other agents' work; the test does it where the assistant says that it waits."""
     sessions = repository / ".phasekeeper/sessions"

@@ -51,7 +51,7 @@ def way_in(way: str, home: Home, root: Path, http: str) -> list[str]:
     return ["--cwd", str(root), *folders, sys.executable, "-I", "-m", "phasekeeper", "mcp"]
 
 
-def inspected(home: Home, words: Sequence[str]) -> dict[str, Any]:
+def inspect(home: Home, words: Sequence[str]) -> dict[str, Any]:
     """What the inspector prints as a result; it must find nothing wrong."""
     command = [*program(".bin/mcp-inspector"), "--cli", "--format", "json", "--connect-timeout", "0", *words]
     done = subprocess.run(
@@ -70,7 +70,7 @@ def test_the_inspector_gets_what_the_server_has(
     known = ["--protocol-era", era, *way_in(way, home, root, http)]
     words = [[*known, "--method", *(w.format(root=root) for w in asked)] for asked in ASKED.values()]
     with ThreadPoolExecutor(len(words)) as pool:
-        got = dict(zip(ASKED, pool.map(lambda each: inspected(home, each), words), strict=True))
+        got = dict(zip(ASKED, pool.map(lambda each: inspect(home, each), words), strict=True))
     assert got["tools"]["tools"] == json.loads(SNAPSHOT.read_text(encoding="utf-8"))
     assert got["step"]["structuredContent"]["run"] == RUN
     assert got["step"]["structuredContent"]["suggestion"]["suggestedNext"] == "codegen"

@@ -13,7 +13,7 @@ from mcp import Client
 from phasekeeper.server.workspace.workspace import Workspace
 
 from tests.roots import TASKS, plan, put, task
-from tests.server.mcp.rig import Rig, call, going, refusal, rig
+from tests.server.mcp.rig import Rig, async_test, call, refusal, rig
 
 LISTS = ".orchestrator/tasks/lists"
 AGENTS, CLIENTS, CALLS = 50, 200, 3
@@ -28,7 +28,7 @@ async def clients(r: Rig, stack: AsyncExitStack, root: Path, number: int) -> lis
 # ---- one plan, many agents --------------------------------------------------------------------
 
 
-@going
+@async_test
 async def test_two_agents_never_get_the_same_task_and_one_gets_its_own_again(root: Path) -> None:
     plan(root, "lists", 4, done=1)
     async with rig() as r, r.client(root) as one, r.client(root) as other:
@@ -46,7 +46,7 @@ async def test_two_agents_never_get_the_same_task_and_one_gets_its_own_again(roo
         assert "no task is free: others are at work on 3" in none["note"]
 
 
-@going
+@async_test
 async def test_a_claimed_task_is_reported_by_its_holder_alone_and_is_free_of_the_claim_then(
     root: Path,
 ) -> None:
@@ -61,7 +61,7 @@ async def test_a_claimed_task_is_reported_by_its_holder_alone_and_is_free_of_the
         assert r.engine.board(root).runs[LISTS].claims == ()
 
 
-@going
+@async_test
 async def test_where_there_is_nothing_to_claim_that_is_told(root: Path) -> None:
     task(root, "T1")
     async with rig() as r, r.client(root) as client:
@@ -69,7 +69,7 @@ async def test_where_there_is_nothing_to_claim_that_is_told(root: Path) -> None:
 
 
 @pytest.mark.parametrize("agents", [AGENTS])
-@going
+@async_test
 async def test_fifty_agents_finish_one_plan_in_the_order_of_its_dependencies(root: Path, agents: int) -> None:
     """Fifty tasks in ten layers: each needs two of the layer before, in a plan's one stage."""
     folder = plan(root, "lists", 50, done=1)
@@ -117,7 +117,7 @@ async def test_fifty_agents_finish_one_plan_in_the_order_of_its_dependencies(roo
 # ---- many clients while files change ----------------------------------------------------------
 
 
-@going
+@async_test
 async def test_two_hundred_clients_see_no_error_and_no_revision_that_never_was(root: Path) -> None:
     """Mixed calls while verdicts are rewritten; each answer is of a moment that there was."""
     runs = [f"{TASKS}/T{n}" for n in range(8)]

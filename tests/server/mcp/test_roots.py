@@ -15,7 +15,7 @@ from phasekeeper.server.mcp.client import ClientSession
 from phasekeeper.server.mcp.uris import resource_uri
 
 from tests.roots import TASKS, put, task
-from tests.server.mcp.rig import ERAS, call, going, refusal, rig, text
+from tests.server.mcp.rig import ERAS, async_test, call, refusal, rig, text
 
 eras = pytest.mark.parametrize("era", ERAS)
 
@@ -41,7 +41,7 @@ def two(root: Path) -> tuple[Path, Path]:
 
 
 @eras
-@going
+@async_test
 async def test_a_client_s_roots_come_before_the_folder_of_its_connection(root: Path, era: str) -> None:
     a, b = two(root)
     told = Roots(b)
@@ -55,7 +55,7 @@ async def test_a_client_s_roots_come_before_the_folder_of_its_connection(root: P
 
 
 @eras
-@going
+@async_test
 async def test_several_roots_with_runs_are_refused_with_the_list(root: Path, era: str) -> None:
     a, b = two(root)
     (root / "empty" / ".git").mkdir(parents=True)
@@ -66,7 +66,7 @@ async def test_several_roots_with_runs_are_refused_with_the_list(root: Path, era
         assert (await call(client, "status", root=str(b)))["root"] == str(b)
 
 
-@going
+@async_test
 async def test_of_several_roots_the_one_with_runs_is_meant(root: Path) -> None:
     a, _ = two(root)
     (root / "empty" / ".git").mkdir(parents=True)
@@ -74,7 +74,7 @@ async def test_of_several_roots_the_one_with_runs_is_meant(root: Path) -> None:
         assert (await call(client, "status"))["root"] == str(a)
 
 
-@going
+@async_test
 async def test_roots_that_change_are_asked_for_again(root: Path) -> None:
     a, b = two(root)
     told = Roots(a)
@@ -86,7 +86,7 @@ async def test_roots_that_change_are_asked_for_again(root: Path) -> None:
 
 
 @eras
-@going
+@async_test
 async def test_lists_and_prompts_are_of_the_same_root_before_any_tool_was_called(
     root: Path, era: str
 ) -> None:
@@ -112,7 +112,7 @@ class Odd(types.ListRootsResult):
         return {"roots": [{"uri": "memory://somewhere/else"}]}
 
 
-@going
+@async_test
 async def test_a_client_whose_roots_are_no_files_works_in_the_folder_of_its_connection(root: Path) -> None:
     a, _ = two(root)
 
@@ -123,7 +123,7 @@ async def test_a_client_whose_roots_are_no_files_works_in_the_folder_of_its_conn
         assert (await call(client, "status"))["root"] == str(a)
 
 
-@going
+@async_test
 async def test_a_home_that_nobody_has_is_no_root(root: Path) -> None:
     async with rig() as r, r.client(root) as client:
         assert "absolute path" in await refusal(client, "status", root="~nobody-of-that-name/work")
@@ -142,7 +142,7 @@ _WRITING = (
 
 
 @eras
-@going
+@async_test
 async def test_nothing_is_read_or_recorded_outside_of_what_a_connection_works_in(
     root: Path, era: str
 ) -> None:
@@ -161,27 +161,27 @@ async def test_nothing_is_read_or_recorded_outside_of_what_a_connection_works_in
                 await client.read_resource(uri)
         with pytest.raises(MCPError, match="lies outside of this connection"):
             await client.get_prompt("next", {"root": str(b)})
-        assert r.held() == {a: 1}
+        assert r.hold_counts() == {a: 1}
     assert {path: path.read_bytes() for path in b.rglob("*") if path.is_file()} == before
 
 
-@going
+@async_test
 async def test_nothing_is_subscribed_to_outside_of_what_a_connection_works_in(root: Path) -> None:
     a, b = two(root)
     async with rig() as r, r.client(a, "legacy") as client:
         with pytest.raises(MCPError, match="lies outside of this connection"):
             await client.session.subscribe_resource(resource_uri(str(b)))
-        assert r.held() == {a: 1}
+        assert r.hold_counts() == {a: 1}
     async with (
         rig() as r,
         r.client(a) as client,
         client.listen(resource_subscriptions=[resource_uri(str(b))]),
     ):
-        assert b not in r.held()
+        assert b not in r.hold_counts()
 
 
 @eras
-@going
+@async_test
 async def test_a_client_is_asked_for_its_roots_when_a_call_names_another_folder(root: Path, era: str) -> None:
     a, b = two(root)
     told = Roots(b)
@@ -193,7 +193,7 @@ async def test_a_client_is_asked_for_its_roots_when_a_call_names_another_folder(
 
 
 @eras
-@going
+@async_test
 async def test_the_root_around_a_connection_s_folder_is_its_own_with_all_below(root: Path, era: str) -> None:
     put(root / ".phasekeeper/config.yaml", "projects: [packages/*]\n")
     task(root, "T1")
@@ -204,7 +204,7 @@ async def test_the_root_around_a_connection_s_folder_is_its_own_with_all_below(r
             assert (await call(client, "status", root=str(named)))["root"] in (str(root), str(named))
 
 
-@going
+@async_test
 async def test_a_connection_in_the_home_folder_works_in_no_folder_below_it(root: Path, monkeypatch) -> None:
     """Some clients start their connectors there whatever they work in."""
     a, _ = two(root)
@@ -216,7 +216,7 @@ async def test_a_connection_in_the_home_folder_works_in_no_folder_below_it(root:
         assert (await call(client, "status", root=str(a)))["root"] == str(a)
 
 
-@going
+@async_test
 async def test_what_one_caller_looked_at_is_not_remembered_without_bound(root: Path, monkeypatch) -> None:
     monkeypatch.setattr(clients, "MOST_FOLDERS", 1)
     a, b = two(root)
@@ -226,10 +226,10 @@ async def test_what_one_caller_looked_at_is_not_remembered_without_bound(root: P
             await client.hold(folder)
         assert client._held.keys() == {a / ".." / "b"}
         client.close()
-        assert r.held() == {}
+        assert r.hold_counts() == {}
 
 
-@going
+@async_test
 async def test_a_folder_in_a_run_means_the_root_around_it_and_a_worktree_is_its_own(root: Path) -> None:
     a, b = two(root)
     (b / ".git").rmdir()
@@ -240,7 +240,7 @@ async def test_a_folder_in_a_run_means_the_root_around_it_and_a_worktree_is_its_
         assert (await call(client, "status", root=str(b / TASKS)))["root"] == str(b)
 
 
-@going
+@async_test
 async def test_runs_of_projects_are_named_from_the_root(root: Path) -> None:
     put(root / ".phasekeeper/config.yaml", "projects: [packages/*]\n")
     task(root / "packages/shop", "T1")
@@ -254,7 +254,7 @@ async def test_runs_of_projects_are_named_from_the_root(root: Path) -> None:
         assert (await call(client, "next_step", root=data["root"], run=data["run"]))["root"] == data["root"]
 
 
-@going
+@async_test
 async def test_projects_that_the_configuration_comes_to_name_are_known_at_the_next_call(root: Path) -> None:
     config = put(root / ".phasekeeper/config.yaml", "projects: []\n")
     task(root, "T1")
@@ -268,7 +268,7 @@ async def test_projects_that_the_configuration_comes_to_name_are_known_at_the_ne
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need rights there")
-@going
+@async_test
 async def test_no_link_leads_out_of_the_root(root: Path) -> None:
     secret = put(root.parent / "secret.md", "# the secret\n")
     folder = task(root, "T1")
@@ -281,7 +281,7 @@ async def test_no_link_leads_out_of_the_root(root: Path) -> None:
         assert [each["run"] for each in (await call(client, "status"))["runs"]] == [f"{TASKS}/T1"]
 
 
-@going
+@async_test
 async def test_a_broken_definition_is_told_and_hides_no_other_run(root: Path) -> None:
     task(root, "T1")
     put(root / ".phasekeeper/workflows/mine.yaml", "workflow: mine\nphases: 7\n")
@@ -291,7 +291,7 @@ async def test_a_broken_definition_is_told_and_hides_no_other_run(root: Path) ->
         assert f"{TASKS}/T1: active" in said
 
 
-@going
+@async_test
 async def test_who_leaves_lets_go_of_what_was_open(root: Path) -> None:
     a, b = two(root)
     async with rig() as r:
@@ -299,11 +299,11 @@ async def test_who_leaves_lets_go_of_what_was_open(root: Path) -> None:
             await call(client, "status", root=str(b))
             await call(client, "status", root=str(a))
             await call(other, "status")
-            assert r.held() == {a: 1, b: 2}
-        assert r.held() == {}
+            assert r.hold_counts() == {a: 1, b: 2}
+        assert r.hold_counts() == {}
 
 
-@going
+@async_test
 async def test_a_call_that_is_ended_while_it_lets_go_leaves_nothing_open(root: Path) -> None:
     """A root and its project: whoever waits between the two may be ended there."""
     (root / "packages/a/.git").mkdir(parents=True)
@@ -311,20 +311,20 @@ async def test_a_call_that_is_ended_while_it_lets_go_leaves_nothing_open(root: P
     async with rig() as r:
         client = ClientSession(r.assistants.open_roots, root, "one")
         await client.hold(root)
-        assert list(r.held().values()) == [1, 1]
+        assert list(r.hold_counts().values()) == [1, 1]
         roots, opened = client._held[root]
         client._held[root] = roots, opened - clients.REOPEN_AFTER_S
         calling = asyncio.ensure_future(client.hold(root))
-        while not calling.done() and 2 not in r.held().values():
+        while not calling.done() and 2 not in r.hold_counts().values():
             await asyncio.sleep(0)
         calling.cancel()
         await asyncio.wait([calling])
-        assert list(r.held().values()) == [1, 1]
+        assert list(r.hold_counts().values()) == [1, 1]
         client.close()
-        assert r.held() == {}
+        assert r.hold_counts() == {}
 
 
-@going
+@async_test
 async def test_a_stream_of_changes_that_is_cut_off_leaves_nothing_open(root: Path) -> None:
     a, b = two(root)
     async with rig() as r, r.client(root) as client:
@@ -332,9 +332,9 @@ async def test_a_stream_of_changes_that_is_cut_off_leaves_nothing_open(root: Pat
         await call(client, "status", root=str(b))
         uris = [resource_uri(str(a)), resource_uri(str(b))]
         async with client.listen(resource_subscriptions=uris):
-            while r.held() != {a: 2, b: 2}:
+            while r.hold_counts() != {a: 2, b: 2}:
                 await asyncio.sleep(0)
-        while r.held()[a] == 2:
+        while r.hold_counts()[a] == 2:
             await asyncio.sleep(0)
         await call(client, "status", root=str(a))
-        assert r.held() == {a: 1, b: 1}
+        assert r.hold_counts() == {a: 1, b: 1}

@@ -22,9 +22,9 @@ from phasekeeper.server.mcp import client as clients
 from phasekeeper.server.mcp.uris import resource_uri
 
 from tests.roots import TASKS, loop, put, task
-from tests.server.mcp.rig import ERAS, LIMIT_S, call, going, refusal, rig
+from tests.server.mcp.rig import ERAS, LIMIT_S, async_test, call, refusal, rig
 from tests.server.mcp.test_deciding import Person, records
-from tests.server.mcp.test_resources import Heard
+from tests.server.mcp.test_resources import NotificationLog
 from tests.server.servers import Home, homes
 
 eras = pytest.mark.parametrize("era", ERAS)
@@ -37,7 +37,7 @@ def home() -> Iterator[Home]:
         yield made
 
 
-async def goes_on(client: Client, root: Path, number: int) -> None:
+async def work_on_task(client: Client, root: Path, number: int) -> None:
     """One task from its reviewed plan to its review: a look, a report, and the file that the look names."""
     run = f"{TASKS}/T{number}"
     folder = task(root, f"T{number}")
@@ -54,25 +54,25 @@ async def goes_on(client: Client, root: Path, number: int) -> None:
 # ---- standard streams -------------------------------------------------------------------------
 
 
-def started(home: Home, root: Path, *more: str) -> StdioServerParameters:
+def connector_parameters(home: Home, root: Path, *more: str) -> StdioServerParameters:
     words = ["-I", "-m", "phasekeeper", "mcp", *more]
     return StdioServerParameters(command=sys.executable, args=words, cwd=root, env=home.env)
 
 
 @eras
-@going
+@async_test
 async def test_alone_on_standard_streams(root: Path, home: Home, era: str) -> None:
-    async with Client(started(home, root, "--standalone"), mode=cast(Any, era)) as client:
-        await goes_on(client, root, 1)
+    async with Client(connector_parameters(home, root, "--standalone"), mode=cast(Any, era)) as client:
+        await work_on_task(client, root, 1)
 
 
-@going
+@async_test
 async def test_several_assistants_through_the_server_of_the_user(root: Path, home: Home) -> None:
     home.server()
-    first, second = started(home, root), started(home, root)
+    first, second = connector_parameters(home, root), connector_parameters(home, root)
     async with Client(first, mode="auto") as one, Client(second, mode="legacy") as other:
-        await goes_on(one, root, 1)
-        await goes_on(other, root, 2)
+        await work_on_task(one, root, 1)
+        await work_on_task(other, root, 2)
         assert (await call(one, "status"))["revision"] == (await call(other, "status"))["revision"]
     assert len(home.information()["roots"]) == 1
 
@@ -104,7 +104,7 @@ def test_nothing_but_the_protocol_comes_out(root: Path, home: Home) -> None:
     assert (out, process.returncode) == (b"", 0)
 
 
-@going
+@async_test
 async def test_a_message_without_an_end_ends_its_connection_alone(root: Path) -> None:
     task(root, "T1")
     async with rig() as r, r.client(root) as client:
@@ -135,7 +135,7 @@ async def over_http(*named: Path) -> AsyncIterator[tuple[Hub, str, str]]:
         await hub.stop()
 
 
-@going
+@async_test
 async def test_over_http_whoever_is_told_the_address_is_served(root: Path) -> None:
     hub = Hub(asyncio.get_running_loop())
     served = HttpListener(hub)
@@ -160,7 +160,7 @@ async def http_client(url: str, token: str, era: str, **options: Any) -> AsyncIt
 
 
 @eras
-@going
+@async_test
 async def test_over_http_with_the_roots_of_the_client(root: Path, era: str) -> None:
     loop(root)
 
@@ -180,7 +180,7 @@ async def test_over_http_with_the_roots_of_the_client(root: Path, era: str) -> N
 
 
 @eras
-@going
+@async_test
 async def test_over_http_a_client_without_roots_works_in_what_a_person_has_served(
     root: Path, era: str
 ) -> None:
@@ -195,7 +195,7 @@ async def test_over_http_a_client_without_roots_works_in_what_a_person_has_serve
         assert "works in no folder" in await refusal(client, "next_step", root=str(root))
 
 
-@going
+@async_test
 async def test_over_http_a_record_tells_sessions_apart_without_their_ids(root: Path) -> None:
     run = f"{TASKS}/T1"
     task(root, "T1")
@@ -208,10 +208,10 @@ async def test_over_http_a_record_tells_sessions_apart_without_their_ids(root: P
     assert all(re.fullmatch(r"\S+ [0-9a-f]{8}", actor) for actor in actors)
 
 
-@going
+@async_test
 async def test_over_http_subscribers_of_both_eras_are_told(root: Path) -> None:
     folder = task(root, "T1")
-    heard = Heard()
+    heard = NotificationLog()
     uri = resource_uri(str(root), f"{TASKS}/T1")
     async with over_http(root) as (hub, url, token):
         old = http_client(url, token, "legacy", message_handler=heard)
@@ -227,7 +227,7 @@ async def test_over_http_subscribers_of_both_eras_are_told(root: Path) -> None:
                 assert getattr(event, "uri", None) == uri
 
 
-@going
+@async_test
 async def test_over_http_a_session_that_ends_leaves_nothing_behind(root: Path) -> None:
     task(root, "T1")
     async with over_http(root) as (hub, url, token):
@@ -242,13 +242,13 @@ async def test_over_http_a_session_that_ends_leaves_nothing_behind(root: Path) -
         assert (len(assistants.notifier._sessions), assistants.open_roots.counts) == (0, {})
 
 
-@going
+@async_test
 async def test_over_http_no_client_has_another_let_go_of_what_it_hears_of(root: Path, monkeypatch) -> None:
     monkeypatch.setattr(clients, "MOST_FOLDERS", 1)
     for name in ("a", "b", "c"):
         task(root / name, "T1")
         (root / name / ".git").mkdir()
-    heard = Heard()
+    heard = NotificationLog()
     uri = resource_uri(str(root / "a"), f"{TASKS}/T1")
     async with over_http(root) as (hub, url, token):
         old = http_client(url, token, "legacy", message_handler=heard)
@@ -268,7 +268,7 @@ async def test_over_http_no_client_has_another_let_go_of_what_it_hears_of(root: 
             assert (await call(client, "status", root=str(root / "b")))["root"] == str(root / "b")
 
 
-@going
+@async_test
 async def test_over_http_nobody_comes_in_without_the_token_or_from_elsewhere(root: Path) -> None:
     async with over_http() as (_, url, token), httpx2.AsyncClient() as http:
         right = {"Authorization": f"Bearer {token}"}

@@ -52,7 +52,7 @@ questions:
 RULES, STATE = "    rules:\n", "state: {file: article.json}\n"
 
 
-def completed(line: str, below: str = RULES) -> list[lsp.CompletionItem]:
+def completions_after(line: str, below: str = RULES) -> list[lsp.CompletionItem]:
     """What is offered at the end of a line that stands below another."""
     at = TEXT.index(below) + len(below)
     source = f"{TEXT[:at]}{line}\n{TEXT[at:]}"
@@ -60,7 +60,7 @@ def completed(line: str, below: str = RULES) -> list[lsp.CompletionItem]:
 
 
 def labels(line: str, below: str = RULES) -> list[str]:
-    return [each.label for each in completed(line, below)]
+    return [each.label for each in completions_after(line, below)]
 
 
 @pytest.mark.parametrize(
@@ -165,35 +165,40 @@ def test_an_expression_may_begin_with_every_name_fact_and_function() -> None:
 )  # fmt: skip
 def test_each_completion_says_what_it_is_or_means(line: str) -> None:
     # "true" and "false" speak for themselves, and so do names without a title.
-    bare = [each.label for each in completed(line) if not (each.detail or each.documentation)]
+    bare = [each.label for each in completions_after(line) if not (each.detail or each.documentation)]
     assert set(bare) <= {"false"}
 
 
 def test_keys_say_what_they_hold_and_whether_they_are_needed() -> None:
-    told = {each.label: (each.detail, each.documentation) for each in completed("  third: {", "artifacts:\n")}
+    told = {
+        each.label: (each.detail, each.documentation)
+        for each in completions_after("  third: {", "artifacts:\n")
+    }
     assert told["kind"] == (
         "how it is read",
         "one of json, yaml, markdown, text, files, patch, master-plan; it is needed",
     )
     assert told["of"][1] == "a list, each a name"
-    rules = {each.label: each.documentation for each in completed("    r", "  draft:\n")}
+    rules = {each.label: each.documentation for each in completions_after("    r", "  draft:\n")}
     assert rules["rules"] == "a list, each a rule"
     assert rules["agent"] == "a text, or a list of such"
-    top = {each.label: each.documentation for each in completed("", STATE)}
+    top = {each.label: each.documentation for each in completions_after("", STATE)}
     assert top["phase"] == "an expression, or a list, each a phase rule; it is needed"
 
 
 def test_what_is_inserted_fits_where_it_stands() -> None:
-    inserts = {each.label: each.insert_text for each in completed("""      - {when: "count({""")}
+    inserts = {each.label: each.insert_text for each in completions_after("""      - {when: "count({""")}
     assert inserts["kind"] == "'kind': "
-    assert completed("      - {when: answers.fine == ")[0].insert_text == "'yes'"
-    assert {each.label: each.insert_text for each in completed("      - {when: ")}["valid"] == "valid."
+    assert completions_after("      - {when: answers.fine == ")[0].insert_text == "'yes'"
+    assert {each.label: each.insert_text for each in completions_after("      - {when: ")}[
+        "valid"
+    ] == "valid."
 
 
 def test_a_title_and_the_words_of_an_option_are_shown_beside_it() -> None:
-    assert completed("      - {to: ")[0].documentation == "Write the text"
-    assert completed("""      - {when: "answers.fine == '""")[1].documentation == "write again"
-    assert completed("""      - {when: "answers.stuck == '""")[0].documentation == "try again"
+    assert completions_after("      - {to: ")[0].documentation == "Write the text"
+    assert completions_after("""      - {when: "answers.fine == '""")[1].documentation == "write again"
+    assert completions_after("""      - {when: "answers.stuck == '""")[0].documentation == "try again"
 
 
 def test_the_words_are_those_of_the_engine() -> None:
@@ -211,6 +216,6 @@ def test_the_words_are_those_of_the_engine() -> None:
 @pytest.mark.parametrize("part", ["'", "{", "(", "count({", "a == ", "options: {", "''", "'\\", ", ", "]"])
 def test_very_long_lines_are_told_at_once(part: str) -> None:
     line = f"      - {{when: {part * 100_000}"
-    completed(line)
+    completions_after(line)
     source = TEXT.replace("title: Write the text", line)
     list(in_definition(source, 3, len("phase: state.phase")))

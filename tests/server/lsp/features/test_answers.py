@@ -33,7 +33,7 @@ def at(path: Path, part: str, more: int = 0) -> dict[str, Any]:
     }
 
 
-def asking(
+def answer_to(
     root: Path, path: Path, method: str, place: dict[str, Any], text: str | None = None, **options: Any
 ) -> Any:
     """The answer to one request about a document that is open."""
@@ -58,7 +58,7 @@ def labels(completions: dict[str, Any]) -> list[str]:
 
 def test_lenses_say_where_the_run_is_what_is_next_and_how_far_each_stage_is(root):
     path = plan(root) / "MASTER_PLAN.md"
-    found = asking(root, path, "textDocument/codeLens", {"textDocument": {"uri": path.as_uri()}})
+    found = answer_to(root, path, "textDocument/codeLens", {"textDocument": {"uri": path.as_uri()}})
     titles = [(lens["range"]["start"]["line"], lens["command"]["title"]) for lens in found]
     assert titles[0] == (0, "4a: active, 1 of 2 done")
     assert titles[1][1].startswith("next: do 4a (")
@@ -95,7 +95,7 @@ def test_a_title_that_would_be_markup_or_a_link_is_shown_as_text(root):
         plan(root, "3 | shop-03 | `03-x.md` | [click](command:evil) <b>*x*</b> | impl | [ ]")
         / "MASTER_PLAN.md"
     )
-    shown = asking(root, path, "textDocument/hover", at(path, "shop-03"), capabilities=UX)["contents"]
+    shown = answer_to(root, path, "textDocument/hover", at(path, "shop-03"), capabilities=UX)["contents"]
     assert shown["kind"] == "markdown"
     assert "[click](" not in shown["value"] and "<b>" not in shown["value"]
 
@@ -110,14 +110,14 @@ def test_a_title_that_would_be_markup_or_a_link_is_shown_as_text(root):
 )
 def test_a_hover_on_a_plan_tells_of_the_task_the_mark_or_the_stage(root, part, said):
     path = plan(root) / "MASTER_PLAN.md"
-    shown = asking(root, path, "textDocument/hover", at(path, part, 1))["contents"]
+    shown = answer_to(root, path, "textDocument/hover", at(path, part, 1))["contents"]
     assert shown["kind"] == "plaintext"
     assert shown["value"].splitlines()[0] == said
 
 
 def test_a_hover_on_a_phase_of_a_state_file_tells_what_it_leaves_and_its_gate(root):
     path = task(root, "T1") / "state.json"
-    value = asking(root, path, "textDocument/hover", at(path, "plan_review"))["contents"]["value"]
+    value = answer_to(root, path, "textDocument/hover", at(path, "plan_review"))["contents"]["value"]
     assert value.startswith("plan_review: ")
     assert "review/plan-review.json (valid)" in value
     assert "gate plan-review: passed" in value
@@ -125,13 +125,13 @@ def test_a_hover_on_a_phase_of_a_state_file_tells_what_it_leaves_and_its_gate(ro
 
 def test_a_hover_on_a_key_of_a_definition_says_what_it_means(root):
     path = put(root / ".phasekeeper/workflows/article.yaml", ARTICLE)
-    value = asking(root, path, "textDocument/hover", at(path, "terminal"))["contents"]["value"]
+    value = answer_to(root, path, "textDocument/hover", at(path, "terminal"))["contents"]["value"]
     assert value == "the run is over"
 
 
 def test_nothing_is_said_where_there_is_nothing_to_say(root):
     path = put(root / "notes.md", "Some words\n")
-    assert asking(root, path, "textDocument/hover", at(path, "words")) is None
+    assert answer_to(root, path, "textDocument/hover", at(path, "words")) is None
 
 
 # ---- completion -----------------------------------------------------------------------------------
@@ -139,26 +139,26 @@ def test_nothing_is_said_where_there_is_nothing_to_say(root):
 
 def test_a_phase_is_completed_in_the_state_file(root):
     path = task(root, "T1") / "state.json"
-    found = asking(root, path, "textDocument/completion", at(path, "plan_review"))
+    found = answer_to(root, path, "textDocument/completion", at(path, "plan_review"))
     assert {"planning", "plan_review", "codegen", "done"} <= set(labels(found))
     assert found["items"][0]["textEdit"]["newText"] == found["items"][0]["label"]
 
 
 def test_marks_are_completed_in_the_box_of_a_row(root):
     path = plan(root) / "MASTER_PLAN.md"
-    found = asking(root, path, "textDocument/completion", at(path, "[ ]", 1))
+    found = answer_to(root, path, "textDocument/completion", at(path, "[ ]", 1))
     assert labels(found) == ["[ ]", "[x]", "[~]", "[-]", "[!]"]
 
 
 def test_task_ids_are_completed_where_a_task_file_names_what_it_depends_on(root):
     path = plan(root) / "02-tests.md"
-    found = asking(root, path, "textDocument/completion", at(path, "[]", 1))
+    found = answer_to(root, path, "textDocument/completion", at(path, "[]", 1))
     assert labels(found) == ["shop-01", "shop-02"]
 
 
 def test_verdicts_are_completed_behind_their_field_of_a_report(root):
     path = put(plan(root) / "reports/01.md", "## Phase Quality Gate\n\n**Overall Status**: \n")
-    found = asking(root, path, "textDocument/completion", at(path, "Status**: ", 10))
+    found = answer_to(root, path, "textDocument/completion", at(path, "Status**: ", 10))
     assert {"PASS", "FAIL"} <= set(labels(found))
 
 
@@ -180,7 +180,7 @@ def test_a_definition_is_completed_by_what_may_stand_there(root, line, expected)
     number = lines.index("    rules:") + (1 if line.startswith("      ") else 0)
     text = "\n".join([*lines[:number], line, *lines[number:]])
     place = {"textDocument": {"uri": path.as_uri()}, "position": {"line": number, "character": len(line)}}
-    found = labels(asking(root, path, "textDocument/completion", place, text))
+    found = labels(answer_to(root, path, "textDocument/completion", place, text))
     assert set(expected) <= set(found)
 
 
@@ -194,14 +194,14 @@ def ends(found: list[dict[str, Any]]) -> list[tuple[str, int]]:
 def test_from_a_row_one_goes_to_the_task_s_file_and_from_a_name_to_its_row(root):
     folder = plan(root)
     path = folder / "MASTER_PLAN.md"
-    assert ends(asking(root, path, "textDocument/definition", at(path, "shop-02"))) == [
+    assert ends(answer_to(root, path, "textDocument/definition", at(path, "shop-02"))) == [
         ("02-tests.md", 0),
         ("MASTER_PLAN.md", 8),
     ]
     path = put(
         folder / "02-tests.md", "# 02. Tests\n\n## Meta\n\n- **ID**: shop-02\n- **Depends On**: [shop-01]\n"
     )
-    assert ends(asking(root, path, "textDocument/definition", at(path, "shop-01")))[0] == (
+    assert ends(answer_to(root, path, "textDocument/definition", at(path, "shop-01")))[0] == (
         "MASTER_PLAN.md",
         7,
     )
@@ -209,13 +209,13 @@ def test_from_a_row_one_goes_to_the_task_s_file_and_from_a_name_to_its_row(root)
 
 def test_from_a_phase_one_goes_to_its_entry_in_the_definition(root):
     path = task(root, "T1") / "state.json"
-    [(name, line)] = ends(asking(root, path, "textDocument/definition", at(path, "plan_review")))
+    [(name, line)] = ends(answer_to(root, path, "textDocument/definition", at(path, "plan_review")))
     assert name == "artifact-pipeline.yaml" and line > 0
 
 
 def test_from_a_name_in_a_definition_one_goes_to_where_it_is_given(root):
     path = put(root / ".phasekeeper/workflows/article.yaml", ARTICLE)
-    assert ends(asking(root, path, "textDocument/definition", at(path, "to: review", 4))) == [
+    assert ends(answer_to(root, path, "textDocument/definition", at(path, "to: review", 4))) == [
         ("article.yaml", 11)
     ]
 
@@ -229,14 +229,14 @@ def test_references_of_a_task_are_in_the_plan_the_task_files_and_the_reports(roo
     )
     path = folder / "MASTER_PLAN.md"
     place = at(path, "shop-01") | {"context": {"includeDeclaration": True}}
-    found = ends(asking(root, path, "textDocument/references", place))
+    found = ends(answer_to(root, path, "textDocument/references", place))
     assert {("MASTER_PLAN.md", 7), ("01-cart.md", 4), ("02-tests.md", 5), ("01.md", 2)} <= set(found)
 
 
 def test_references_in_a_definition_are_all_places_of_the_name(root):
     path = put(root / ".phasekeeper/workflows/article.yaml", ARTICLE)
     place = at(path, "to: review", 4) | {"context": {"includeDeclaration": True}}
-    assert ends(asking(root, path, "textDocument/references", place)) == [
+    assert ends(answer_to(root, path, "textDocument/references", place)) == [
         ("article.yaml", 10),
         ("article.yaml", 11),
     ]
@@ -244,21 +244,21 @@ def test_references_in_a_definition_are_all_places_of_the_name(root):
 
 def test_the_outline_of_a_plan_is_its_stages_with_their_tasks(root):
     path = plan(root) / "MASTER_PLAN.md"
-    [stage] = asking(root, path, "textDocument/documentSymbol", {"textDocument": {"uri": path.as_uri()}})
+    [stage] = answer_to(root, path, "textDocument/documentSymbol", {"textDocument": {"uri": path.as_uri()}})
     assert stage["name"] == "1. Core" and stage["detail"] == "1 of 2 done"
     assert [child["name"] for child in stage["children"]] == ["shop-01 The cart", "shop-02 Tests"]
 
 
 def test_the_outline_of_a_definition_is_what_it_names(root):
     path = put(root / ".phasekeeper/workflows/article.yaml", ARTICLE)
-    found = asking(root, path, "textDocument/documentSymbol", {"textDocument": {"uri": path.as_uri()}})
+    found = answer_to(root, path, "textDocument/documentSymbol", {"textDocument": {"uri": path.as_uri()}})
     named = {each["name"]: [child["name"] for child in each["children"]] for each in found}
     assert named == {"artifacts": ["text"], "phases": ["draft", "review", "published"]}
 
 
 def test_the_outline_of_a_state_file_is_the_phase_that_the_run_is_in(root):
     path = task(root, "T1") / "state.json"
-    [symbol] = asking(root, path, "textDocument/documentSymbol", {"textDocument": {"uri": path.as_uri()}})
+    [symbol] = answer_to(root, path, "textDocument/documentSymbol", {"textDocument": {"uri": path.as_uri()}})
     assert symbol["name"] == "plan_review"
 
 

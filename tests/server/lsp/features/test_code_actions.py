@@ -14,7 +14,7 @@ from phasekeeper.server.lsp.view.positions import UTF16, EncodedText
 
 from tests.roots import TASKS, choosing, loop, put, task
 from tests.server.lsp.client import CAPABILITIES, Client, run_with
-from tests.server.lsp.person import applied, done, messages, offered, picking
+from tests.server.lsp.person import actions_for, apply_edit, execute, messages, pick
 from tests.tools.fixes.test_fixes import ARTICLE, plan
 
 FILES = {
@@ -38,9 +38,9 @@ def test_the_edit_for_a_drift_clears_it(root):
     async def work(client: Client) -> None:
         await client.initialize(root, capabilities=FILES)
         uri = client.open(path)
-        [action] = await offered(client, uri, "status-drift")
+        [action] = await actions_for(client, uri, "status-drift")
         assert action["isPreferred"] and action["kind"] == "quickfix"
-        applied(action["edit"])
+        apply_edit(action["edit"])
         client.note("textDocument/didClose", {"textDocument": {"uri": uri}})
         await client.until(lambda: client.diagnostics[uri] == [])
 
@@ -53,8 +53,8 @@ def test_a_draft_of_a_missing_task_file_is_made_where_the_editor_can_make_files(
 
     async def work(client: Client) -> None:
         await client.initialize(root, capabilities=FILES)
-        [action] = await offered(client, client.open(path), "artifact-missing")
-        applied(action["edit"])
+        [action] = await actions_for(client, client.open(path), "artifact-missing")
+        apply_edit(action["edit"])
         await client.until(lambda: "artifact-missing" not in client.codes(path))
         assert "**ID**: shop-03" in (folder / "03-pay.md").read_text()
 
@@ -66,7 +66,7 @@ def test_an_editor_that_cannot_make_files_is_not_offered_it(root):
 
     async def work(client: Client) -> None:
         await client.initialize(root)
-        assert await offered(client, client.open(path), "artifact-missing") == []
+        assert await actions_for(client, client.open(path), "artifact-missing") == []
 
     run_with(work)
 
@@ -79,7 +79,7 @@ def test_the_edit_of_an_unsaved_text_is_that_of_the_text_in_the_editor(root):
         await client.ready(root)
         uri = client.open(path)
         client.type(uri, 2, "\n\n" + path.read_text().replace("| [ ] |", "| [?] |"))
-        actions = await offered(client, uri, "marker-unknown")
+        actions = await actions_for(client, uri, "marker-unknown")
         change = actions[0]["edit"]["documentChanges"][0]
         assert change["textDocument"]["version"] == 2
         assert change["edits"][0]["range"]["start"]["line"] == 10
@@ -122,10 +122,10 @@ def test_a_phase_is_done_again_where_the_recorded_one_is_ahead(root):
     async def work(client: Client) -> None:
         await client.initialize(root, trusted=True)
         uri = client.open(folder / "state.json")
-        actions = await offered(client, uri, "inconsistent-state")
+        actions = await actions_for(client, uri, "inconsistent-state")
         titles = [action["title"] for action in actions]
         assert titles[0].startswith("Run test again") and titles[1].startswith("Roll back to ")
-        await done(client, actions[1])
+        await execute(client, actions[1])
         await client.until(lambda: "inconsistent-state" not in client.codes(uri))
         assert any("to be done again" in said for said in messages(client))
 
@@ -145,9 +145,9 @@ def test_what_a_dialog_cannot_show_whole_is_decided_on_a_terminal(root, options)
 
     async def work(client: Client) -> None:
         await client.initialize(root, trusted=True)
-        [action] = await offered(client, client.open(state), "person-awaited")
-        shown = picking(client)
-        await done(client, action)
+        [action] = await actions_for(client, client.open(state), "person-awaited")
+        shown = pick(client)
+        await execute(client, action)
         told = "a dialog cannot show all that is decided; on a terminal: phasekeeper answer own/T1 which"
         await client.until(lambda: any(told in said for said in messages(client)))
         assert not shown and not (root / "own/T1/.phasekeeper").exists()
@@ -162,7 +162,7 @@ def test_a_question_is_answered_in_a_dialog_made_from_the_evaluation(root):
     async def work(client: Client) -> None:
         await client.initialize(root, trusted=True)
         uri = client.open(state)
-        [action] = await offered(client, uri, "person-awaited")
+        [action] = await actions_for(client, uri, "person-awaited")
         asked: list[dict[str, Any]] = []
 
         def answer(request: dict[str, Any]) -> Any:
@@ -172,7 +172,7 @@ def test_a_question_is_answered_in_a_dialog_made_from_the_evaluation(root):
             )
 
         client.answer = answer
-        await done(client, action)
+        await execute(client, action)
         assert "Severity S0 or worse is open" in asked[0]["message"]
         assert asked[0]["actions"][-1]["title"] == LATER
         await client.until(lambda: any("answered: severe" in said for said in messages(client)))
@@ -189,11 +189,11 @@ def test_a_dialog_that_is_closed_decides_nothing(root, picked):
 
     async def work(client: Client) -> None:
         await client.initialize(root, trusted=True)
-        [action] = await offered(
+        [action] = await actions_for(
             client, client.open(root / ".claude/state/loop.state.json"), "person-awaited"
         )
         client.answer = lambda request: picked
-        await done(client, action)
+        await execute(client, action)
         assert messages(client)[-1] == "nothing was decided"
         assert not (root / ".claude/state/.phasekeeper").exists()
 
@@ -205,7 +205,7 @@ def test_a_decision_about_what_changed_while_the_dialog_was_open_is_refused(root
 
     async def work(client: Client) -> None:
         await client.initialize(root, trusted=True)
-        [action] = await offered(client, client.open(state), "person-awaited")
+        [action] = await actions_for(client, client.open(state), "person-awaited")
 
         def answer(request: dict[str, Any]) -> Any:
             data = json.loads(state.read_text())
@@ -213,7 +213,7 @@ def test_a_decision_about_what_changed_while_the_dialog_was_open_is_refused(root
             return request["params"]["actions"][0]
 
         client.answer = answer
-        await done(client, action)
+        await execute(client, action)
         assert messages(client)[-1].startswith("not done: ")
         assert not (root / ".claude/state/.phasekeeper/journal.jsonl").exists()
 
@@ -225,8 +225,8 @@ def test_a_shut_gate_shows_the_command_that_overrides_it(root):
 
     async def work(client: Client) -> None:
         await client.initialize(root)
-        [action] = await offered(client, client.open(review), "gate-failed")
-        await done(client, action)
+        [action] = await actions_for(client, client.open(review), "gate-failed")
+        await execute(client, action)
         line = f"phasekeeper override {TASKS}/T1 --to codegen --root {root}"
         assert messages(client) == [f'on a terminal: {line} --reason "why"']
 
@@ -240,9 +240,9 @@ def test_an_approval_that_is_missing_is_given_in_a_dialog(root):
     async def work(client: Client) -> None:
         await client.initialize(root, trusted=True)
         uri = client.open(folder / "MASTER_PLAN.md")
-        actions = await offered(client, uri, "approval-missing")
+        actions = await actions_for(client, uri, "approval-missing")
         client.answer = lambda request: request["params"]["actions"][0]
-        await done(client, actions[0])
+        await execute(client, actions[0])
         await client.until(lambda: "approval-missing" not in client.codes(uri))
 
     run_with(work)
@@ -255,9 +255,9 @@ def test_what_is_out_of_date_is_made_again_by_the_phase_that_makes_it(root):
 
     async def work(client: Client) -> None:
         await client.initialize(root, trusted=True)
-        [action] = await offered(client, client.open(review), "artifact-stale")
+        [action] = await actions_for(client, client.open(review), "artifact-stale")
         assert action["title"] == "Have plan_review done again"
-        await done(client, action)
+        await execute(client, action)
         state = json.loads((folder / "state.json").read_text())
         assert state["actors"]["plan_review"]["status"] == "redo"
 
@@ -269,8 +269,8 @@ def test_lines_of_a_journal_are_taken_out_on_a_terminal_only(root):
 
     async def work(client: Client) -> None:
         await client.initialize(root, trusted=True)
-        actions = await offered(client, client.open(journal), "journal-invalid")
-        await done(client, actions[0])
+        actions = await actions_for(client, client.open(journal), "journal-invalid")
+        await execute(client, actions[0])
         assert "--drop-bad-lines" in messages(client)[-1]
         assert journal.read_text() == "no record\n{}\n"
 
@@ -299,13 +299,13 @@ def test_a_journal_with_two_heads_is_repaired(root):
 
     async def work(client: Client) -> None:
         await client.initialize(root, trusted=True)
-        actions = await offered(client, client.open(journal), "journal-forked")
+        actions = await actions_for(client, client.open(journal), "journal-forked")
         shown: list[dict] = []
         client.answer = lambda request: shown.append(request["params"])
-        await done(client, actions[0])
+        await execute(client, actions[0])
         assert messages(client)[-1] == "nothing was linked"
         client.answer = lambda request: request["params"]["actions"][0]
-        await done(client, actions[0])
+        await execute(client, actions[0])
         await client.until(lambda: "journal-forked" not in client.codes(journal))
         assert "a branch of 1 record was merged in" in shown[0]["message"]
         assert json.loads(journal.read_text().splitlines()[-1])["channel"] == "editor"
@@ -322,9 +322,9 @@ def test_nothing_is_written_for_an_editor_that_does_not_say_it_trusts_the_folder
 
     async def work(client: Client) -> None:
         await client.initialize(root, **options)
-        [action] = await offered(client, client.open(state), "person-awaited")
+        [action] = await actions_for(client, client.open(state), "person-awaited")
         client.answer = lambda request: request["params"]["actions"][0]
-        await done(client, action)
+        await execute(client, action)
         assert "only reads" in messages(client)[-1]
         assert not client.asked
         assert not (root / ".claude/state/.phasekeeper").exists()
@@ -366,7 +366,7 @@ def test_a_workflow_that_cannot_do_a_phase_again_offers_to_set_it_back(root):
 
     async def work(client: Client) -> None:
         await client.initialize(root)
-        actions = await offered(client, client.open(path), "inconsistent-state")
+        actions = await actions_for(client, client.open(path), "inconsistent-state")
         assert [action["title"] for action in actions][-1] == "Roll back to draft: set the phase"
         assert not any("command" in action for action in actions)
 
@@ -382,11 +382,11 @@ def test_git_knows_who_decides(root):
 
     async def work(client: Client) -> None:
         await client.initialize(root, trusted=True)
-        [action] = await offered(
+        [action] = await actions_for(
             client, client.open(root / ".claude/state/loop.state.json"), "person-awaited"
         )
         client.answer = lambda request: request["params"]["actions"][0]
-        await done(client, action)
+        await execute(client, action)
         record = json.loads((root / ".claude/state/.phasekeeper/journal.jsonl").read_text().splitlines()[-1])
         assert record["actor"] == "Ada <ada@example.org>"
 

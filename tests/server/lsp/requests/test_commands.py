@@ -14,7 +14,7 @@ from phasekeeper.server.workspace.workspace import Workspace
 
 from tests.roots import TASKS, loop, put, task
 from tests.server.lsp.client import Client, run_with
-from tests.server.lsp.person import applied, done, messages, offered, picking
+from tests.server.lsp.person import actions_for, apply_edit, execute, messages, pick
 from tests.tools.fixes.test_fixes import PLANS, plan
 
 OURS = {"trusted": True, "phasekeeper": {"client": "vscode", "decides": True}}
@@ -28,12 +28,12 @@ def key(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
 
 
-def reported(root: Path, run: str, *reports: tuple[str, str]) -> None:
+def record_outcomes(root: Path, run: str, *reports: tuple[str, str]) -> None:
     for step, outcome in reports:
         apply.apply_command(Workspace(root), run, Command("report", step, outcome, actor="ann"))
 
 
-def decided(root: Path, run: str, question: str, option: str) -> None:
+def record_answer(root: Path, run: str, question: str, option: str) -> None:
     act = Command(kind="answer", question=question, option=option, why="looked at", actor="ann")
     workspace = Workspace(root)
     apply.record_decision(workspace, apply.prepare_decision(workspace, run, act), "ann", "terminal")
@@ -63,7 +63,7 @@ def worst(client: Client, uri: str, code: str) -> int | None:
 def test_a_plan_that_changed_after_its_approval_is_approved_again(root):
     path = plan(root, first="[ ]") / "MASTER_PLAN.md"
     put(root / ".phasekeeper/config.yaml", "projects: []\n")
-    decided(root, RUN, "plan", "approve")
+    record_answer(root, RUN, "plan", "approve")
     apply.apply_command(
         Workspace(root), RUN, Command("report", "4a", "complete", tasks=("shop-01",), actor="ann")
     )
@@ -72,10 +72,10 @@ def test_a_plan_that_changed_after_its_approval_is_approved_again(root):
     async def work(client: Client) -> None:
         await client.initialize(root, trusted=True)
         uri = client.open(path)
-        [action] = await offered(client, uri, "approval-stale")
+        [action] = await actions_for(client, uri, "approval-stale")
         assert line_of(client, uri, "approval-stale") == 1
-        shown = picking(client, "approve: ", "Decide: approve")
-        await done(client, action)
+        shown = pick(client, "approve: ", "Decide: approve")
+        await execute(client, action)
         assert "Approve the plan?" in shown[0]["message"]
         await client.until(lambda: "approval-stale" not in client.codes(uri))
 
@@ -89,10 +89,10 @@ def test_a_definition_that_changed_under_a_run_is_accepted(root):
     async def work(client: Client) -> None:
         await client.initialize(root, trusted=True)
         uri = client.open(folder / "MASTER_PLAN.md")
-        [action] = await offered(client, uri, "definition-changed")
+        [action] = await actions_for(client, uri, "definition-changed")
         assert line_of(client, uri, "definition-changed") == 1
-        shown = picking(client, "accept: ", "Decide: accept")
-        await done(client, action)
+        shown = pick(client, "accept: ", "Decide: accept")
+        await execute(client, action)
         assert "The definition of master-plan, or a parameter of it, changed" in shown[0]["message"]
         await client.until(lambda: "definition-changed" not in client.codes(uri))
 
@@ -107,15 +107,15 @@ def test_an_answer_without_proof_is_given_again_by_a_person(root):
     async def work(client: Client) -> None:
         await client.initialize(root, trusted=True)
         uri = client.open(path)
-        [action] = await offered(client, uri, "decision-unverified")
+        [action] = await actions_for(client, uri, "decision-unverified")
         assert (line_of(client, uri, "decision-unverified"), worst(client, uri, "decision-unverified")) == (
             2,
             1,
         )
-        picking(client, "resolve: ", "Decide: resolve")
-        await done(client, action)
+        pick(client, "resolve: ", "Decide: resolve")
+        await execute(client, action)
         await client.until(lambda: worst(client, uri, "decision-unverified") == 4)
-        assert await offered(client, uri, "decision-unverified") == []
+        assert await actions_for(client, uri, "decision-unverified") == []
 
     run_with(work)
 
@@ -129,17 +129,17 @@ def test_a_move_without_proof_is_made_again_by_a_person_on_a_terminal(root):
     async def work(client: Client) -> None:
         await client.initialize(root, **OURS)
         uri = client.open(path)
-        [action] = await offered(client, uri, "decision-unverified")
+        [action] = await actions_for(client, uri, "decision-unverified")
         assert action["title"] == "Move the run to codegen: show the command"
-        await done(client, action)
+        await execute(client, action)
         assert f"override {TASKS}/T1 --to codegen" in messages(client)[-1]
-        await overridden(client, root, f"{TASKS}/T1", "codegen")
+        await override(client, root, f"{TASKS}/T1", "codegen")
         await client.until(lambda: worst(client, uri, "decision-unverified") == 4)
 
     run_with(work)
 
 
-async def overridden(client: Client, root: Path, run: str, phase: str) -> None:
+async def override(client: Client, root: Path, run: str, phase: str) -> None:
     """What the command that is shown does, done by our extension, in which a reason can be typed."""
     known = await client.request("phasekeeper/run", {"root": str(root), "run": run})
     params = {"root": str(root), "run": run, "kind": "override", "to": phase, "reason": "agreed"}
@@ -153,11 +153,11 @@ def test_a_limit_that_is_reached_is_told_at_its_counter_and_lifted_by_an_answer(
     async def work(client: Client) -> None:
         await client.initialize(root, trusted=True)
         uri = client.open(state)
-        [action] = await offered(client, uri, "iteration-limit")
+        [action] = await actions_for(client, uri, "iteration-limit")
         line = line_of(client, uri, "iteration-limit")
         assert state.read_text().splitlines()[line - 1].strip() == '"iteration": 50,'
-        shown = picking(client, "more: ", "Decide: more")
-        await done(client, action)
+        shown = pick(client, "more: ", "Decide: more")
+        await execute(client, action)
         assert "The loop reached iteration 50" in shown[0]["message"]
         await client.until(lambda: "iteration-limit" not in client.codes(uri))
 
@@ -181,11 +181,11 @@ def test_a_validation_that_fails_again_and_again_is_passed_by_a_person(root):
     async def work(client: Client) -> None:
         await client.initialize(root, **OURS)
         uri = client.open(path)
-        [action] = await offered(client, uri, "validation-loop")
+        [action] = await actions_for(client, uri, "validation-loop")
         assert action["title"] == "Override gate 6: show the command"
-        await done(client, action)
+        await execute(client, action)
         assert f"phasekeeper override {RUN} --to 5b" in messages(client)[-1]
-        await overridden(client, root, RUN, "5b")
+        await override(client, root, RUN, "5b")
         await client.until(lambda: "validation-loop" not in client.codes(uri))
 
     run_with(work)
@@ -198,9 +198,9 @@ def test_a_session_that_says_complete_too_early_is_set_active_again(root):
     async def work(client: Client) -> None:
         await client.initialize(root)
         uri = client.open(path)
-        [action] = await offered(client, uri, "session-inconsistent")
+        [action] = await actions_for(client, uri, "session-inconsistent")
         assert action["title"] == "Set the status to active" and action["isPreferred"]
-        applied(action["edit"])
+        apply_edit(action["edit"])
         client.note("textDocument/didClose", {"textDocument": {"uri": uri}})
         await client.until(lambda: "session-inconsistent" not in client.codes(uri))
         assert json.loads(path.read_text()) == {**session, "status": "active"}
@@ -217,9 +217,9 @@ def test_a_journal_whose_last_line_was_cut_off_is_repaired(root):
     async def work(client: Client) -> None:
         await client.initialize(root, trusted=True)
         uri = client.open(path)
-        [action] = await offered(client, uri, "journal-torn")
+        [action] = await actions_for(client, uri, "journal-torn")
         assert line_of(client, uri, "journal-torn") == 2
-        await done(client, action)
+        await execute(client, action)
         await client.until(lambda: "journal-torn" not in client.codes(uri))
         assert path.read_text() == whole
 

@@ -20,7 +20,7 @@ from phasekeeper.server.lsp.session.publisher import Publisher
 from phasekeeper.server.lsp.session.transport import REQUEST_FAILED
 
 from tests.roots import TASKS, loop, put, task
-from tests.server.lsp.client import Client, Failed, connected, engine_of, run_with
+from tests.server.lsp.client import Client, ErrorResponse, client_of, engine_of, run_with
 from tests.tools.fixes.test_fixes import plan
 
 OURS = {"trusted": True, "phasekeeper": {"client": "vscode", "decides": True}}
@@ -33,9 +33,9 @@ def key(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
 
 
-async def refused(client: Client, method: str, params: Any) -> str:
+async def refusal(client: Client, method: str, params: Any) -> str:
     """The sentence with which a request is refused."""
-    with pytest.raises(Failed) as failed:
+    with pytest.raises(ErrorResponse) as failed:
         await client.request(method, params)
     assert failed.value.code == REQUEST_FAILED
     assert failed.value.data is None
@@ -224,8 +224,8 @@ def test_a_run_that_is_gone_is_null_and_a_root_that_is_not_open_a_refusal(root):
         await client.ready(root)
         assert await client.request("phasekeeper/run", {"root": str(root), "run": "nothing"}) is None
         assert await client.request("phasekeeper/graph", {"root": str(root), "run": "nothing"}) is None
-        assert "no root" in await refused(client, "phasekeeper/run", {"root": "/nowhere", "run": "x"})
-        assert "no root" in await refused(client, "phasekeeper/run", [1])
+        assert "no root" in await refusal(client, "phasekeeper/run", {"root": "/nowhere", "run": "x"})
+        assert "no root" in await refusal(client, "phasekeeper/run", [1])
 
     run_with(work)
 
@@ -276,18 +276,18 @@ def test_what_may_not_be_done_is_refused_with_the_reason(root):
         await client.initialize(root, **OURS)
         await client.ready(root)
         here = {"root": str(root), "run": RUN}
-        assert "may not be reported now" in await refused(
+        assert "may not be reported now" in await refusal(
             client, "phasekeeper/report", {**here, "step": "accept", "outcome": "ok"}
         )
-        assert "'step' is missing" in await refused(client, "phasekeeper/report", here)
-        assert "no run" in await refused(
+        assert "'step' is missing" in await refusal(client, "phasekeeper/report", here)
+        assert "no run" in await refusal(
             client, "phasekeeper/claim", {**here, "run": "x", "task": "1", "who": "me"}
         )
         wrong = {**here, "step": 7, "outcome": "ok"}
-        assert "'step' has to be a text" in await refused(client, "phasekeeper/report", wrong)
+        assert "'step' has to be a text" in await refusal(client, "phasekeeper/report", wrong)
         wrong = {**here, "step": "plan_review", "outcome": "ok", "tasks": "01"}
-        assert "'tasks' has to be a list of texts" in await refused(client, "phasekeeper/report", wrong)
-        assert "no workflow" in await refused(
+        assert "'tasks' has to be a list of texts" in await refusal(client, "phasekeeper/report", wrong)
+        assert "no workflow" in await refusal(
             client, "phasekeeper/start", {**here, "workflow": "nothing", "name": "x"}
         )
 
@@ -308,7 +308,7 @@ def test_a_task_is_claimed_and_released(root):
             None,
             "ada",
         ]
-        assert "ada" in await refused(client, "phasekeeper/claim", {**here, "who": "bob"})
+        assert "ada" in await refusal(client, "phasekeeper/claim", {**here, "who": "bob"})
         released = await client.request("phasekeeper/release", {**here, "who": "ada"})
         assert released["recorded"] == "shop-02 is released"
 
@@ -341,11 +341,11 @@ def test_our_own_client_decides_with_a_reason_about_what_the_person_saw(root):
             "option": question["options"][0]["id"], "reason": "we looked at it", "revision": run["revision"],
         }  # fmt: skip
         stale = {**params, "revision": "0" * 16}
-        assert "was changed meanwhile" in await refused(client, "phasekeeper/decide", stale)
-        assert "'reason' is missing" in await refused(
+        assert "was changed meanwhile" in await refusal(client, "phasekeeper/decide", stale)
+        assert "'reason' is missing" in await refusal(
             client, "phasekeeper/decide", {**params, "reason": None}
         )
-        assert "is no decision" in await refused(client, "phasekeeper/decide", {**params, "kind": "bribe"})
+        assert "is no decision" in await refusal(client, "phasekeeper/decide", {**params, "kind": "bribe"})
         answer = await client.request("phasekeeper/decide", params)
         assert answer["recorded"].startswith("answered: ")
         assert all(q["id"] != question["id"] for q in answer["evaluation"]["questions"])
@@ -374,7 +374,7 @@ def test_an_override_is_prepared_with_every_gate_that_it_waives(root):
         decided = {**target, "reason": "we looked at it", "revision": prepared["revision"]}
         answer = await client.request("phasekeeper/decide", decided)
         assert answer["recorded"] == "overridden" and answer["evaluation"]["currentPhase"] == "test"
-        assert "was changed meanwhile" in await refused(client, "phasekeeper/decide", decided)
+        assert "was changed meanwhile" in await refusal(client, "phasekeeper/decide", decided)
 
     run_with(work)
 
@@ -398,8 +398,8 @@ def test_an_answer_is_prepared_with_every_option_and_says_which_files_are_not_sa
         lines = (await client.request("phasekeeper/prepareDecision", chosen))["lines"]
         assert lines[-2].startswith(f"answer: {chosen['option']} (") and lines[-1].startswith("afterwards: ")
         for wrong in ({"option": "perhaps"}, {"question": "nought"}, {"kind": "bribe"}, {"question": 7}):
-            assert await refused(client, "phasekeeper/prepareDecision", {**chosen, **wrong})
-        assert "'option' is missing" in await refused(
+            assert await refusal(client, "phasekeeper/prepareDecision", {**chosen, **wrong})
+        assert "'option' is missing" in await refusal(
             client, "phasekeeper/decide", {**target, "reason": "r", "revision": prepared["revision"]}
         )
 
@@ -431,7 +431,7 @@ def test_no_other_client_decides_by_a_request(root, options):
         await client.ready(root)
         params = {"root": str(root), "run": ".claude/state", "kind": "adopt", "reason": "x", "revision": "x"}
         for method in ("phasekeeper/decide", "phasekeeper/prepareDecision"):
-            said = await refused(client, method, params)
+            said = await refusal(client, method, params)
             assert "only reads" in said or "a person decides in a dialog" in said
 
     run_with(work)
@@ -441,7 +441,7 @@ def test_two_editors_are_told_of_the_same_change(root):
     folder = task(root, "T1", ok=False)
 
     async def work() -> None:
-        async with engine_of() as engine, connected(engine) as one, connected(engine) as other:
+        async with engine_of() as engine, client_of(engine) as one, client_of(engine) as other:
             for client in (one, other):
                 await client.initialize(root)
                 await client.ready(root)
@@ -465,7 +465,7 @@ def test_a_connection_lets_go_of_its_roots_when_it_ends(root):
                 ends(root)
 
             engine.close = close
-            async with connected(engine) as client:
+            async with client_of(engine) as client:
                 await client.initialize(root)
                 await client.ready(root)
         assert closed == [root]

@@ -13,11 +13,11 @@ import pytest
 from phasekeeper.server.lsp.session import connection, folders, publisher
 
 from tests.roots import TASKS, put, task
-from tests.server.lsp.client import BOUND_S, CAPABILITIES, Client, connected, engine_of, run_with
+from tests.server.lsp.client import BOUND_S, CAPABILITIES, Client, client_of, engine_of, run_with
 from tests.tools.fixes.test_fixes import ARTICLE, plan
 
 
-def encoded(*encodings: str) -> dict:
+def with_encodings(*encodings: str) -> dict:
     return {**CAPABILITIES, "general": {"positionEncodings": list(encodings)}}
 
 
@@ -72,7 +72,7 @@ def test_ranges_are_told_in_the_encoding_that_was_agreed_on(root, encodings, cho
     review.write_text(f"\r\n{WIDE}false}}\r\n", encoding="utf-8", newline="")
 
     async def work(client: Client) -> None:
-        said = await client.initialize(root, capabilities=encoded(*encodings))
+        said = await client.initialize(root, capabilities=with_encodings(*encodings))
         assert said["capabilities"]["positionEncoding"] == chosen
         found = await client.until(lambda: client.diagnostics.get(review.as_uri()))
         assert found[0]["range"]["start"] == {"line": 1, "character": units}
@@ -84,7 +84,7 @@ def test_what_is_typed_is_judged_at_once_and_forgotten_when_the_file_is_closed(r
     review = task(root, "T1", ok=False) / "review/plan-review.json"
 
     async def work() -> None:
-        async with engine_of() as engine, connected(engine) as client, connected(engine) as other:
+        async with engine_of() as engine, client_of(engine) as client, client_of(engine) as other:
             for each in (client, other):
                 await each.initialize(root)
             uri = review.as_uri()
@@ -256,7 +256,7 @@ def test_a_folder_that_is_closed_and_opened_again_while_it_is_opened_is_held_onc
 
     async def work() -> None:
         async with engine_of() as engine:
-            async with connected(engine) as client:
+            async with client_of(engine) as client:
                 await client.initialize(root)
                 folder = [{"uri": root.as_uri(), "name": "root"}]
                 for event in ({"removed": folder, "added": []}, {"removed": [], "added": folder}):
@@ -332,16 +332,16 @@ def test_the_root_of_files_outside_all_folders_goes_with_the_last_of_them(root):
             for review in reviews[:2]:
                 client.open(review)
             await client.until(lambda: all(map(client.codes, reviews)))
-            client.shut(reviews[0])
+            client.close_document(reviews[0])
             assert [entry["root"] for entry in (await client.ready(root))["roots"]] == [str(root)]
-            client.shut(reviews[1])
+            client.close_document(reviews[1])
             await client.until(lambda: not any(map(client.codes, reviews)))
-            await client.left()
+            await client.until_closed()
         client.open(reviews[2])
-        client.shut(reviews[2])
+        client.close_document(reviews[2])
         client.open(reviews[0])
         await client.until(lambda: all(map(client.codes, reviews)))
-        client.shut(reviews[0])
+        client.close_document(reviews[0])
         await client.until(lambda: not any(map(client.codes, reviews)))
 
     run_with(work)
@@ -399,7 +399,7 @@ def test_related_places_say_where_the_failures_stand_that_led_to_a_question(root
     run_with(work)
 
 
-def asked(client: Client) -> list[dict]:
+def questions_in(client: Client) -> list[dict]:
     return [d for each in client.diagnostics.values() for d in each if d["code"] == "person-awaited"]
 
 

@@ -19,10 +19,10 @@ from phasekeeper.server.lsp.session import connection
 from phasekeeper.server.lsp.session import transport as protocol
 
 from tests.roots import task
-from tests.server.lsp.client import BOUND_S, Client, Failed, connected, engine_of, run_with
+from tests.server.lsp.client import BOUND_S, Client, ErrorResponse, client_of, engine_of, run_with
 
 
-def framed(body: bytes) -> bytes:
+def frame(body: bytes) -> bytes:
     return b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
@@ -42,7 +42,7 @@ def test_what_is_no_message_ends_this_connection_with_a_reason_and_no_other(root
     task(root, "T1")
 
     async def work() -> None:
-        async with engine_of() as engine, connected(engine) as other, connected(engine) as client:
+        async with engine_of() as engine, client_of(engine) as other, client_of(engine) as client:
             await other.initialize(root)
             client.send_bytes(garbage)
             await asyncio.wait_for(asyncio.wait([client.reading]), 30)
@@ -64,7 +64,7 @@ def test_what_is_no_message_ends_this_connection_with_a_reason_and_no_other(root
 )
 def test_a_message_that_says_nothing_is_answered_with_an_error_and_the_next_is_heard(root, body, code):
     async def work(client: Client) -> None:
-        client.send_bytes(framed(body))
+        client.send_bytes(frame(body))
         found = await client.until(lambda: client.errors)
         assert found[0]["error"]["code"] == code
         assert "capabilities" in await client.initialize(root)
@@ -77,7 +77,7 @@ def test_an_unknown_method_is_answered_and_an_unknown_notification_ignored(root)
         await client.initialize(root)
         client.note("$/nobody", {"a": 1})
         client.note("nobody/knows", [1, 2])
-        with pytest.raises(Failed) as failed:
+        with pytest.raises(ErrorResponse) as failed:
             await client.request("nobody/asks", {"class": 1, "a-b": 2})
         assert failed.value.code == -32601
 
@@ -87,7 +87,7 @@ def test_an_unknown_method_is_answered_and_an_unknown_notification_ignored(root)
 def test_parameters_of_the_wrong_shape_are_refused_with_a_sentence(root):
     async def work(client: Client) -> None:
         await client.initialize(root)
-        with pytest.raises(Failed) as failed:
+        with pytest.raises(ErrorResponse) as failed:
             await client.request("textDocument/hover", {"textDocument": 7})
         assert failed.value.code == -32602
         assert failed.value.data is None
@@ -97,15 +97,15 @@ def test_parameters_of_the_wrong_shape_are_refused_with_a_sentence(root):
 
 def test_what_comes_before_initialize_and_after_shutdown_is_refused(root):
     async def work(client: Client) -> None:
-        with pytest.raises(Failed) as early:
+        with pytest.raises(ErrorResponse) as early:
             await client.request("phasekeeper/board", {})
         assert early.value.code == protocol.NOT_INITIALIZED
         await client.initialize(root)
-        with pytest.raises(Failed) as twice:
+        with pytest.raises(ErrorResponse) as twice:
             await client.request("initialize", {"capabilities": {}})
         assert twice.value.code == protocol.INVALID_REQUEST
         assert await client.request("shutdown", None) is None
-        with pytest.raises(Failed) as late:
+        with pytest.raises(ErrorResponse) as late:
             await client.request("phasekeeper/board", {})
         assert late.value.code == protocol.INVALID_REQUEST
 
@@ -115,13 +115,13 @@ def test_what_comes_before_initialize_and_after_shutdown_is_refused(root):
 @pytest.mark.parametrize(("with_shutdown", "code"), [(True, 0), (False, 1)])
 def test_exit_ends_the_connection_and_says_whether_shutdown_came_before(root, with_shutdown, code):
     async def work() -> None:
-        async with engine_of() as engine, connected(engine) as client:
+        async with engine_of() as engine, client_of(engine) as client:
             await client.initialize(root)
             if with_shutdown:
                 await client.request("shutdown", None)
             client.note("exit", None)
             await asyncio.wait_for(asyncio.wait([client.reading]), 30)
-            assert await client.ended() == code
+            assert await client.exit_status() == code
 
     asyncio.run(work())
 
@@ -140,7 +140,7 @@ def test_a_request_that_is_cancelled_is_answered_as_cancelled(root, monkeypatch)
         asked = client.ask("phasekeeper/board", {})
         await asyncio.wait_for(begun.wait(), 30)
         client.note("$/cancelRequest", {"id": client.last_id})
-        with pytest.raises(Failed) as failed:
+        with pytest.raises(ErrorResponse) as failed:
             await asyncio.wait_for(asked, 30)
         assert failed.value.code == -32800
         client.note("$/cancelRequest", {"id": 12345})
@@ -158,7 +158,7 @@ def test_an_error_of_ours_is_logged_once_and_told_without_a_traceback(root, monk
 
     async def work(client: Client) -> None:
         await client.initialize(root)
-        with pytest.raises(Failed) as failed:
+        with pytest.raises(ErrorResponse) as failed:
             await client.request("phasekeeper/board", {})
         assert failed.value.code == protocol.INTERNAL_ERROR
         assert "secret" not in failed.value.message and failed.value.data is None
@@ -186,11 +186,11 @@ def test_a_long_document_is_taken_and_the_next_request_answered(root):
 def test_an_editor_that_dies_in_the_middle_of_a_message_leaves_nothing_behind(root):
     async def work() -> None:
         async with engine_of() as engine:
-            async with connected(engine) as client:
+            async with client_of(engine) as client:
                 await client.initialize(root)
                 await client.ready(root)
                 client.send_bytes(b'Content-Length: 100\r\n\r\n{"jsonrpc"')
-            async with connected(engine) as client:
+            async with client_of(engine) as client:
                 await client.initialize(root)
                 assert await client.ready(root)
 
@@ -200,13 +200,13 @@ def test_an_editor_that_dies_in_the_middle_of_a_message_leaves_nothing_behind(ro
 def test_a_connection_that_is_over_is_not_kept(root, monkeypatch):
     """What it held would be: its texts, and the boards of roots that nobody has open any more."""
     task(root, "T1")
-    known = seen(monkeypatch)
+    known = watch_connections(monkeypatch)
 
     async def work() -> None:
         async with engine_of() as engine:
             await engine.open(root)
             await come_and_go(engine, root)
-            await forgotten(known)
+            await until_collected(known)
 
     asyncio.run(asyncio.wait_for(work(), 4 * BOUND_S))
 
@@ -216,19 +216,19 @@ def test_what_was_there_at_the_first_look_at_a_root_goes_with_the_root(root, mon
     task(root, "T1")
     monkeypatch.setattr(worker, "IDLE_S", 0.0)
     monkeypatch.setattr(worker, "RESCAN_S", 0.01)
-    known = seen(monkeypatch)
+    known = watch_connections(monkeypatch)
 
     async def work() -> None:
         async with engine_of() as engine:
             await come_and_go(engine, root)
             while engine.boards():
                 await asyncio.sleep(0)
-            await forgotten(known)
+            await until_collected(known)
 
     asyncio.run(asyncio.wait_for(work(), 4 * BOUND_S))
 
 
-def seen(monkeypatch: pytest.MonkeyPatch) -> weakref.WeakSet[connection.Connection]:
+def watch_connections(monkeypatch: pytest.MonkeyPatch) -> weakref.WeakSet[connection.Connection]:
     """The connections there are, from now on."""
     known = weakref.WeakSet[connection.Connection]()
 
@@ -242,7 +242,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> weakref.WeakSet[connection.Connecti
     return known
 
 
-async def forgotten(known: weakref.WeakSet[connection.Connection]) -> None:
+async def until_collected(known: weakref.WeakSet[connection.Connection]) -> None:
     """Until none is left. A thread that has answered for one may not have let go of the question yet."""
     while known:
         await asyncio.sleep(0)
@@ -251,12 +251,12 @@ async def forgotten(known: weakref.WeakSet[connection.Connection]) -> None:
 
 async def come_and_go(engine: Engine, root: Path) -> None:
     """An editor opens a root and goes."""
-    async with connected(engine) as client:
+    async with client_of(engine) as client:
         await client.initialize(root)
         await client.ready(root)
         await client.request("shutdown", None)
         client.note("exit", None)
-        await client.ended()
+        await client.exit_status()
 
 
 def test_header_names_in_any_case_and_further_headers_are_read(root):

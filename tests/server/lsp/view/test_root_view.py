@@ -83,7 +83,7 @@ def test_a_file_belongs_to_the_innermost_run_else_to_one_that_reads_it(root):
     assert view.run_at("README.md") is None
 
 
-def told(finding: Finding, *related: Evidence) -> lsp.Diagnostic:
+def diagnostic_of(finding: Finding, *related: Evidence) -> lsp.Diagnostic:
     text = EncodedText("one\ntwo\n")
     return diagnostics_of(
         [Annotation(finding, "run", related)], text, lambda path: (f"file:///{path}", text)
@@ -91,7 +91,9 @@ def told(finding: Finding, *related: Evidence) -> lsp.Diagnostic:
 
 
 def test_what_a_person_overrode_is_a_hint_that_says_so():
-    found = told(Finding("artifact-missing", "x", "it is missing", Span(1, 0, 1, 3), overridden=True))
+    found = diagnostic_of(
+        Finding("artifact-missing", "x", "it is missing", Span(1, 0, 1, 3), overridden=True)
+    )
     assert found.severity == lsp.DiagnosticSeverity.Hint
     assert found.tags == [lsp.DiagnosticTag.Unnecessary]
     assert found.message == "it is missing (overridden by a person)"
@@ -99,15 +101,15 @@ def test_what_a_person_overrode_is_a_hint_that_says_so():
 
 def test_severities_and_tags_are_those_of_the_protocol():
     base = Finding("x-code", "x", "said", Span(0, 0, 0, 1))
-    severities = [told(replace(base, severity=severity)).severity for severity in Severity]
+    severities = [diagnostic_of(replace(base, severity=severity)).severity for severity in Severity]
     assert severities == [1, 2, 3, 4]
-    assert told(replace(base, code="artifact-stale")).tags == [lsp.DiagnosticTag.Deprecated]
-    assert told(replace(base, code="report-out-of-turn")).tags == [lsp.DiagnosticTag.Unnecessary]
-    assert told(base).tags is None
+    assert diagnostic_of(replace(base, code="artifact-stale")).tags == [lsp.DiagnosticTag.Deprecated]
+    assert diagnostic_of(replace(base, code="report-out-of-turn")).tags == [lsp.DiagnosticTag.Unnecessary]
+    assert diagnostic_of(base).tags is None
 
 
 def test_text_of_files_is_shown_without_what_could_deceive():
-    found = told(
+    found = diagnostic_of(
         Finding("x", "x", "a\u202eb\x1b[31mc\nd" + "e" * 900, None),
         Evidence("v", "\u202e", "y", Span(1, 0, 1, 1)),
     )

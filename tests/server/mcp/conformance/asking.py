@@ -5,7 +5,7 @@ from __future__ import annotations
 import mcp_types as types
 
 from tests.server.mcp.conformance.contents import prompt, text
-from tests.server.mcp.conformance.tools import STRING, Call, Outcome, elicitation, said, sampling, tool
+from tests.server.mcp.conformance.tools import STRING, Call, Outcome, elicitation, result_of, sampling, tool
 
 _NAME = elicitation("What is your name?", name=STRING)
 _SURE = elicitation("Are you sure?", ok={"type": "boolean"})
@@ -29,7 +29,7 @@ def _given(call: Call, question: str) -> str | None:
 @tool
 async def test_input_required_result_elicitation(call: Call) -> Outcome:
     name = _given(call, "user_name")
-    return said(text(f"Hello, {name}!")) if name else first(user_name=_NAME)
+    return result_of(text(f"Hello, {name}!")) if name else first(user_name=_NAME)
 
 
 @tool
@@ -42,7 +42,7 @@ async def test_input_required_result_sampling(call: Call) -> Outcome:
     told = call.answers.get("capital_question")
     if not isinstance(told, types.CreateMessageResult) or not isinstance(told.content, types.TextContent):
         return first(capital_question=sampling("What is the capital of France?", 100))
-    return said(text(told.content.text))
+    return result_of(text(told.content.text))
 
 
 @tool
@@ -50,14 +50,14 @@ async def test_input_required_result_list_roots(call: Call) -> Outcome:
     told = call.answers.get("client_roots")
     if not isinstance(told, types.ListRootsResult):
         return first(client_roots=_ROOTS)
-    return said(text(", ".join(str(root.uri) for root in told.roots)))
+    return result_of(text(", ".join(str(root.uri) for root in told.roots)))
 
 
 @tool
 async def test_input_required_result_request_state(call: Call) -> Outcome:
     if _given(call, "confirm") is None or call.state != "asked":
         return first("asked", confirm=_SURE)
-    return said(text("state-ok"))
+    return result_of(text("state-ok"))
 
 
 @tool
@@ -70,7 +70,7 @@ async def test_input_required_result_multiple_inputs(call: Call) -> Outcome:
     asked = {"user_name": _NAME, "greeting": sampling("A greeting, please", 50), "client_roots": _ROOTS}
     if not call.answers.keys() >= asked.keys() or call.state != "asked":
         return first("asked", **asked)
-    return said(text(f"{len(asked)} answers came"))
+    return result_of(text(f"{len(asked)} answers came"))
 
 
 @tool
@@ -82,7 +82,7 @@ async def test_input_required_result_multi_round(call: Call) -> Outcome:
         return first(f"colour? {name}", step2=elicitation("Which colour?", color=STRING))
     colour = _given(call, "step2")
     assert colour is not None
-    return said(text(f"{call.state.removeprefix('colour? ')} likes {colour}"))
+    return result_of(text(f"{call.state.removeprefix('colour? ')} likes {colour}"))
 
 
 @tool
@@ -94,10 +94,10 @@ async def test_input_required_result_capabilities(call: Call) -> Outcome:
         asked["model"] = sampling("Anything", 50)
     if able.elicitation is not None:
         asked["person"] = _NAME
-    return first(**asked) if asked.keys() - call.answers.keys() else said(text("nothing to ask"))
+    return first(**asked) if asked.keys() - call.answers.keys() else result_of(text("nothing to ask"))
 
 
-def prompted(params: types.GetPromptRequestParams) -> types.GetPromptResult | types.InputRequiredResult:
+def prompt_result(params: types.GetPromptRequestParams) -> types.GetPromptResult | types.InputRequiredResult:
     """The prompt that asks first."""
     told = (params.input_responses or {}).get("user_context")
     if not isinstance(told, types.ElicitResult) or not told.content:

@@ -34,7 +34,7 @@ class Product(McpServer):
         return serve
 
 
-class Examined(Product):
+class ConformanceServer(Product):
     """The product's handlers; what is none of theirs is the suite's."""
 
     def _new_server(self) -> Server[ClientSession]:
@@ -51,7 +51,7 @@ class Examined(Product):
 
     async def _list_tools(self, context: RequestContext, _: Any) -> types.ListToolsResult:
         known = await super()._list_tools(context, _)
-        return types.ListToolsResult(tools=[*known.tools, *tools.listed()])
+        return types.ListToolsResult(tools=[*known.tools, *tools.tool_list()])
 
     async def _call_tool(
         self, context: RequestContext, params: types.CallToolRequestParams
@@ -97,7 +97,7 @@ class Examined(Product):
         self, context: RequestContext, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult | types.InputRequiredResult:
         if params.name == asking.PROMPT:
-            return asking.prompted(params)
+            return asking.prompt_result(params)
         if params.name not in contents.PROMPTS:
             return await super()._get_prompt(context, params)
         arguments, content = contents.PROMPTS[params.name]
@@ -118,7 +118,7 @@ class _Hub(Hub):
 
 
 @asynccontextmanager
-async def served(kind: type[McpServer]) -> AsyncIterator[str]:
+async def server_url(kind: type[McpServer]) -> AsyncIterator[str]:
     """The address of a server on a free port, with assistants of a kind."""
     hub = _Hub(asyncio.get_running_loop(), kind)
     listener = HttpListener(hub)

@@ -17,12 +17,12 @@ Check = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Found:
+class SuiteResult:
     """What the suite checked, by scenario."""
 
     checks: Mapping[str, Sequence[Check]]
 
-    def passed(self) -> int:
+    def pass_count(self) -> int:
         return len(self.with_status("SUCCESS"))
 
     def with_status(self, status: str) -> list[str]:
@@ -34,11 +34,11 @@ class Found:
             if check["status"] == status
         ]
 
-    def only(self, scenarios: Sequence[str]) -> Found:
-        return Found({name: self.checks.get(name, ()) for name in scenarios})
+    def only(self, scenarios: Sequence[str]) -> SuiteResult:
+        return SuiteResult({name: self.checks.get(name, ()) for name in scenarios})
 
 
-async def examined(package: str, url: str, folder: Path, *options: str) -> Found:
+async def run_suite(package: str, url: str, folder: Path, *options: str) -> SuiteResult:
     """Have a version of the suite examine a server with all its scenarios."""
     command = program(f"{package}/dist/index.js")
     words = [*command, "server", "--url", url, "--suite", "all", "--output-dir", str(folder), *options]
@@ -55,10 +55,10 @@ async def examined(package: str, url: str, folder: Path, *options: str) -> Found
     return found
 
 
-def _read(folder: Path) -> Found:
+def _read(folder: Path) -> SuiteResult:
     found: dict[str, Sequence[Check]] = {}
     for path in sorted(folder.glob("*/checks.json")):
         named = _FOLDER.match(path.parent.name)
         assert named, path
         found[named[1]] = json.loads(path.read_text(encoding="utf-8"))
-    return Found(found)
+    return SuiteResult(found)

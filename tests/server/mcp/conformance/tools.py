@@ -46,12 +46,12 @@ def tool(run: Run, schema: Schema | None = None) -> Run:
     return run
 
 
-def taking(**properties: Schema) -> Callable[[Run], Run]:
+def with_arguments(**properties: Schema) -> Callable[[Run], Run]:
     schema = {"type": "object", "properties": properties, "required": list(properties)}
     return lambda run: tool(run, schema)
 
 
-def listed() -> list[types.Tool]:
+def tool_list() -> list[types.Tool]:
     return [
         types.Tool(name=name, description=about(name), input_schema=dict(made.schema))
         for name, made in TOOLS.items()
@@ -63,7 +63,7 @@ def about(name: str) -> str:
     return name.removeprefix("test_").replace("_", " ")
 
 
-def said(*content: types.ContentBlock, wrong: bool = False) -> types.CallToolResult:
+def result_of(*content: types.ContentBlock, wrong: bool = False) -> types.CallToolResult:
     return types.CallToolResult(content=list(content), is_error=wrong)
 
 
@@ -72,32 +72,34 @@ def said(*content: types.ContentBlock, wrong: bool = False) -> types.CallToolRes
 
 @tool
 async def test_simple_text(_: Call) -> Outcome:
-    return said(text("one text"))
+    return result_of(text("one text"))
 
 
 @tool
 async def test_image_content(_: Call) -> Outcome:
-    return said(image())
+    return result_of(image())
 
 
 @tool
 async def test_audio_content(_: Call) -> Outcome:
-    return said(audio())
+    return result_of(audio())
 
 
 @tool
 async def test_embedded_resource(_: Call) -> Outcome:
-    return said(embedded("test://embedded-resource", TEXT, "inside an answer"))
+    return result_of(embedded("test://embedded-resource", TEXT, "inside an answer"))
 
 
 @tool
 async def test_multiple_content_types(_: Call) -> Outcome:
-    return said(text("several"), image(), embedded("test://mixed-content-resource", JSON, '{"inside": true}'))
+    return result_of(
+        text("several"), image(), embedded("test://mixed-content-resource", JSON, '{"inside": true}')
+    )
 
 
 @tool
 async def test_error_handling(_: Call) -> Outcome:
-    return said(text("this tool never succeeds"), wrong=True)
+    return result_of(text("this tool never succeeds"), wrong=True)
 
 
 _CONTACT: Schema = {
@@ -116,14 +118,14 @@ _CONTACT: Schema = {
 
 
 async def json_schema_2020_12_tool(_: Call) -> Outcome:
-    return said(text("a schema with all words of its dialect"))
+    return result_of(text("a schema with all words of its dialect"))
 
 
 tool(json_schema_2020_12_tool, _CONTACT)
 
 
 async def test_header_argument(call: Call) -> Outcome:
-    return said(text(f"region {call.arguments.get('region')}"))
+    return result_of(text(f"region {call.arguments.get('region')}"))
 
 
 _REGION = {"type": "string", "x-mcp-header": "Region"}
@@ -137,13 +139,13 @@ tool(test_header_argument, {"type": "object", "properties": {"region": _REGION}}
 async def test_tool_with_logging(call: Call) -> Outcome:
     for line in ("begun", "under way", "done"):
         await _log(call, line)
-    return said(text("three lines were told"))
+    return result_of(text("three lines were told"))
 
 
 @tool
 async def test_logging_tool(call: Call) -> Outcome:
     await _log(call, "told to those alone who asked for it")
-    return said(text("one line for those who asked"))
+    return result_of(text("one line for those who asked"))
 
 
 async def _log(call: Call, line: str) -> None:
@@ -156,26 +158,26 @@ async def _log(call: Call, line: str) -> None:
 async def test_tool_with_progress(call: Call) -> Outcome:
     for done in (0, 50, 100):
         await call.context.session.report_progress(done, 100, f"{done} of 100")
-    return said(text("progress was told"))
+    return result_of(text("progress was told"))
 
 
 @tool
 async def test_reconnection(call: Call) -> Outcome:
     if call.context.close_sse_stream is not None:
         await call.context.close_sse_stream()
-    return said(text("an answer for those who come again"))
+    return result_of(text("an answer for those who come again"))
 
 
 @tool
 async def test_trigger_tool_change(call: Call) -> Outcome:
     await call.bus.publish(ToolsListChanged())
-    return said(text("the list of tools counts as changed"))
+    return result_of(text("the list of tools counts as changed"))
 
 
 @tool
 async def test_trigger_prompt_change(call: Call) -> Outcome:
     await call.bus.publish(PromptsListChanged())
-    return said(text("the list of prompts counts as changed"))
+    return result_of(text("the list of prompts counts as changed"))
 
 
 @tool
@@ -184,21 +186,21 @@ async def test_missing_capability(call: Call) -> Outcome:
     if able is None or able.sampling is None:
         needed = {"requiredCapabilities": {"sampling": {}}}
         raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, "this needs a model of the client's", needed)
-    return said(text("the client has a model"))
+    return result_of(text("the client has a model"))
 
 
 # ---- what a tool asks, in the handshake era ---------------------------------------------------
 
 
-@taking(prompt={"type": "string"})
+@with_arguments(prompt={"type": "string"})
 async def test_sampling(call: Call) -> Outcome:
     message = sampling(call.arguments["prompt"], 100).params.messages
     create: Any = call.context.session.create_message
     made = await create(message, max_tokens=100, related_request_id=call.context.request_id)
-    return said(text(f"the model said {made.content.text}"))
+    return result_of(text(f"the model said {made.content.text}"))
 
 
-@taking(message={"type": "string"})
+@with_arguments(message={"type": "string"})
 async def test_elicitation(call: Call) -> Outcome:
     return await _asked(call, call.arguments["message"], {"username": STRING, "email": STRING})
 
@@ -237,7 +239,7 @@ async def _asked(call: Call, message: str, properties: Mapping[str, Schema]) -> 
     told = await session.elicit_form(
         message, form.requested_schema, related_request_id=call.context.request_id
     )
-    return said(text(f"the person said {told.action}: {told.content}"))
+    return result_of(text(f"the person said {told.action}: {told.content}"))
 
 
 # ---- questions, as both eras put them ---------------------------------------------------------
