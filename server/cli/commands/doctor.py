@@ -28,7 +28,6 @@ from ....orchestration.result.phrases import status_phrase
 from ....orchestration.sanitize import plain
 from ....tools.run_names import awaits_person
 from ...connector.address import (
-    ServerAddress,
     UnusableFolder,
     find_address,
     lock_owner,
@@ -64,7 +63,11 @@ Examined = tuple[dict[str, Any], list[Trouble]]
 
 def doctor(options: Namespace) -> int:
     """`doctor`: refused (1) when something is wrong."""
-    found, troubles = examined(Path())
+    found: dict[str, Any] = {}
+    troubles: list[Trouble] = []
+    for name, examine in PARTS.items():
+        found[name], part_troubles = examine()
+        troubles += part_troubles
     if options.json:
         print_json({**found, "wrong": [trouble._asdict() for trouble in troubles]})
     else:
@@ -72,116 +75,76 @@ def doctor(options: Namespace) -> int:
     return REFUSED if troubles else OK
 
 
-def examined(folder: Path) -> Examined:
-    """Everything that is known, part by part, and what is wrong with it."""
-    parts: Mapping[str, Callable[[], Examined]] = {
-        "server": _server,
-        "folders": _folders,
-        "here": lambda: _here(folder),
-        "software": _software,
-        "watching": _watching,
-    }
-    found: dict[str, Any] = {}
-    troubles: list[Trouble] = []
-    for name, examine in parts.items():
-        found[name], wrong = examine()
-        troubles += wrong
-    return found, troubles
-
-
-# ---- the server --------------------------------------------------------------------------------
-
-
 def _server() -> Examined:
-    """The server that runs: what it says of itself."""
+    """What the server says of itself, where one runs; else whether something holds its lock and hangs."""
     try:
         address = find_address()
     except UnusableFolder as error:
         return {"runs": False}, [Trouble("there is no folder for sockets", str(error))]
     try:
-        said = json.loads(ask(address, Greeting(INFO, "/", VERSION), _ASK_S))
+        server = json.loads(ask(address, Greeting(INFO, "/", VERSION), _ASK_S))
     except (OSError, GreetingRefused, ValueError) as error:
-        return _silent(address, error)
-    return {"runs": True, **said}, [*_older(said), *_unwatched(said)]
-
-
-def _silent(address: ServerAddress, error: Exception) -> Examined:
-    """No answer: nothing runs, or something runs that hangs."""
-    lock = try_lock(address.lock)
-    if lock is not None:
-        os.close(lock)
-        return {"runs": False}, []
-    pid = lock_owner(address)
-    trouble = Trouble(
-        f"a server (process {pid or 'unknown'}) runs and does not answer: {error}",
-        f"kill {pid}" if pid else f"end the process that holds {address.lock}",
-    )
-    return {"runs": True, "pid": pid, "answers": False}, [trouble]
-
-
-def _older(said: Mapping[str, Any]) -> Iterator[Trouble]:
+        if (lock := try_lock(address.lock)) is not None:
+            os.close(lock)
+            return {"runs": False}, []
+        pid = lock_owner(address)
+        what = f"a server (process {pid or 'unknown'}) runs and does not answer: {error}"
+        mend = f"kill {pid}" if pid else f"end the process that holds {address.lock}"
+        return {"runs": True, "pid": pid, "answers": False}, [Trouble(what, mend)]
     restart = "phasekeeper serve --stop"
-    if release(str(said["version"])) < release(VERSION):
-        yield Trouble(f"the server is of version {said['version']}, this is {VERSION}", restart)
-    if not Path(str(said["python"])).exists():
-        yield Trouble(f"the server's interpreter {said['python']} is gone", restart)
-
-
-# ---- folders -----------------------------------------------------------------------------------
+    troubles = []
+    if release(str(server["version"])) < release(VERSION):
+        what = f"the server is of version {server['version']}, this is {VERSION}"
+        troubles.append(Trouble(what, restart))
+    if not Path(str(server["python"])).exists():
+        troubles.append(Trouble(f"the server's interpreter {server['python']} is gone", restart))
+    # Why boards may be behind their files; several roots mostly say the same.
+    for condition in dict.fromkeys(each for root in server["roots"] for each in root["conditions"]):
+        mend = _RAISE if "inotify" in condition else f"{restart}; its log says more"
+        troubles.append(Trouble(condition, mend))
+    return {"runs": True, **server}, troubles
 
 
 def _folders() -> Examined:
     """Where sockets, state, key and log are, and whether they are this user's alone."""
-    state, log = decide.key_path().parent, log_path()
+    key, log = decide.key_path(), log_path()
     found = {
-        "sockets": _place(Path(runtime_folder())),
-        "state": _place(state),
-        "key": {**_place(decide.key_path()), "made": "with the first decision"},
-        "log": {**_place(log), "errors": _errors(log)},
+        "sockets": _path_facts(Path(runtime_folder())),
+        "state": _path_facts(key.parent),
+        "key": {**_path_facts(key), "made": "with the first decision"},
+        "log": {**_path_facts(log), "errors": []},
     }
-    return found, [*_state_trouble(state), *_key_trouble()]
+    with suppress(OSError), log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - 65536))
+        lines = file.read().decode(errors="replace").splitlines()
+        found["log"]["errors"] = [line for line in lines if " ERROR " in line][-_LOG_LINES:]
+    troubles = []
+    nearest = next(folder for folder in key.parents if folder.exists())
+    if not os.access(nearest, os.W_OK):
+        what = f"{key.parent} cannot be written: no decision can be signed, and the server keeps no log"
+        mend = f"make {nearest} writable, or set XDG_STATE_HOME to another folder"
+        troubles.append(Trouble(what, mend))
+    loaded = decide.load_key()
+    # One that is not there is made with the first decision.
+    if loaded.secret is None and key.exists():
+        what = f"{loaded.reason}: decisions count as unverified"
+        troubles.append(Trouble(what, f"chmod 600 {key}, or remove it"))
+    return found, troubles
 
 
-def _place(path: Path) -> dict[str, Any]:
+def _path_facts(path: Path) -> dict[str, Any]:
     try:
         found = path.stat()
     except OSError as error:
         return {"path": str(path), "there": False, "why": (error.strerror or "unknown error").lower()}
-    mode = f"{stat.S_IMODE(found.st_mode):04o}"
     size = {} if path.is_dir() else {"bytes": found.st_size}
-    return {"path": str(path), "there": True, "mode": mode, **size}
+    return {"path": str(path), "there": True, "mode": f"{stat.S_IMODE(found.st_mode):04o}", **size}
 
 
-def _errors(log: Path) -> list[str]:
-    """The last errors that a server wrote down."""
-    with suppress(OSError), log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - 65536))
-        lines = file.read().decode(errors="replace").splitlines()
-        return [line for line in lines if " ERROR " in line][-_LOG_LINES:]
-    return []
-
-
-def _state_trouble(state: Path) -> Iterator[Trouble]:
-    nearest = next(folder for folder in (state, *state.parents) if folder.exists())
-    if not os.access(nearest, os.W_OK):
-        what = f"{state} cannot be written: no decision can be signed, and the server keeps no log"
-        yield Trouble(what, f"make {nearest} writable, or set XDG_STATE_HOME to another folder")
-
-
-def _key_trouble() -> Iterator[Trouble]:
-    """A key that is not to be trusted. None at all is made with the first decision."""
-    key, path = decide.load_key(), decide.key_path()
-    if key.secret is None and path.exists():
-        yield Trouble(f"{key.reason}: decisions count as unverified", f"chmod 600 {path}, or remove it")
-
-
-# ---- the root around here ----------------------------------------------------------------------
-
-
-def _here(folder: Path) -> Examined:
+def _here() -> Examined:
     """The roots around the current folder and how their runs stand."""
     try:
-        workspaces = open_path(folder).workspaces
+        workspaces = open_path(Path()).workspaces
     except UsageError as error:
         return {"roots": []}, [Trouble(str(error), "cd to a folder that exists")]
     roots: list[dict[str, Any]] = []
@@ -189,36 +152,42 @@ def _here(folder: Path) -> Examined:
     for workspace in workspaces:
         try:
             evaluations = [workspace.evaluate(match) for match in workspace.matches]
-            wrong = [found for found in workspace.findings if found.severity is Severity.ERROR]
+            errors = [found for found in workspace.findings if found.severity is Severity.ERROR]
         except InvalidWorkflow as error:
-            evaluations, wrong = [], list(error.findings)
+            evaluations, errors = [], list(error.findings)
         roots.append(
             {
                 "root": str(workspace.root),
                 "runs": len(evaluations),
                 "status": dict(Counter(e.status for e in evaluations)),
                 "awaiting": sum(map(awaits_person, evaluations)),
-                "passed": len(workspace.passed) if evaluations or not wrong else 0,
+                "passed": len(workspace.passed) if evaluations or not errors else 0,
             }
         )
-        where = workspace.root
-        troubles += [Trouble(f"{where / each.path}: {each.message}", _mend(each.path)) for each in wrong]
+        for each in errors:
+            own = each.path.startswith(".phasekeeper/workflows/")
+            mend = f"phasekeeper workflow lint {each.path}" if own else f"edit {each.path}"
+            troubles.append(Trouble(f"{workspace.root / each.path}: {each.message}", mend))
     return {"roots": roots}, troubles
 
 
-def _mend(path: str) -> str:
-    lint = path.startswith(".phasekeeper/workflows/")
-    return f"phasekeeper workflow lint {path}" if lint else f"edit {path}"
-
-
-# ---- what it stands on -------------------------------------------------------------------------
-
-
 def _software() -> Examined:
-    """Python, the packages that are needed, and git."""
-    packages, troubles = _packages()
-    version = _git()
-    if version is None:
+    """Python, the packages that are needed with those missing or too old, and git."""
+    packages: dict[str, str | None] = {}
+    troubles = []
+    with suppress(metadata.PackageNotFoundError):
+        for text in metadata.requires("phasekeeper") or ():
+            requirement = _REQUIREMENT.match(text)
+            if requirement is None or "extra ==" in text:
+                continue
+            package, least = requirement[1], requirement[2] or ""
+            packages[package] = version = _version(package)
+            if version is None or release(version) < release(least):
+                what = f"{package} {least or 'any'} or newer is needed, there is {version or 'none'}"
+                troubles.append(Trouble(what, f"{sys.executable} -m pip install --upgrade phasekeeper"))
+    # The git that the server would run.
+    answer = git.answer(Path(os.sep), "--version").decode("utf-8", "replace").strip()
+    if not answer:
         what = "git cannot be run: decisions that colleagues committed count as unverified"
         troubles.append(Trouble(what, "install git"))
     found = {
@@ -226,27 +195,10 @@ def _software() -> Examined:
         "python": platform.python_version(),
         "executable": sys.executable,
         "command": shutil.which("phasekeeper"),
-        "git": version,
+        "git": answer.removeprefix("git version ") or None,
         "packages": packages,
     }
     return found, troubles
-
-
-def _packages() -> tuple[dict[str, str | None], list[Trouble]]:
-    """The version of every package that is needed, and what is missing or too old."""
-    versions: dict[str, str | None] = {}
-    troubles = []
-    with suppress(metadata.PackageNotFoundError):
-        for text in metadata.requires("phasekeeper") or ():
-            wanted = _REQUIREMENT.match(text)
-            if wanted is None or "extra ==" in text:
-                continue
-            package, least = wanted[1], wanted[2] or ""
-            versions[package] = version = _version(package)
-            if version is None or release(version) < release(least):
-                what = f"{package} {least or 'any'} or newer is needed, there is {version or 'none'}"
-                troubles.append(Trouble(what, f"{sys.executable} -m pip install --upgrade phasekeeper"))
-    return versions, troubles
 
 
 def _version(package: str) -> str | None:
@@ -256,14 +208,8 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _git() -> str | None:
-    """The version of the git that the server would run."""
-    said = git.answer(Path(os.sep), "--version").decode("utf-8", "replace").strip()
-    return said.removeprefix("git version ") or None
-
-
 def _watching() -> Examined:
-    """How changes are heard of, and the system's limits for it."""
+    """The system's limits for hearing of changes."""
     limits: dict[str, int] = {}
     for name in ("max_user_watches", "max_user_instances", "max_queued_events"):
         with suppress(OSError, ValueError):
@@ -271,14 +217,24 @@ def _watching() -> Examined:
     return {"limits": limits}, []
 
 
+PARTS: Mapping[str, Callable[[], Examined]] = {
+    "server": _server,
+    "folders": _folders,
+    "here": _here,
+    "software": _software,
+    "watching": _watching,
+}
+
+
 # ---- as lines ----------------------------------------------------------------------------------
 
 
 def _lines(found: Mapping[str, Any], troubles: list[Trouble]) -> Iterator[Line]:
+    limits = ", ".join(f"{name} {count}" for name, count in found["watching"]["limits"].items())
     for name, lines in (
         ("server", _server_lines(found["server"])),
         ("here", _here_lines(found["here"])),
-        ("watching", _watching_lines(found)),
+        ("watching", [[Part(f"by inotify ({limits})" if limits else "by this system's events")]]),
         ("folders", _folder_lines(found["folders"])),
         ("software", _software_lines(found["software"])),
     ):
@@ -310,18 +266,11 @@ def _server_lines(server: Mapping[str, Any]) -> Iterator[Line]:
         yield [Part(f"assistants over HTTP at {plain(str(server['http']))}")]
     for client in server["clients"]:
         pid = f"process {client['pid']}, " if client["pid"] else ""
-        said = f"{client['kind']}: {pid}{plain(client['folder'], 400)}, for {_ago(client['since'])}"
-        yield [Part(said)]
+        where = f"{pid}{plain(client['folder'], 400)}"
+        yield [Part(f"{client['kind']}: {where}, for {_ago(client['since'])}")]
     for root in server["roots"]:
         counts = f"{counted(root['runs'], 'run')}, {counted(root['folders'], 'folder')} watched"
         yield [Part(f"{plain(root['root'], 400)}: {counts}")]
-
-
-def _unwatched(said: Mapping[str, Any]) -> Iterator[Trouble]:
-    """Why boards may be behind their files; several roots mostly say the same."""
-    for condition in dict.fromkeys(each for root in said["roots"] for each in root["conditions"]):
-        full = "inotify" in condition
-        yield Trouble(condition, _RAISE if full else "phasekeeper serve --stop; its log says more")
 
 
 def _here_lines(here: Mapping[str, Any]) -> Iterator[Line]:
@@ -329,18 +278,9 @@ def _here_lines(here: Mapping[str, Any]) -> Iterator[Line]:
         parts = [Part(f"{plain(root['root'], 400)}: {counted(root['runs'], 'run')}")]
         for status, count in sorted(root["status"].items()):
             parts += [Part(", "), Part(f"{count} {status_phrase(status)}", STATUS_STYLE[status])]
-        passed = root["passed"]
-        parts += [Part(f"; {counted(passed, 'folder')} passed over", "dim")] if passed else []
+        if passed := root["passed"]:
+            parts.append(Part(f"; {counted(passed, 'folder')} passed over", "dim"))
         yield parts
-
-
-def _watching_lines(found: Mapping[str, Any]) -> Iterator[Line]:
-    limits = found["watching"]["limits"]
-    if not limits:
-        yield [Part("by this system's events")]
-        return
-    said = ", ".join(f"{name} {count}" for name, count in limits.items())
-    yield [Part(f"by inotify ({said})")]
 
 
 def _folder_lines(folders: Mapping[str, Any]) -> Iterator[Line]:
