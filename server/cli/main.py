@@ -14,12 +14,10 @@ from ..connector.connector import BACKGROUND, KINDS, STANDALONE, is_connector_ca
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from .catalog import Command
 
-USAGE = 2
 # What shells show for a program that a signal ended: SIGINT and SIGPIPE.
 INTERRUPTED, BROKEN_PIPE = 130, 141
 
@@ -30,7 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if is_connector_call(words):
             return run_connector(words[0], STANDALONE in words)
-        _forgive(sys.stdout)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # What its encoding lacks is printed as "?" instead of ending with an error.
+            sys.stdout.reconfigure(errors="replace")
         code = _run(words)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -42,45 +42,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _forgive(stream: object) -> None:
-    """Print what the stream's encoding lacks as "?" instead of ending with an error."""
-    if isinstance(stream, io.TextIOWrapper):
-        stream.reconfigure(errors="replace")
-
-
 def _run(words: Sequence[str]) -> int:
     if words == BACKGROUND:
         from ..hub.entry_points import run_daemon
 
         return run_daemon()
+    from importlib import import_module
+
     from .parser import parse
 
     options = parse(words)
     command: Command = options.command
     if command.name in KINDS:
         return run_connector(command.name, options.standalone)
-    from ...orchestration.sanitize import plain
-    from ...tools.run_names import NoSuchRun
-    from ..workspace.definitions import UnknownWorkflow
-    from ..workspace.roots import UsageError
-    from .selection import BrokenDefinitions
-
-    try:
-        return _function(command.run)(options)
-    except (UsageError, NoSuchRun, UnknownWorkflow) as error:
-        sys.stderr.write(f"phasekeeper: {plain(str(error), 2000)}\n")
-    except BrokenDefinitions as error:
-        sys.stderr.writelines(f"phasekeeper: {line}\n" for line in error.lines)
-    return USAGE
-
-
-def _function(name: str) -> Callable[[Namespace], int]:
-    """What carries a command out: "module:function" of the catalogue, imported now."""
-    from importlib import import_module
-
-    module, _, function = name.partition(":")
+    # "module:function" of the catalogue, imported now.
+    module, _, function = command.run.partition(":")
     path = module if "." in module else f"{__package__}.commands.{module}"
-    return getattr(import_module(path), function)
+    try:
+        return getattr(import_module(path), function)(options)
+    except Exception as error:
+        from .output import report_failure
+
+        return report_failure(error)
 
 
 if __name__ == "__main__":

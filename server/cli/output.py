@@ -9,13 +9,21 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...orchestration.sanitize import plain
+from ...orchestration.updates.commands import CommandRefused, InvalidCommand
+from ...tools.run_names import NoSuchRun
+from ..store.folder import StoreError
 from ..terminal.finding_views import error_lines, one_line_of
 from ..terminal.lines import PATH_LIMIT, print_errors
-from .selection import Selection
+from ..workspace.definitions import UnknownWorkflow
+from ..workspace.roots import UsageError
+from .confirm import NotConfirmed
+from .selection import BrokenDefinitions, Selection
 
 # Exit codes of the design, section 7.
 OK, REFUSED, USAGE, WAITING = 0, 1, 2, 3
 _PASSED_SHOWN = 5
+_WRONG_USE = (UsageError, NoSuchRun, UnknownWorkflow, InvalidCommand)
+_REFUSALS = (CommandRefused, StoreError, NotConfirmed)
 
 
 def print_json(data: Any) -> None:
@@ -36,9 +44,18 @@ def _finite(data: Any) -> Any:
     return str(data) if isinstance(data, float) and not math.isfinite(data) else data
 
 
-def print_problem(message: str) -> None:
-    """Say on stderr why something was not done."""
-    print_errors([f"phasekeeper: {plain(message, 600)}"])
+def report_failure(error: Exception) -> int:
+    """Say on stderr why a command was not carried out; the exit code. Raises an error that is a defect.
+
+    A command that names what there is not is wrong use; one that is not allowed or not possible is refused.
+    """
+    if isinstance(error, BrokenDefinitions):
+        print_errors(f"phasekeeper: {line}" for line in error.lines)
+        return USAGE
+    if not isinstance(error, (*_WRONG_USE, *_REFUSALS)):
+        raise error
+    print_errors([f"phasekeeper: {plain(str(error), 2000)}"])
+    return USAGE if isinstance(error, _WRONG_USE) else REFUSED
 
 
 def print_root_problems(selection: Selection, as_json: bool) -> None:

@@ -14,10 +14,9 @@ from ...workspace import apply
 from ...workspace.git import actor
 from ...workspace.roots import UsageError
 from ..confirm import NotConfirmed, confirm
+from ..output import report_failure
 from ..selection import SelectedRun, select_runs
-from .write import print_result, refusal_code
-
-_CHANNEL = "terminal"
+from .write import print_result
 
 
 def answer(options: Namespace) -> int:
@@ -50,7 +49,13 @@ def adopt(options: Namespace) -> int:
     runs = [run for run in selection.runs if any(q.id == "adoption" for q in run.evaluate().questions)]
     if not runs:
         raise UsageError("no run waits to be adopted")
-    return max(_answer(options, run, "adoption", "adopt") for run in runs)
+    codes = []
+    for run in runs:
+        try:
+            codes.append(_answer(options, run, "adoption", "adopt"))
+        except (CommandRefused, StoreError, NotConfirmed) as error:
+            codes.append(report_failure(error))
+    return max(codes)
 
 
 def _answer(options: Namespace, run: SelectedRun, question: str, option: str) -> int:
@@ -72,11 +77,7 @@ def _reason(options: Namespace) -> str:
 
 def _decide(options: Namespace, run: SelectedRun, wanted: Command, text: str) -> int:
     """Check all that can be refused, have a person confirm, then sign and record."""
-    workspace = run.workspace
-    try:
-        decision = apply.prepare_decision(workspace, run.match.run, wanted)
-        confirm(decision.text, run.name)
-        done = apply.record_decision(workspace, decision, actor(workspace.root), _CHANNEL)
-    except (CommandRefused, StoreError, NotConfirmed) as error:
-        return refusal_code(error)
+    decision = apply.prepare_decision(run.workspace, run.match.run, wanted)
+    confirm(decision.text, run.name)
+    done = apply.record_decision(run.workspace, decision, actor(run.workspace.root), "terminal")
     return print_result(options, done, text)

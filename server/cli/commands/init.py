@@ -12,15 +12,13 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ....orchestration.definition.model import Parameter, Workflow
+from ....orchestration.definition.model import Workflow
 from ....orchestration.definition.root_config import PATH as CONFIG_PATH
 from ....orchestration.journal.lines import CLAIMS_NAME, FOLDER, JOURNAL_NAME
 from ....orchestration.sanitize import plain
 from ...store.additive_edits import PlannedFile, SkippedFile, plan_lines, read_bytes, write_planned
-from ...store.folder import StoreError
 from ...store.lock import HOLDER, LOCK
 from ...terminal.lines import PATH_LIMIT, Part, print_errors, print_lines
-from ...workspace.definitions import DefinitionLibrary
 from ..output import OK, REFUSED
 from ..selection import definitions_of, open_workspaces
 from .assistant_rules import fences
@@ -49,39 +47,27 @@ def init(options: Namespace) -> int:
     """`init`: show what will be written, ask, write it. Refused where nobody can be asked without --yes."""
     workspace = open_workspaces(Path(), options.root).workspaces[0]
     with definitions_of(workspace.root):
-        library: DefinitionLibrary = workspace.library
-        workflows = [library.workflow(name) for name in library.names]
-    try:
-        changes, left = planned(workspace.root, workflows, options.assistants)
-        return _agreed(options, workspace.root, changes, left)
-    except StoreError as error:
-        print_errors([f"phasekeeper: {plain(str(error), 600)}"])
-        return REFUSED
-
-
-def _agreed(
-    options: Namespace, root: Path, changes: Sequence[PlannedFile], left: Sequence[SkippedFile]
-) -> int:
-    print_errors(f"phasekeeper: {plain(each.path)} is left alone: {plain(each.why)}" for each in left)
+        workflows = [workspace.library.workflow(name) for name in workspace.library.names]
+    root = workspace.root
+    changes, skipped = planned(root, workflows, options.assistants)
+    print_errors(f"phasekeeper: {plain(each.path)} is left alone: {plain(each.why)}" for each in skipped)
     if not changes:
         print_lines([[Part(f"{plain(str(root), PATH_LIMIT)}: nothing is left to do", "good")]])
-        return REFUSED if left else OK
-    print_lines(line for change in changes for line in _shown(change))
-    if not (options.yes or _asked(len(changes))):
+        return REFUSED if skipped else OK
+    for change in changes:
+        new = " (new)" if change.before is None else " (added to)"
+        print_lines([[Part(change.path, "run"), Part(new)]])
+        print_lines([Part(f"  + {plain(line, 300)}", "dim")] for line in change.added)
+    if not (options.yes or _person_agrees(len(changes))):
         print_errors(["phasekeeper: nothing was written; `phasekeeper init --yes` writes it without asking"])
         return REFUSED
     for change in changes:
         write_planned(root, change)
     print_lines([[Part(f"written: {', '.join(plain(change.path) for change in changes)}", "good")]])
-    return REFUSED if left else OK
+    return REFUSED if skipped else OK
 
 
-def _shown(change: PlannedFile) -> Iterator[list[Part]]:
-    yield [Part(change.path, "run"), Part(" (new)" if change.before is None else " (added to)")]
-    yield from ([Part(f"  + {plain(line, 300)}", "dim")] for line in change.added)
-
-
-def _asked(count: int) -> bool:
+def _person_agrees(count: int) -> bool:
     """Whether a person at the terminal says yes; nobody there is a no."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
@@ -97,8 +83,13 @@ def planned(
     root: Path, workflows: Sequence[Workflow], assistants: Sequence[str] | None = None
 ) -> tuple[list[PlannedFile], list[SkippedFile]]:
     """What is missing in a root, file by file. Raises StoreError for a file that cannot be read."""
+    config = None
+    if read_bytes(root, CONFIG_PATH) is None:
+        text = _CONFIG_HEAD + "".join(line + "\n" for each in workflows for line in _parameters(each))
+        lines = tuple(line for line in text.splitlines() if line)
+        config = PlannedFile(CONFIG_PATH, None, text.encode(), lines)
     found = [
-        _configuration(root, workflows),
+        config,
         plan_lines(root, ".gitattributes", ATTRIBUTES),
         plan_lines(root, ".gitignore", IGNORED),
         *fences(root, assistants),
@@ -107,24 +98,14 @@ def planned(
     return changes, [each for each in found if isinstance(each, SkippedFile)]
 
 
-def _configuration(root: Path, workflows: Sequence[Workflow]) -> PlannedFile | None:
-    if read_bytes(root, CONFIG_PATH) is not None:
-        return None
-    text = _CONFIG_HEAD + "".join(line + "\n" for each in workflows for line in _parameters(each))
-    return PlannedFile(CONFIG_PATH, None, text.encode(), tuple(line for line in text.splitlines() if line))
-
-
 def _parameters(workflow: Workflow) -> Iterator[str]:
     if workflow.parameters:
         yield f"#   {plain(workflow.name)}:"
     for parameter in workflow.parameters.values():
-        said = f"#     {plain(parameter.id)}: {json.dumps(parameter.default)}"
-        bounds = _bounds(parameter)
-        yield f"{said}   # {bounds}" if bounds else said
-
-
-def _bounds(parameter: Parameter) -> str:
-    if parameter.one_of:
-        return f"one of {', '.join(plain(str(value)) for value in parameter.one_of)}"
-    limits = (("at least", parameter.min), ("at most", parameter.max))
-    return ", ".join(f"{word} {plain(str(limit))}" for word, limit in limits if limit is not None)
+        if parameter.one_of:
+            bounds = [f"one of {', '.join(plain(str(value)) for value in parameter.one_of)}"]
+        else:
+            limits = (("at least", parameter.min), ("at most", parameter.max))
+            bounds = [f"{word} {plain(str(limit))}" for word, limit in limits if limit is not None]
+        comment = f"   # {', '.join(bounds)}" if bounds else ""
+        yield f"#     {plain(parameter.id)}: {json.dumps(parameter.default)}{comment}"

@@ -5,34 +5,25 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ....orchestration.findings import Finding
 from ....orchestration.result.values import as_json
 from ....orchestration.sanitize import plain
 from ....orchestration.states import RunStatus
-from ....orchestration.updates.commands import Command, CommandRefused, InvalidCommand
+from ....orchestration.updates.commands import Command
 from ....tools.run_names import awaits_person
 from ...terminal.finding_views import one_line_of
 from ...terminal.lines import Part, path, print_errors, print_lines
 from ...terminal.run_views import next_step_lines
 from ...workspace import apply
-from ...workspace.apply import StoreError
 from ...workspace.git import actor
 from ...workspace.roots import UsageError
-from ..output import OK, REFUSED, USAGE, WAITING, print_json, print_problem
+from ..output import OK, WAITING, print_json
 from ..selection import SelectedRun, definitions_of, open_workspaces, root_option, select_runs
 
 _CHANNEL = "cli"
 _NEW_SHOWN = 5
-
-
-def refusal_code(error: Exception) -> int:
-    """Say why nothing was done; the exit code. A call that names what there is not is wrong use."""
-    print_problem(str(error))
-    return USAGE if isinstance(error, InvalidCommand) else REFUSED
 
 
 def print_result(options: Namespace, done: apply.CommandResult, text: str) -> int:
@@ -51,16 +42,14 @@ def print_result(options: Namespace, done: apply.CommandResult, text: str) -> in
     else:
         print_lines([[Part(text, "good")]])
         print_lines(next_step_lines(evaluation, root_option(Path(evaluation.root), options.root)))
-        print_errors(_new_findings(done.arisen))
+        print_errors(
+            f"new {found.severity}: {one_line_of(found, str)} ({found.code})"
+            for found in done.arisen[:_NEW_SHOWN]
+        )
+        if len(done.arisen) > _NEW_SHOWN:
+            print_errors([f"and {len(done.arisen) - _NEW_SHOWN} more; `phasekeeper check` shows them"])
     waits = awaits_person(evaluation) or evaluation.status == RunStatus.BLOCKED
     return WAITING if waits else OK
-
-
-def _new_findings(findings: Sequence[Finding]) -> Iterator[str]:
-    for found in findings[:_NEW_SHOWN]:
-        yield f"new {found.severity}: {one_line_of(found, str)} ({found.code})"
-    if len(findings) > _NEW_SHOWN:
-        yield f"and {len(findings) - _NEW_SHOWN} more; `phasekeeper check` shows them"
 
 
 def start(options: Namespace) -> int:
@@ -68,12 +57,9 @@ def start(options: Namespace) -> int:
     workspace = open_workspaces(Path(), options.root).workspaces[0]
     with definitions_of(workspace.root):
         workflow = workspace.library.workflow(options.workflow)
-        try:
-            run, done = apply.start_run(
-                workspace, workflow, options.name, options.title or "", actor(workspace.root)
-            )
-        except StoreError as error:
-            return refusal_code(error)
+        run, done = apply.start_run(
+            workspace, workflow, options.name, options.title or "", actor(workspace.root)
+        )
     print_result(options, done, f"started {run}")
     return OK
 
@@ -105,10 +91,7 @@ def _act(
     """Carry out an act that is no person's decision."""
     who = getattr(options, "who", None) or actor(run.workspace.root)
     wanted = wanted._replace(actor=who, channel=_CHANNEL)
-    try:
-        done = apply.apply_command(run.workspace, run.match.run, wanted, token=token)
-    except (CommandRefused, StoreError) as error:
-        return refusal_code(error)
+    done = apply.apply_command(run.workspace, run.match.run, wanted, token=token)
     return print_result(options, done, text)
 
 
@@ -139,23 +122,17 @@ def redo(options: Namespace) -> int:
 def claim(options: Namespace) -> int:
     """`claim`: nobody else takes a task while the claim lives."""
     run = select_runs(options).runs[0]
-    try:
-        made = apply.claim(run.workspace, run.match.run, options.task, options.who, options.ttl)
-    except (CommandRefused, StoreError) as error:
-        return refusal_code(error)
+    claimed = apply.claim(run.workspace, run.match.run, options.task, options.who, options.ttl)
     if options.json:
-        print_json({"run": run.match.run, **made._asdict()})
+        print_json({"run": run.match.run, **claimed._asdict()})
     else:
-        print_lines([[Part(f"{made.task} is yours until {made.until}; token {made.seq}", "good")]])
+        print_lines([[Part(f"{claimed.task} is yours until {claimed.until}; token {claimed.seq}", "good")]])
     return OK
 
 
 def release(options: Namespace) -> int:
     """`release`: end a claim."""
     run = select_runs(options).runs[0]
-    try:
-        task, ended = apply.release(run.workspace, run.match.run, options.task, options.who)
-    except (CommandRefused, StoreError) as error:
-        return refusal_code(error)
+    task, ended = apply.release(run.workspace, run.match.run, options.task, options.who)
     print_lines([[Part(f"{plain(task)} {'is released' if ended else 'was not claimed'}")]])
     return OK
