@@ -10,6 +10,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from ...orchestration.findings import Evidence
+from ...orchestration.result.values import evidence_json
 from ...orchestration.sanitize import plain
 
 TEXT_LIMIT = 2_000
@@ -17,7 +19,6 @@ TEXT_LIMIT = 2_000
 DATA_LIMIT = 4_000
 """Characters of an answer's data as JSON (design, section 7)."""
 _TEXT_RESERVE, _DATA_RESERVE = 160, 400
-_SEPARATORS = (",", ":")
 
 
 class Answer(NamedTuple):
@@ -43,7 +44,7 @@ class AnswerBuilder:
 
     def put(self, name: str, value: Any, *lines: str) -> bool:
         """A value under a dotted name, and its lines. What does not fit is noted by the name."""
-        cost = _cost(name, value)
+        cost = size(value) + len(name) + 10
         if cost > self._data_room:
             self._left_out.append(name)
             return False
@@ -98,13 +99,29 @@ class AnswerBuilder:
         at[last] = value
 
 
-def _cost(name: str, value: Any) -> int:
-    return size(value) + len(name) + 10
-
-
 def size(value: Any) -> int:
     """Characters of a value as JSON."""
-    return len(json.dumps(value, ensure_ascii=False, separators=_SEPARATORS))
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def optional(text: str | None, limit: int) -> str | None:
+    """Text from a file, safe to show; None where there is none."""
+    return plain(text, limit) if text else None
+
+
+def evidence_data(entry: Evidence, path: int, expression: int, value: int) -> dict[str, Any]:
+    """A piece of evidence as data, its members within so many characters; lines count from 1."""
+    return {
+        **evidence_json(entry),
+        "path": optional(entry.path, path),
+        "expression": plain(entry.expression, expression),
+        "value": shrunk(entry.value, value),
+    }
+
+
+def at_place(evidence: Iterable[Mapping[str, Any]]) -> str:
+    """Where the first of the evidence stands that stands in a file: " at PATH:LINE"; else ""."""
+    return next((f" at {each['path']}:{each['line'] or 1}" for each in evidence if each["path"]), "")
 
 
 def quoted(text: str, limit: int = 160) -> str:

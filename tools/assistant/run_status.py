@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ...orchestration.evaluation.trace import Permission
-from ...orchestration.result.values import Evaluation, GateState, evidence_json
+from ...orchestration.result.values import Evaluation, GateState
 from ...orchestration.sanitize import plain
 from ...orchestration.states import GateStatus
 from ...orchestration.suggestions import did_you_mean
 from ..run_names import NoSuchRun
-from .answer import Answer, AnswerBuilder, quoted, shrunk, size
+from .answer import Answer, AnswerBuilder, at_place, evidence_data, optional, quoted, size
 from .headers import head_of, head_of_root, progress_words, short_run
 
-_CRITERIA, _EVIDENCE = 6, 2
 _GATE = 1_900
 """Characters of a gate's data; more does not fit on a page under the longest head."""
 
@@ -42,9 +41,9 @@ def _run(name: str, e: Evaluation) -> tuple[dict[str, Any], str]:
         "run": short_run(name),
         "title": plain(e.title, 80),
         "workflow": plain(e.workflow, 60),
-        "currentPhase": plain(e.current_phase, 60) if e.current_phase else None,
+        "currentPhase": optional(e.current_phase, 60),
         "status": e.status,
-        "next": {"kind": suggestion.kind, "step": plain(step, 60) if step else None},
+        "next": {"kind": suggestion.kind, "step": optional(step, 60)},
         "reason": plain(suggestion.reason, 160),
         "questions": [plain(question.id, 60) for question in e.questions[:3]],
     }
@@ -64,10 +63,11 @@ def gates(e: Evaluation, gate: str = "", start: int = 0) -> Answer:
         raise NoSuchRun(f"{plain(e.workflow, 60)} has no gate {quoted(gate, 60)}{did_you_mean(gate, names)}")
     head, line = head_of(e)
     shut = [plain(each.id, 60) for each in e.gates if each.shut and each.in_force]
-    said = f"shut: {', '.join(shut[:6])}" if shut else "no gate in force is shut" if names else "no gates"
-    builder = AnswerBuilder(
-        head | {"currentPhase": e.current_phase and plain(e.current_phase, 60)}, line, said
-    )
+    if shut:
+        summary = f"shut: {', '.join(shut[:6])}"
+    else:
+        summary = "no gate in force is shut" if names else "no gates"
+    builder = AnswerBuilder(head | {"currentPhase": optional(e.current_phase, 60)}, line, summary)
     chosen = [each for each in e.gates if not gate or each.id == gate]
     builder.fill("gates", (_gate(each) for each in chosen[start:]), start, len(chosen))
     return builder.answer()
@@ -76,67 +76,44 @@ def gates(e: Evaluation, gate: str = "", start: int = 0) -> Answer:
 def _gate(gate: GateState) -> tuple[dict[str, Any], str]:
     """A gate as data and its line; of one that takes a page and more the first criteria and words only."""
     data: dict[str, Any] = {}
-    for most in (_CRITERIA, 3, 1):
-        data = _gate_data(gate, most)
+    for most, evidence in ((6, 2), (3, 0), (1, 0)):
+        data = {
+            "id": plain(gate.id, 60),
+            "after": plain(gate.after, 60),
+            "title": plain(gate.title, 80),
+            "status": gate.status,
+            "inForce": gate.in_force,
+            "allowed": [plain(action, 60) for action in gate.allowed[:most]],
+            "forbidden": [
+                {"action": plain(entry.action, 60), "because": plain(entry.because, 80)}
+                for entry in gate.forbidden[:most]
+            ],
+            "criteria": [
+                {
+                    "text": plain(each.text, 100),
+                    "met": each.met,
+                    "evidence": [evidence_data(entry, 120, 80, 80) for entry in each.evidence[:evidence]],
+                }
+                for each in (gate.criteria[:most] if gate.status != GateStatus.NOT_REACHED else ())
+            ],
+        }
         if size(data) <= _GATE:
             break
-    return data, " ".join(_gate_words(gate, data))
-
-
-def _gate_data(gate: GateState, most: int) -> dict[str, Any]:
-    criteria = gate.criteria[:most] if gate.status != GateStatus.NOT_REACHED else ()
-    evidence = _EVIDENCE if most == _CRITERIA else 0
-    return {
-        "id": plain(gate.id, 60),
-        "after": plain(gate.after, 60),
-        "title": plain(gate.title, 80),
-        "status": gate.status,
-        "inForce": gate.in_force,
-        "allowed": [plain(action, 60) for action in gate.allowed[:most]],
-        "forbidden": [
-            {"action": plain(entry.action, 60), "because": plain(entry.because, 80)}
-            for entry in gate.forbidden[:most]
-        ],
-        "criteria": [
-            {
-                "text": plain(each.text, 100),
-                "met": each.met,
-                "evidence": [_evidence(entry) for entry in each.evidence[:evidence]],
-            }
-            for each in criteria
-        ],
-    }
-
-
-def _gate_words(gate: GateState, data: Mapping[str, Any]) -> Iterator[str]:
     force = ", in force" if gate.in_force else ""
-    yield f"gate {data['id']} ({quoted(gate.title, 60)}, after {data['after']}): {gate.status}{force}."
+    line = f"gate {data['id']} ({quoted(gate.title, 60)}, after {data['after']}): {gate.status}{force}."
     words = {True: "met", False: "NOT met", None: "no evidence"}
-    said = [
-        f"{words[each['met']]}: {quoted(each['text'], 80)}{_at(each['evidence'])}"
+    criteria = [
+        f"{words[each['met']]}: {quoted(each['text'], 80)}{at_place(each['evidence'])}"
         for each in data["criteria"][:4]
     ]
-    if said:
-        yield f"{'; '.join(said)}."
-
-
-def _evidence(entry: Any) -> dict[str, Any]:
-    told = evidence_json(entry)
-    path = plain(told["path"], 120) if told["path"] else None
-    shown = {"expression": plain(told["expression"], 80), "value": shrunk(told["value"], 80)}
-    return {**told, "path": path, **shown}
-
-
-def _at(evidence: Sequence[Mapping[str, Any]]) -> str:
-    found = next((entry for entry in evidence if entry["path"]), None)
-    return f" at {found['path']}:{found['line'] or 1}" if found else ""
+    return data, f"{line} {'; '.join(criteria)}." if criteria else line
 
 
 def permission(e: Evaluation, given: Permission) -> Answer:
     """Whether a phase or action may be done now, and why."""
     head, line = head_of(e)
     step, because = plain(given.step, 80), plain(given.because, 300)
-    gate = plain(given.gate, 60) if given.gate else None
+    gate = optional(given.gate, 60)
     word = "ALLOWED" if given.allowed else "FORBIDDEN"
     by = f" (gate {gate})" if gate else ""
     data = {"step": step, "allowed": given.allowed, "because": because, "gate": gate}
