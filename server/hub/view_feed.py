@@ -2,11 +2,11 @@
 
 One line of JSON asks (`serve_view`), lines of JSON answer, each with one of these members:
 
-    scanning, done, total                a first look at a folder is under way
-    roots                                the roots that are shown, whenever they differ
-    root, version, wrong, rows, removed  changed runs of a root as `RunRow`s, names of those gone
-    said                                 a sentence to be shown
-    error                                why the request cannot be met; the last line
+    scanning, done, total                   a first look at a folder is under way
+    roots                                   the roots that are shown, whenever they differ
+    root, version, problems, rows, removed  changed runs of a root as `RunRow`s, names of those gone
+    sentence                                a sentence to be shown
+    error                                   why the request cannot be met; the last line
 
 What changes while a viewer is slow is gathered, so that it costs the server one row a run at most.
 """
@@ -39,7 +39,7 @@ _OWN = (CONFIGURATION.as_posix(), f"{CONFIGURATION.parent.as_posix()}/workflows/
 
 
 class RunRow(NamedTuple):
-    """One run as it is shown; `asked` has (id, text) of questions, `shut` the gates that failed."""
+    """One run as it is shown; `questions` has (id, text) of those a person is asked."""
 
     root: str
     run: str
@@ -51,8 +51,8 @@ class RunRow(NamedTuple):
     total: int | None
     next: str
     reason: str
-    asked: tuple[tuple[str, str], ...]
-    shut: tuple[str, ...]
+    questions: tuple[tuple[str, str], ...]
+    failed_gates: tuple[str, ...]
     errors: int
     revision: str
 
@@ -194,7 +194,7 @@ class _ViewFeed:
             self._write(scanning=path, done=done, total=total)
 
     def _write_sentence(self, text: str) -> None:
-        self._write(said=text)
+        self._write(sentence=text)
 
     def _write(self, **message: Any) -> None:
         self._writer.write(json.dumps(message).encode() + b"\n")
@@ -210,7 +210,7 @@ class _ViewFeed:
             board = self._engine.board(root)
             about = {"root": str(root), "version": board.version}
             # Its configuration and its own definitions may be wrong, too.
-            wrong = [*board.conditions] + [
+            problems = [*board.conditions] + [
                 f"{path}: {found.message}"
                 for path, findings in board.findings.items()
                 for found in findings
@@ -220,4 +220,4 @@ class _ViewFeed:
                 part = runs[at : at + ROWS]
                 rows = [run_row(root, board.runs[run])._asdict() for run in part if run in board.runs]
                 removed = [run for run in part if run not in board.runs]
-                await self._send(**about, wrong=wrong, rows=rows, removed=removed)
+                await self._send(**about, problems=problems, rows=rows, removed=removed)

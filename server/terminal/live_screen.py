@@ -33,19 +33,19 @@ USAGE = 2
 # Runs where something is to be done stand above those that are over.
 _ORDER = ("waiting_human", "invalid", "blocked", "failed", "active", "waiting", "exited", "complete")
 
-Key = tuple[str, str]
-
 
 class Screen:
     """What is known of the roots that are looked at. Subclasses show it."""
 
-    def __init__(self, stream: IO[str], asked: Sequence[str]) -> None:
+    def __init__(self, stream: IO[str], roots: Sequence[str]) -> None:
         self._stream = stream
-        self._rows: dict[Key, RunRow] = {}
-        self._roots: tuple[str, ...] = tuple(asked)
-        self._wrong: dict[str, tuple[str, ...]] = {}
-        self._seen: set[str] = set()
-        self._own = True
+        self._rows: dict[tuple[str, str], RunRow] = {}
+        """(root, run) -> its newest row"""
+        self._roots: tuple[str, ...] = tuple(roots)
+        self._root_problems: dict[str, tuple[str, ...]] = {}
+        self._listed_roots: set[str] = set()
+        """Roots whose rows have come: what comes after is a change."""
+        self._is_own_server = True
 
     def __enter__(self) -> Self:
         return self
@@ -55,8 +55,8 @@ class Screen:
 
     def server(self, own: bool) -> None:
         """A server is there: the one in this process, or one that ran already."""
-        self._own = own
-        self._seen.clear()
+        self._is_own_server = own
+        self._listed_roots.clear()
         self._say("the server runs in this process" if own else "joined the server that runs already")
 
     def handle(self, message: Mapping[str, Any]) -> int | None:
@@ -64,44 +64,42 @@ class Screen:
         if "error" in message:
             self._say(f"{message['error']}")
             return USAGE
-        if "said" in message:
-            self._say(message["said"])
+        if "sentence" in message:
+            self._say(message["sentence"])
         elif "scanning" in message:
             self._say(f"{message['done']} of {message['total']} runs looked at", passing=True)
         elif "roots" in message:
-            self._follow(tuple(message["roots"]))
+            # The runs of roots that are not looked at any more are gone from the view.
+            for key in [key for key in self._rows if key[0] not in message["roots"]]:
+                self._show_change(self._rows.pop(key), None)
+            self._roots = tuple(message["roots"])
         elif "rows" in message:
-            self._take(message)
+            self._update_rows(message)
         self._draw()
         return None
 
-    def _follow(self, roots: tuple[str, ...]) -> None:
-        """These roots are looked at now; the runs of others are gone from the view."""
-        for key in [key for key in self._rows if key[0] not in roots]:
-            self._changed(self._rows.pop(key), None)
-        self._roots = roots
-
-    def _take(self, message: Mapping[str, Any]) -> None:
-        root, first = message["root"], message["root"] not in self._seen
-        rows = [_row(each) for each in message["rows"]]
+    def _update_rows(self, message: Mapping[str, Any]) -> None:
+        root, rows = message["root"], message["rows"]
         for run in message["removed"]:
             if old := self._rows.pop((root, run), None):
-                self._changed(old, None)
-        for new in rows:
+                self._show_change(old, None)
+        for data in rows:
+            questions = tuple((str(question), str(text)) for question, text in data["questions"])
+            new = RunRow(**{**data, "questions": questions, "failed_gates": tuple(data["failed_gates"])})
             old = self._rows.get((root, new.run))
             self._rows[root, new.run] = new
             if old is None or old._replace(revision=new.revision) != new:
-                self._changed(old, new)
-        wrong = tuple(message["wrong"])
-        if wrong != self._wrong.get(root, ()):
-            self._wrong[root] = wrong
-            for line in wrong:
+                self._show_change(old, new)
+        problems = tuple(message["problems"])
+        if problems != self._root_problems.get(root, ()):
+            self._root_problems[root] = problems
+            for line in problems:
                 self._say(line)
-        if first and not rows:
+        if root not in self._listed_roots and not rows:
             self._say(f"no run was found in {root}; `phasekeeper demo` makes some to see")
-        self._seen.add(root)
+        self._listed_roots.add(root)
 
-    def _changed(self, old: RunRow | None, new: RunRow | None) -> None:
+    def _show_change(self, old: RunRow | None, new: RunRow | None) -> None:
         raise NotImplementedError
 
     def _say(self, text: str, *, passing: bool = False) -> None:
@@ -116,11 +114,6 @@ class Screen:
         return path if len(self._roots) < 2 else f"{plain(row.root.rsplit('/', 1)[-1], 40)}: {path}"
 
 
-def _row(data: Mapping[str, Any]) -> RunRow:
-    asked = tuple((str(one), str(text)) for one, text in data["asked"])
-    return RunRow(**{**data, "asked": asked, "shut": tuple(data["shut"])})
-
-
 def screen_for(stream: IO[str], roots: Sequence[str]) -> Screen:
     """A drawn screen on a terminal, lines in a pipe and on a terminal that cannot be drawn on."""
     drawn = is_terminal(stream) and not console(stream).is_dumb_terminal
@@ -130,7 +123,7 @@ def screen_for(stream: IO[str], roots: Sequence[str]) -> Screen:
 class PlainScreen(Screen):
     """One plain line for each run at first, then for each change."""
 
-    def _changed(self, old: RunRow | None, new: RunRow | None) -> None:
+    def _show_change(self, old: RunRow | None, new: RunRow | None) -> None:
         for line in change_lines(self._named, old, new):
             self._print(line)
 
@@ -146,40 +139,35 @@ class PlainScreen(Screen):
 def change_lines(name_of: Callable[[RunRow], str], old: RunRow | None, new: RunRow | None) -> Iterator[Line]:
     """What a change of one run is in a line: where it stands, what came of it, what is next."""
     if new is None:
-        yield from [[Part(name_of(old), "run"), Part(" is gone")]] if old else []
+        if old is not None:
+            yield [Part(name_of(old), "run"), Part(" is gone")]
         return
-    named = name_of(new)
+    run = Part(name_of(new), "run")
     moved = [] if old is None or old.phase == new.phase else [Part(f"{name(old.phase or 'unknown')} → ")]
+    next_step = Part(plain(new.next), "run")
     yield [
-        Part(named, "run"),
+        run,
         Part(": "),
         *moved,
-        Part(name(new.phase or "unknown"), "phase"),
-        Part(_progress(new), "dim"),
-        Part(", "),
-        Part(status_phrase(new.status), STATUS_STYLE[new.status]),
-        *_trouble(new),
+        *_state(new, ", "),
         Part("; next: "),
-        Part(plain(new.next), "run"),
+        next_step,
         Part(f": {plain(new.reason)}"),
     ]
-    before = old.asked if old else ()
-    for one, text in new.asked:
-        if (one, text) not in before:
-            yield [Part(named, "run"), Part(" asks a person "), Part(plain(one, 80), "wait"), _colon(text)]
+    for question, text in new.questions:
+        if old is None or (question, text) not in old.questions:
+            asks = Part(plain(question, 80), "wait")
+            yield [run, Part(" asks a person "), asks, Part(f": {plain(text, 300)}")]
 
 
-def _colon(text: str) -> Part:
-    return Part(f": {plain(text, 300)}")
-
-
-def _progress(row: RunRow) -> str:
-    return f" {row.done}/{row.total}" if row.total else ""
-
-
-def _trouble(row: RunRow) -> Iterator[Part]:
-    if row.shut:
-        yield Part(f", gate {', '.join(name(each) for each in row.shut[:3])} failed", "bad")
+def _state(row: RunRow, between: str) -> Iterator[Part]:
+    """Phase, progress, status, and what is wrong."""
+    yield Part(name(row.phase or "unknown"), "phase")
+    yield Part(f" {row.done}/{row.total}" if row.total else "", "dim")
+    yield Part(between)
+    yield Part(status_phrase(row.status), STATUS_STYLE[row.status])
+    if row.failed_gates:
+        yield Part(f", gate {', '.join(map(name, row.failed_gates[:3]))} failed", "bad")
     if row.errors:
         yield Part(f", {counted(row.errors, 'error')}", "bad")
 
@@ -211,24 +199,22 @@ class DrawnScreen(Screen):
         if live is not None:
             live.__exit__(None, None, None)
         self._console.print(styled([Part("phasekeeper: ended; "), *self._summary()]), soft_wrap=True)
-        for at, line in list(self._newest)[-1:] if not self._rows else ():
+        if self._newest and not self._rows:
+            at, line = self._newest[-1]
             self._console.print(styled([Part(f"{at} "), *line]), soft_wrap=True)
 
-    def _changed(self, old: RunRow | None, new: RunRow | None) -> None:
+    def _show_change(self, old: RunRow | None, new: RunRow | None) -> None:
         row = new or old
-        if row is not None and row.root in self._seen:
-            self._add(*change_lines(self._named, old, new))
+        if row is not None and row.root in self._listed_roots:
+            at = time.strftime("%H:%M:%S")
+            self._newest.extend((at, line) for line in change_lines(self._named, old, new))
 
     def _say(self, text: str, *, passing: bool = False) -> None:
         if passing:
             self._passing = text
         else:
-            self._add([Part(plain(text, 1000))])
+            self._newest.append((time.strftime("%H:%M:%S"), [Part(plain(text, 1000))]))
         self._draw()
-
-    def _add(self, *lines: Line) -> None:
-        at = time.strftime("%H:%M:%S")
-        self._newest.extend((at, line) for line in lines)
 
     def _draw(self) -> None:
         """Draw what there is, and once more if a signal came meanwhile: drawings do not nest."""
@@ -236,15 +222,12 @@ class DrawnScreen(Screen):
         while self._outdated and not self._drawing and self._live is not None:
             self._drawing, self._outdated = True, False
             try:
-                self._fit()
+                # The terminal's own size: what COLUMNS and LINES say does not change with it.
+                with suppress(OSError, ValueError):
+                    self._console.size = os.get_terminal_size(self._stream.fileno())
                 self._live.update(self._whole(), refresh=True)
             finally:
                 self._drawing = False
-
-    def _fit(self) -> None:
-        """Take the terminal's own size: what COLUMNS and LINES say does not change with it."""
-        with suppress(OSError, ValueError):
-            self._console.size = os.get_terminal_size(self._stream.fileno())
 
     def _whole(self) -> RenderableType:
         from rich.text import Text
@@ -264,16 +247,17 @@ class DrawnScreen(Screen):
 
     def _summary(self) -> Iterator[Part]:
         if not self._rows:
-            yield Part("no run yet" if self._seen else self._passing, "dim")
+            yield Part("no run yet" if self._listed_roots else self._passing, "dim")
             return
         counts = Counter(row.status for row in self._rows.values())
         yield Part(counted(len(self._rows), "run"))
         for status in _ORDER:
-            if counts[status]:
-                yield Part(", ")
+            if count := counts[status]:
                 words = status_phrase(status)
-                plural = words.replace("waits", "wait") if counts[status] > 1 else words
-                yield Part(f"{counts[status]} {plural}", STATUS_STYLE[status])
+                yield Part(", ")
+                yield Part(
+                    f"{count} {words.replace('waits', 'wait') if count > 1 else words}", STATUS_STYLE[status]
+                )
 
     def _body(self, width: int, height: int) -> Iterator[Text]:
         """The runs, those that need somebody first, as far as there is room."""
@@ -288,18 +272,10 @@ class DrawnScreen(Screen):
             yield from lines
 
     def _paragraph(self, row: RunRow) -> Iterator[Line]:
-        yield [
-            Part(self._named(row), "run"),
-            Part("  "),
-            Part(name(row.phase or "unknown"), "phase"),
-            Part(_progress(row), "dim"),
-            Part("  "),
-            Part(status_phrase(row.status), STATUS_STYLE[row.status]),
-            *_trouble(row),
-        ]
+        yield [Part(self._named(row), "run"), Part("  "), *_state(row, "  ")]
         yield [Part("  next: "), Part(plain(row.next), "run"), Part(f": {plain(row.reason, 400)}")]
-        for one, text in row.asked[:3]:
-            yield [Part("  asks "), Part(plain(one, 80), "wait"), _colon(text)]
+        for question, text in row.questions[:3]:
+            yield [Part("  asks "), Part(plain(question, 80), "wait"), Part(f": {plain(text, 300)}")]
 
     def _broken(self, line: Line, width: int) -> Iterator[Text]:
         """The line on as many of the screen as one line may take; what does not fit is cut."""
@@ -317,9 +293,9 @@ class DrawnScreen(Screen):
         most = min(_NEWEST_SHOWN, self._console.height // 5)
         for at, line in list(self._newest)[-most:] if most else ():
             yield [Part(f"{at} ", "dim"), *line]
-        if any(row.asked for row in self._rows.values()):
+        if any(row.questions for row in self._rows.values()):
             yield [Part("`phasekeeper questions` has the options, `phasekeeper answer` answers", "dim")]
-        ends = "ends the server" if self._own else "ends this view, the server goes on"
+        ends = "ends the server" if self._is_own_server else "ends this view, the server goes on"
         yield [Part(f"Ctrl-C {ends}", "dim")]
 
 

@@ -32,8 +32,8 @@ def row(name: str, **more: object) -> dict[str, object]:
         "total": 3,
         "next": "go on to test",
         "reason": "the review approves",
-        "asked": [],
-        "shut": [],
+        "questions": [],
+        "failed_gates": [],
         "errors": 0,
         "revision": "1",
     }
@@ -41,7 +41,13 @@ def row(name: str, **more: object) -> dict[str, object]:
 
 
 def rows(*given: dict[str, object], removed: tuple[str, ...] = (), wrong: tuple[str, ...] = ()):
-    return {"root": "/r", "version": 1, "wrong": list(wrong), "rows": list(given), "removed": list(removed)}
+    return {
+        "root": "/r",
+        "version": 1,
+        "problems": list(wrong),
+        "rows": list(given),
+        "removed": list(removed),
+    }
 
 
 def lines(*messages: dict[str, object]) -> list[str]:
@@ -84,7 +90,7 @@ def test_what_looks_the_same_is_not_told_again():
 
 def test_a_question_is_told_once():
     asked = [["approve", "Go on?"]]
-    told = lines(rows(row("a", asked=asked)), rows(row("a", asked=asked, phase="test")))
+    told = lines(rows(row("a", questions=asked)), rows(row("a", questions=asked, phase="test")))
     assert [line for line in told if "asks" in line] == ["a asks a person approve: Go on?"]
 
 
@@ -98,19 +104,21 @@ def test_what_is_wrong_with_a_root_is_told_when_it_changes():
 
 @pytest.mark.parametrize("field", ["run", "phase", "next", "reason"])
 def test_text_of_files_neither_moves_the_cursor_nor_commands_a_build(field):
-    for line in lines(rows(row("a", **{field: HOSTILE}, asked=[[HOSTILE, HOSTILE]], shut=[HOSTILE]))):
+    for line in lines(
+        rows(row("a", **{field: HOSTILE}, questions=[[HOSTILE, HOSTILE]], failed_gates=[HOSTILE]))
+    ):
         assert line.isprintable() and not line.startswith("::")
         assert "‮" not in line
 
 
 def test_the_screen_shows_text_of_files_as_text(drawn):
-    screen = drawn(rows(row("a", run=HOSTILE, reason=HOSTILE, asked=[[HOSTILE, HOSTILE]])))
+    screen = drawn(rows(row("a", run=HOSTILE, reason=HOSTILE, questions=[[HOSTILE, HOSTILE]])))
     assert "\\x1b[2J" in screen and "[bold]" in screen
     assert "‮" not in screen and "\x07" not in screen
 
 
 def test_runs_that_await_a_person_stand_on_top_and_finished_ones_below(drawn):
-    asks = row("asks", status="waiting_human", asked=[["q", "?"]])
+    asks = row("asks", status="waiting_human", questions=[["q", "?"]])
     screen = drawn(rows(row("done", status="complete"), row("work"), asks))
     assert screen.index("asks  ") < screen.index("work  ") < screen.index("done  ")
     assert "3 runs, 1 waits for a person, 1 active, 1 complete" in screen
