@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from ..orchestration.findings import CODES, Evidence, Finding, Severity, Span
-from ..orchestration.result.values import Evaluation, GateState, finding_json
+from ..orchestration.result.values import Evaluation, finding_json
 from ..orchestration.sanitize import github_message, github_property, markdown, plain
 from ..orchestration.states import GateStatus
 from .run_names import awaits_person
@@ -26,7 +26,7 @@ class Blocker(NamedTuple):
 
     run: str
     gate: str
-    said: str
+    message: str
     path: str
     span: Span | None = None
 
@@ -55,8 +55,8 @@ class Checked:
         waited = Severity.INFO if allow_waiting else Severity.ERROR
         return [
             *self.findings,
-            *(Finding(GATE_FAILED, each.path, each.said, each.span, shut) for each in self.failed_gates),
-            *(Finding(PERSON_AWAITED, each.path, each.said, each.span, waited) for each in self.waiting),
+            *(Finding(GATE_FAILED, each.path, each.message, each.span, shut) for each in self.failed_gates),
+            *(Finding(PERSON_AWAITED, each.path, each.message, each.span, waited) for each in self.waiting),
         ]
 
     def count(self, severity: Severity) -> int:
@@ -65,24 +65,22 @@ class Checked:
 
 def check(evaluations: Sequence[Evaluation], more: Iterable[Finding] = ()) -> Checked:
     """The findings of runs (each once), their failed gates, and the runs that await a person."""
-    found = dict.fromkeys([*more, *(finding for e in evaluations for finding in e.findings)])
-    shut = tuple(
-        _failed(e, gate) for e in evaluations for gate in e.gates if gate.status == GateStatus.FAILED
-    )
-    waiting = tuple(_awaiting(e) for e in evaluations if awaits_person(e))
-    return Checked(tuple(found), len(evaluations), shut, waiting)
-
-
-def _failed(e: Evaluation, gate: GateState) -> Blocker:
-    unmet = [criterion for criterion in gate.criteria if criterion.met is not True]
-    said = f"gate {gate.id} of {e.run} has failed, not met: {'; '.join(each.text for each in unmet)}"
-    return Blocker(e.run, gate.id, said, *_place(e, [found for each in unmet for found in each.evidence]))
-
-
-def _awaiting(e: Evaluation) -> Blocker:
-    asked = "; ".join(f"{question.question} ({question.id})" for question in e.questions)
-    said = f"{e.run} waits for a person: {asked or e.suggestion.waiting_for or e.status_reason}"
-    return Blocker(e.run, "", said, *_place(e, e.suggestion.evidence))
+    findings = dict.fromkeys([*more, *(finding for e in evaluations for finding in e.findings)])
+    failed, waiting = [], []
+    for e in evaluations:
+        for gate in e.gates:
+            if gate.status == GateStatus.FAILED:
+                unmet = [criterion for criterion in gate.criteria if criterion.met is not True]
+                criteria = "; ".join(each.text for each in unmet)
+                message = f"gate {gate.id} of {e.run} has failed, not met: {criteria}"
+                evidence = [found for each in unmet for found in each.evidence]
+                failed.append(Blocker(e.run, gate.id, message, *_place(e, evidence)))
+        if awaits_person(e):
+            asked = "; ".join(f"{question.question} ({question.id})" for question in e.questions)
+            why = asked or e.suggestion.waiting_for or e.status_reason
+            message = f"{e.run} waits for a person: {why}"
+            waiting.append(Blocker(e.run, "", message, *_place(e, e.suggestion.evidence)))
+    return Checked(tuple(findings), len(evaluations), tuple(failed), tuple(waiting))
 
 
 def _place(e: Evaluation, evidence: Iterable[Evidence]) -> tuple[str, Span | None]:
@@ -104,45 +102,38 @@ def as_json(checked: Checked, root: str) -> dict[str, Any]:
 _GITHUB = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
-def as_github(told: Iterable[Finding], shown: Callable[[str], str]) -> list[str]:
+def as_github(findings: Iterable[Finding], shown: Callable[[str], str]) -> list[str]:
     """Workflow commands that GitHub turns into annotations; hints and overridden findings are left out."""
     lines = []
-    for found in told:
+    for found in findings:
         if found.severity is Severity.HINT or found.overridden:
             continue
-        places = {"file": shown(found.path), "title": found.code} | _github_lines(found)
-        said = ",".join(f"{key}={github_property(value, _PATH)}" for key, value in places.items())
-        lines.append(f"::{_GITHUB[found.severity]} {said}::{github_message(found.message, 400)}")
+        properties = {"file": shown(found.path), "title": found.code}
+        if found.span is not None:
+            line, column, end_line, _ = (str(number + 1) for number in found.span)
+            properties |= {"line": line, "col": column, "endLine": end_line}
+        words = ",".join(f"{key}={github_property(value, _PATH)}" for key, value in properties.items())
+        lines.append(f"::{_GITHUB[found.severity]} {words}::{github_message(found.message, 400)}")
     return lines
-
-
-def _github_lines(found: Finding) -> dict[str, str]:
-    if found.span is None:
-        return {}
-    line, column, end_line, _ = (str(number + 1) for number in found.span)
-    return {"line": line, "col": column, "endLine": end_line}
 
 
 _SARIF = {**_GITHUB, Severity.INFO: "note", Severity.HINT: "note"}
 
 
-def as_sarif(told: Sequence[Finding], root: str, version: str) -> str:
+def as_sarif(findings: Sequence[Finding], root: str, version: str) -> str:
     """SARIF 2.1.0, with paths relative to the root."""
-    used = sorted({found.code for found in told})
-    rules = [{"id": code, "shortDescription": {"text": _meaning(code)}} for code in used]
+    used = sorted({found.code for found in findings})
+    meanings = {code: meaning for code, (_, meaning) in CODES.items()} | _MEANT
+    rules = [{"id": code, "shortDescription": {"text": meanings.get(code, plain(code))}} for code in used]
     driver = {"name": "phasekeeper", "version": version, "rules": rules}
     run = {
         "tool": {"driver": driver},
         "originalUriBaseIds": {"ROOT": {"uri": _folder_uri(root)}},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(found, used) for found in told],
+        "results": [_result(found, used) for found in findings],
     }
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
     return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2)
-
-
-def _meaning(code: str) -> str:
-    return CODES[code][1] if code in CODES else _MEANT.get(code, plain(code))
 
 
 def _folder_uri(root: str) -> str:
@@ -158,12 +149,8 @@ def _uri(path: str, safe: str = "/") -> str:
 def _result(found: Finding, rules: Sequence[str]) -> dict[str, Any]:
     place: dict[str, Any] = {"artifactLocation": {"uri": _uri(found.path) or ".", "uriBaseId": "ROOT"}}
     if found.span:
-        place["region"] = {
-            "startLine": found.span.line + 1,
-            "startColumn": found.span.column + 1,
-            "endLine": found.span.end_line + 1,
-            "endColumn": found.span.end_column + 1,
-        }
+        names = ("startLine", "startColumn", "endLine", "endColumn")
+        place["region"] = {name: number + 1 for name, number in zip(names, found.span, strict=True)}
     result: dict[str, Any] = {
         "ruleId": found.code,
         "ruleIndex": rules.index(found.code),

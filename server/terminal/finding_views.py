@@ -56,8 +56,8 @@ def check_summary(checked: Checked) -> Iterator[Part]:
         yield Part(f", failed gates: {gates}{more(len(failed) - _GATES_SHOWN)}", "bad")
     if waiting := checked.waiting:
         runs = ", ".join(path(each.run) or "." for each in waiting[:_GATES_SHOWN])
-        said = f", {waits(len(waiting), 'person')}: {runs}{more(len(waiting) - _GATES_SHOWN)}"
-        yield Part(said, "wait")
+        count = waits(len(waiting), "person")
+        yield Part(f", {count}: {runs}{more(len(waiting) - _GATES_SHOWN)}", "wait")
         yield Part("; `phasekeeper questions` shows what is asked", "dim")
 
 

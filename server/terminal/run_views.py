@@ -1,4 +1,4 @@
-"""Evaluations as lines for people. All file text goes through `display`; here nothing is decided."""
+"""Evaluations as lines for people. All file text goes through `sanitize`; here nothing is decided."""
 
 from __future__ import annotations
 
@@ -47,20 +47,6 @@ _EXAMPLE_SHOWN, _DATA_SHOWN = 200, 300
 _REPORTS_SHOWN = 3
 
 
-def _phase(e: Evaluation) -> Iterator[Part]:
-    """The current phase with its title, and how the file spells it where that differs."""
-    raw = e.raw_phase
-    if e.current_phase is None:
-        yield Part("unknown", "bad")
-        yield Part("" if raw is None else f" (written {name(raw)})", "dim")
-        return
-    yield Part(name(e.current_phase), "phase")
-    title = next((phase.title for phase in e.phases if phase.id == e.current_phase), e.current_phase)
-    said = [] if title == e.current_phase else [name(title)]
-    said += [] if raw in (None, e.current_phase) else [f"written {name(raw)}"]
-    yield Part(f" ({', '.join(said)})" if said else "", "dim")
-
-
 def _next(e: Evaluation) -> list[Part]:
     return [
         Part("  next: "),
@@ -70,13 +56,18 @@ def _next(e: Evaluation) -> list[Part]:
 
 
 def _head(e: Evaluation) -> Iterator[Line]:
-    """Which run, how it stands, and where."""
+    """Which run, how it stands, and where: the phase with its title, and as the file spells it."""
     progress = f"  {e.progress.done} of {e.progress.total} done" if e.progress else ""
     status = Part(status_phrase(e.status), STATUS_STYLE[e.status])
     yield [Part(path(e.run) or ".", "run"), Part("  "), status, Part(progress, "dim")]
     titled = "" if e.title == e.run.rsplit("/", 1)[-1] else f": {plain(e.title)}"
     yield [Part(f"  {name(e.workflow)}{titled}", "dim")]
-    yield [Part("  phase: "), *_phase(e)]
+    phase, raw = e.current_phase, e.raw_phase
+    title = next((each.title for each in e.phases if each.id == phase), phase)
+    about = [name(title)] if title and title != phase else []
+    about += [f"written {name(raw)}"] if raw not in (None, phase) else []
+    current = Part("unknown", "bad") if phase is None else Part(name(phase), "phase")
+    yield [Part("  phase: "), current, Part(f" ({', '.join(about)})" if about else "", "dim")]
 
 
 # ---- status -----------------------------------------------------------------------------------
@@ -106,13 +97,9 @@ def _summary(evaluations: Sequence[Evaluation]) -> Iterator[Part]:
     yield Part(f"{len(evaluations)} runs", "dim")
     counts = Counter(e.status.value for e in evaluations)
     for status_id, style in STATUS_STYLE.items():
-        if counts[status_id] and status_id != "waiting_human":
-            said = (
-                waits(counts[status_id], "job")
-                if status_id == "waiting"
-                else f"{counts[status_id]} {status_id}"
-            )
-            yield Part(f", {said}", style if style == "bad" else "dim")
+        if (count := counts[status_id]) and status_id != "waiting_human":
+            words = waits(count, "job") if status_id == "waiting" else f"{count} {status_id}"
+            yield Part(f", {words}", style if style == "bad" else "dim")
     if waiting := sum(map(awaits_person, evaluations)):
         yield Part(f", {waits(waiting, 'person')}", "wait")
 
@@ -125,15 +112,13 @@ def _table(evaluations: Sequence[Evaluation], stream: IO[str]) -> None:
     for title, ratio in (("Run", 5), ("Stands", 4), ("Next", 7)):
         table.add_column(title, ratio=ratio, overflow="fold")
     for e in evaluations:
-        table.add_row(*_row(e))
+        run, about, phase = map(_unindented, _head(e))
+        table.add_row(
+            _stacked([run[:1], about]),
+            _stacked([run[2:], phase[1:]]),
+            _stacked([_next(e)[1:], *map(_unindented, _points(e)), []]),
+        )
     console(stream).print(table)
-
-
-def _row(e: Evaluation) -> Iterator[Text]:
-    run, about, phase = (_unindented(line) for line in _head(e))
-    yield _stacked([run[:1], about])
-    yield _stacked([run[2:], phase[1:]])
-    yield _stacked([_next(e)[1:], *map(_unindented, _points(e)), []])
 
 
 def _unindented(line: Line) -> list[Part]:
@@ -148,36 +133,28 @@ def _stacked(lines: Iterable[Line]) -> Text:
 
 def _points(e: Evaluation) -> Iterator[Line]:
     """What must not be overlooked: tasks to do, shut gates, questions, errors."""
-    yield from _work(e.suggestion)
-    yield from _shut_gates(e)
+    yield from _tasks(e.suggestion)
+    for gate in e.gates:
+        if gate.shut:
+            unmet = "; ".join(plain(c.text) for c in gate.criteria if c.met is not True)
+            status = Part(f"{name(gate.id)} {gate.status}", _GATE_STYLE[gate.status])
+            yield [Part("  gate "), status, Part(_titled(gate) + (f"; not met: {unmet}" if unmet else ""))]
     yield from map(_question, e.questions)
     yield from _errors(e)
 
 
-def _work(suggestion: Suggestion) -> Iterator[Line]:
+def _tasks(suggestion: Suggestion) -> Iterator[Line]:
     if suggestion.tasks:
         yield [Part("  tasks: "), Part(listed(suggestion.tasks))]
-
-
-def _shut_gates(e: Evaluation) -> Iterator[Line]:
-    for gate in e.gates:
-        if gate.shut:
-            unmet = "; ".join(plain(c.text) for c in gate.criteria if c.met is not True)
-            said = f"; not met: {unmet}" if unmet else ""
-            yield [
-                Part("  gate "),
-                Part(f"{name(gate.id)} {gate.status}", _GATE_STYLE[gate.status]),
-                Part(f"{_titled(gate)}{said}"),
-            ]
 
 
 def _titled(gate: GateState) -> str:
     return "" if gate.title == gate.id else f" ({plain(gate.title)})"
 
 
-def _question(question: QuestionState) -> Line:
-    said = f" ({question.kind}): {plain(question.question, 300)}"
-    return [Part("  asks "), Part(plain(question.id, 80), "wait"), Part(said)]
+def _question(question: QuestionState, since: str = "", limit: int = 300) -> Line:
+    text = f" ({question.kind}{since}): {plain(question.question, limit)}"
+    return [Part("  asks "), Part(plain(question.id, 80), "wait"), Part(text)]
 
 
 def _errors(e: Evaluation) -> Iterator[Line]:
@@ -206,10 +183,13 @@ def next_step_lines(e: Evaluation, where: Sequence[str] = ()) -> Iterator[Line]:
     for produce in suggestion.produce:
         schema = f" (schema {path(produce.schema)})" if produce.schema else ""
         yield [Part(f"  produce: {path(produce.path)}{schema}"), Part(_example(produce), "dim")]
-    yield from _work(suggestion)
+    yield from _tasks(suggestion)
     yield from _batches(suggestion.parallel)
     yield from _report_hint(e, where)
-    yield from _limits(e)
+    for limit in e.limits:
+        if limit.count:
+            count = Part(f"{name(limit.id)}: {limit.count} of {limit.max}", "bad" if limit.reached else "")
+            yield [Part("  limit "), count]
     yield from _refused("  not now: ", ((entry.action, entry.because) for entry in suggestion.forbidden))
     for question in e.questions:
         yield _question(question)
@@ -223,15 +203,8 @@ def next_step_lines(e: Evaluation, where: Sequence[str] = ()) -> Iterator[Line]:
 def _batches(batches: Sequence[Sequence[str]], most: int = 4) -> Iterator[Line]:
     if any(len(batch) > 1 for batch in batches):
         together = (" + ".join(map(name, batch[:8])) + more(len(batch) - 8) for batch in batches[:most])
-        said = ", then ".join(together)
-        yield [Part(f"  at the same time: {said}{more(len(batches) - most, ' batches')}")]
-
-
-def _limits(e: Evaluation) -> Iterator[Line]:
-    for limit in e.limits:
-        if limit.count:
-            count = Part(f"{name(limit.id)}: {limit.count} of {limit.max}", "bad" if limit.reached else "")
-            yield [Part("  limit "), count]
+        order = ", then ".join(together)
+        yield [Part(f"  at the same time: {order}{more(len(batches) - most, ' batches')}")]
 
 
 def _refused(before: str, entries: Iterable[tuple[str, str]]) -> Iterator[Line]:
@@ -289,8 +262,8 @@ def gate_lines(e: Evaluation) -> Iterator[Line]:
     """Every gate of one run, with its criteria and their evidence."""
     yield from _head(e)
     if not e.gates:
-        said = plain(e.status_reason) if e.status == "invalid" else "this workflow has no gates"
-        yield [Part(f"  {said}", "dim")]
+        why = plain(e.status_reason) if e.status == "invalid" else "this workflow has no gates"
+        yield [Part(f"  {why}", "dim")]
     for gate in e.gates:
         yield from _gate(gate, e.suggestion.allowed)
 
@@ -317,16 +290,14 @@ def _gate(gate: GateState, granted: Sequence[str]) -> Iterator[Line]:
 
 
 def question_lines(
-    e: Evaluation, asked: Sequence[QuestionState], where: Sequence[str] = ()
+    e: Evaluation, questions: Sequence[QuestionState], where: Sequence[str] = ()
 ) -> Iterator[Line]:
     """What a person is asked about one run, with the options, what happened before, and how to answer."""
     yield from _head(e)
-    if not asked:
+    if not questions:
         yield [Part("  nothing is asked", "dim")]
-    for question in asked:
-        since = f" since {plain(question.since)}" if question.since else ""
-        said = f" ({question.kind}{since}): {plain(question.question, 400)}"
-        yield [Part("  asks "), Part(plain(question.id, 80), "wait"), Part(said)]
+    for question in questions:
+        yield _question(question, f" since {plain(question.since)}" if question.since else "", 400)
         if question.tasks:
             yield [Part(f"    tasks: {listed(question.tasks)}")]
         for option in question.options:
@@ -337,29 +308,21 @@ def question_lines(
         yield from _answer_hint(e, question, where)
 
 
-def explanation_lines(e: Evaluation, looked: Sequence[ExplanationEntry]) -> Iterator[Line]:
+def explanation_lines(e: Evaluation, entries: Sequence[ExplanationEntry]) -> Iterator[Line]:
     """Everything that was looked at in one run, in order; the rule that decided is marked."""
     yield from _head(e)
     yield _next(e)
-    for entry in looked:
-        yield from _looked(entry)
-
-
-def _looked(entry: ExplanationEntry) -> Iterator[Line]:
-    decided = entry.decided
-    yield [
-        Part("  > " if decided else "    ", "run"),
-        Part(plain(entry.where), "run" if decided else ""),
-        Part("  "),
-        _result(entry),
-        Part(f"  {plain(entry.about)}" if entry.about else "", "dim"),
-    ]
-    if entry.expression:
-        yield [Part(f"        {plain(entry.expression, 400)}", "dim")]
-    if entry.error is not None:
-        yield [Part(f"        {plain(entry.error, 300)}", "warn")]
-    yield from _evidence(entry.named, "        ")
-    yield from _evidence(entry.evidence, "          ")
+    for entry in entries:
+        style = "run" if entry.decided else ""
+        about = Part(f"  {plain(entry.about)}" if entry.about else "", "dim")
+        mark = Part("  > " if entry.decided else "    ", "run")
+        yield [mark, Part(plain(entry.where), style), Part("  "), _result(entry), about]
+        if entry.expression:
+            yield [Part(f"        {plain(entry.expression, 400)}", "dim")]
+        if entry.error is not None:
+            yield [Part(f"        {plain(entry.error, 300)}", "warn")]
+        yield from _evidence(entry.named, "        ")
+        yield from _evidence(entry.evidence, "          ")
 
 
 def _result(entry: ExplanationEntry) -> Part:

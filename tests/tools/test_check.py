@@ -55,7 +55,7 @@ def test_runs_add_up(root):
     failed, again = result.failed_gates
     assert failed == again
     assert (failed.run, failed.gate) == (".ai-tools-chain/tasks/T1", "plan-review")
-    assert failed.said == (
+    assert failed.message == (
         "gate plan-review of .ai-tools-chain/tasks/T1 has failed, "
         "not met: the review says ok; no issue is blocking"
     )
@@ -65,7 +65,7 @@ def test_runs_add_up(root):
     )
     [waiting] = result.waiting
     assert (waiting.run, waiting.path) == (".claude/state", ".claude/state/loop.state.json")
-    assert waiting.said.startswith(".claude/state waits for a person: ")
+    assert waiting.message.startswith(".claude/state waits for a person: ")
     data = as_json(result, str(root))
     assert data["failedGates"][0] == {"run": ".ai-tools-chain/tasks/T1", "gate": "plan-review"}
     assert data["waiting"] == [".claude/state"]
