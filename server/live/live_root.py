@@ -123,7 +123,7 @@ class LiveRoot:
             self._read_library()
             self._read_config()
 
-    def refresh_paths(self, paths: Iterable[Path] = (), *, grace: bool = False) -> RootChange | None:
+    def refresh_paths(self, paths: Iterable[Path | str] = (), *, grace: bool = False) -> RootChange | None:
         """Look again at `paths` (absolute) and at all below them. None when nothing differs.
 
         With `grace` a file that was saved this moment, and is empty or broken now, counts as half saved: its
@@ -148,7 +148,7 @@ class LiveRoot:
         )
         return change
 
-    def _relative(self, paths: Iterable[Path]) -> set[str]:
+    def _relative(self, paths: Iterable[Path | str]) -> set[str]:
         """The paths from the root, as the file cache knows them; without those elsewhere."""
         relative: set[str] = set()
         for full in map(str, paths):

@@ -45,9 +45,9 @@ _INOTIFY_LOG = logging.getLogger("watchdog.observers.inotify_c")
 
 
 class Hints(NamedTuple):
-    """Paths that may have changed since the last time; `lost` says that there may be others."""
+    """Absolute paths that may have changed since the last time; `lost` says that there may be others."""
 
-    paths: frozenset[Path]
+    paths: frozenset[str]
     lost: bool
 
 
@@ -77,6 +77,9 @@ class Watcher(events.FileSystemEventHandler):
 
         Returns those that were not watched until now: what changed there before nobody heard.
         """
+        is_as_before = self._wanted.get(root) is folders and folders.keys() <= self._watches.keys()
+        if is_as_before and not self._replaced:
+            return {}
         if folders:
             self._wanted[root] = folders
         else:
@@ -100,7 +103,7 @@ class Watcher(events.FileSystemEventHandler):
         with self._lock:
             paths, lost = self._paths, self._lost
             self._paths, self._lost = set(), False
-        return Hints(frozenset(map(Path, paths)), lost)
+        return Hints(frozenset(paths), lost)
 
     def stop(self) -> None:
         """Hear nothing more."""

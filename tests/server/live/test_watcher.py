@@ -27,7 +27,7 @@ class Heard:
             assert self.said.wait(LIMIT_S), f"nothing was said of {path}"
             self.said.clear()
             hints = self.watcher.take()
-            self.paths |= hints.paths
+            self.paths.update(map(Path, hints.paths))
             self.lost |= hints.lost
 
 
