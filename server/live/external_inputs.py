@@ -39,30 +39,22 @@ class ExternalInputs:
         head = self._head.places if self._is_used(_HEAD) else frozenset()
         return head | {decision_proof.key_path()} if self._is_used(_KEY) else head
 
-    def key_reader(self, files: RecordingFiles) -> Callable[[], bytes | None]:
-        """A function that gives the key to an evaluation over `files`, which then depends on it."""
+    def read_key(self, files: RecordingFiles) -> bytes | None:
+        """The key, for an evaluation over `files`, which depends on it from now on."""
+        if not self._is_used(_KEY):
+            self._key = stat_key(decision_proof.key_path())
+        files.used.add(_KEY)
+        return decision_proof.load_key().secret
 
-        def read_key() -> bytes | None:
-            if not self._is_used(_KEY):
-                self._key = stat_key(decision_proof.key_path())
-            files.used.add(_KEY)
-            return decision_proof.load_key().secret
-
-        return read_key
-
-    def committed_reader(self, files: RecordingFiles) -> Callable[[Path, str], frozenset[str]]:
-        """Likewise a function that gives a journal's committed lines; the evaluation depends on HEAD then."""
-
-        def read_committed(root: Path, journal: str) -> frozenset[str]:
-            if not self._is_used(_HEAD):
-                # Nobody looked after it since the last one that needed it was gone.
-                self._head, self._committed = head_of(self._root), {}
-            files.used.add(_HEAD)
-            if journal not in self._committed:
-                self._committed[journal] = decision_proof.head_lines(root, journal)
-            return self._committed[journal]
-
-        return read_committed
+    def read_committed(self, files: RecordingFiles, root: Path, journal: str) -> frozenset[str]:
+        """Likewise the lines of a journal in the commit HEAD."""
+        if not self._is_used(_HEAD):
+            # Nobody looked after it since the last one that needed it was gone.
+            self._head, self._committed = head_of(self._root), {}
+        files.used.add(_HEAD)
+        if journal not in self._committed:
+            self._committed[journal] = decision_proof.head_lines(root, journal)
+        return self._committed[journal]
 
     def refresh(self) -> set[str]:
         """Look again; the keys of those inputs that differ. Costs a few stats at most."""

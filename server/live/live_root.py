@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Generator, Iterable, Mapping, Set
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from time import time_ns
 from typing import NamedTuple, TypeVar
@@ -247,7 +248,8 @@ class LiveRoot:
         return CandidateRun(definitions, verdict.named, verdict.match, evaluation, findings), files, parsed
 
     def _trace(self, match: Match, files: RecordingFiles, parsed: Parsed) -> EvaluationTrace:
-        key, committed = self._external.key_reader(files), self._external.committed_reader(files)
+        key = partial(self._external.read_key, files)
+        committed = partial(self._external.read_committed, files)
         around = RunEnvironment(self.root, self._config, self._deadlines.now(), key, committed)
         return evaluate_match(match, read_match(match, files, around, parsed))
 
