@@ -8,7 +8,6 @@ from typing import NamedTuple
 from ..definition.model import Phase, PhaseRule, Workflow
 from ..expressions.language import Expression
 from ..findings import Finding, Span
-from ..journal.journal import Record
 from ..states import RecordKind
 from .facts import RunFacts, TraceEntry, make_finding
 
@@ -39,25 +38,18 @@ def current_phase(facts: RunFacts) -> CurrentPhase:
         return named
     workflow = facts.workflow
     name = _resolved_alias(workflow, named.raw)
-    override = _override_of_phase(facts, name)
-    if override:
-        because = f"a person moved the run here: {override['why']}"
-        return named._replace(phase=workflow.phases[str(override["next"])], because=because, overridden=True)
+    record = facts.override.record
+    if record and facts.override.names_phase and record["next"] in workflow.phases:
+        override = workflow.phases[str(record["next"])]
+        # A state file that has moved on since is followed; one that still says what it said is not.
+        if not isinstance(source, Expression) or name in (record["phase"], override.id):
+            because = f"a person moved the run here: {record['why']}"
+            return named._replace(phase=override, because=because, overridden=True)
     if name in workflow.phases:
         return named._replace(phase=workflow.phases[name])
     shown = repr(named.raw if len(named.raw) <= MOST_SHOWN else f"{named.raw[:MOST_SHOWN]}…")
     findings = _unknown_phase(facts, f"{shown} is no phase of {workflow.name}")
     return named._replace(because=f"unknown phase {shown}", findings=findings)
-
-
-def _override_of_phase(facts: RunFacts, name: str) -> Record | None:
-    """The override that names the phase now, if there is one."""
-    record = facts.override.record
-    if record is None or not facts.override.names_phase or record["next"] not in facts.workflow.phases:
-        return None
-    # A state file that has moved on since is followed; one that still says what it said is not.
-    is_stated = isinstance(facts.workflow.phase, Expression)
-    return None if is_stated and name not in (record["phase"], record["next"]) else record
 
 
 def _stated(facts: RunFacts, source: Expression) -> CurrentPhase:
@@ -77,10 +69,8 @@ def _inferred(facts: RunFacts, rules: tuple[PhaseRule, ...]) -> CurrentPhase:
         return CurrentPhase(None, "no rule tells the phase from the files")
     name = facts.context.text(rule.phase)
     if name is None:
-        because, findings = (
-            "the phase cannot be told from the files",
-            _unknown_phase(facts, "no phase is named"),
-        )
+        because = "the phase cannot be told from the files"
+        findings = _unknown_phase(facts, "no phase is named")
         return CurrentPhase(None, because, inferred=True, findings=findings)
     newest = facts.newest_record(_NAMES_A_PHASE)
     is_recorded = newest is not None and name in (newest["phase"], newest["next"])

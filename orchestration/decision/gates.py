@@ -28,13 +28,13 @@ def _gate_state(facts: RunFacts, gate: Gate, phase: Phase) -> GateState:
         criteria.append(CriterionState(criterion.text, met if isinstance(met, bool) else None))
     status = _status(facts, gate, [each.met for each in criteria]) if is_live else GateStatus.NOT_REACHED
     in_force = is_live and (is_detour or phase.id == gate.after)
-    allowed: tuple[str, ...] = ()
-    forbidden: tuple[Forbidden, ...] = ()
-    if in_force:
-        allowed = tuple(dict.fromkeys(name for each in gate.allowed if (name := facts.context.text(each))))
-        pairs = [(facts.context.text(step), facts.text(why)) for step, why in gate.forbidden]
-        forbidden = tuple(Forbidden(step, why) for step, why in pairs if step)
-    return GateState(gate.id, gate.after, gate.title, status, in_force, allowed, forbidden, tuple(criteria))
+    text = facts.context.text
+    allowed = dict.fromkeys(name for each in gate.allowed if in_force and (name := text(each)))
+    pairs = [(text(step), facts.text(why)) for step, why in gate.forbidden if in_force]
+    forbidden = tuple(Forbidden(step, why) for step, why in pairs if step)
+    return GateState(
+        gate.id, gate.after, gate.title, status, in_force, tuple(allowed), forbidden, tuple(criteria)
+    )
 
 
 def _status(facts: RunFacts, gate: Gate, met: Sequence[bool | None]) -> GateStatus:
@@ -43,17 +43,17 @@ def _status(facts: RunFacts, gate: Gate, met: Sequence[bool | None]) -> GateStat
         return GateStatus.OPEN if facts.snapshot.definition_changed else GateStatus.PASSED
     if gate.id in facts.override.gates and facts.override.waives(facts.stage):
         return GateStatus.WAIVED
-    return GateStatus.FAILED if False in met and _is_judged(facts, gate) else GateStatus.OPEN
-
-
-def _is_judged(facts: RunFacts, gate: Gate) -> bool:
-    """Whether an unmet criterion is a failure already: until its work is done, a gate is only open."""
-    if gate.judged is not None:
-        return facts.holds(f"gates.{gate.id}.judged", gate.judged)
+    if False not in met:
+        return GateStatus.OPEN
+    # An unmet criterion is a failure once the gate's work is done; until then the gate is only open.
     produces = facts.workflow.phases[gate.after].produces
-    if produces:
-        return all(facts.artifact(name).valid for name in produces)
-    return bool(facts.context.records.pick({"kind": "report", "phase": gate.after}))
+    if gate.judged is not None:
+        is_judged = facts.holds(f"gates.{gate.id}.judged", gate.judged)
+    elif produces:
+        is_judged = all(facts.artifact(name).valid for name in produces)
+    else:
+        is_judged = bool(facts.context.records.pick({"kind": "report", "phase": gate.after}))
+    return GateStatus.FAILED if is_judged else GateStatus.OPEN
 
 
 def blocking_gate(gates: Sequence[GateState], phase: Phase) -> GateState | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
 from itertools import chain
 from typing import NamedTuple
 
@@ -48,12 +47,17 @@ class FoldedReports:
 
 def fold_reports(workflow: Workflow, snapshot: Snapshot) -> FoldedReports:
     """The journal of a snapshot with its pending report files, judged in the order of their times."""
-    start = _standing(workflow, snapshot, RecordLog.of(snapshot))
+    state = _standing(workflow, snapshot, RecordLog.of(snapshot))
     if snapshot.journal.broken or not snapshot.pending:
-        return start
-    stages = {entry.path: _named_stage(entry, snapshot) for entry in snapshot.pending}
-    judge_group = partial(_judge_group, workflow, snapshot, stages)
-    return reduce(judge_group, groups_by_time(snapshot.pending), start)
+        return state
+    stages: dict[str, str] = {}
+    for entry in snapshot.pending:
+        # The stage that a report names, itself or by its tasks.
+        tasks = stamped(record(tasks=list(entry.report.tasks_named)), snapshot.plan)
+        stages[entry.path] = entry.report.stage or str(tasks["stage"])
+    for group in groups_by_time(snapshot.pending):
+        state = _judge_group(_Judge(workflow, snapshot, stages, state), group)
+    return state
 
 
 def _standing(
@@ -76,18 +80,11 @@ def groups_by_time(pending: Sequence[PendingReport]) -> list[list[PendingReport]
     return [sorted(group, key=lambda entry: natural(entry.path)) for group in groups]
 
 
-def _judge_group(
-    workflow: Workflow,
-    snapshot: Snapshot,
-    stages: Mapping[str, str],
-    state: FoldedReports,
-    group: list[PendingReport],
-) -> FoldedReports:
+def _judge_group(judge: _Judge, group: list[PendingReport]) -> FoldedReports:
     """Take the reports of one moment, each when its turn comes; what finds no turn is late.
 
     Time grows with the square of the reports of one moment; each accepted report costs one decision.
     """
-    judge = _Judge(workflow, snapshot, stages, state)
     waiting: list[PendingReport] = list(group)
     taken: list[PendingReport] = []
     while entry := judge.choice(waiting, taken):
@@ -98,12 +95,6 @@ def _judge_group(
     for entry in waiting:
         judge = judge._replace(state=judge.judge_late(entry, group))
     return judge.state
-
-
-def _named_stage(entry: PendingReport, snapshot: Snapshot) -> str:
-    """The stage that a report names, itself or by its tasks."""
-    named = record(tasks=list(entry.report.tasks_named))
-    return entry.report.stage or str(stamped(named, snapshot.plan)["stage"])
 
 
 class _Judge(NamedTuple):
@@ -118,20 +109,15 @@ class _Judge(NamedTuple):
         """The report to take next: one whose turn it is, else one that is history."""
         if ended_without_completing(self.state.decision):
             return None
-        first = self._first(waiting)
+        subjects: dict[object, list[ReportFile]] = {}
+        for entry in waiting:
+            subjects.setdefault(self.subject(entry), []).append(entry.report)
+        first = [entry for entry in waiting if _may_come_first(entry.report, subjects[self.subject(entry)])]
         due = [entry for entry in first if self.turn(entry)]
         # A repetition waits until everything new is in: the fix of a task looks like its first report.
         known = {self.subject(entry) for entry in taken}
         new = (entry for entry in due if self.subject(entry) not in known)
         return next(chain(new, due, (entry for entry in first if self.past(entry))), None)
-
-    def _first(self, waiting: list[PendingReport]) -> list[PendingReport]:
-        """Those before which no other of the same subject must come: an earlier iteration, or a pass."""
-        subjects: dict[object, list[ReportFile]] = {}
-        for entry in waiting:
-            subjects.setdefault(self.subject(entry), []).append(entry.report)
-        bounds = {subject: _bounds(reports) for subject, reports in subjects.items()}
-        return [entry for entry in waiting if bounds[self.subject(entry)].allows(entry.report)]
 
     def subject(self, entry: PendingReport) -> object:
         """What a report is of: its phase and stage, and its task where tasks are handed out."""
@@ -159,14 +145,13 @@ class _Judge(NamedTuple):
         """A finding where a failure was saved together with another verdict on the same, without numbers."""
         if entry.report.outcome != "fail":
             return ()
-        others = (other for other in group if other.report.outcome != "fail")
-        unordered = (other for other in others if not (other.report.iteration and entry.report.iteration))
         subject = self.subject(entry)
-        other = next((other for other in unordered if self.subject(other) == subject), None)
-        if other is None:
-            return ()
-        said = f"saved together with {other.path}; the failure stands"
-        return (_finding(entry, "order-uncertain", said),)
+        for other in group:
+            is_numbered = other.report.iteration and entry.report.iteration
+            if other.report.outcome != "fail" and not is_numbered and self.subject(other) == subject:
+                said = f"saved together with {other.path}; the failure stands"
+                return (_finding(entry, "order-uncertain", said),)
+        return ()
 
     def turn(self, entry: PendingReport) -> str:
         """The phase the report counts for now, "" when it is not its turn."""
@@ -181,16 +166,14 @@ class _Judge(NamedTuple):
         stages = self.snapshot.plan.stages if self.snapshot.plan else ()
         if stage != self.state.facts.stage and any(s.id == stage and s.done == s.total for s in stages):
             return phase
-        return phase if not stage and self._is_overtaken(phase) else ""
-
-    def _is_overtaken(self, phase: str) -> bool:
-        """Whether a later phase has delivered already, and the run is past that one too."""
-        workflow, facts = self.workflow, self.state.facts
-        current = workflow.phases.get(self.state.decision.phase or "")
-        if current is None:
-            return False
-        between = (p for p in workflow.phases.values() if workflow.order(phase) <= p.order < current.order)
-        return any(p.produces and all(facts.artifact(n).valid for n in p.produces) for p in between)
+        current = self.workflow.phases.get(self.state.decision.phase or "")
+        if stage or current is None:
+            return ""
+        # A later phase has delivered already, and the run is past that one too.
+        facts, order = self.state.facts, self.workflow.order(phase)
+        between = (p for p in self.workflow.phases.values() if order <= p.order < current.order)
+        delivered = (p.produces and all(facts.artifact(n).valid for n in p.produces) for p in between)
+        return phase if any(delivered) else ""
 
     def accept(self, entry: PendingReport, phase: str, findings: tuple[Finding, ...]) -> FoldedReports:
         """The run with the report among its records; one of a task that is not in the plan says nothing."""
@@ -218,24 +201,13 @@ def _finding(entry: PendingReport, code: str, message: str) -> Finding:
     return make_finding(code, entry.path, message, entry.report.span)
 
 
-class _Bounds(NamedTuple):
-    """Of the reports of one subject: the earliest numbered iteration, and whether one is no failure."""
-
-    iteration: int
-    passed: bool
-    passed_unnumbered: bool
-
-    def allows(self, report: ReportFile) -> bool:
-        """Whether a report of the subject may come before all others of it."""
-        if report.iteration and report.iteration > self.iteration:
-            return False
-        return report.outcome != "fail" or not (self.passed_unnumbered if report.iteration else self.passed)
-
-
-def _bounds(reports: Sequence[ReportFile]) -> _Bounds:
-    passed = [report for report in reports if report.outcome != "fail"]
-    earliest = min((report.iteration for report in reports if report.iteration), default=0)
-    return _Bounds(earliest, bool(passed), any(not report.iteration for report in passed))
+def _may_come_first(report: ReportFile, reports: Sequence[ReportFile]) -> bool:
+    """Whether no other report of its subject must come before it: of an earlier iteration, or a pass."""
+    numbered = [other.iteration for other in reports if other.iteration]
+    if report.iteration and report.iteration > min(numbered):
+        return False
+    passed = (other for other in reports if other.outcome != "fail")
+    return report.outcome != "fail" or all(other.iteration and report.iteration for other in passed)
 
 
 def ended_without_completing(decision: Decision) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import Any
 
 from ..decision.decision import action_of
@@ -15,7 +14,8 @@ from ..decision.gates import allowed_steps
 from ..decision.pending_reports import FoldedReports, fold_reports
 from ..definition.model import DEFAULT_OUTCOMES, Phase, Workflow
 from ..expressions.language import Expression
-from ..findings import Evidence, Finding
+from ..findings import Finding
+from ..journal.journal import EMPTY_RECORD
 from ..plans.model import Task
 from ..result.values import (
     CriterionState,
@@ -58,6 +58,10 @@ def evaluate_traced(workflow: Workflow, snapshot: Snapshot) -> EvaluationTrace:
     return EvaluationTrace(evaluation, tuple(reports.facts.trace), reports.facts, reports.decision)
 
 
+_ONWARD = frozenset((SuggestionKind.ADVANCE, SuggestionKind.STAY))
+_AGAIN = frozenset((SuggestionKind.REGRESS, SuggestionKind.STAY))
+
+
 class _Assembler:
     """Puts an evaluation together from a decision: evidence, tasks, limits, notes and findings."""
 
@@ -73,52 +77,47 @@ class _Assembler:
 
     def evaluation(self) -> Evaluation:
         """The evaluation. What is read for it comes before `_revision`, which covers all that was read."""
-        facts, decision, snapshot = self.facts, self.decision, self.snapshot
-        target = self.workflow.phases.get(decision.to or decision.phase or "")
-        status, kind, reason, waiting_for = self._status()
-        limits = tuple(self._limit(name) for name in self.workflow.limits) if self.phase else ()
+        facts, decision, snapshot, workflow = self.facts, self.decision, self.snapshot, self.workflow
+        limits = tuple(map(self._limit, workflow.limits)) if self.phase else ()
         tasks = relevant_tasks(facts)
+        suggestion, status = self._suggestion()
+        holding = (n for n in workflow.notes if self.phase and facts.holds(f"notes.{n.id}.when", n.when))
+        values = {name: facts.context.known(f"parameters.{name}").value for name in workflow.parameters}
         return Evaluation(
             root=snapshot.root,
             run=snapshot.run,
             title=self._title(),
-            workflow=self.workflow.name,
-            definition=DefinitionRef(self.workflow.name, snapshot.definition),
+            workflow=workflow.name,
+            definition=DefinitionRef(workflow.name, snapshot.definition),
             current_phase=decision.phase,
             raw_phase=decision.raw_phase,
             inferred=decision.inferred,
             overridden=decision.overridden,
             status=status,
-            status_reason=reason,
-            phases=tuple(self._phase(phase) for phase in self.workflow.phases.values()),
-            suggestion=self._suggestion(kind, reason, waiting_for, target),
-            gates=tuple(self._with_evidence(gate) for gate in decision.gates),
+            status_reason=suggestion.reason,
+            phases=tuple(map(self._phase, workflow.phases.values())),
+            suggestion=suggestion,
+            gates=tuple(map(self._with_evidence, decision.gates)),
             plan=task_board(facts, decision, self.schedule, tasks),
             progress=self._progress(),
             limits=limits,
             questions=open_questions(facts, decision),
             claims=snapshot.claims,
-            notes=self._notes(),
-            parameters=self._parameters(),
+            notes=tuple(NoteText(note.id, note.title, facts.text(note.text)) for note in holding),
+            parameters={n: v for n, v in values.items() if v != workflow.parameters[n].default},
             findings=self._findings(tasks, limits),
             revision=self._revision(),
             reads=dict(snapshot.reader.reads),
         )
 
     def _findings(self, tasks: Sequence[Task], limits: Sequence[LimitState]) -> tuple[Finding, ...]:
-        stages = (
-            self.snapshot.findings,
-            self.reports.findings,
-            self.decision.findings,
-            self.facts.findings(),
-            advisory_findings(self.facts, self.phase, tasks, limits),
-        )
-        return ordered_findings(self.facts, self.decision, chain.from_iterable(stages))
+        of_run = (*self.snapshot.findings, *self.reports.findings, *self.decision.findings)
+        advisories = advisory_findings(self.facts, self.phase, tasks, limits)
+        return ordered_findings(self.facts, self.decision, (*of_run, *self.facts.findings(), *advisories))
 
     def _revision(self) -> str:
         """16 hex digits over the definition, its parameters and all that was read. No time is in it."""
-        reads = sorted(self.snapshot.reader.reads.items())
-        read = (f"{path}\0{state}" for path, state in reads)
+        read = (f"{path}\0{state}" for path, state in sorted(self.snapshot.reader.reads.items()))
         claims = sorted(f"{claim.task} {claim.actor} {claim.seq}" for claim in self.snapshot.claims)
         return digest_of("\n".join([self.snapshot.definition, *read, *claims]))
 
@@ -131,85 +130,61 @@ class _Assembler:
         if isinstance(named, str):
             return named
         # What `start` was told, where the workflow has no file yet that says it.
-        begun = (
-            str(e["message"])
-            for e in self.snapshot.records
-            if e["kind"] == RecordKind.START and e["workflow"]
-        )
-        return next(begun, "") or self.snapshot.run.rsplit("/", 1)[-1] or self.workflow.title
+        starts = (e for e in self.snapshot.records if e["kind"] == RecordKind.START and e["workflow"])
+        begun = str(next(starts, EMPTY_RECORD)["message"])
+        return begun or self.snapshot.run.rsplit("/", 1)[-1] or self.workflow.title
 
-    def _status(self) -> tuple[RunStatus, SuggestionKind, str, str | None]:
-        """(status, kind, reason, what is waited for) of the decision, unless no task at hand can start."""
-        decision = self.decision
-        onward = decision.kind in (SuggestionKind.ADVANCE, SuggestionKind.STAY)
-        if onward and decision.status is RunStatus.ACTIVE:
+    def _suggestion(self) -> tuple[Suggestion, RunStatus]:
+        """The next step and the status: those of the decision, unless no task at hand can start."""
+        decision, kind, status = self.decision, self.decision.kind, self.decision.status
+        reason, waiting_for = decision.reason, decision.waiting_for
+        if status is RunStatus.ACTIVE and kind in _ONWARD:
             why = deadlock_reason(self.schedule, self.snapshot)
             if why:
+                status, kind, reason = RunStatus.BLOCKED, SuggestionKind.WAIT, why
                 waiting_for = "person: the dependencies of the plan have to be mended"
-                return RunStatus.BLOCKED, SuggestionKind.WAIT, why, waiting_for
-        return decision.status, decision.kind, decision.reason, decision.waiting_for
-
-    # ---- the suggestion
-
-    def _suggestion(
-        self, kind: SuggestionKind, reason: str, waiting_for: str | None, target: Phase | None
-    ) -> Suggestion:
-        decision = self.decision
+        target = self.workflow.phases.get(decision.to or decision.phase or "")
         next_phase = target.id if kind.is_work and target and decision.to else None
-        allowed = self._allowed()
+        guards = decision.guards
+        if isinstance(self.workflow.phase, Expression) and self.phase and not guards:
+            guards = (self.workflow.phase,)
+        leads = decision.kind.leads_elsewhere or decision.kind is SuggestionKind.STAY
+        names = [decision.to if leads else None, decision.action]
+        for gate in decision.gates:
+            names += allowed_steps(gate, self.workflow)
+        allowed = tuple(dict.fromkeys(name for name in names if name))
         suggestion = Suggestion(
             kind=kind,
             suggested_next=decision.action if kind is SuggestionKind.ACT else next_phase,
             action=decision.action,
             reason=reason,
-            evidence=self._evidence(),
+            evidence=(*self.evidence.of(*guards), *decision.evidence),
             allowed=allowed,
             forbidden=self._forbidden(allowed),
             waiting_for=waiting_for,
         )
         if not kind.is_work:
-            return suggestion
-        action = self.workflow.actions.get(decision.action or "")
-        agents = action.agents if action and action.agents else target.agents if target else ()
+            return suggestion, status
+        action, due = self.workflow.actions.get(decision.action or ""), self.reports.due
+        first = [name for name in (decision.action, decision.to) if name in due]
         return replace(
             suggestion,
-            agents=agents,
+            agents=action.agents if action and action.agents else target.agents if target else (),
             produce=self._produce(target),
             tasks=self.schedule.ready,
             parallel=self.schedule.batches,
-            reports=self._reports(),
-        )
-
-    def _evidence(self) -> tuple[Evidence, ...]:
-        guards = self.decision.guards
-        if isinstance(self.workflow.phase, Expression) and self.phase and not guards:
-            guards = (self.workflow.phase,)
-        return (*self.evidence.of(*guards), *self.decision.evidence)
-
-    def _allowed(self) -> tuple[str, ...]:
-        kind, names = self.decision.kind, list[str | None]()
-        if kind.leads_elsewhere or kind is SuggestionKind.STAY:
-            names.append(self.decision.to)
-        names.append(self.decision.action)
-        for gate in self.decision.gates:
-            names += allowed_steps(gate, self.workflow)
-        return tuple(dict.fromkeys(name for name in names if name))
+            # The suggested step first.
+            reports=tuple(map(self._reportable, dict.fromkeys((*first[:1], *due)))),
+        ), status
 
     def _forbidden(self, allowed: Sequence[str]) -> tuple[Forbidden, ...]:
         """What gates in force forbid, and the later phases that would be a skip (seed 002, section 4)."""
         if self.phase is None or self.decision.kind.is_final:
             return ()
         forbidden = [entry for gate in self.decision.gates if gate.in_force for entry in gate.forbidden]
-        named = {entry.action for entry in forbidden} | set(allowed) | {self.phase.id}
+        known = {*allowed, self.phase.id, *(entry.action for entry in forbidden)}
         later = (p for p in self.workflow.phases.values() if p.order > self.phase.order and not p.detour)
-        skips = (Forbidden(p.id, "phases are not skipped") for p in later if p.id not in named)
-        return (*forbidden, *skips)
-
-    def _reports(self) -> tuple[Reportable, ...]:
-        """What may be reported now, the suggested step first."""
-        decision, due = self.decision, self.reports.due
-        first = tuple(name for name in (decision.action, decision.to) if name in due)
-        return tuple(map(self._reportable, dict.fromkeys((*first[:1], *due))))
+        return (*forbidden, *(Forbidden(p.id, "phases are not skipped") for p in later if p.id not in known))
 
     def _reportable(self, step: str) -> Reportable:
         workflow = self.workflow
@@ -223,17 +198,13 @@ class _Assembler:
         """The files that the step lacks; all its files where it has each, but has to be done again."""
         names = target.produces if target else ()
         lacking = [name for name in names if not self.facts.artifact(name).valid]
-        again = (
-            self.decision.kind in (SuggestionKind.REGRESS, SuggestionKind.STAY) and not self.schedule.ready
-        )
+        again = self.decision.kind in _AGAIN and not self.schedule.ready
         produce: list[Produce] = []
         for name in lacking or (names if again else ()):
             declared, artifact = self.workflow.artifacts[name], self.facts.artifact(name)
             for path in (artifact.path,) if declared.listed is None else artifact.missing:
                 produce.append(Produce(path, declared.schema or None, declared.example or None))
         return tuple(produce)
-
-    # ---- parts
 
     def _phase(self, phase: Phase) -> PhaseState:
         artifacts = [self.facts.artifact(name) for name in phase.produces] if self.phase else []
@@ -273,18 +244,6 @@ class _Assembler:
             return Progress(done, total) if isinstance(done, int) and isinstance(total, int) else None
         plan = self.snapshot.plan
         return Progress(self.snapshot.plan_facts.done, len(plan.tasks)) if plan else None
-
-    def _notes(self) -> tuple[NoteText, ...]:
-        if self.phase is None:
-            return ()
-        notes = (note for note in self.workflow.notes if self.facts.holds(f"notes.{note.id}.when", note.when))
-        return tuple(NoteText(note.id, note.title, self.facts.text(note.text)) for note in notes)
-
-    def _parameters(self) -> dict[str, Any]:
-        """Parameters whose value is not the default one."""
-        declared = self.workflow.parameters
-        values = {name: self.facts.context.known(f"parameters.{name}").value for name in declared}
-        return {name: value for name, value in values.items() if value != declared[name].default}
 
 
 def _sorted(value: Any) -> Any:

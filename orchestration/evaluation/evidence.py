@@ -9,7 +9,6 @@ from ..expressions.language import Expression
 from ..findings import Evidence
 from ..journal.journal import Record
 from ..result.phrases import value_summary
-from ..snapshot.snapshot import RecordOrigin
 
 
 class EvidenceCollector:
@@ -26,17 +25,14 @@ class EvidenceCollector:
         return tuple(dict.fromkeys(found))
 
     def _expression(self, expression: Expression) -> list[Evidence]:
-        found = self._records(self.facts.context.records_behind(expression))
+        evidence = self._records(self.facts.context.records_behind(expression))
         for path in expression.paths:
-            found += self._path(path)
-        return found
+            if path not in self._paths:
+                self._paths[path] = self._of_path(path)
+            evidence += self._paths[path]
+        return evidence
 
-    def _path(self, path: tuple[str, ...]) -> tuple[Evidence, ...]:
-        if path not in self._paths:
-            self._paths[path] = self._looked_up(path)
-        return self._paths[path]
-
-    def _looked_up(self, path: tuple[str, ...]) -> tuple[Evidence, ...]:
+    def _of_path(self, path: tuple[str, ...]) -> tuple[Evidence, ...]:
         """A fact gives way to what it was computed from, where that has a place in a file."""
         name = self.facts.context.fact_in(path)
         located = tuple(entry for entry in self._fact(name) if entry.path) if name else ()
@@ -49,30 +45,21 @@ class EvidenceCollector:
         return (Evidence(".".join(path), value_summary(outcome.value), where, span),)
 
     def _fact(self, name: str) -> tuple[Evidence, ...]:
+        """What a fact was computed from: records, and expressions that say more than the fact itself."""
         if name not in self._facts:
-            found = self._records(self.facts.context.records_behind(name))
-            for part in self._behind(name):
-                found += self._expression(part)
-            self._facts[name] = tuple(found)
+            workflow, evidence = self.facts.workflow, self._records(self.facts.context.records_behind(name))
+            group, _, rest = name.partition(".")
+            behind = workflow.values.get(name)
+            if behind is None and group in ("valid", "exists") and self.facts.snapshot.plan is None:
+                behind = workflow.artifacts[rest].listed
+            self._facts[name] = (*evidence, *(self._expression(behind) if behind else ()))
         return self._facts[name]
 
-    def _behind(self, name: str) -> list[Expression]:
-        """The expressions a fact is computed from, where they say more than the fact itself."""
-        workflow = self.facts.workflow
-        if name in workflow.values:
-            return [workflow.values[name]]
-        group, _, rest = name.partition(".")
-        if group in ("valid", "exists"):
-            listed = workflow.artifacts[rest].listed
-            return [listed] if listed and self.facts.snapshot.plan is None else []
-        return []
-
     def _records(self, records: Iterable[Record]) -> list[Evidence]:
-        return [_of_record(entry, self.facts.origins.get(id(entry))) for entry in records]
-
-
-def _of_record(entry: Record, origin: RecordOrigin | None) -> Evidence:
-    path, span = origin or (None, None)
-    where = f"{entry['kind']} {entry['phase'] or entry['question']}".strip()
-    stage = f" of stage {entry['stage']}" if entry["stage"] else ""
-    return Evidence(where + stage, entry["outcome"] or entry["option"], path, span)
+        evidence: list[Evidence] = []
+        for record in records:
+            where = f"{record['kind']} {record['phase'] or record['question']}".strip()
+            stage = f" of stage {record['stage']}" if record["stage"] else ""
+            place = self.facts.origins.get(id(record)) or (None, None)
+            evidence.append(Evidence(where + stage, record["outcome"] or record["option"], *place))
+        return evidence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ..decision.decision import Decision, definition_changed_text
@@ -27,42 +26,33 @@ def open_questions(facts: RunFacts, decision: Decision) -> tuple[QuestionState, 
     if waits_for_person and decision.kind is not SuggestionKind.STAY:
         name = f"clarification:{decision.phase}"
         questions.append(QuestionState(name, QuestionKind.CLARIFICATION, decision.reason))
-    return (*questions, *_raised(facts))
-
-
-def question_state(facts: RunFacts, question: Question) -> QuestionState:
-    context = facts.context
-    scope = str(context.value(question.scope).value or "") if question.scope else ""
-    tasks = context.items(question.tasks).value if question.tasks else []
-    history = context.value(question.history).value if question.history else []
-    return QuestionState(
-        id=f"{question.id}:{scope}" if scope else question.id,
-        kind=QuestionKind(question.kind),
-        question=facts.text(question.ask),
-        options=tuple(Option(name, text) for name, text in question.options.items()),
-        tasks=tuple(_task_id(task) for task in tasks) if isinstance(tasks, list) else (),
-        history=tuple(_history_entry(entry) for entry in history) if isinstance(history, list) else (),
-        since=(str(facts.records[-1]["at"]) or None) if facts.records else None,
-    )
-
-
-def _task_id(task: object) -> str:
-    return str(task["id"]) if isinstance(task, dict) and "id" in task else str(task)
-
-
-def _history_entry(entry: object) -> Mapping[str, Any]:
-    known = entry if isinstance(entry, dict) else {"message": str(entry)}
-    return {name: known[name] for name in _HISTORY if known.get(name)}
-
-
-def _raised(facts: RunFacts) -> tuple[QuestionState, ...]:
-    """Questions that an agent raised and nobody answered."""
-    answers = (entry for entry in facts.records if entry["kind"] == RecordKind.ANSWER)
-    answered = {str(entry["question"]) for entry in answers}
-    questions: list[QuestionState] = []
+    answered = {str(entry["question"]) for entry in facts.records if entry["kind"] == RecordKind.ANSWER}
     for entry in facts.records:
+        # What an agent asked and nobody answered.
         name = f"raised:{entry['seq']}"
         if entry["kind"] == RecordKind.QUESTION and name not in answered:
             text, since = str(entry["message"] or entry["why"]), str(entry["at"]) or None
             questions.append(QuestionState(name, QuestionKind.ESCALATION, text, RAISED, since=since))
     return tuple(questions)
+
+
+def question_state(facts: RunFacts, question: Question) -> QuestionState:
+    context = facts.context
+    scope = str(context.value(question.scope).value or "") if question.scope else ""
+    tasks = context.items(question.tasks).value if question.tasks else None
+    history = context.value(question.history).value if question.history else None
+    task_ids = [t["id"] if isinstance(t, dict) and "id" in t else t for t in _items(tasks)]
+    entries = [entry if isinstance(entry, dict) else {"message": str(entry)} for entry in _items(history)]
+    return QuestionState(
+        id=f"{question.id}:{scope}" if scope else question.id,
+        kind=QuestionKind(question.kind),
+        question=facts.text(question.ask),
+        options=tuple(Option(name, text) for name, text in question.options.items()),
+        tasks=tuple(map(str, task_ids)),
+        history=tuple({name: e[name] for name in _HISTORY if e.get(name)} for e in entries),
+        since=(str(facts.records[-1]["at"]) or None) if facts.records else None,
+    )
+
+
+def _items(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -41,20 +41,25 @@ def escalations_markdown(evaluation: Evaluation) -> str:
 
 def escalation_markdown(evaluation: Evaluation, question: QuestionState) -> str:
     """One escalation: where, which tasks, which iteration, the failures, their root cause, the options."""
+    analyses = _analyses(evaluation)
+    limit = _limit(evaluation.limits, question)
+    reached = " (maximum reached)" if limit and limit.reached else ""
+    reports = [entry for entry in question.history if str(entry.get("phase", "")) in analyses]
+    unknown = f"No failure analysis is recorded. {markdown(evaluation.status_reason, LIMIT)}"
     lines = [
         "## Escalation Required",
         "",
         f"**Run**: {markdown(evaluation.run, LIMIT)}",
         f"**Phase**: {_phase(evaluation, question)}",
         f"**Tasks**: {', '.join(markdown(task) for task in question.tasks) or 'none named'}",
-        *_iteration(evaluation, question),
+        *([f"**Iteration**: {limit.count}/{limit.max}{reached}"] if limit else []),
         f"**Question**: {markdown(question.id)}: {markdown(question.question, LIMIT)}",
         "",
         "### Failure History",
-        *_history(failures(question.history, _analyses(evaluation))),
+        *_history(failures(question.history, analyses)),
         "",
         "### Root Cause Analysis",
-        _root_cause(evaluation, question),
+        markdown(_said(reports[-1]), LIMIT) if reports else unknown,
         "",
         "### Options",
         *(
@@ -77,13 +82,6 @@ def _phase(evaluation: Evaluation, question: QuestionState) -> str:
         return f"{markdown(stage.id)} ({markdown(stage.title)}), in {markdown(current)}"
     title = next((phase.title for phase in evaluation.phases if phase.id == current), "")
     return f"{markdown(current)} ({markdown(title)})" if title else markdown(current)
-
-
-def _iteration(evaluation: Evaluation, question: QuestionState) -> Iterator[str]:
-    limit = _limit(evaluation.limits, question)
-    if limit is not None:
-        reached = " (maximum reached)" if limit.reached else ""
-        yield f"**Iteration**: {limit.count}/{limit.max}{reached}"
 
 
 def _limit(limits: Sequence[LimitState], question: QuestionState) -> LimitState | None:
@@ -144,12 +142,3 @@ def _history(found: Sequence[Failure]) -> Iterator[str]:
     for each in found[-SHOWN:]:
         cells = (markdown(each.failure, LIMIT), markdown(each.fix, LIMIT), markdown(each.result))
         yield f"| {each.iteration} | {' | '.join(cells)} |"
-
-
-def _root_cause(evaluation: Evaluation, question: QuestionState) -> str:
-    """What the last failure analysis said, else why the question is asked."""
-    analyses = _analyses(evaluation)
-    said = [entry for entry in question.history if str(entry.get("phase", "")) in analyses]
-    if said:
-        return markdown(_said(said[-1]), LIMIT)
-    return f"No failure analysis is recorded. {markdown(evaluation.status_reason, LIMIT)}"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..decision.facts import RunFacts, TraceEntry
-from ..definition.model import Rule
+from ..decision.facts import RunFacts
 from ..evaluation.evidence import EvidenceCollector
 from ..evaluation.trace import EvaluationTrace
 from ..expressions.language import Expression
@@ -37,27 +36,27 @@ class ExplanationEntry:
 def explain(trace: EvaluationTrace) -> tuple[ExplanationEntry, ...]:
     """What was looked at, in the order of evaluation, each place once."""
     rule, facts = trace.decision.rule, trace.facts
-    witness = EvidenceCollector(facts)
-    ways = _ways(facts)
-    out: dict[str, ExplanationEntry] = {}
+    collector, ways = EvidenceCollector(facts), _ways(facts)
+    entries: dict[str, ExplanationEntry] = {}
     for seen in trace.entries:
-        if seen.where not in out:
-            about = seen.about or ways.get(seen.where, "")
-            out[seen.where] = _looked(witness, seen, about, rule is not None and seen.where == rule.where)
-    if rule is not None and rule.where not in out:
+        if seen.where in entries:
+            continue
+        expression, value = seen.expression, seen.outcome.value
+        evidence = collector.of(expression)
+        entries[seen.where] = ExplanationEntry(
+            where=seen.where,
+            expression=" ".join(expression.source.split()) if expression else "",
+            result=value if isinstance(value, (bool, int, float, str)) else None,
+            error=seen.outcome.error,
+            about=seen.about or ways.get(seen.where, ""),
+            named=_named(facts, expression, evidence) if expression else (),
+            evidence=evidence,
+            decided=rule is not None and seen.where == rule.where,
+        )
+    if rule is not None and rule.where not in entries:
         about = f"{ways[rule.where]} (always fits)"
-        out[rule.where] = ExplanationEntry(rule.where, "", True, None, about, (), (), True)
-    return tuple(out.values())
-
-
-def _looked(witness: EvidenceCollector, seen: TraceEntry, about: str, decided: bool) -> ExplanationEntry:
-    expression = seen.expression
-    evidence = witness.of(expression) if expression else ()
-    named = _named(witness.facts, expression, evidence) if expression else ()
-    source = " ".join(expression.source.split()) if expression else ""
-    value = seen.outcome.value
-    shown = value if isinstance(value, (bool, int, float, str)) or value is None else None
-    return ExplanationEntry(seen.where, source, shown, seen.outcome.error, about, named, evidence, decided)
+        entries[rule.where] = ExplanationEntry(rule.where, "", True, None, about, (), (), True)
+    return tuple(entries.values())
 
 
 def _named(facts: RunFacts, expression: Expression, told: Sequence[Evidence]) -> tuple[Evidence, ...]:
@@ -76,25 +75,21 @@ def _named(facts: RunFacts, expression: Expression, told: Sequence[Evidence]) ->
 
 def _ways(facts: RunFacts) -> dict[str, str]:
     """What each rule of the present phase leads to, and why; what each rule of the phase itself names."""
-    rules = facts.workflow.rules_of(facts.phase) if facts.phase else ()
-    out = {rule.where: _way(facts, rule) for rule in rules}
+    ways: dict[str, str] = {}
+    for rule in facts.workflow.rules_of(facts.phase) if facts.phase else ():
+        target, because = facts.text(rule.to), facts.text(rule.because)
+        words = [
+            f"do {facts.text(rule.act)}" if rule.act else "",
+            f"to {'the next phase' if target == 'next' else target}" if rule.to else "",
+            f"wait for a {rule.wait}" if rule.wait else "",
+            f"end as {rule.stop}" if rule.stop else "",
+            f"ask {rule.ask}" if rule.ask else "",
+            f"warn of {rule.warn}" if rule.warn else "",
+        ]
+        ways[rule.where] = ", ".join(filter(None, words)) + (f": {because}" if because else "")
     if not isinstance(facts.workflow.phase, Expression):
-        out |= {each.where: f"is {facts.text(each.phase)}" for each in facts.workflow.phase}
-    return out
-
-
-def _way(facts: RunFacts, rule: Rule) -> str:
-    target = facts.text(rule.to)
-    words = [
-        f"do {facts.text(rule.act)}" if rule.act else "",
-        f"to {'the next phase' if target == 'next' else target}" if rule.to else "",
-        f"wait for a {rule.wait}" if rule.wait else "",
-        f"end as {rule.stop}" if rule.stop else "",
-        f"ask {rule.ask}" if rule.ask else "",
-        f"warn of {rule.warn}" if rule.warn else "",
-    ]
-    because = facts.text(rule.because)
-    return ", ".join(filter(None, words)) + (f": {because}" if because else "")
+        ways |= {each.where: f"is {facts.text(each.phase)}" for each in facts.workflow.phase}
+    return ways
 
 
 def as_json(trace: EvaluationTrace) -> dict[str, Any]:
@@ -107,18 +102,17 @@ def as_json(trace: EvaluationTrace) -> dict[str, Any]:
         "currentPhase": evaluation.current_phase,
         "status": evaluation.status,
         "reason": evaluation.suggestion.reason,
-        "looked": [_entry(reader) for reader in explain(trace)],
-    }
-
-
-def _entry(reader: ExplanationEntry) -> Mapping[str, Any]:
-    return {
-        "where": reader.where,
-        "expression": reader.expression,
-        "result": reader.result,
-        "error": reader.error,
-        "about": reader.about,
-        "decided": reader.decided,
-        "named": {entry.expression: entry.value for entry in reader.named},
-        "evidence": [evidence_json(entry) for entry in reader.evidence],
+        "looked": [
+            {
+                "where": entry.where,
+                "expression": entry.expression,
+                "result": entry.result,
+                "error": entry.error,
+                "about": entry.about,
+                "decided": entry.decided,
+                "named": {each.expression: each.value for each in entry.named},
+                "evidence": list(map(evidence_json, entry.evidence)),
+            }
+            for entry in explain(trace)
+        ],
     }

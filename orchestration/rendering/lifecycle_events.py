@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from ..definition.model import Workflow
 from ..journal.journal import FAILURES, SKIPPED, Record
-from ..states import RecordKind
 
 _NAMES = {
     "question": "question.raised",
@@ -83,35 +82,29 @@ def closing(session: str, status: str, metrics: object, records: Sequence[Record
 
 
 def _event(workflow: Workflow, session: str, entry: Record) -> Event:
-    name = _name(entry)
-    if name == "session.started":
-        said = {"startedAt": entry["at"], "task": entry["message"]}
-        told = {key: value for key, value in said.items() if value}
-        return Event(name, {"sessionId": session, "workflow": entry["workflow"] or workflow.name, **told})
+    kind = str(entry["kind"])
+    if kind == "start" and not entry["phase"]:
+        fields = {"startedAt": entry["at"], "task": entry["message"]}
+        more = {key: value for key, value in fields.items() if value}
+        payload = {"sessionId": session, "workflow": entry["workflow"] or workflow.name, **more}
+        return Event("session.started", payload)
+    if kind == "report":
+        name = "loop.phase.error" if entry["outcome"] in FAILURES else "loop.phase.complete"
+    elif kind == "transition" and entry["outcome"] == SKIPPED:
+        name = "loop.phase.skipped"
+    else:
+        name = _NAMES.get(kind, "loop.phase.start")
     payload = {called: entry[field] for field, called in _PAYLOAD[name].items() if entry[field]}
     if name == "loop.phase.error":
         payload.setdefault("error", entry["outcome"])
-    if name == "loop.phase.start" and entry["kind"] == RecordKind.TRANSITION:
+    if name == "loop.phase.start" and kind == "transition":
         return Event(name, {**payload, "phase": entry["next"]}, f"redo {entry['next']}")
-    return Event(name, payload, _term(workflow, entry))
+    return Event(name, payload, _term(workflow, entry) if kind == "report" else "")
 
 
-def _name(entry: Record) -> str:
-    kind = str(entry["kind"])
-    if kind == "report":
-        return "loop.phase.error" if entry["outcome"] in FAILURES else "loop.phase.complete"
-    if kind == "start" and not entry["phase"]:
-        return "session.started"
-    if kind == "transition" and entry["outcome"] == SKIPPED:
-        return "loop.phase.skipped"
-    return _NAMES.get(kind, "loop.phase.start")
-
-
-def _term(workflow: Workflow, entry: Record) -> str:
+def _term(workflow: Workflow, report: Record) -> str:
     """How reports of the phase are headed in files (seed 004), or the action it is (seed 003)."""
-    phase, outcome = str(entry["phase"]), str(entry["outcome"])
-    if entry["kind"] != RecordKind.REPORT:
-        return ""
+    phase, outcome = str(report["phase"]), str(report["outcome"])
     form = next((form for form in workflow.report_forms if form.phase == phase), None)
     if form is not None:
         words = (*form.outcome, *form.headings)

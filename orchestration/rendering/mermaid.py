@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..definition.model import Rule, Workflow
+from ..definition.model import Phase, Rule, Workflow
 from ..definition.phase_graph import edges
 from ..result.values import Evaluation
 from ..sanitize import mermaid
@@ -23,73 +23,49 @@ def mermaid_diagram(workflow: Workflow, evaluation: Evaluation | None = None) ->
 
     With an evaluation the phases that are done, the current one and those with a shut gate are marked.
     """
-    lines = ["stateDiagram-v2", "    direction LR"]
-    lines += [f'    state "{_label(workflow, name)}" as {_id(name)}' for name in workflow.phases]
-    lines.append(f"    [*] --> {_id(next(iter(workflow.phases)))}")
-    lines += _arrows(workflow)
-    lines += [
-        f"    {_id(p.id)} --> [*]"
-        for p in workflow.phases.values()
-        if p.terminal or _completes(workflow, p.id)
+    phases, arrows = workflow.phases.values(), phase_arrows(workflow)
+    ends = [p.id for p in phases if p.terminal or any(r.stop == RunStatus.COMPLETE for r in p.rules)]
+    marks = [(phase.id, "detour") for phase in phases if phase.detour]
+    if evaluation is not None:
+        marked = (PhaseStatus.CURRENT, PhaseStatus.DONE)
+        marks += [(phase.id, phase.state) for phase in evaluation.phases if phase.state in marked]
+        marks += [(gate.after, "shut") for gate in evaluation.gates if gate.shut]
+    lines = [
+        "direction LR",
+        *(f'state "{_label(phase)}" as {_id(phase.id)}' for phase in phases),
+        f"[*] --> {_id(next(iter(workflow.phases)))}",
+        *(f"{_id(a)} --> {_id(b)}" + (f": {mermaid(why, 60)}" if why else "") for a, b, why in arrows),
+        *(f"{_id(name)} --> [*]" for name in ends),
+        *_STYLES,
+        *(f"class {_id(name)} {mark}" for name, mark in marks),
     ]
-    lines += [f"    {style}" for style in _STYLES]
-    lines += _classes(workflow, evaluation)
-    return "\n".join(lines) + "\n"
+    return "stateDiagram-v2\n" + "".join(f"    {line}\n" for line in lines)
 
 
 def _id(name: str) -> str:
     return "p_" + re.sub(r"\W", "_", name)
 
 
-def _label(workflow: Workflow, name: str) -> str:
-    phase = workflow.phases[name]
-    return mermaid(name if phase.title == name else f"{name} {phase.title}", 60)
-
-
-def _arrows(workflow: Workflow) -> list[str]:
-    return [
-        f"    {_id(start)} --> {_id(end)}" + (f": {mermaid(because, 60)}" if because else "")
-        for start, end, because in phase_arrows(workflow)
-    ]
+def _label(phase: Phase) -> str:
+    return mermaid(phase.id if phase.title == phase.id else f"{phase.id} {phase.title}", 60)
 
 
 def phase_arrows(workflow: Workflow) -> list[tuple[str, str, str]]:
     """(phase, phase, why) for each way from one phase to another, with its first rule's reason."""
-    found = []
+    arrows: list[tuple[str, str, str]] = []
     ways = edges(workflow)
     for name, phase in workflow.phases.items():
         rules = phase.rules + workflow.otherwise
-        reasons = {target: _said(rule) for rule in reversed(phase.rules) for target in _exact(rule)}
+        reasons = {target: rule.because for rule in reversed(phase.rules) for target in _exact(rule)}
         onward = {target for rule in rules if rule.to and rule.to.source == "next" for target in ways[name]}
-        leads = reasons.keys() | _next_only(workflow, name, onward) | set(phase.leads_to)
-        targets = (target for target in workflow.phases if target in leads)
-        found += [(name, target, reasons.get(target, "")) for target in targets]
-    return found
-
-
-def _next_only(workflow: Workflow, name: str, onward: set[str]) -> set[str]:
-    later = [p.id for p in workflow.phases.values() if p.order > workflow.order(name) and p.id in onward]
-    return set(later[:1])
+        later = [p.id for p in workflow.phases.values() if p.order > phase.order and p.id in onward]
+        leads = {*reasons, *later[:1], *phase.leads_to}
+        for target in (target for target in workflow.phases if target in leads):
+            because = reasons.get(target)
+            text = re.sub(r"\{[^}]*\}", "…", because.source) if because else ""
+            arrows.append((name, target, text))
+    return arrows
 
 
 def _exact(rule: Rule) -> list[str]:
     return [rule.to.source] if rule.to and len(rule.to.parts) == 1 and rule.to.source != "next" else []
-
-
-def _said(rule: Rule) -> str:
-    return re.sub(r"\{[^}]*\}", "…", rule.because.source) if rule.because else ""
-
-
-def _completes(workflow: Workflow, name: str) -> bool:
-    return any(rule.stop == RunStatus.COMPLETE for rule in workflow.phases[name].rules)
-
-
-def _classes(workflow: Workflow, evaluation: Evaluation | None) -> list[str]:
-    lines = [f"    class {_id(p.id)} detour" for p in workflow.phases.values() if p.detour]
-    if evaluation is None:
-        return lines
-    for phase in evaluation.phases:
-        if phase.state in (PhaseStatus.CURRENT, PhaseStatus.DONE):
-            lines.append(f"    class {_id(phase.id)} {phase.state}")
-    lines += [f"    class {_id(gate.after)} shut" for gate in evaluation.gates if gate.shut]
-    return lines

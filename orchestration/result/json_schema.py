@@ -22,7 +22,12 @@ _PLACE: Schema = {"type": ["integer", "null"], "minimum": 1}
 def evaluation_schema() -> Schema:
     """The schema (JSON Schema 2020-12) of the JSON of one evaluation, whole."""
     definitions = {_name(kind): _object(kind) for kind in _KINDS}
-    definitions |= {"finding": _finding(), "evidence": _evidence(), "claim": _claim()}
+    path = {"type": ["string", "null"]}
+    definitions["evidence"] = _closed(
+        {"path": path, "line": _PLACE, "column": _PLACE, "expression": _TEXT, "value": {}}
+    )
+    definitions["finding"] = _finding()
+    definitions["claim"] = _closed({name: _of(hint) for name, hint in get_type_hints(Claim).items()})
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Phasekeeper evaluation of one run",
@@ -104,11 +109,6 @@ def _reference(kind: type) -> Schema:
     return {"$ref": f"#/$defs/{_name(kind)}"}
 
 
-def _evidence() -> Schema:
-    path = {"type": ["string", "null"]}
-    return _closed({"path": path, "line": _PLACE, "column": _PLACE, "expression": _TEXT, "value": {}})
-
-
 def _finding() -> Schema:
     fix = _closed({"title": _TEXT, "command": _list(_TEXT)})
     return _closed(
@@ -125,7 +125,3 @@ def _finding() -> Schema:
             "overridden": {"type": "boolean"},
         }
     )
-
-
-def _claim() -> Schema:
-    return _closed({name: _of(hint) for name, hint in get_type_hints(Claim).items()})

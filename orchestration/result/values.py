@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
-from ..findings import Evidence, Finding, Fix, Span
+from ..findings import Evidence, Finding, Span
 from ..journal.journal import Claim
 from ..plans.schedule import StageState, TaskBoard, TaskState
 from ..states import ArtifactStatus, GateStatus, PhaseStatus, QuestionKind, RunStatus, SuggestionKind
@@ -273,25 +273,19 @@ def evidence_json(evidence: Evidence) -> dict[str, Any]:
 
 def finding_json(found: Finding) -> dict[str, Any]:
     line, column = _start(found.span)
-    end_line, end_column = (
-        (found.span.end_line + 1, found.span.end_column + 1) if found.span else (None, None)
-    )
+    end = (found.span.end_line + 1, found.span.end_column + 1) if found.span else (None, None)
     return {
         "code": found.code,
         "severity": str(found.severity),
         "path": found.path,
         "line": line,
         "column": column,
-        "endLine": end_line,
-        "endColumn": end_column,
+        "endLine": end[0],
+        "endColumn": end[1],
         "message": found.message,
-        "fixes": [_fix(fix) for fix in found.fixes],
+        "fixes": [{"title": fix.title, "command": list(fix.command)} for fix in found.fixes],
         "overridden": found.overridden,
     }
-
-
-def _fix(fix: Fix) -> dict[str, Any]:
-    return {"title": fix.title, "command": list(fix.command)}
 
 
 def _start(span: Span | None) -> tuple[int | None, int | None]:

@@ -32,28 +32,30 @@ def with_staleness(
 ) -> dict[str, ArtifactState]:
     """The artifacts with those made `stale` that judge something which changed after the verdict."""
     out = dict(held)
-    named = _named(records) if any(artifact.of for artifact in artifacts.values()) else []
+    # path -> digest of the files that each record names, of those that name some.
+    recorded = [
+        {str(item.get("path")): str(item.get("digest")) for item in entry["files"] if isinstance(item, dict)}
+        for entry in (records if any(artifact.of for artifact in artifacts.values()) else ())
+        if entry["files"]
+    ]
     for artifact in artifacts.values():
         verdict = held.get(artifact.id)
         if verdict is None or not verdict.valid or not artifact.of:
             continue
         judged = [(held[name], artifacts[name]) for name in artifact.of if name in held]
-        known = _known(verdict, judged, run, named, reader)
+        known: Mapping[str, str] = {}
+        if recorded:
+            # The newest record that names the verdict as it is and something that it judges.
+            digest = reader.read(verdict.path).digest
+            patterns = [pattern for _, each in judged for pattern in _patterns(each, run)]
+            of_verdict = (files for files in reversed(recorded) if files.get(verdict.path) == digest)
+            known = next((files for files in of_verdict if any(_is_of(f, patterns) for f in files)), {})
         changed = next(filter(None, (_changed(*one, run, verdict, known, reader) for one in judged)), "")
         if changed:
-            said = f"{changed} changed after this was made; make it again"
-            reader.add_finding(verdict.path, "artifact-stale", said, Span(0, 0, 0, 1))
+            message = f"{changed} changed after this was made; make it again"
+            reader.add_finding(verdict.path, "artifact-stale", message, Span(0, 0, 0, 1))
             out[artifact.id] = verdict._replace(state=ArtifactStatus.STALE, data=None)
     return out
-
-
-def _named(records: _Records) -> list[Mapping[str, str]]:
-    """path -> digest of the files that each record names, of those that name some."""
-    return [
-        {str(item.get("path")): str(item.get("digest")) for item in entry["files"] if isinstance(item, dict)}
-        for entry in records
-        if entry["files"]
-    ]
 
 
 def digests(held: ArtifactState, artifact: Artifact, run: str, reader: RunReader) -> dict[str, str]:
@@ -67,24 +69,6 @@ def digests(held: ArtifactState, artifact: Artifact, run: str, reader: RunReader
 
 def _patterns(artifact: Artifact, run: str) -> list[str]:
     return [join(run, path) or path for path in artifact.paths]
-
-
-def _known(
-    verdict: ArtifactState,
-    judged: Sequence[tuple[ArtifactState, Artifact]],
-    run: str,
-    named: Sequence[Mapping[str, str]],
-    reader: RunReader,
-) -> Mapping[str, str]:
-    """path -> digest of the newest record that names the verdict as it is and something that it judges."""
-    if not named:
-        return {}
-    digest = reader.read(verdict.path).digest
-    patterns = [pattern for _, artifact in judged for pattern in _patterns(artifact, run)]
-    for files in reversed(named):
-        if files.get(verdict.path) == digest and any(_is_of(path, patterns) for path in files):
-            return files
-    return {}
 
 
 def _changed(

@@ -8,7 +8,7 @@ from ..definition.model import Artifact, StateFile
 from ..findings import Problem, Span
 from ..formats.json_text import clean, fold_dotted, lay_under, locate_json, read_json
 from ..states import ArtifactStatus
-from ..vfs.files import File, join
+from ..vfs.files import join
 from .artifacts import read_file
 from .read_log import ArtifactState, RunReader
 
@@ -32,55 +32,35 @@ def read_state(state: StateFile, run: str, reader: RunReader) -> ArtifactState:
     data: dict[str, Any] = state_file.data
     if state.fold_dotted:
         # Before null is dropped: {"diagnosis.context": null} empties what stands at that path.
-        data = _folded(state_file.raw, state_file, reader)
+        folded, keys = fold_dotted(state_file.raw)
+        for key in keys:
+            place = locate_json(state_file.text, (key,), key=True)
+            reader.add_finding(path, "dotted-key", f"{key!r} is read as a path", place)
+        data = clean(folded)  # pyright: ignore[reportAssignmentType]
     # Both before files are included, for each costs a read, and after: they hold lists too.
-    if _judged(data, state_file, reader):
-        data = _with_included(data, state, run, reader)
-        if _judged(data, state_file, reader):
+    if _is_bounded(data, state_file, reader):
+        for name, pattern in state.include.items():
+            if isinstance(data.get(name), list):
+                data = data | {name: [_included(item, pattern, run, reader) for item in data[name]]}
+        if _is_bounded(data, state_file, reader):
             return state_file._replace(data=lay_under(data, dict(state.defaults)))
     return state_file._replace(state=ArtifactStatus.INVALID, data=None)
 
 
-def _judged(data: dict[str, Any], state_file: ArtifactState, reader: RunReader) -> bool:
-    """Whether guards can look through the data in bounded time; if not, that is told."""
-    long = _too_long(data)
-    if long is None:
-        return True
-    path, count = long
-    message = f"{'.'.join(map(str, path))} holds {count} items, at most {MOST_MEMBERS} can be judged"
-    span = state_file.span(path) or Span(0, 0, 0, 1)
-    reader.add_finding(state_file.path, "artifact-invalid", message, span)
-    return False
-
-
-def _too_long(data: object) -> tuple[tuple[str | int, ...], int] | None:
-    """The path and length of a list or map that guards could not look through in bounded time."""
+def _is_bounded(data: object, state_file: ArtifactState, reader: RunReader) -> bool:
+    """Whether guards can look through the data in bounded time; if not, the list or map is reported."""
     waiting: list[tuple[tuple[str | int, ...], object]] = [((), data)]
     while waiting:
         path, value = waiting.pop()
         if isinstance(value, (dict, list)):
             if len(value) > MOST_MEMBERS:
-                return path, len(value)
+                count = f"{len(value)} items, at most {MOST_MEMBERS} can be judged"
+                message, span = f"{'.'.join(map(str, path))} holds {count}", state_file.span(path)
+                reader.add_finding(state_file.path, "artifact-invalid", message, span or Span(0, 0, 0, 1))
+                return False
             members = value.items() if isinstance(value, dict) else enumerate(value)
             waiting += [((*path, key), item) for key, item in members]
-    return None
-
-
-def _folded(data: dict[str, Any], state_file: ArtifactState, reader: RunReader) -> dict[str, Any]:
-    folded, keys = fold_dotted(data)
-    for key in keys:
-        place = locate_json(state_file.text, (key,), key=True)
-        reader.add_finding(state_file.path, "dotted-key", f"{key!r} is read as a path", place)
-    cleaned = clean(folded)
-    assert isinstance(cleaned, dict)
-    return cleaned
-
-
-def _with_included(data: dict[str, Any], state: StateFile, run: str, reader: RunReader) -> dict[str, Any]:
-    for name, pattern in state.include.items():
-        if isinstance(data.get(name), list):
-            data = data | {name: [_included(item, pattern, run, reader) for item in data[name]]}
-    return data
+    return True
 
 
 def _included(item: object, pattern: str, run: str, reader: RunReader) -> object:
@@ -93,24 +73,18 @@ def _included(item: object, pattern: str, run: str, reader: RunReader) -> object
     if path is None:
         return lost
     file = reader.read(path)
-    data = _object_in(file, reader)
-    return lost if data is None else {"id": name, **data}
+    if file.text is None or not file.text.strip():
+        empty = Problem("artifact-unreadable", f"{path.rsplit('/', 1)[-1]} is empty", Span(0, 0, 0, 0))
+        reader.add_findings(path, [file.problem or empty] if file.exists or file.problem else [])
+        return lost
+    document = reader.parse_cached("json", file, read_json)
+    reader.add_findings(path, document.problems)
+    if document.readable and not isinstance(document.data, dict):
+        reader.add_finding(path, "artifact-invalid", "must be an object", Span(0, 0, 0, 1))
+    data = clean(document.data)
+    return {"id": name, **data} if isinstance(data, dict) else lost
 
 
 def included_path(pattern: str, run: str, name: str) -> str | None:
     """The file of the list element with that id; None where the id is no name of a file or folder."""
     return join(run, pattern.replace("{id}", name)) if name.strip(".") and "/" not in name else None
-
-
-def _object_in(file: File, reader: RunReader) -> dict[str, Any] | None:
-    """The JSON object a file holds, null left out; None, and a finding, where it holds none."""
-    if file.text is None or not file.text.strip():
-        empty = Problem("artifact-unreadable", f"{file.path.rsplit('/', 1)[-1]} is empty", Span(0, 0, 0, 0))
-        reader.add_findings(file.path, [file.problem or empty] if file.exists or file.problem else [])
-        return None
-    document = reader.parse_cached("json", file, read_json)
-    reader.add_findings(file.path, document.problems)
-    if document.readable and not isinstance(document.data, dict):
-        reader.add_finding(file.path, "artifact-invalid", "must be an object", Span(0, 0, 0, 1))
-    data = clean(document.data)
-    return data if isinstance(data, dict) else None
