@@ -14,13 +14,12 @@ from dataclasses import replace
 
 from ...findings import Span
 from ...markdown import document as markdown
-from ...markdown.document import Field, MarkdownDocument
+from ...markdown.document import MarkdownDocument
 from ...markdown.line_edits import Replacement, edited, within_value
-from ...markdown.tables import Row, tables
+from ...markdown.tables import tables
 from ..model import MarkStatus, Plan, Stage, Task
 from .new_stage import added_entries, added_stage, added_summary_row, one_line, plan_tasks
-from .progress import RADIO, header_fields
-from .reader import read
+from .reader import RADIO, header_fields, read
 from .rows import MARK_OF, MARKS, columns_of
 from .task_file import draft_task_files
 
@@ -69,19 +68,21 @@ def sync_summaries(text: str) -> str:
     """
     plan, document = _plan(text), markdown.read(text, rescue=True)
     done = sum(stage.done for stage in plan.stages)
-    unknown = [stage for stage in plan.stages if stage.summary and stage.summary.status == MarkStatus.UNKNOWN]
-    known = [stage for stage in plan.stages if stage not in unknown]
+    by_line = {stage.summary.span.line: stage for stage in plan.stages if stage.summary}
     replacements = [
         *(
             Replacement(t.reference.span, MARK_OF[t.status])
             for t in plan.tasks
             if t.reference and t.status not in (MarkStatus.UNKNOWN, t.reference.status)
         ),
-        *_summary_marks(known),
-        *(Replacement(stage.summary.span, _mark_of_stage(stage)) for stage in unknown if stage.summary),
-        *_summary_totals(document, plan),
+        *_summary_marks(plan.stages, with_unknown=True),
         *_totals(document, plan, done, len(plan.tasks)),
     ]
+    # The figures of tasks in the Progress Summary that are not those of the stages' tables.
+    for span in (problem.span for problem in plan.problems if problem.code == "status-drift"):
+        stage = by_line.get(span.line) if span else None
+        if stage and span and document.lines[span.line][span.column : span.end_column].isdecimal():
+            replacements.append(Replacement(span, str(stage.total)))
     reopens = plan.status.lower().startswith("complete") and done < len(plan.tasks)
     return edited(text, [*replacements, *(_reopened(document) if reopens else ())])
 
@@ -98,10 +99,11 @@ def append_stage(text: str, title: str, tasks: Sequence[Mapping[str, object]]) -
     stages = [*(stage.id for stage in plan.stages), new[0].stage]
     rows = [(task.id, task.stage) for task in (*plan.tasks, *new)]
     total = len(plan.tasks) + len(new)
-    replacements = [
-        *_totals(document, plan, sum(stage.done for stage in plan.stages), total),
-        *_total_tasks(document, total),
-    ]
+    replacements = list(_totals(document, plan, sum(stage.done for stage in plan.stages), total))
+    field = next((field for field in markdown.fields(document) if field.key.lower() == "total tasks"), None)
+    figure = _FIGURE.search(field.value) if field else None
+    if field and figure:
+        replacements.append(Replacement(within_value(field, *figure.span()), str(total)))
     repeated = [*added_summary_row(document, plan, title, new), *added_entries(document, plan, new)]
     for heading in (f"Phase {new[0].stage}: {title}", title, f"Tasks: {title}"):
         longer = edited(text, replacements, [added_stage(document, plan, heading, new), *repeated])
@@ -115,9 +117,9 @@ def append_stage(text: str, title: str, tasks: Sequence[Mapping[str, object]]) -
 def new_tasks(text: str, tasks: Sequence[Mapping[str, object]]) -> list[dict[str, str]]:
     """What `append_stage` creates: `{id, number, file, title, type, stage, description}` of each task.
 
-    A task is given as `{title, type?, description?}`, type "impl" unless said. The last one is a test task,
-    which is added when the last given is none (every phase ends with one, seed 004). `file` is in the
-    folder of the plan's last task. Raises ValueError when a title is empty.
+    A task is described by `{title, type?, description?}`, type "impl" unless there is one. The last one is a
+    test task, which is added when the last described is none (every phase ends with one, seed 004). `file` is
+    in the folder of the plan's last task. Raises ValueError when a title is empty.
     """
     return [task._asdict() for task in plan_tasks(_plan(text), tasks)]
 
@@ -163,37 +165,22 @@ def _missing_marks(document: MarkdownDocument, chosen: Sequence[Task], mark: str
     for table in tables(document) if short else ():
         column = columns_of(table).get("status", -1)
         for row in (row for row in table.rows if row.line in short):
-            yield _completed(row, column, mark)
+            bare = row.text.rstrip()
+            bar = "" if bare.endswith("|") and not bare.endswith("\\|") else " |"
+            empty = "  |" * (column - len(row.parts().texts))
+            yield Replacement(Span(row.line, len(bare), row.line, len(bare)), f"{bar}{empty} {mark} |")
 
 
-def _completed(row: Row, column: int, mark: str) -> Replacement:
-    bare = row.text.rstrip()
-    bar = "" if bare.endswith("|") and not bare.endswith("\\|") else " |"
-    empty = "  |" * (column - len(row.parts().texts))
-    return Replacement(Span(row.line, len(bare), row.line, len(bare)), f"{bar}{empty} {mark} |")
-
-
-def _summary_marks(stages: Sequence[Stage]) -> Iterator[Replacement]:
-    """The marks of the Progress Summary that contradict the rows as they are after the edit."""
+def _summary_marks(stages: Sequence[Stage], with_unknown: bool = False) -> Iterator[Replacement]:
+    """The marks of the Progress Summary that contradict the stages' rows, or are no known mark."""
     for stage in stages:
-        if stage.summary and stage.is_complete != (stage.summary.status == MarkStatus.DONE):
-            yield Replacement(stage.summary.span, _mark_of_stage(stage))
-
-
-def _mark_of_stage(stage: Stage) -> str:
-    begun = any(task.status != MarkStatus.TODO for task in stage.tasks)
-    status = MarkStatus.IN_PROGRESS if begun else MarkStatus.TODO
-    return MARK_OF[MarkStatus.DONE if stage.is_complete else status]
-
-
-def _summary_totals(document: MarkdownDocument, plan: Plan) -> Iterator[Replacement]:
-    """The figures of tasks in the Progress Summary that are not those of the stages' tables."""
-    by_line = {stage.summary.span.line: stage for stage in plan.stages if stage.summary}
-    for problem in plan.problems:
-        span = problem.span
-        stage = by_line.get(span.line) if span and problem.code == "status-drift" else None
-        if stage and span and document.lines[span.line][span.column : span.end_column].isdecimal():
-            yield Replacement(span, str(stage.total))
+        if stage.summary is None:
+            continue
+        unknown = with_unknown and stage.summary.status == MarkStatus.UNKNOWN
+        if unknown or stage.is_complete != (stage.summary.status == MarkStatus.DONE):
+            begun = any(task.status != MarkStatus.TODO for task in stage.tasks)
+            status = MarkStatus.IN_PROGRESS if begun else MarkStatus.TODO
+            yield Replacement(stage.summary.span, MARK_OF[MarkStatus.DONE if stage.is_complete else status])
 
 
 # --- totals
@@ -202,38 +189,24 @@ def _summary_totals(document: MarkdownDocument, plan: Plan) -> Iterator[Replacem
 def _totals(document: MarkdownDocument, plan: Plan, done: int, total: int) -> Iterator[Replacement]:
     """The Progress line, and the header's Status when it says that all is done and that is true no more."""
     if plan.count is not None:
-        field = next(field for field in markdown.fields(document) if field.line == plan.count.span.line)
-        yield from _progress(document, field, plan.count.span, plan.count[:2], (done, total))
+        span, old = plan.count.span, plan.count[:2]
+        field = next(field for field in markdown.fields(document) if field.line == span.line)
+        if old != (done, total):
+            written = document.lines[span.line][span.column : span.end_column]
+            yield Replacement(span, _COUNT.sub(rf"{done}\g<1>{total}", written))
+        percent = _PERCENT.search(field.value)
+        exact = 100 * done / max(total, 1)
+        # The figure of the same count may have been rounded up or down.
+        if percent and (old != (done, total) or abs(float(percent[0]) - exact) >= 1):
+            places = len(percent[1] or "")
+            share = f"{exact:.{places}f}"
+            # It is 100 only when all is done.
+            if done < total and float(share) >= 100:
+                share = f"{100 - 10**-places:.{places}f}"
+            yield Replacement(within_value(field, *percent.span()), share)
     was_complete = all(task.done for task in plan.tasks) and plan.status.lower().startswith("complete")
     if was_complete and done < total:
         yield from _reopened(document)
-
-
-def _progress(
-    document: MarkdownDocument, field: Field, span: Span, old: tuple[int, int], new: tuple[int, int]
-) -> Iterator[Replacement]:
-    if old != new:
-        written = document.lines[span.line][span.column : span.end_column]
-        yield Replacement(span, _COUNT.sub(rf"{new[0]}\g<1>{new[1]}", written))
-    done, total = new
-    percent = _PERCENT.search(field.value)
-    # The figure of the same count may have been rounded up or down.
-    if percent and (old != new or abs(float(percent[0]) - 100 * done / max(total, 1)) >= 1):
-        yield Replacement(within_value(field, *percent.span()), _share(done, total, len(percent[1] or "")))
-
-
-def _share(done: int, total: int, places: int) -> str:
-    """A share in percent, which is 100 only when all is done."""
-    share = f"{100 * done / max(total, 1):.{places}f}"
-    return f"{100 - 10**-places:.{places}f}" if done < total and float(share) >= 100 else share
-
-
-def _total_tasks(document: MarkdownDocument, total: int) -> Iterator[Replacement]:
-    """The figure of the first `**Total Tasks**` line."""
-    field = next((field for field in markdown.fields(document) if field.key.lower() == "total tasks"), None)
-    figure = _FIGURE.search(field.value) if field else None
-    if field and figure:
-        yield Replacement(within_value(field, *figure.span()), str(total))
 
 
 def _reopened(document: MarkdownDocument) -> Iterator[Replacement]:
@@ -247,15 +220,14 @@ def _reopened(document: MarkdownDocument) -> Iterator[Replacement]:
     if field is None:
         return
     boxes = list(RADIO.finditer(field.value))
-    if not boxes:
-        yield Replacement(within_value(field, 0, len(field.value)), "In Progress")
-        return
     ticked = [box for box in boxes if box[1].strip()]
     other = next((box for box in boxes if "progress" in box[2].lower()), None)
-    if other is None or not ticked:
+    if not boxes:
+        yield Replacement(within_value(field, 0, len(field.value)), "In Progress")
+    elif other is None or not ticked:
         box = ticked[0] if len(ticked) == 1 else boxes[0]
         end = box.start(2) + len(box[2].rstrip())
         yield Replacement(within_value(field, box.start(), end), "[~] In Progress")
-        return
-    yield from (Replacement(within_value(field, *box.span(1)), " ") for box in ticked if box is not other)
-    yield Replacement(within_value(field, *other.span(1)), "x")
+    else:
+        yield from (Replacement(within_value(field, *box.span(1)), " ") for box in ticked if box is not other)
+        yield Replacement(within_value(field, *other.span(1)), "x")

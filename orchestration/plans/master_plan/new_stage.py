@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ...markdown.document import Heading, MarkdownDocument
+from ...markdown.document import MarkdownDocument
 from ...markdown.inline_text import name_of, strip_markup
 from ...markdown.line_edits import Insertion
 from ...markdown.tables import Row, Table, tables
@@ -55,8 +55,9 @@ def one_line(title: object, whose: str) -> str:
 
 def plan_tasks(plan: Plan, tasks: Sequence[Mapping[str, object]]) -> list[NewTask]:
     """The tasks with the ids, numbers and files that go on from the plan's; the last one is a test task."""
-    stage = _next_stage(plan)
-    given = [
+    stages = [int(match[0]) for stage in plan.stages if (match := _LEADING.match(stage.id))]
+    stage = str(max(stages, default=len(plan.stages)) + 1)
+    described = [
         (
             one_line(task.get("title"), f"task {index}"),
             str(task.get("type") or "impl"),
@@ -64,34 +65,26 @@ def plan_tasks(plan: Plan, tasks: Sequence[Mapping[str, object]]) -> list[NewTas
         )
         for index, task in enumerate(tasks, 1)
     ]
-    if not given or "test" not in given[-1][1].lower():
-        given.append((f"Phase {stage} tests", "test", None))
-    prefix, width, following = _numbering(plan)
-    folder = "".join(plan.tasks[-1].file.rpartition("/")[:2]) if plan.tasks else ""
-    made = []
-    for number, (title, type_, description) in enumerate(given, following):
-        digits = f"{number:0{width}}"
-        file = f"{folder}{digits}-{_slug(title)}.md"
-        text = " ".join(str(description or title).split())
-        made.append(NewTask(prefix + digits, digits, file, title, type_, stage, text))
-    return made
-
-
-def _next_stage(plan: Plan) -> str:
-    numbers = [int(match[0]) for stage in plan.stages if (match := _LEADING.match(stage.id))]
-    return str(max(numbers, default=len(plan.stages)) + 1)
-
-
-def _numbering(plan: Plan) -> tuple[str, int, int]:
-    """What stands before the number of an id, how many digits that has, and the next one."""
+    if not described or "test" not in str(described[-1][1]).lower():
+        described.append((f"Phase {stage} tests", "test", None))
+    # Ids go on in the prefix and the width of the last numbered one, behind every number of an id or a file.
     prefix, width = f"{_slug(plan.title)}-", 2
-    numbers = []
+    numbers: list[int] = []
     for task in plan.tasks:
         in_id, in_file = _TRAILING.search(task.id), _LEADING.match(task.file.rpartition("/")[2])
         numbers += [int(match[0]) for match in (in_id, in_file) if match]
         if in_id:
             prefix, width = task.id[: in_id.start()], len(in_id[0])
-    return prefix, width, max(numbers, default=len(plan.tasks)) + 1
+    folder = "".join(plan.tasks[-1].file.rpartition("/")[:2]) if plan.tasks else ""
+    new = []
+    for number, (title, type_, description) in enumerate(
+        described, max(numbers, default=len(plan.tasks)) + 1
+    ):
+        digits = f"{number:0{width}}"
+        file = f"{folder}{digits}-{_slug(title)}.md"
+        text = " ".join(str(description or title).split())
+        new.append(NewTask(prefix + digits, digits, file, title, str(type_), stage, text))
+    return new
 
 
 def _slug(title: str) -> str:
@@ -101,47 +94,45 @@ def _slug(title: str) -> str:
 # --- rows
 
 
-class _Model(NamedTuple):
-    """The row that new ones are shaped after; `row` is the header where the table has no full row."""
+class _RowTemplate:
+    """The last full row of a table, or the last up to a line; its header where there is none.
 
-    table: Table
-    row: Row
-    texts: Sequence[str]
-    widths: Sequence[int]
-    start: int
+    New rows are shaped after it. `raws` has its cells by the name of their column.
+    """
 
-    @property
-    def is_header(self) -> bool:
-        return self.row.line == self.table.header[0].line
+    def __init__(self, document: MarkdownDocument, table: Table, last: int | None = None) -> None:
+        line = table.header[0].line
+        header = Row(line, document.lines[line], len(table.header))
+        rows = (row for row in reversed(table.rows) if last is None or row.line <= last)
+        self.row = next((row for row in rows if len(row.parts().texts) == len(table.header)), header)
+        self.is_header = self.row is header
+        self.widths = [len(text) for text in header.parts().texts]
+        names = [name_of(cell.text) for cell in table.header]
+        self.names = names
+        self.raws = {name: cell.text for name, cell in zip(names, self.row.cells(), strict=True)}
 
+    def filled(self, values: Mapping[str, str]) -> str:
+        """A row with values by the name of their column, "-" where there is none.
 
-def _model(document: MarkdownDocument, table: Table, last: int | None = None) -> _Model:
-    """The last full row of a table, or the last up to a line."""
-    line = table.header[0].line
-    header = Row(line, document.lines[line], len(table.header))
-    titles = header.parts()
-    rows = reversed([row for row in table.rows if last is None or row.line <= last])
-    row = next((row for row in rows if len(row.parts().texts) == len(table.header)), header)
-    parts = row.parts()
-    return _Model(table, row, parts.texts, [len(text) for text in titles.texts], parts.start)
+        Each value has the blanks of the old one; in a column that is padded, it is as wide as that.
+        """
+        _, start, texts = self.row.parts()
+        cells = []
+        for name, old, width in zip(self.names, texts, self.widths, strict=True):
+            value = values.get(name, "-").replace("|", "\\|")
+            if value.endswith("\\"):
+                value += " "
+            left, right = (blank if blank.isspace() else "" for blank in (old[:1], old[-1:]))
+            cells.append(f"{left}{value}{right}".ljust(width if len(old) == width else 0))
+        end = start + len("|".join(texts))
+        # A row without its first bar could begin like a list.
+        frame = self.row.text[:start] or "| "
+        return f"{frame}{'|'.join(cells)}{self.row.text[end:]}"
 
-
-def _row(model: _Model, cells: Sequence[str]) -> str:
-    text = model.row.text
-    end = model.start + sum(map(len, model.texts)) + len(model.texts) - 1
-    # A row without its first bar could begin like a list.
-    frame = text[: model.start] or "| "
-    shaped = map(_shaped, cells, model.texts, model.widths)
-    return f"{frame}{'|'.join(shaped)}{text[end:]}"
-
-
-def _shaped(value: str, old: str, width: int) -> str:
-    """A cell's value with the blanks of an old one; in a column that is padded, as wide as that."""
-    value = value.replace("|", "\\|")
-    if value.endswith("\\"):
-        value += " "
-    left, right = (blank if blank.isspace() else "" for blank in (old[:1], old[-1:]))
-    return f"{left}{value}{right}".ljust(width if len(old) == width else 0)
+    def box(self) -> str:
+        """An empty box, dressed as the one of the row."""
+        match = _BOX.fullmatch(self.raws["status"])
+        return f"{match[1]}[ ]{match[2]}" if match else "[ ]"
 
 
 def _dressed(raw: str, old: str, new: str, otherwise: str) -> str:
@@ -149,38 +140,26 @@ def _dressed(raw: str, old: str, new: str, otherwise: str) -> str:
     return dress.replace("\0", new) if dress in _DRESSES else otherwise
 
 
-def _box(raw: str) -> str:
-    match = _BOX.fullmatch(raw)
-    return f"{match[1]}[ ]{match[2]}" if match else "[ ]"
-
-
-def _task_rows(document: MarkdownDocument, table: Table, new: Sequence[NewTask]) -> list[str]:
-    model = _model(document, table)
-    names = [name_of(cell.text) for cell in table.header]
-    cells = model.row.cells()
-    raws = {name: cell.text for name, cell in zip(names, cells, strict=True)}
-    file = "" if model.is_header else file_in(cells[names.index("file")], model.row)[0]
-    tests = _test_type(table, names.index("type") if "type" in names else -1)
+def _task_rows(document: MarkdownDocument, table: Table, new: Sequence[NewTask]) -> Iterator[str]:
+    template = _RowTemplate(document, table)
+    names, raws = template.names, template.raws
+    file = "" if template.is_header else file_in(template.row.cells()[names.index("file")], template.row)[0]
+    column = names.index("type") if "type" in names else -1
+    types = (row.parts().cell(column) for row in reversed(table.rows))
+    test_type = next((cell.text for cell in types if cell and "test" in cell.text.lower()), "**test**")
     orders = [raws[name] for name in _ORDERS if name in raws]
     first = int(orders[0]) + 1 if orders and _LEADING.fullmatch(orders[0]) else int(new[0].number)
-    rows = []
     for order, task in enumerate(new, first):
-        values = {
-            "task id": _dressed(raws["task id"], strip_markup(raws["task id"]), task.id, task.id),
-            "file": _dressed(raws["file"], file, task.file, f"`{task.file}`"),
-            "status": _box(raws["status"]),
-            "type": tests if task.is_test else task.type,
-            **dict.fromkeys(_TITLES, task.description),
-            **dict.fromkeys(_ORDERS, str(order)),
-        }
-        rows.append(_row(model, [values.get(name, "-") for name in names]))
-    return rows
-
-
-def _test_type(table: Table, column: int) -> str:
-    """How the last test task of a table is marked as one."""
-    types = (row.parts().cell(column) for row in reversed(table.rows))
-    return next((cell.text for cell in types if cell and "test" in cell.text.lower()), "**test**")
+        yield template.filled(
+            {
+                "task id": _dressed(raws["task id"], strip_markup(raws["task id"]), task.id, task.id),
+                "file": _dressed(raws["file"], file, task.file, f"`{task.file}`"),
+                "status": template.box(),
+                "type": test_type if task.is_test else task.type,
+                **dict.fromkeys(_TITLES, task.description),
+                **dict.fromkeys(_ORDERS, str(order)),
+            }
+        )
 
 
 # --- places
@@ -188,41 +167,32 @@ def _test_type(table: Table, column: int) -> str:
 
 def added_stage(document: MarkdownDocument, plan: Plan, title: str, new: Sequence[NewTask]) -> Insertion:
     """The new stage's heading and table, behind the body of the last stage."""
-    last = next((heading for heading in document.headings if heading.span == plan.stages[-1].span), None)
-    position = _behind(document, plan, last)
-    owned = [table for table in tables(document) if columns_of(table).keys() >= TASK_COLUMNS]
-    table = next((table for table in reversed(owned) if table.rows), owned[-1])
+    stage, lines = plan.stages[-1], document.lines
+    last = next((heading for heading in document.headings if heading.span == stage.span), None)
+    if last and last.level > 1:
+        position = last.end
+    else:
+        # The document's own title is no bound for a table below it.
+        line = max((task.span.line for task in stage.tasks), default=stage.span.line)
+        below = (heading.span.line for heading in document.headings if heading.span.line > line)
+        position = next(below, len(lines))
+    task_tables = [table for table in tables(document) if columns_of(table).keys() >= TASK_COLUMNS]
+    table = next((table for table in reversed(task_tables) if table.rows), task_tables[-1])
     line = table.header[0].line
     body = [
         f"{'#' * max(last.level if last else 2, 2)} {title}",
         "",
-        *document.lines[line : line + 2],
+        *lines[line : line + 2],
         *_task_rows(document, table, new),
     ]
-    ruled = _rule_above(document, last.span.line if last else 0)
-    above = [""] if document.lines[position - 1].strip() else []
-    if position < len(document.lines):
-        return Insertion(position, [*above, *body, "", *(("---", "") if ruled else ())])
-    if not document.lines[-1]:
-        above = [""] if document.lines[-2].strip() else []
-    return Insertion(position, [*above, *(("---", "") if ruled else ()), *body])
-
-
-def _behind(document: MarkdownDocument, plan: Plan, last: Heading | None) -> int:
-    """The line above which a stage behind the last one begins."""
-    if last and last.level > 1:
-        return last.end
-    # The document's own title is no bound for a table below it.
-    stage = plan.stages[-1]
-    line = max((task.span.line for task in stage.tasks), default=stage.span.line)
-    below = (heading.span.line for heading in document.headings if heading.span.line > line)
-    return next(below, len(document.lines))
-
-
-def _rule_above(document: MarkdownDocument, line: int) -> bool:
-    """Whether a rule is the last thing above a line."""
-    above = next((text for text in reversed(document.lines[:line]) if text.strip()), "")
-    return _RULE.fullmatch(above) is not None
+    # Stages that are parted by rules have one above the last heading.
+    before = (text for text in reversed(lines[: last.span.line if last else 0]) if text.strip())
+    rule = ["---", ""] if _RULE.fullmatch(next(before, "")) else []
+    if position < len(lines):
+        above = [""] if lines[position - 1].strip() else []
+        return Insertion(position, [*above, *body, "", *rule])
+    above = [""] if lines[-1 if lines[-1] else -2].strip() else []
+    return Insertion(position, [*above, *rule, *body])
 
 
 def added_summary_row(
@@ -232,21 +202,15 @@ def added_summary_row(
     last = max((stage.summary.span.line for stage in plan.stages if stage.summary), default=-1)
     for table in tables(document):
         if table.span.line < last <= table.span.end_line:
-            model = _model(document, table, last)
-            names = [name_of(cell.text) for cell in table.header]
-            raws = {name: cell.text for name, cell in zip(names, model.row.cells(), strict=True)}
+            template = _RowTemplate(document, table, last)
+            stage, phase = new[0].stage, strip_markup(template.raws["phase"])
+            numbered = f"Phase {stage}: {title}" if PHASE.match(phase) else title
             values = {
-                "phase": _phase_like(strip_markup(raws["phase"]), new[0].stage, title),
-                "status": _box(raws["status"]),
+                "phase": stage if phase.isdecimal() else numbered,
+                "status": template.box(),
                 "tasks": str(len(new)),
             }
-            yield Insertion(last + 1, [_row(model, [values.get(name, "-") for name in names])])
-
-
-def _phase_like(old: str, stage: str, title: str) -> str:
-    if old.isdecimal():
-        return stage
-    return f"Phase {stage}: {title}" if PHASE.match(old) else title
+            yield Insertion(last + 1, [template.filled(values)])
 
 
 def added_entries(document: MarkdownDocument, plan: Plan, new: Sequence[NewTask]) -> Iterator[Insertion]:
@@ -254,7 +218,7 @@ def added_entries(document: MarkdownDocument, plan: Plan, new: Sequence[NewTask]
     listed = [(task.reference.span, task) for task in plan.tasks if task.reference]
     if not listed:
         return
-    (line, column, _, _), task = max(listed, key=lambda found: found[0])
+    (line, column, _, _), task = max(listed, key=lambda place: place[0])
     match = _ENTRY.match(document.lines[line])
     assert match is not None, "a line with a reference reads like an entry"
     indent, digits, dot, bullet, name = match.groups()
@@ -265,7 +229,7 @@ def added_entries(document: MarkdownDocument, plan: Plan, new: Sequence[NewTask]
         if digits:
             order = str(int(digits) + index)
             label = indent[: max(0, len(indent) + len(digits) - len(order))] + order + dot
-        shown = added.number if name.lower() == task.number.lower() else added.id
-        entry = f"{label}{shown}{gap}{added.title}"
+        task_name = added.number if name.lower() == task.number.lower() else added.id
+        entry = f"{label}{task_name}{gap}{added.title}"
         entries.append(f"{entry.ljust(column - 2)}  [ ]")
     yield Insertion(line + 1, entries)

@@ -1,25 +1,41 @@
 """Reads a MASTER_PLAN.md (reference: workflows, seed 004, "Facts"); its task files: `task_file.py`.
 
-The task rows are the record of progress. Other places repeat it (`progress.py`); where one disagrees, that is
-a finding at its mark. Acceptance checkboxes of task files and the plan's Exit Criteria are never progress:
-real plans leave the former unticked for ever.
+The task rows are the record of progress. Other places repeat it: the Progress Summary table, the Quick
+Reference list, the `**Progress**` line and the header's `**Status**` (seed 004, "What real plans show");
+where one disagrees, that is a finding at its mark. Acceptance checkboxes of task files and the plan's Exit
+Criteria are never progress: real plans leave the former unticked for ever.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from ...findings import Severity, Span
 from ...markdown import document as markdown
-from ...markdown.document import Heading, MarkdownDocument
+from ...markdown.document import Field, Heading, MarkdownDocument
 from ...markdown.inline_text import strip_markup
-from ...markdown.tables import tables
+from ...markdown.line_edits import within_value
+from ...markdown.tables import Cell, tables
 from ...vfs.files import digest_of
-from ..model import Plan, Stage, Task
-from .progress import header_status, progress_count, with_references, with_summaries
-from .rows import PHASE, Notes, TaskRows, TitledTable, columns_of
+from ..model import Count, Mark, MarkStatus, Plan, Stage, Task
+from .rows import (
+    MARK_OF,
+    PHASE,
+    Notes,
+    TaskRows,
+    TitledTable,
+    columns_of,
+    read_mark,
+    section_of,
+    text_of,
+    title_of,
+)
+
+RADIO = re.compile(r"\[(.?)\]([^|\[\]]*)")
+"""One of the boxes of the header's Status line, and its words."""
 
 _NOWHERE = Span(0, 0, 0, 0)
 _EFFORT = re.compile(r"(?i)\([ \t]*(?:~?\d|[sml]\b|xl\b)[^()]*\)$")
@@ -27,6 +43,9 @@ _NUMBERED = re.compile(
     r"(?i)(?:(?:stage|part|step|milestone|sprint)[ \t]+)?(\d+(?:\.\d+)*)[.:)]?[ \t]+(\S.*)"
 )
 _TITLE_TAIL = re.compile(r"(?i)(?<![ \t])[ \t]++[-–—:]++[ \t]++master plan\b.*$")
+_REFERENCE = re.compile(r"[ \t]*+(?:(?:\d+[.)]|[-*+])[ \t]++)?+(\S++)[ \t].*(\[[^\[\]]{0,3}\])")
+_PROGRESS = re.compile(r"(?<!\d)(\d{1,9})[ \t]*+/[ \t]*+(\d{1,9})(?!\d)")
+_PERCENT = re.compile(r"(?<![\d.])(\d{1,9}(?:\.\d{1,9})?)[ \t]*+%")
 
 
 def read(text: str) -> Plan | None:
@@ -42,146 +61,33 @@ def read(text: str) -> Plan | None:
     if not task_tables:
         return None
     notes = Notes([], [])
-    _note_damage(document, notes)
-    fields = list(markdown.fields(document))
-    rows = TaskRows(task_tables, notes)
-    stages = [
-        Stage(group.id, group.title, group.span, tuple(rows.tasks(group.tables, group.id)))
-        for group in _groups(document, task_tables, notes)
-    ]
-    stages = with_summaries(document, every, stages, notes)
-    stages = with_references(document, stages, notes)
-    _check_names(stages, notes)
-    _check_stages(stages, notes)
-    status = header_status(document, fields, stages, notes)
-    count = progress_count(fields, stages, notes)
-    # Ticking an exit criterion is no change of substance either.
-    notes.progress.extend(box.span for box in markdown.checkboxes(document))
-    problems = sorted(notes.problems, key=lambda problem: problem.span or _NOWHERE)
-    substance = digest_of(_without(document.lines, notes.progress))
-    return Plan(_title(document), status, tuple(stages), substance, count, tuple(problems))
-
-
-def _note_damage(document: MarkdownDocument, notes: Notes) -> None:
     if document.unclosed is not None:
         message = "opened here and never closed; what follows is read as if it were not there"
         notes.add("artifact-unreadable", message, document.unclosed, Severity.WARNING)
     if document.conflict is not None:
         message = "an unresolved merge; the rows of both sides are read"
         notes.add("artifact-unreadable", message, document.conflict)
+    fields = list(markdown.fields(document))
+    rows = TaskRows(task_tables, notes)
+    stages = [
+        Stage(group.id, group.title, group.span, tuple(rows.tasks(group.tables, group.id)))
+        for group in _groups(document, task_tables, notes)
+    ]
+    stages = _with_summaries(document, every, stages, notes)
+    stages = _with_references(document, stages, notes)
+    _check_stages(stages, notes)
+    status = _header_status(document, fields, stages, notes)
+    count = _progress_count(fields, stages, notes)
+    # Ticking an exit criterion is no change of substance either.
+    notes.progress.extend(box.span for box in markdown.checkboxes(document))
+    problems = sorted(notes.problems, key=lambda problem: problem.span or _NOWHERE)
+    title = _TITLE_TAIL.sub("", title_of(document))
+    substance = digest_of(_without(document.lines, notes.progress))
+    return Plan(title, status, tuple(stages), substance, count, tuple(problems))
 
 
-# --- stages
-
-
-class _Group(NamedTuple):
-    """The task tables of one stage. `id` is "" until it is given the next number."""
-
-    id: str
-    title: str
-    span: Span
-    tables: list[TitledTable]
-
-
-def _groups(document: MarkdownDocument, every: Sequence[TitledTable], notes: Notes) -> list[_Group]:
-    """The stages in order: `## Phase N` headings, and any other heading that holds task tables.
-
-    Tables under one heading, or under headings of one phase number, are one stage, so that a stage is
-    never done while a task that names it is open.
-    """
-    groups: dict[str, _Group] = {}
-    phases = {heading: phase for heading in document.headings if (phase := _phase(heading))}
-    for heading, owned in _owners(document, every, phases):
-        if heading is None:
-            groups[""] = _Group("", "Tasks", owned[0].table.header[0].span, owned)
-            continue
-        phase = phases.get(heading)
-        key = f"phase {phase.id.lower()}" if phase else f"line {heading.span.line}"
-        if key not in groups:
-            name = phase or _numbered(heading)
-            groups[key] = _Group(name.id, name.title, heading.span, owned)
-            continue
-        if owned and groups[key].tables:
-            message = f"a second heading for phase {groups[key].id}; its tasks count to the first"
-            notes.add("duplicate-task", message, heading.span)
-        groups[key].tables.extend(owned)
-    return _with_ids(groups)
-
-
-def _owners(
-    document: MarkdownDocument, every: Sequence[TitledTable], phases: Mapping[Heading, _Name]
-) -> Iterator[tuple[Heading | None, list[TitledTable]]]:
-    """(heading, its task tables) of every heading that is a stage or holds such tables, in order.
-
-    The `## Phase N` heading above a table owns it, else the outermost one of another level, else the
-    nearest heading; a table above all headings has none.
-    """
-    owned: dict[Heading | None, list[TitledTable]] = {None: []}
-    owned.update((heading, []) for heading in document.headings)
-    path: list[Heading] = []
-    number = 0
-    for table in every:
-        while number < len(document.headings) and document.headings[number].span.line < table.table.span.line:
-            heading = document.headings[number]
-            path = [*(above for above in path if above.level < heading.level), heading]
-            number += 1
-        above = sorted((heading for heading in path if heading in phases), key=lambda h: h.level != 2)
-        owned[(above or path[-1:] or [None])[0]].append(table)
-    for heading, its in owned.items():
-        phase = phases.get(heading) if heading and heading.level == 2 else None
-        if its or (phase and phase.sure):
-            yield heading, its
-
-
-class _Name(NamedTuple):
-    """What a heading says of its stage; `sure` when nothing but a name can follow the number."""
-
-    id: str
-    title: str
-    sure: bool = False
-
-
-def _phase(heading: Heading) -> _Name | None:
-    match = PHASE.match(strip_markup(heading.text))
-    if match is None:
-        return None
-    title = _without_effort(match[2].lstrip(":.-–— \t"))
-    return _Name(match[1], title or f"Phase {match[1]}", match[2][:1] in ("", *":.-–—("))
-
-
-def _numbered(heading: Heading) -> _Name:
-    text = _without_effort(strip_markup(heading.text))
-    match = _NUMBERED.match(text)
-    return _Name(match[1], match[2]) if match else _Name("", text)
-
-
-def _without_effort(title: str) -> str:
-    """The title alone: "Core" of "Core (8-10h)"; "API (public)" keeps its brackets."""
-    return _EFFORT.sub("", title).rstrip()
-
-
-def _with_ids(groups: dict[str, _Group]) -> list[_Group]:
-    """Stages without a phase number keep their heading's own number if it is free, else get the next."""
-    taken = {group.id for key, group in groups.items() if key.startswith("phase")}
-    numbers = (group.id for group in groups.values() if group.id.isdecimal())
-    following = max((int(number) for number in numbers if len(number) < 10), default=0)
-    named: list[_Group] = []
-    for key, group in groups.items():
-        number = group.id
-        if not key.startswith("phase"):
-            if not number or number in taken:
-                following += 1
-                number = str(following)
-            taken.add(number)
-        named.append(group._replace(id=number))
-    return named
-
-
-# --- checks of the whole
-
-
-def _check_names(stages: Sequence[Stage], notes: Notes) -> None:
-    """Two rows with one id, or two rows that name one file; both stay, the later one is told."""
+def _check_stages(stages: Sequence[Stage], notes: Notes) -> None:
+    """Note stages without tasks or tests, and rows that share an id or a file, at the later one."""
     ids: dict[str, Task] = {}
     files: dict[str, Task] = {}
     for task in (task for stage in stages for task in stage.tasks):
@@ -193,31 +99,232 @@ def _check_names(stages: Sequence[Stage], notes: Notes) -> None:
         elif owner is not task:
             message = f"{owner.id} in line {owner.span.line + 1} names {task.file} already"
             notes.add("duplicate-task", message, task.file_span or task.span)
-
-
-def _check_stages(stages: Sequence[Stage], notes: Notes) -> None:
     for stage in stages:
         if not stage.tasks:
             notes.add("plan-empty", f"phase {stage.id} has no tasks", stage.span)
-        elif not any(_is_test(task) for task in stage.tasks):
+        # A table without a Type is judged by the names of the files (`04-phase-1-tests.md`).
+        elif not any("test" in (task.type or task.file).lower() for task in stage.tasks):
             notes.add("test-task-missing", f"phase {stage.id} has no test task", stage.span)
-
-
-def _is_test(task: Task) -> bool:
-    """By its Type; a table without that column is judged by the file's name (`04-phase-1-tests.md`)."""
-    return "test" in (task.type or task.file).lower()
-
-
-def _title(document: MarkdownDocument) -> str:
-    title = next((strip_markup(heading.text) for heading in document.headings if heading.level == 1), "")
-    return _TITLE_TAIL.sub("", title)
 
 
 def _without(lines: Sequence[str], spans: Sequence[Span]) -> str:
     """The text with LF and each span, all within one line, as one NUL."""
-    kept = list(lines)
+    masked = list(lines)
     # Nearly in the order of the text already, which a set would lose and the sort makes use of.
     for span in sorted(dict.fromkeys(spans), reverse=True):
-        line = kept[span.line]
-        kept[span.line] = f"{line[: span.column]}\0{line[span.end_column :]}"
-    return "\n".join(kept)
+        line = masked[span.line]
+        masked[span.line] = f"{line[: span.column]}\0{line[span.end_column :]}"
+    return "\n".join(masked)
+
+
+# --- stages
+
+
+class _Group(NamedTuple):
+    """The task tables of one stage. `id` is "" until it gets the next number."""
+
+    id: str
+    title: str
+    span: Span
+    tables: list[TitledTable]
+
+
+def _groups(document: MarkdownDocument, every: Sequence[TitledTable], notes: Notes) -> list[_Group]:
+    """The stages in order: `## Phase N` headings, and any other heading that holds task tables.
+
+    Tables under one heading, or under headings of one phase number, are one stage, so that a stage is
+    never done while a task that names it is open. Stages without a phase number keep their heading's own
+    number if it is free, else get the next.
+    """
+    groups: dict[str, _Group] = {}
+    texts = {heading: strip_markup(heading.text) for heading in document.headings}
+    phases = {heading: match for heading, text in texts.items() if (match := PHASE.match(text))}
+    for heading, owned in _owners(document, every, phases):
+        if heading is None:
+            groups[""] = _Group("", "Tasks", owned[0].table.header[0].span, owned)
+            continue
+        phase = phases.get(heading)
+        key = f"phase {phase[1].lower()}" if phase else f"line {heading.span.line}"
+        if key not in groups:
+            groups[key] = _Group(*_stage_name(texts[heading], phase), heading.span, owned)
+            continue
+        if owned and groups[key].tables:
+            message = f"a second heading for phase {groups[key].id}; its tasks count to the first"
+            notes.add("duplicate-task", message, heading.span)
+        groups[key].tables.extend(owned)
+    taken = {group.id for key, group in groups.items() if key.startswith("phase")}
+    numbers = (group.id for group in groups.values() if group.id.isdecimal())
+    last = max((int(number) for number in numbers if len(number) < 10), default=0)
+    for key, group in groups.items():
+        if not key.startswith("phase"):
+            if not group.id or group.id in taken:
+                last += 1
+                groups[key] = group._replace(id=str(last))
+            taken.add(groups[key].id)
+    return list(groups.values())
+
+
+def _owners(
+    document: MarkdownDocument, every: Sequence[TitledTable], phases: Mapping[Heading, re.Match[str]]
+) -> Iterator[tuple[Heading | None, list[TitledTable]]]:
+    """(heading, its task tables) of every heading that is a stage or holds such tables, in order.
+
+    The `## Phase N` heading above a table owns it, else the outermost one of another level, else the
+    nearest heading; a table above all headings has none. A heading without a table is a stage only when
+    nothing but a name can follow its number.
+    """
+    owned: dict[Heading | None, list[TitledTable]] = {None: []}
+    owned.update((heading, []) for heading in document.headings)
+    path: list[Heading] = []
+    number = 0
+    for titled in every:
+        while (
+            number < len(document.headings) and document.headings[number].span.line < titled.table.span.line
+        ):
+            heading = document.headings[number]
+            path = [*(above for above in path if above.level < heading.level), heading]
+            number += 1
+        above = sorted((heading for heading in path if heading in phases), key=lambda h: h.level != 2)
+        owned[(above or path[-1:] or [None])[0]].append(titled)
+    for heading, its in owned.items():
+        phase = phases.get(heading) if heading and heading.level == 2 else None
+        if its or (phase and phase[2][:1] in ("", *":.-–—(")):
+            yield heading, its
+
+
+def _stage_name(text: str, phase: re.Match[str] | None) -> tuple[str, str]:
+    """(number, title) in a heading, without its effort: "Core" of "Core (8-10h)", all of "API (public)"."""
+    if phase:
+        title = _EFFORT.sub("", phase[2].lstrip(":.-–— \t")).rstrip()
+        return phase[1], title or f"Phase {phase[1]}"
+    title = _EFFORT.sub("", text).rstrip()
+    match = _NUMBERED.match(title)
+    return (match[1], match[2]) if match else ("", title)
+
+
+# --- the places that repeat the task rows
+
+
+def _with_summaries(
+    document: MarkdownDocument, every: Sequence[TitledTable], stages: list[Stage], notes: Notes
+) -> list[Stage]:
+    """The stages with their marks in the Progress Summary; a mark or count that is not so is drift."""
+    section = section_of(document, "progress summary")
+    if section is None:
+        return stages
+    # Of two stages alike the first counts, a number before a title.
+    by_name = {stage.title.lower(): stage for stage in reversed(stages)}
+    by_name.update((stage.id.lower(), stage) for stage in stages)
+    marks: dict[str, Mark] = {}
+    for table, names in every:
+        inside = section.start <= table.span.line < section.end
+        if not inside or not {"phase", "status"} <= names.keys() or "task id" in names:
+            continue
+        for row in table.rows:
+            parts = row.parts()
+            title = text_of(parts.cell(names["phase"]))
+            match = PHASE.match(title)
+            stage = by_name.get((match[1] if match else title).lower())
+            if stage is None or stage.id in marks:
+                continue
+            if cell := parts.cell(names["status"]):
+                mark = marks[stage.id] = read_mark(cell, "the task rows count", notes)
+                if (
+                    mark.status != MarkStatus.UNKNOWN
+                    and (mark.status == MarkStatus.DONE) != stage.is_complete
+                ):
+                    rows = f"{stage.done} of its {stage.total} tasks are done"
+                    message = f"{MARK_OF[mark.status]} for phase {stage.id}, but {rows}"
+                    notes.add("status-drift", message, mark.span)
+            total = parts.cell(names.get("tasks", -1))
+            digits = text_of(total)
+            if total and digits.isdecimal() and int(digits[-9:]) != stage.total:
+                message = f"{digits} tasks for phase {stage.id}, but its table has {stage.total}"
+                notes.add("status-drift", message, total.span)
+    return [replace(stage, summary=marks.get(stage.id)) for stage in stages]
+
+
+def _with_references(document: MarkdownDocument, stages: list[Stage], notes: Notes) -> list[Stage]:
+    """The stages with each mark (` 1. auth-01  Name  [ ]`) of the first fence under "Quick Reference"."""
+    section = section_of(document, "quick reference")
+    fences = (f for f in document.fences if section and section.start <= f.start < section.end)
+    fence = next(fences, None)
+    if fence is None:
+        return stages
+    tasks = [task for stage in stages for task in stage.tasks]
+    by_name = {task.number.lower(): task for task in reversed(tasks)}
+    by_name.update((task.id.lower(), task) for task in reversed(tasks))
+    marks: dict[Span, Mark] = {}
+    for line in range(fence.start, fence.end):
+        match = _REFERENCE.match(document.lines[line])
+        if match is None:
+            continue
+        name, cell = match[1], Cell(match[2], line, *match.span(2))
+        task = by_name.get(name.lower())
+        if task is not None and task.span not in marks:
+            mark = marks[task.span] = read_mark(cell, "the task rows count", notes)
+            if MarkStatus.UNKNOWN not in (task.status, mark.status) and mark.status != task.status:
+                message = f"{MARK_OF[mark.status]} for {task.id}, but its row says {MARK_OF[task.status]}"
+                notes.add("status-drift", message, mark.span)
+        elif task is None and not name.isalpha():
+            notes.progress.append(cell.span)
+            message = f"{name} stands in the Quick Reference but has no row in a task table"
+            notes.add("status-drift", message, Span(line, match.start(1), line, match.end(1)), missing="row")
+    return [
+        replace(stage, tasks=tuple(replace(task, reference=marks.get(task.span)) for task in stage.tasks))
+        for stage in stages
+    ]
+
+
+def _progress_count(fields: Sequence[Field], stages: Sequence[Stage], notes: Notes) -> Count | None:
+    """The first `**Progress**: n/N tasks complete (p%)` line; a figure that is not so is drift."""
+    for field in fields:
+        match = _PROGRESS.search(field.value) if field.key.lower() == "progress" else None
+        if match:
+            break
+    else:
+        return None
+    notes.progress.append(field.value_span)
+    done, total = sum(stage.done for stage in stages), sum(stage.total for stage in stages)
+    for group, rows, what in ((1, done, "tasks are done"), (2, total, "tasks stand in the tables")):
+        if int(match[group]) != rows:
+            span = within_value(field, *match.span(group))
+            notes.add("status-drift", f"{match[group]}, but {rows} {what}", span)
+    percent = _PERCENT.search(field.value)
+    share = 100 * done / total if total else 0
+    # Rounded up, down or to the nearest: all three are in use.
+    if percent is not None and abs(float(percent[1]) - share) >= 1:
+        message = f"{percent[1]}%, but {done} of {total} tasks are done ({share:.0f}%)"
+        notes.add("status-drift", message, within_value(field, *percent.span(1)))
+    return Count(int(match[1]), int(match[2]), within_value(field, *match.span()))
+
+
+def header_fields(document: MarkdownDocument, fields: Sequence[Field]) -> Iterator[Field]:
+    """The fields above the first heading below the title."""
+    end = next((h.span.line for h in document.headings if h.level > 1), len(document.lines))
+    return (field for field in fields if field.line < end)
+
+
+def _header_status(
+    document: MarkdownDocument, fields: Sequence[Field], stages: Sequence[Stage], notes: Notes
+) -> str:
+    """The header's `**Status**`: the one word whose box is ticked, else the first; "" without the line.
+
+    Real plans forget this line, so only a "Complete" over open tasks is drift. The unfilled template has
+    a different mark in each of its boxes and says nothing.
+    """
+    status = ""
+    for field in header_fields(document, fields):
+        key = field.key.lower()
+        if key not in ("status", "last updated"):
+            continue
+        notes.progress.append(field.value_span)
+        if key == "status" and not status:
+            boxes = [(match[1].strip(), strip_markup(match[2])) for match in RADIO.finditer(field.value)]
+            ticked = [word for mark, word in boxes if mark]
+            first = boxes[0][1] if boxes else strip_markup(field.value)
+            status = ticked[0] if len(ticked) == 1 else first
+            open_tasks = sum(stage.total - stage.done for stage in stages)
+            if status.lower().startswith("complete") and open_tasks:
+                notes.add("status-drift", f"{status}, but {open_tasks} tasks are not done", field.value_span)
+    return status

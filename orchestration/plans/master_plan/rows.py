@@ -104,29 +104,24 @@ def section_of(document: MarkdownDocument, title: str) -> Heading | None:
     return next((heading for heading in document.headings if name_of(heading.text).startswith(title)), None)
 
 
+def title_of(document: MarkdownDocument) -> str:
+    """The first heading of level 1, "" without one."""
+    return next((strip_markup(heading.text) for heading in document.headings if heading.level == 1), "")
+
+
 # --- the tasks of tables
-
-
-class _Columns(NamedTuple):
-    """Where the cells of a task stand among the `width` of a row; -1 where a table has no such column."""
-
-    width: int
-    id: int
-    file: int
-    status: int
-    title: int
-    type: int
-
 
 # An ordinary row has all cells of its header, an id of one word that ends in digits and has no markup, a
 # `.md` file in backticks and a known mark. Most rows of real plans are so, and one match reads all there
 # is to know of them; any other row is read cell by cell, with the same result where both can read it.
 _ANY = r"[^|\\]*+"
-_ID = r"[ \t]*+(?P<id>(?:[^\s\d|*_~\\`\[<]++|\d++(?=[^\s|]))*+(?P<number>\d++))[ \t]*+"
-_FILE = r"[ \t]*+`(?P<file>(?!\./)[^\s|\\`\[<]+\.md)`[ \t]*+"
-_STATUS = rf"[ \t]*+(?P<status>\[[{re.escape(''.join(MARKS))}]\])[ \t]*+"
-_GROUPS = ("id", "number", "title", "status", "file")
-_TITLE, _TYPE = rf"(?P<title>{_ANY})", rf"(?P<type>{_ANY})"
+_ORDINARY_CELLS = {
+    "task id": r"[ \t]*+(?P<id>(?:[^\s\d|*_~\\`\[<]++|\d++(?=[^\s|]))*+(?P<number>\d++))[ \t]*+",
+    "file": r"[ \t]*+`(?P<file>(?!\./)[^\s|\\`\[<]+\.md)`[ \t]*+",
+    "status": rf"[ \t]*+(?P<status>\[[{re.escape(''.join(MARKS))}]\])[ \t]*+",
+    "description": rf"(?P<title>{_ANY})",
+    "type": rf"(?P<type>{_ANY})",
+}
 # So that a hostile header makes no huge pattern.
 _WIDEST = 20
 
@@ -141,7 +136,14 @@ class TaskRows:
     def __init__(self, tables: Sequence[TitledTable], notes: Notes) -> None:
         self.notes = notes
         self.columns = _columns(max(tables, key=lambda each: len(each.table.rows)))
-        self.pattern = _ordinary_row(self.columns) if self.columns.width <= _WIDEST else None
+        self.pattern: re.Pattern[str] | None = None
+        width, *places = self.columns
+        if width <= _WIDEST:
+            cells = dict(zip(places, _ORDINARY_CELLS.values(), strict=True))
+            row = r"\|".join(cells.get(index, _ANY) for index in range(width))
+            optional = zip(("title", "type"), places[3:], strict=True)
+            absent = "".join(f"(?P<{group}>)" for group, place in optional if place < 0)
+            self.pattern = re.compile(rf"[ \t]*+\|{row}\|[ \t]*+{absent}")
 
     def tasks(self, tables: Sequence[TitledTable], stage: str) -> Iterator[Task]:
         """The tasks of a stage in order; a row that lacks something is a task too, and a problem."""
@@ -167,20 +169,18 @@ class TaskRows:
                 number += 1
 
     def _ordinary_task(self, line: int, match: re.Match[str], stage: str, type_: str) -> Task:
-        name, number, title, status, file = match.group(*_GROUPS)
-        at, file_at, status_at = match.start("id"), match.start("file"), match.start("status")
-        span = Span(line, at, line, at + len(name))
-        file_span = Span(line, file_at, line, file_at + len(file))
-        mark = Mark(_STATUSES[status], Span(line, status_at, line, status_at + len(status)))
+        name, number, title, status, file = match.group("id", "number", "title", "status", "file")
+        span = Span(line, match.start("id"), line, match.end("id"))
+        file_span = Span(line, match.start("file"), line, match.end("file"))
+        mark = Mark(_STATUSES[status], Span(line, match.start("status"), line, match.end("status")))
         self.notes.progress.append(mark.span)
         return Task(
             name, number, strip_markup(title.strip()), stage, mark.status, file, type_, span, mark, file_span
         )
 
-    def _task(self, row: Row, parts: Parts, columns: _Columns, fallback: str, stage: str) -> Task:
+    def _task(self, row: Row, parts: Parts, columns: Sequence[int], fallback: str, stage: str) -> Task:
         notes = self.notes
-        id_cell, file_cell = parts.cell(columns.id), parts.cell(columns.file)
-        status_cell = parts.cell(columns.status)
+        id_cell, file_cell, status_cell, title_cell, type_cell = map(parts.cell, columns[1:])
         file, file_span = file_in(file_cell, row) if file_cell else ("", None)
         name = text_of(id_cell)
         count = len(parts.texts)
@@ -197,26 +197,17 @@ class TaskRows:
         return Task(
             id=name or base.removesuffix(".md") or fallback,
             number=(digits[0] if digits else name) or fallback,
-            title=text_of(parts.cell(columns.title)),
+            title=text_of(title_cell),
             stage=stage,
             status=mark.status if mark else MarkStatus.UNKNOWN,
             file=file,
-            type=text_of(parts.cell(columns.type)),
+            type=text_of(type_cell),
             span=id_cell.span if id_cell and name else row.span,
             mark=mark,
             file_span=file_span,
         )
 
 
-def _columns(titled: TitledTable) -> _Columns:
-    table, names = titled
-    optional = names.get("description", -1), names.get("type", -1)
-    return _Columns(len(table.header), names["task id"], names["file"], names["status"], *optional)
-
-
-def _ordinary_row(columns: _Columns) -> re.Pattern[str]:
-    known = {columns.title: _TITLE, columns.type: _TYPE}
-    known |= {columns.id: _ID, columns.file: _FILE, columns.status: _STATUS}
-    cells = r"\|".join(known.get(index, _ANY) for index in range(columns.width))
-    absent = ("(?P<title>)" if columns.title < 0 else "") + ("(?P<type>)" if columns.type < 0 else "")
-    return re.compile(rf"[ \t]*+\|{cells}\|[ \t]*+{absent}")
+def _columns(titled: TitledTable) -> tuple[int, ...]:
+    """How many columns a table has, and which of them are those of `_ORDINARY_CELLS`; -1 for one it lacks."""
+    return len(titled.table.header), *(titled.names.get(name, -1) for name in _ORDINARY_CELLS)

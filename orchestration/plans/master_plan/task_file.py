@@ -16,7 +16,7 @@ from ...markdown.inline_text import name_of, split_remark, strip_markup, word_of
 from ...markdown.tables import tables
 from ..model import Task, TaskFile
 from .new_stage import NewTask
-from .rows import columns_of, file_in, section_of
+from .rows import columns_of, file_in, section_of, title_of
 
 _REMARK = re.compile(r"\([^()]*\)")
 _BETWEEN = re.compile(r"[\[\],;]")
@@ -48,7 +48,7 @@ def read_task(text: str) -> TaskFile:
         message = "there is no Meta list with ID, Depends On and the like"
         problems.append(Problem("task-unreadable", message, data={"missing": "meta"}))
     depends = meta.get("depends on", [])
-    title = next((strip_markup(heading.text) for heading in document.headings if heading.level == 1), "")
+    title = title_of(document)
     number = _NUMBER.match(title)
     return TaskFile(
         title=title[number.end() :] if number else title,
@@ -56,8 +56,8 @@ def read_task(text: str) -> TaskFile:
         parallel_with=_references(meta.get("parallel with", [])),
         files=_changed_files(document),
         requires_ux_dx_review=_review(meta.get("review", []), problems),
-        priority=_value(meta, "priority"),
-        effort=_value(meta, "effort"),
+        priority=strip_markup(meta["priority"][0].value) if "priority" in meta else "",
+        effort=strip_markup(meta["effort"][0].value) if "effort" in meta else "",
         depends_span=depends[0].value_span if depends else None,
         problems=tuple(problems),
     )
@@ -81,10 +81,6 @@ def _meta(document: MarkdownDocument) -> dict[str, list[Field]]:
         if key and (inside or key == "review" or document.kinds[line] == markdown.FRONT):
             meta.setdefault(key, []).append(field)
     return meta
-
-
-def _value(meta: Mapping[str, Sequence[Field]], key: str) -> str:
-    return strip_markup(meta[key][0].value) if key in meta else ""
 
 
 def _references(found: Sequence[Field]) -> tuple[str, ...]:
@@ -165,19 +161,16 @@ def _task_lines(feature: str, task: NewTask, known: Mapping[str, object]) -> Ite
     yield f"- **Depends On**: [{', '.join(_texts(known.get('depends_on')))}]"
     yield f"- **Effort**: {_text(known.get('effort')) or 'S'}"
     yield f"- **Requires UX/DX Review**: {'true' if known.get('requires_ux_dx_review') else 'false'}"
-    yield from ("", "## Objective", "", task.description)
-    yield from ("", "## Implementation Steps", "", _OPEN)
-    yield from ("", "## Files to Change", "")
-    files = _texts(known.get("files"))
-    if files:
-        yield from ("| File | Action | Changes |", "|---|---|---|")
-        yield from (f"| `{file.replace('|', '')}` | Modify | {_OPEN} |" for file in files)
-    else:
-        yield _OPEN
-    yield from ("", "## Tests", "", _OPEN)
-    yield from ("", "## Acceptance Criteria", "")
+    files = [f"| `{file.replace('|', '')}` | Modify | {_OPEN} |" for file in _texts(known.get("files"))]
     acceptance = _texts(known.get("acceptance")) or [f"{task.title}: done and tested"]
-    yield from (f"- [ ] {text}" for text in acceptance)
+    for title, lines in (
+        ("Objective", [task.description]),
+        ("Implementation Steps", [_OPEN]),
+        ("Files to Change", ["| File | Action | Changes |", "|---|---|---|", *files] if files else [_OPEN]),
+        ("Tests", [_OPEN]),
+        ("Acceptance Criteria", [f"- [ ] {text}" for text in acceptance]),
+    ):
+        yield from ("", f"## {title}", "", *lines)
 
 
 def _text(value: object) -> str:
