@@ -7,7 +7,6 @@ headings and of fences at the edge.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from ..findings import Span
 
@@ -54,25 +53,20 @@ def is_flat(lines: list[str]) -> bool:
 def skeleton_of(lines: list[str], merging: bool) -> list[str]:
     """One line of the skeleton for each line; `merging` when the marks of a merge stand among them."""
     front = front_matter(lines)
-    outlines = [""] * front + list(_outlines(lines[front:]))
-    if merging:
-        outlines = [
-            "x" if _CONFLICT.match(line) else outline for line, outline in zip(lines, outlines, strict=True)
-        ]
-    return outlines
-
-
-def _outlines(lines: list[str]) -> Iterator[str]:
+    outlines = [""] * front
     # Code spans that end in their line are words too, unless something begun above in their paragraph may
     # reach into the line.
     reached = False
-    for line in lines:
+    for line in lines[front:]:
         if words := (not reached and _CODE_WORDS.fullmatch(line)) or _WORDS.fullmatch(line):
             # The delimiter row of a table can look like a list item or the underline of a heading.
-            yield "x" if not words[1] or is_delimiter(line) else f"{words[1]}x"
+            outlines.append("x" if not words[1] or is_delimiter(line) else f"{words[1]}x")
         else:
             reached = bool(line.strip(" \t")) and (reached or not _CLOSED.fullmatch(line))
-            yield line.encode("ascii", "replace").decode("ascii")
+            outlines.append(line.encode("ascii", "replace").decode("ascii"))
+    if merging:
+        outlines = ["x" if _CONFLICT.match(line) else old for line, old in zip(lines, outlines, strict=True)]
+    return outlines
 
 
 def is_delimiter(line: str) -> bool:

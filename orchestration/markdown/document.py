@@ -66,7 +66,11 @@ class Field(NamedTuple):
 
     @property
     def value_span(self) -> Span:
-        return Span(self.line, self.value_start, self.line, self.value_start + len(self.value))
+        return self.span_in_value(0, len(self.value))
+
+    def span_in_value(self, start: int, end: int) -> Span:
+        """The span of `value[start:end]`."""
+        return Span(self.line, self.value_start + start, self.line, self.value_start + end)
 
 
 class Fence(NamedTuple):
@@ -99,14 +103,12 @@ class MarkdownDocument:
 TEXT, CODE, INDENTED, HTML, QUOTE, LAZY, HEADING, FRONT, HIDDEN = range(9)
 
 # HTML blocks that run on to an end mark of their own, not to the next empty line (CommonMark 4.6, 1-5).
+_RAW_ENDS = ("</pre>", "</script>", "</style>", "</textarea>")
 _HTML_ENDS = {
     "<!--": ("-->",),
     "<?": ("?>",),
     "<![cdata[": ("]]>",),
-    "<pre": ("</pre>", "</script>", "</style>", "</textarea>"),
-    "<script": ("</pre>", "</script>", "</style>", "</textarea>"),
-    "<style": ("</pre>", "</script>", "</style>", "</textarea>"),
-    "<textarea": ("</pre>", "</script>", "</style>", "</textarea>"),
+    **dict.fromkeys(("<pre", "<script", "<style", "<textarea"), _RAW_ENDS),
 }
 _CONTAINERS = " \t>*+-0123456789.)"
 BULLET = re.compile(r"[ \t]*+(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
@@ -135,11 +137,16 @@ def read(text: str, *, rescue: bool = False) -> MarkdownDocument:
     skeleton = skeleton_of(lines, conflict is not None)
     scan = _Scan(lines, skeleton)
     unclosed = scan.unclosed
-    # Each round passes over every opening like the one found. Eight rounds bound what a text that opens
-    # fences of ever shorter length can cost.
+    # Each round blanks the line that opens a block without end, and all below that would open one like it.
+    # Eight rounds bound what a text that opens fences of ever shorter length can cost.
     rounds = 8 if rescue else 0
     while scan.unclosed is not None and rounds:
-        _pass_over(lines, skeleton, scan.unclosed)
+        first, column, _, end_column = scan.unclosed
+        opening = lines[first][column:end_column].lower()
+        skeleton[first] = ""
+        for number in range(first, len(lines)):
+            if lines[number].lstrip(_CONTAINERS).lower().startswith(opening):
+                skeleton[number] = ""
         scan = _Scan(lines, skeleton)
         rounds -= 1
     kinds, fences = bytes(scan.kinds), tuple(scan.fences)
@@ -162,15 +169,6 @@ def _flat(lines: list[str]) -> MarkdownDocument:
             headings.append((line.index(" "), _heading_span(number, line, 0), number + 1))
             kinds[number] = HEADING
     return MarkdownDocument(tuple(lines), bytes(kinds), _with_ends(headings, lines), tuple(fences))
-
-
-def _pass_over(lines: list[str], skeleton: list[str], opened: Span) -> None:
-    """Blank the line that opens a block without end, and all below that would open one like it."""
-    opening = lines[opened.line][opened.column : opened.end_column].lower()
-    for number in range(opened.line, len(lines)):
-        if lines[number].lstrip(_CONTAINERS).lower().startswith(opening):
-            skeleton[number] = ""
-    skeleton[opened.line] = ""
 
 
 class _Scan:
@@ -210,7 +208,9 @@ class _Scan:
                 continue
             elif "BlockQuote" in kind:
                 quoted_to = place["end"]
-                self._quote(*self._lines(place))
+                for number in range(*self._lines(place)):
+                    marked = self.lines[number].lstrip(" \t-*+").startswith(">")
+                    self.kinds[number] = QUOTE if marked else LAZY
             elif "CodeBlock" in kind:
                 self._code(kind["CodeBlock"], *self._lines(place))
             elif "Heading" in kind:
@@ -225,10 +225,6 @@ class _Scan:
 
     def _mark(self, first: int, end: int, kind: int) -> None:
         self.kinds[first:end] = bytes([kind]) * (end - first)
-
-    def _quote(self, first: int, end: int) -> None:
-        for number in range(first, end):
-            self.kinds[number] = QUOTE if self.lines[number].lstrip(" \t-*+").startswith(">") else LAZY
 
     def _code(self, kind: object, first: int, end: int) -> None:
         if kind == "Indented":
@@ -326,18 +322,19 @@ def fields(document: MarkdownDocument, names: Collection[str] = (), front: bool 
         kind = document.kinds[number]
         if ":" in line and (kind == TEXT or (front and kind == FRONT)):
             match = FIELD.match(line)
-            found = _field(number, match) if match else plain_field(number, line, 0, names)
-            if found:
-                yield found
+            if not match:
+                field = plain_field(number, line, 0, names)
+            else:
+                field = _field(number, line, match.span("key"), match.span("value"))
+            if field and field.key:
+                yield field
 
 
-def _field(number: int, match: re.Match[str]) -> Field | None:
-    key, value = match.group("key", "value")
-    bare, bare_value = key.strip(), value.strip()
-    if not bare:
-        return None
-    start, value_start = match.start("key") + key.index(bare), match.start("value") + value.index(bare_value)
-    return Field(bare, bare_value, number, start, value_start)
+def _field(number: int, line: str, key: tuple[int, int], value: tuple[int, int]) -> Field:
+    """The field with the ranges of its key and its value in a line."""
+    key_text, key_start = _trimmed(line, *key)
+    value_text, value_start = _trimmed(line, *value)
+    return Field(key_text, value_text, number, key_start, value_start)
 
 
 def plain_field(number: int, line: str, start: int, names: Collection[str]) -> Field | None:
@@ -347,9 +344,7 @@ def plain_field(number: int, line: str, start: int, names: Collection[str]) -> F
     first = mark.end() if mark else start
     if colon < first or name_of(line[first:colon]) not in names:
         return None
-    key, key_start = _trimmed(line, first, colon)
-    value, value_start = _trimmed(line, colon + 1, len(line))
-    return Field(key, value, number, key_start, value_start)
+    return _field(number, line, (first, colon), (colon + 1, len(line)))
 
 
 def checkboxes(document: MarkdownDocument) -> Iterator[Checkbox]:

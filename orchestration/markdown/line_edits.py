@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..findings import Span
-from .document import Field
 
 _LINE_END = re.compile(r"(\r\n|\r|\n)")
 
@@ -47,8 +46,3 @@ def edited(text: str, replacements: Sequence[Replacement], insertions: Sequence[
         lines[number:number] = added
     joined = "".join(line + end for line, end in zip(lines, ends, strict=True))
     return text[: len(text) - len(bare)] + joined
-
-
-def within_value(field: Field, start: int, end: int) -> Span:
-    """The span of a part of a field's value."""
-    return Span(field.line, field.value_start + start, field.line, field.value_start + end)

@@ -18,6 +18,7 @@ from .document import BULLET, FIELD, HIDDEN, INDENTED, LAZY, TEXT, MarkdownDocum
 # What can stand before the first letter of a row.
 _FRAME = "|: \t\v\f\x1c\x1d\x1e\x1f"
 _TICKS = re.compile(r"`+")
+_BAR = re.compile(r"(?<!\\)\|")
 
 
 class Cell(NamedTuple):
@@ -78,11 +79,11 @@ class Row(NamedTuple):
         only because of such bars, they are text.
         """
         # Nearly no row has a bar that is escaped.
-        texts = _split(self.text, _bars(self.text)) if "\\" in self.text else self.text.split("|")
+        texts = _BAR.split(self.text) if "\\" in self.text else self.text.split("|")
         parts = _framed(self.line, texts)
         if len(parts.texts) > self.columns and "`" in self.text:
-            outside = _outside_code(self.text, _bars(self.text))
-            spared = _framed(self.line, _split(self.text, outside))
+            bars = [-1, *_bars_outside_code(self.text), len(self.text)]
+            spared = _framed(self.line, [self.text[left + 1 : right] for left, right in pairwise(bars)])
             parts = spared if len(spared.texts) == self.columns else parts
         return parts
 
@@ -174,30 +175,18 @@ def _goes_on(document: MarkdownDocument, number: int, below_blank: bool) -> bool
     return document.lines[number].lstrip()[0] == "|" and not is_header
 
 
-def _bars(text: str) -> list[int]:
-    """Where the bars between cells stand; `\\|` is none."""
-    bars = []
-    at = text.find("|")
-    while at >= 0:
-        if at == 0 or text[at - 1] != "\\":
-            bars.append(at)
-        at = text.find("|", at + 1)
-    return bars
-
-
-def _outside_code(text: str, bars: list[int]) -> list[int]:
+def _bars_outside_code(text: str) -> list[int]:
     """The bars that stand in no code span: between two runs of equally many backticks."""
     runs = [match.span() for match in _TICKS.finditer(text)]
     partners: dict[int, int] = {}
     later: dict[int, int] = {}
-    for index in range(len(runs) - 1, -1, -1):
-        length = runs[index][1] - runs[index][0]
-        if length in later:
-            partners[index] = later[length]
-        later[length] = index
+    for index, (start, end) in reversed(list(enumerate(runs))):
+        if end - start in later:
+            partners[index] = later[end - start]
+        later[end - start] = index
     outside = []
     index, covered = 0, 0
-    for bar in bars:
+    for bar in (match.start() for match in _BAR.finditer(text)):
         while index < len(runs) and runs[index][0] < bar:
             if index in partners:
                 index = partners[index]
@@ -206,10 +195,6 @@ def _outside_code(text: str, bars: list[int]) -> list[int]:
         if bar >= covered:
             outside.append(bar)
     return outside
-
-
-def _split(text: str, bars: list[int]) -> list[str]:
-    return [text[left + 1 : right] for left, right in pairwise([-1, *bars, len(text)])]
 
 
 def _framed(line: int, texts: list[str]) -> Parts:

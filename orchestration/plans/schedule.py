@@ -75,8 +75,8 @@ def build_schedule(
 ) -> Schedule:
     """The schedule of the tasks that are handed out; `finished` are done for those that depend on them."""
     claimed = {claim.task for claim in claims}
-    held = [plan.by_id[task_id] for task_id in sorted(claimed) if task_id in plan.by_id]
-    holders = {name: task.id for task in held for name in details(task).files}
+    claimed_tasks = [plan.by_id[task_id] for task_id in sorted(claimed) if task_id in plan.by_id]
+    holders = {name: task.id for task in claimed_tasks for name in details(task).files}
     open_tasks = [task for task in handed if task.id not in claimed]
     waits = {task.id: needs(plan, task, details(task), finished) for task in open_tasks}
     blocked: dict[str, tuple[str, ...]] = {}
@@ -88,8 +88,8 @@ def build_schedule(
             blocked[task.id] = why
         else:
             ready.append(task.id)
-    taken = tuple(task.id for task in handed if task.id in claimed)
-    return Schedule(tuple(ready), _batches(open_tasks, waits, details), blocked, taken)
+    in_work = tuple(task.id for task in handed if task.id in claimed)
+    return Schedule(tuple(ready), _batches(open_tasks, waits, details), blocked, in_work)
 
 
 def needs(plan: Plan, task: Task, detail: TaskFile, finished: Collection[str]) -> tuple[str, ...]:
@@ -118,8 +118,17 @@ def _batches(
     files = {task.id: details(task).files for task in tasks}
     batches: list[tuple[str, ...]] = []
     while free:
-        batch, later = _batch(free, files)
-        batches.append(batch)
+        batch: list[str] = []
+        later: list[tuple[int, str]] = []
+        used: set[str] = set()
+        while free:
+            position, task_id = heapq.heappop(free)
+            if used.isdisjoint(files[task_id]):
+                batch.append(task_id)
+                used.update(files[task_id])
+            else:
+                later.append((position, task_id))
+        batches.append(tuple(batch))
         for task_id in batch:
             for dependant in dependants.get(task_id, ()):
                 left[dependant].discard(task_id)
@@ -128,22 +137,6 @@ def _batches(
         free = later
         heapq.heapify(free)
     return tuple(batches)
-
-
-def _batch(
-    free: list[tuple[int, str]], files: Mapping[str, Sequence[str]]
-) -> tuple[tuple[str, ...], list[tuple[int, str]]]:
-    batch: list[str] = []
-    later: list[tuple[int, str]] = []
-    used: set[str] = set()
-    while free:
-        position, task_id = heapq.heappop(free)
-        if used.isdisjoint(files[task_id]):
-            batch.append(task_id)
-            used.update(files[task_id])
-        else:
-            later.append((position, task_id))
-    return tuple(batch), later
 
 
 def cycles(plan: Plan, tasks: Iterable[Task], details: Details) -> list[list[str]]:
@@ -211,16 +204,9 @@ class TaskBoard:
         state, blocked_by = self._state(task)
         claim = self.claims.get(task.id)
         path = f"{self.folder}/{task.file}" if self.folder and task.file else task.file
+        actor, files = claim.actor if claim else None, self.files.get(task.file, ())
         return TaskState(
-            task.id,
-            task.title,
-            state,
-            blocked_by,
-            claim.actor if claim else None,
-            path,
-            task.span.line,
-            self.files.get(task.file, ()),
-            self.agent,
+            task.id, task.title, state, blocked_by, actor, path, task.span.line, files, self.agent
         )
 
     def _state(self, task: Task) -> tuple[TaskStatus, tuple[str, ...]]:

@@ -19,7 +19,7 @@ from ..markdown.inline_text import name_of
 from ..markdown.tables import tables
 from ..states import RecordKind
 from ..vfs.files import File, Files, join, natural
-from ..vfs.glob import fits, glob, glob_at, leads_to
+from ..vfs.glob import fits, glob, leads_to
 from .read_log import RunReader
 
 
@@ -149,7 +149,7 @@ def claims_at(folder: str, known: DefinitionSet, files: Files) -> dict[str, list
     """Like `candidates`, at a folder and below it only."""
     found: dict[str, list[str]] = {}
     for definition in known.definitions.values():
-        places = (place for pattern in definition.at for place in glob_at(files, pattern, folder))
+        places = (place for pattern in definition.at for place in glob(files, pattern, folder))
         for run in dict.fromkeys(path for path, entry in places if entry.kind == "folder"):
             found.setdefault(run, []).append(definition.name)
     return found

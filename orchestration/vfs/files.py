@@ -176,11 +176,8 @@ def decode(path: str, raw: bytes, mtime_ns: int = 0) -> File:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = raw[: error.start].decode("utf-8", "replace")
-        problem = Problem(
-            "artifact-unreadable",
-            f"not UTF-8: byte 0x{raw[error.start]:02x} in line {before.count(chr(10)) + 1}",
-        )
-        return File(path, True, None, digest, len(raw), mtime_ns, problem)
+        message = f"not UTF-8: byte 0x{raw[error.start]:02x} in line {before.count(chr(10)) + 1}"
+        return File(path, True, None, digest, len(raw), mtime_ns, Problem("artifact-unreadable", message))
     return File(path, True, text, digest, len(raw), mtime_ns)
 
 

@@ -9,7 +9,7 @@ cost no more than one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import translate
 from functools import cache
 
@@ -24,36 +24,25 @@ def is_glob(path: str) -> bool:
 MOST_DEEP = 24
 
 
-def glob(files: Files, pattern: str) -> Iterator[tuple[str, Entry]]:
+def glob(files: Files, pattern: str, at: str | None = None) -> Iterator[tuple[str, Entry]]:
     """(path, entry) of all that fits, each once; those of a folder in natural order, then what is below it.
 
     `*`, `?` and `[..]` stand for characters of one name, hidden names (with a dot in front) only for a
-    pattern with a dot in front. `**` is any number of folders, at most 24 deep and through no link.
+    pattern with a dot in front. `**` is any number of folders, at most 24 deep and through no link. With
+    `at`, only what fits at that path or below it, without a look at anything else.
     """
     parts = _parts(pattern)
-    lead = next((number for number, part in enumerate(parts[:-1]) if is_glob(part)), len(parts) - 1)
-    folder = "/".join(parts[:lead])
-    if parts and _is_folder(files, parts[:lead]):
-        yield from _walk(files, folder, _open({lead}, parts), parts, lead)
-
-
-def _is_folder(files: Files, names: Sequence[str]) -> bool:
-    """Whether there is a folder below the root at the end of these names; each is looked up alone."""
-    at = ""
-    for name in names:
-        at = below(at, name)
-        entry = files.entry(at)
-        if entry is None or entry.kind != "folder":
-            return False
-    return len(names) <= MOST_DEEP
+    if parts:
+        way = [] if at is None else at.split("/")
+        yield from _walk(files, "", _open({0}, parts), parts, way, 0)
 
 
 def _parts(pattern: str) -> tuple[str, ...]:
-    out: list[str] = []
-    for part in pattern.split("/"):
-        if part and not (part == "**" and out[-1:] == ["**"]):
-            out.append(part)
-    return (*out, "*") if out[-1:] == ["**"] else tuple(out)
+    """The names of a pattern; `**` twice in a row is one, and `*` follows one at the end."""
+    names = [name for name in pattern.split("/") if name]
+    pairs = zip(["", *names], names, strict=False)
+    parts = tuple(name for above, name in pairs if (above, name) != ("**", "**"))
+    return (*parts, "*") if parts[-1:] == ("**",) else parts
 
 
 def _open(positions: Iterable[int], parts: tuple[str, ...]) -> frozenset[int]:
@@ -82,67 +71,46 @@ def _segment(pattern: str) -> Callable[[str], object]:
 
 
 def _walk(
-    files: Files, folder: str, positions: frozenset[int], parts: tuple[str, ...], depth: int
+    files: Files,
+    folder: str,
+    positions: frozenset[int],
+    parts: tuple[str, ...],
+    way: Sequence[str],
+    depth: int,
 ) -> Iterator[tuple[str, Entry]]:
+    """What fits in a folder and below it; `way` has the names that must lead there, from the root on."""
     deeper = []
-    for name, entry, following in _fitting(_names(files, folder, positions, parts), positions, parts):
+    for name, entry, following in _fitting(files, folder, positions, parts, way[depth : depth + 1]):
         path = below(folder, name)
-        if len(parts) in following:
+        if len(parts) in following and depth + 1 >= len(way):
             yield path, entry
-        onward = _onward(entry, following, parts, depth)
-        if onward:
+        onward = following - {len(parts)}
+        if onward and entry.kind == "folder" and depth < MOST_DEEP:
             deeper.append((path, onward))
     for path, onward in deeper:
-        yield from _walk(files, path, onward, parts, depth + 1)
-
-
-def glob_at(files: Files, pattern: str, path: str) -> Iterator[tuple[str, Entry]]:
-    """What `glob` finds at a path or below it, without a look at anything else."""
-    parts = _parts(pattern)
-    positions, folder = _open({0}, parts), ""
-    names = path.split("/")
-    for depth, name in enumerate(names):
-        folder = below(folder, name)
-        entry = files.entry(folder)
-        fitting = _fitting({name: entry}, positions, parts) if entry else []
-        if not entry or not fitting:
-            return
-        if depth == len(names) - 1 and len(parts) in fitting[0][2]:
-            yield path, entry
-        positions = _onward(entry, fitting[0][2], parts, depth)
-        if not positions:
-            return
-    yield from _walk(files, path, positions, parts, len(names))
-
-
-def _onward(entry: Entry, following: frozenset[int], parts: tuple[str, ...], depth: int) -> frozenset[int]:
-    """Where in the pattern one stands in the folder itself; nowhere, when it leads no further."""
-    return following - {len(parts)} if entry.kind == "folder" and depth < MOST_DEEP else frozenset()
-
-
-def _names(
-    files: Files, folder: str, positions: frozenset[int], parts: tuple[str, ...]
-) -> Mapping[str, Entry]:
-    """The names of a folder that can matter; a name that is known beforehand is looked up alone."""
-    wanted = {parts[p] for p in positions}
-    if any(is_glob(part) for part in wanted):
-        return files.list(folder)
-    found = {name: files.entry(below(folder, name)) for name in wanted}
-    return {name: entry for name, entry in found.items() if entry}
+        yield from _walk(files, path, onward, parts, way, depth + 1)
 
 
 def _fitting(
-    names: Mapping[str, Entry], positions: frozenset[int], parts: tuple[str, ...]
+    files: Files, folder: str, positions: frozenset[int], parts: tuple[str, ...], only: Sequence[str]
 ) -> list[tuple[str, Entry, frozenset[int]]]:
-    """The names that lead on in the pattern, and where each leads to."""
-    shown = {p for p in positions if parts[p].startswith((".", "**")) or not is_glob(parts[p])}
-    found = []
+    """The names of a folder that lead on in the pattern, and where each leads to.
+
+    A name that is known beforehand is looked up alone.
+    """
+    wanted = {parts[p] for p in positions}
+    if only or not any(map(is_glob, wanted)):
+        names = {name: entry for name in only or wanted if (entry := files.entry(below(folder, name)))}
+    else:
+        names = files.list(folder)
+    unhidden = {p for p in positions if parts[p].startswith((".", "**")) or not is_glob(parts[p])}
+    fitting = []
     for name, entry in names.items():
         through = entry.kind == "folder" and not entry.link
-        following = _step(name, through, shown if name.startswith(".") else positions, parts)
+        following = _step(name, through, unhidden if name.startswith(".") else positions, parts)
         if following:
-            found.append((name, entry, following))
-    return sorted(found, key=lambda item: natural(item[0]))
+            fitting.append((name, entry, following))
+    return sorted(fitting, key=lambda item: natural(item[0]))
 
 
 def fits(pattern: str, path: str) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from ...findings import Span
 from ...markdown import document as markdown
 from ...markdown.document import MarkdownDocument
-from ...markdown.line_edits import Replacement, edited, within_value
+from ...markdown.line_edits import Replacement, edited
 from ...markdown.tables import tables
 from ..model import MarkStatus, Plan, Stage, Task
 from .new_stage import added_entries, added_stage, added_summary_row, one_line, plan_tasks
@@ -103,7 +103,7 @@ def append_stage(text: str, title: str, tasks: Sequence[Mapping[str, object]]) -
     field = next((field for field in markdown.fields(document) if field.key.lower() == "total tasks"), None)
     figure = _FIGURE.search(field.value) if field else None
     if field and figure:
-        replacements.append(Replacement(within_value(field, *figure.span()), str(total)))
+        replacements.append(Replacement(field.span_in_value(*figure.span()), str(total)))
     repeated = [*added_summary_row(document, plan, title, new), *added_entries(document, plan, new)]
     for heading in (f"Phase {new[0].stage}: {title}", title, f"Tasks: {title}"):
         longer = edited(text, replacements, [added_stage(document, plan, heading, new), *repeated])
@@ -203,7 +203,7 @@ def _totals(document: MarkdownDocument, plan: Plan, done: int, total: int) -> It
             # It is 100 only when all is done.
             if done < total and float(share) >= 100:
                 share = f"{100 - 10**-places:.{places}f}"
-            yield Replacement(within_value(field, *percent.span()), share)
+            yield Replacement(field.span_in_value(*percent.span()), share)
     was_complete = all(task.done for task in plan.tasks) and plan.status.lower().startswith("complete")
     if was_complete and done < total:
         yield from _reopened(document)
@@ -223,11 +223,11 @@ def _reopened(document: MarkdownDocument) -> Iterator[Replacement]:
     ticked = [box for box in boxes if box[1].strip()]
     other = next((box for box in boxes if "progress" in box[2].lower()), None)
     if not boxes:
-        yield Replacement(within_value(field, 0, len(field.value)), "In Progress")
+        yield Replacement(field.value_span, "In Progress")
     elif other is None or not ticked:
         box = ticked[0] if len(ticked) == 1 else boxes[0]
         end = box.start(2) + len(box[2].rstrip())
-        yield Replacement(within_value(field, box.start(), end), "[~] In Progress")
+        yield Replacement(field.span_in_value(box.start(), end), "[~] In Progress")
     else:
-        yield from (Replacement(within_value(field, *box.span(1)), " ") for box in ticked if box is not other)
-        yield Replacement(within_value(field, *other.span(1)), "x")
+        yield from (Replacement(field.span_in_value(*box.span(1)), " ") for box in ticked if box is not other)
+        yield Replacement(field.span_in_value(*other.span(1)), "x")

@@ -17,7 +17,6 @@ from ...findings import Severity, Span
 from ...markdown import document as markdown
 from ...markdown.document import Field, Heading, MarkdownDocument
 from ...markdown.inline_text import strip_markup
-from ...markdown.line_edits import within_value
 from ...markdown.tables import Cell, tables
 from ...vfs.files import digest_of
 from ..model import Count, Mark, MarkStatus, Plan, Stage, Task
@@ -288,15 +287,15 @@ def _progress_count(fields: Sequence[Field], stages: Sequence[Stage], notes: Not
     done, total = sum(stage.done for stage in stages), sum(stage.total for stage in stages)
     for group, rows, what in ((1, done, "tasks are done"), (2, total, "tasks stand in the tables")):
         if int(match[group]) != rows:
-            span = within_value(field, *match.span(group))
+            span = field.span_in_value(*match.span(group))
             notes.add("status-drift", f"{match[group]}, but {rows} {what}", span)
     percent = _PERCENT.search(field.value)
     share = 100 * done / total if total else 0
     # Rounded up, down or to the nearest: all three are in use.
     if percent is not None and abs(float(percent[1]) - share) >= 1:
         message = f"{percent[1]}%, but {done} of {total} tasks are done ({share:.0f}%)"
-        notes.add("status-drift", message, within_value(field, *percent.span(1)))
-    return Count(int(match[1]), int(match[2]), within_value(field, *match.span()))
+        notes.add("status-drift", message, field.span_in_value(*percent.span(1)))
+    return Count(int(match[1]), int(match[2]), field.span_in_value(*match.span()))
 
 
 def header_fields(document: MarkdownDocument, fields: Sequence[Field]) -> Iterator[Field]:

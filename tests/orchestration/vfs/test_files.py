@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from phasekeeper.orchestration.findings import Problem
 from phasekeeper.orchestration.vfs.files import Entry, RecordingFiles, decode, join, natural
-from phasekeeper.orchestration.vfs.glob import MOST_DEEP, fits, glob, glob_at, is_glob, leads_to
+from phasekeeper.orchestration.vfs.glob import MOST_DEEP, fits, glob, is_glob, leads_to
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 
 
@@ -199,7 +199,7 @@ def test_a_glob_at_a_path_finds_what_a_glob_finds_there(listed: list[str], patte
     tree = files(*(f"{each}/file" for each in listed))
     everywhere = [each for each, _ in glob(tree, pattern)]
     there = [each for each in everywhere if each == path or each.startswith(f"{path}/")]
-    assert sorted(each for each, _ in glob_at(tree, pattern, path)) == sorted(there)
+    assert sorted(each for each, _ in glob(tree, pattern, path)) == sorted(there)
 
 
 def test_what_was_asked_for_is_noted_and_nothing_else() -> None:
