@@ -307,7 +307,7 @@ class McpServer:
 
     async def _list_prompts(self, context: RequestContext, _: Any) -> types.ListPromptsResult:
         self._subscriptions(context)
-        return types.ListPromptsResult(prompts=prompts.prompt_list())
+        return types.ListPromptsResult(prompts=list(prompts.PROMPTS))
 
     async def _get_prompt(
         self, context: RequestContext, params: types.GetPromptRequestParams

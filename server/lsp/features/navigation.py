@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import files as resources
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from lsprotocol import types as lsp
 
@@ -24,14 +23,9 @@ from ..view.positions import EncodedText
 MOST_FILES = 300
 """Of a run that are looked through for a name."""
 _WORD = re.compile(r"[\w][\w.-]*")
+# The path of a file in the root, and a span in it.
+_Place = tuple[str, Span]
 _DECLARING = ("phases", "artifacts", "values", "limits", "questions", "parameters", "actions", "gates")
-
-
-class Place(NamedTuple):
-    """A span in a file of the root."""
-
-    path: str
-    span: Span
 
 
 def definition(context: DocumentContext, params: lsp.DefinitionParams) -> list[lsp.Location]:
@@ -39,7 +33,7 @@ def definition(context: DocumentContext, params: lsp.DefinitionParams) -> list[l
     line, column = context.text.line_and_column(params.position)
     word = _word_at(context, line, column)
     places = _declarations(context, word) if context.is_definition else _of_task(context, word, line)
-    locations = [_location(context, place) for place in places]
+    locations = [_location(context, path, span) for path, span in places]
     return [each for each in locations if each] or _of_phase(context, word)
 
 
@@ -49,26 +43,26 @@ def _word_at(context: DocumentContext, line: int, column: int) -> str:
     return next((match[0] for match in words if match.start() <= column <= match.end()), "")
 
 
-def _declarations(context: DocumentContext, word: str) -> Iterator[Place]:
+def _declarations(context: DocumentContext, word: str) -> Iterator[_Place]:
     for name in names_in(split_lines(context.source)):
         if name.name == word and name.group in _DECLARING:
-            yield Place(context.path, Span(name.line, name.column, name.line, name.column + len(word)))
+            yield context.path, Span(name.line, name.column, name.line, name.column + len(word))
 
 
-def _location(context: DocumentContext, place: Place) -> lsp.Location | None:
-    text = context.files.text(place.path)
-    return lsp.Location(context.files.uri(place.path), text.range(place.span)) if text else None
+def _location(context: DocumentContext, path: str, span: Span) -> lsp.Location | None:
+    text = context.files.text(path)
+    return lsp.Location(context.files.uri(path), text.range(span)) if text else None
 
 
-def _of_task(context: DocumentContext, word: str, line: int) -> Iterator[Place]:
+def _of_task(context: DocumentContext, word: str, line: int) -> Iterator[_Place]:
     """The row of the task that is named, then the task's own file."""
     plan, evaluation = context.plan(), context.evaluation
     task = _task_at(context, plan, word, line) if plan else None
     if task is None or evaluation is None or evaluation.plan is None:
         return
     file = join(evaluation.run, task.file) if task.file else None
-    row = Place(evaluation.plan.path, task.span)
-    top = [Place(file, Span(0, 0, 0, 0))] if file else []
+    row = evaluation.plan.path, task.span
+    top = [(file, Span(0, 0, 0, 0))] if file else []
     # Who stands in the row wants the file; who stands elsewhere the row.
     yield from [*top, row] if context.is_plan and task.span.line == line else [row, *top]
 
@@ -89,7 +83,7 @@ def _of_phase(context: DocumentContext, word: str) -> list[lsp.Location]:
     if path in {source.path for source in built_in_sources().values()}:
         text = EncodedText(phase.place.source.text, context.text.encoding)
         return [lsp.Location(Path(str(resources(BUILT_IN) / path)).as_uri(), text.range(span))]
-    location = _location(context, Place(path, span))
+    location = _location(context, path, span)
     return [location] if location else []
 
 

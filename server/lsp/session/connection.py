@@ -135,16 +135,11 @@ class Connection:
 
     def _did_open(self, params: lsp.DidOpenTextDocumentParams) -> None:
         document = self.documents.open(params.text_document)
-        located = self.locate(document)
-        if located is None:
-            folder = self._folders.add_loose(document.path) if document.path else None
-            if folder is not None:
-                self._openings.add(self.spawn(self._open(folder, folder)))
-            return
-        view, path = located
-        self._compare(view, path, document)
-        self._publisher.publish(view, [path], unconditionally=True)
-        self.evaluate_unsaved(view)
+        if located := self.locate(document):
+            self._compare(*located, document)
+            self._publish_document(document, unconditionally=True)
+        elif document.path and (folder := self._folders.add_loose(document.path)):
+            self._openings.add(self.spawn(self._open(folder, folder)))
 
     def _compare(self, view: RootView, path: str, document: OpenDocument) -> None:
         """Note a document as saved where it is the text that a run was evaluated with."""
@@ -159,19 +154,18 @@ class Connection:
 
     def _did_save(self, params: lsp.DidSaveTextDocumentParams) -> None:
         document = self.documents.mark_saved(params.text_document.uri)
-        located = self.locate(document) if document else None
-        if document and document.path and located:
-            self.spawn(self._reload(located[0], [document.path]))
+        if located := self.locate(document):
+            view, path = located
+            self.spawn(self._reload(view, [view.root / path]))
 
     def _did_close(self, params: lsp.DidCloseTextDocumentParams) -> None:
         self._publish_document(self.documents.close(params.text_document.uri))
         self._release(self._folders.drop_loose(each.path for each in self.documents if each.path))
 
-    def _publish_document(self, document: OpenDocument | None) -> None:
-        located = self.locate(document) if document else None
-        if located:
+    def _publish_document(self, document: OpenDocument | None, *, unconditionally: bool = False) -> None:
+        if located := self.locate(document):
             view, path = located
-            self._publisher.publish(view, [path])
+            self._publisher.publish(view, [path], unconditionally=unconditionally)
             self.evaluate_unsaved(view)
 
     def _did_change_files(self, params: lsp.DidChangeWatchedFilesParams) -> None:
@@ -187,8 +181,7 @@ class Connection:
     # ---- opening and closing roots ----------------------------------------------------------------
 
     def _add_folder(self, uri: str) -> None:
-        path = self._folders.add(uri)
-        if path is not None:
+        if path := self._folders.add(uri):
             self._openings.add(self.spawn(self._open(uri, path)))
 
     async def roots_opened(self) -> None:
@@ -341,10 +334,11 @@ class Connection:
         located = ((document, self.locate(document)) for document in self.documents)
         return [(document, place[1]) for document, place in located if place and place[0] is view]
 
-    def locate(self, document: OpenDocument) -> tuple[RootView, str] | None:
-        """The innermost root that a document lies in, and its path there."""
-        view = self.innermost_root(document.path) if document.path else None
-        return (view, document.path.relative_to(view.root).as_posix()) if document.path and view else None
+    def locate(self, document: OpenDocument | None) -> tuple[RootView, str] | None:
+        """The innermost root that a document lies in, and its path there; None without either."""
+        path = document.path if document else None
+        view = self.innermost_root(path) if path else None
+        return (view, path.relative_to(view.root).as_posix()) if path and view else None
 
     def innermost_root(self, path: Path) -> RootView | None:
         """The innermost root that a file lies in: of roots in one another that one speaks of it."""
@@ -382,7 +376,7 @@ class Connection:
     async def document_context(self, uri: str) -> DocumentContext | None:
         """All there is to know of an open document; None where it is not open or lies in no root."""
         document = self.documents.get(uri)
-        located = self.locate(document) if document else None
+        located = self.locate(document)
         if document is None or located is None:
             return None
         view, path = located
