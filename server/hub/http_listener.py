@@ -122,14 +122,12 @@ def _bind(port: int) -> socket.socket:
     return sock
 
 
-def token_path() -> Path:
-    """`http.token` in the user's folder for application state."""
-    return platformdirs.user_state_path("phasekeeper", appauthor=False) / "http.token"
-
-
 def load_token() -> tuple[str, Path]:
-    """The token and its file, made where there is none. Raises UsageError for one that others could know."""
-    path = token_path()
+    """The token and its file, `http.token` in the user's folder for application state.
+
+    Made where there is none. Raises UsageError for one that others could know.
+    """
+    path = platformdirs.user_state_path("phasekeeper", appauthor=False) / "http.token"
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileExistsError):
