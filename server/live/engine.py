@@ -29,7 +29,7 @@ from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace
 from .boards import Progress, RootBoard, RootChange
 from .parse_cache import ParseCaches
-from .worker import Worker, complete
+from .worker import Worker
 
 _MAX_WRITERS = 32
 """At one time, in all roots; more wait for their turn."""
@@ -196,7 +196,7 @@ class Engine:
 
     async def _on_thread(self, work: Callable[[], T]) -> T:
         """What `work` returns on the engine's thread. Raises what that raises."""
-        return await self._submit(lambda result: complete(work, result))
+        return await self._submit(lambda result: result.set_result(work()))
 
     def _submit(self, job: Callable[[Future[T]], None]) -> asyncio.Future[T]:
         """Have the thread do a job that settles a future; cancelled when the thread has ended."""
@@ -204,8 +204,17 @@ class Engine:
         waiting = asyncio.wrap_future(result, loop=self._loop)
         self._results.add(waiting)
         waiting.add_done_callback(self._results.discard)
+
+        def run() -> None:
+            if result.set_running_or_notify_cancel():
+                try:
+                    job(result)
+                except BaseException as error:
+                    # Nothing is swallowed: it is raised where the work was asked for.
+                    result.set_exception(error)
+
         if self._worker.is_alive():
-            self._worker.do(lambda: job(result))
+            self._worker.do(run)
         else:
             waiting.cancel()
         return waiting

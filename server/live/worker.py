@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..workspace.roots import UsageError
 from ..workspace.workspace import open_path
@@ -273,17 +273,9 @@ class Worker(threading.Thread):
 
         Those opened are in `opened` at once, for who is cancelled meanwhile.
         """
-        if not result.set_running_or_notify_cancel():
-            return
-        try:
-            opened += (workspace.root for workspace in open_path(path).workspaces)
-            roots = [self._open_root_at(root, progress) for root in opened]
-        except BaseException as error:
-            # Nothing is swallowed: it is raised where the root was asked for.
-            opened.clear()
-            result.set_exception(error)
-            return
-        paths = tuple(opened)
+        paths = tuple(workspace.root for workspace in open_path(path).workspaces)
+        roots = [self._open_root_at(root, progress) for root in paths]
+        opened += paths
 
         def ready() -> None:
             if not result.done() and all(root.is_scanned for root in roots):
@@ -333,17 +325,6 @@ class Worker(threading.Thread):
         gc.unfreeze()
         _freeze_garbage_collector()
         self._post(self.on_closed, path)
-
-
-def complete(work: Callable[[], Any], result: Future[Any]) -> None:
-    """Settle a future with what `work` returns or raises, unless it was cancelled before."""
-    if not result.set_running_or_notify_cancel():
-        return
-    try:
-        result.set_result(work())
-    except BaseException as error:
-        # Nothing is swallowed: it is raised where the work was asked for.
-        result.set_exception(error)
 
 
 def _freeze_garbage_collector() -> None:
