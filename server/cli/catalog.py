@@ -231,7 +231,7 @@ COMMANDS: list[Command] = [
     command(
         "check",
         "findings with file, line and column, for people and builds",
-        "check:check",
+        "read:check",
         _PATH,
         _ROOT_OF_PATH,
         _ONE_RUN,

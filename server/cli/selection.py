@@ -76,10 +76,10 @@ class Selection:
 
     def faults(self) -> list[Finding]:
         """Like `broken`, for every definition of the root and its projects, also those without runs."""
-        pairs = ((each, name) for each in self.opened.workspaces for name in each.library.own)
         return [
             rebase_finding(found, _folder(self.root, each))
-            for each, name in pairs
+            for each in self.opened.workspaces
+            for name in each.library.own
             for found in each.library.faults(name)
         ]
 
@@ -95,28 +95,28 @@ def select_runs(options: Namespace) -> Selection:
     root are meant. A PATH that is not there may be the name of a run, as other commands take it.
     Raises UsageError, NoSuchRun or BrokenDefinitions.
     """
-    name = _named_by_path(options.path) if not options.run else None
-    opened = open_workspaces(Path() if name else options.path, options.root)
+    path = options.path
+    leads_elsewhere = os.path.lexists(path) or path.is_absolute() or ".." in path.parts
+    name = path.as_posix() if not (options.run or leads_elsewhere) else None
+    opened = open_workspaces(Path() if name else path, options.root)
     root = opened.workspaces[0].root
-    found = sorted(_all(opened, root), key=lambda each: each.name)
+    runs: list[SelectedRun] = []
+    for workspace in opened.workspaces:
+        folder = _folder(root, workspace)
+        for match in workspace.matches:
+            runs.append(SelectedRun(workspace, match, folder, rebase_path(match.run, folder)))
+    runs.sort(key=lambda each: each.name)
     if wanted := options.run or name:
         try:
-            run = _named([each.name for each in found], wanted, opened)
+            run = _named([each.name for each in runs], wanted, opened)
         except NoSuchRun as error:
             raise NoSuchRun(f"{name!r} is no file or folder, and {error}" if name else str(error)) from None
-        return Selection(root, opened, tuple(each for each in found if each.name == run), True)
-    path = path_in_root(root, options.path) if options.path != Path() or options.root is None else None
-    around = [each for each in found if path is not None and _lies_in(path, each.name)]
-    inside = [each for each in found if path is not None and _lies_in(each.name, path)]
+        return Selection(root, opened, tuple(each for each in runs if each.name == run), True)
+    inner = path_in_root(root, path) if path != Path() or options.root is None else None
+    around = [each for each in runs if inner is not None and _lies_in(inner, each.name)]
+    inside = [each for each in runs if inner is not None and _lies_in(each.name, inner)]
     # Of runs in one another the innermost is meant.
-    return Selection(root, opened, tuple(around[-1:] or inside or found), bool(around))
-
-
-def _named_by_path(path: Path) -> str | None:
-    """The name of a run that a path may be: nothing lies there, and it leads to nowhere else."""
-    if os.path.lexists(path) or path.is_absolute() or ".." in path.parts:
-        return None
-    return path.as_posix()
+    return Selection(root, opened, tuple(around[-1:] or inside or runs), bool(around))
 
 
 def _named(names: Sequence[str], wanted: str, opened: OpenWorkspaces) -> str:
@@ -166,13 +166,6 @@ def root_option(root: Path, given: Path | None) -> tuple[str, ...]:
     here = Path.cwd()
     inside = here == root.resolve() or path_in_root(root, here) is not None
     return () if inside else ("--root", str(root))
-
-
-def _all(opened: OpenWorkspaces, root: Path) -> Iterator[SelectedRun]:
-    for workspace in opened.workspaces:
-        folder = _folder(root, workspace)
-        for match in workspace.matches:
-            yield SelectedRun(workspace, match, folder, rebase_path(match.run, folder))
 
 
 def _folder(root: Path, workspace: Workspace) -> str:

@@ -45,30 +45,26 @@ def set_required_value(ctx: FixContext) -> Iterator[QuickFix]:
 
 def remove_earlier_key(ctx: FixContext) -> Iterator[QuickFix]:
     """A key that stands twice: the earlier one goes, which no reader sees anyway."""
-    found = _earlier_member(ctx)
-    if found is not None:
-        start, end = found
-        edit = ctx.edit(ctx.text[:start] + ctx.text[end:])
-        yield QuickFix(f"Remove the earlier {ctx.marked}", (edit,), preferred=True)
-
-
-def _earlier_member(ctx: FixContext) -> tuple[int, int] | None:
-    """Where the member with the same key before the finding's begins, and where the next one does."""
     text = ctx.text
-    waiting = [len(text) - len(text.lstrip())]
-    while waiting:
-        at = waiting.pop()
+    unvisited = [len(text) - len(text.lstrip())]
+    while unvisited:
+        at = unvisited.pop()
         if text[at : at + 1] not in ("{", "["):
             continue
-        seen: dict[str, tuple[int, int]] = {}
+        earlier: dict[str, tuple[int, int]] = {}
+        """Key -> where its member begins, and where the next one does."""
         inside = list(members(text, at))
         for member, following in zip(inside, [*inside[1:], None], strict=True):
             here = span_between(text, member.start, member.key_end)
             if member.key is not None and here == ctx.finding.span:
-                return seen.get(member.key)
+                if member.key in earlier:
+                    start, end = earlier[member.key]
+                    edit = ctx.edit(text[:start] + text[end:])
+                    yield QuickFix(f"Remove the earlier {ctx.marked}", (edit,), preferred=True)
+                return
             if member.key is not None and following is not None:
-                seen[member.key] = (member.start, following.start)
-            waiting.append(member.value)
+                earlier[member.key] = (member.start, following.start)
+            unvisited.append(member.value)
     return None
 
 

@@ -13,6 +13,8 @@ from ...orchestration.definition.model import Workflow
 from ...orchestration.findings import Edit, Finding, Span
 from ...orchestration.markdown.block_outline import split_lines
 from ...orchestration.markdown.line_edits import Insertion, Replacement, edited
+from ...orchestration.plans.model import Dialect
+from ...orchestration.plans.schedule import TaskBoard
 from ...orchestration.result.values import Evaluation
 from ...orchestration.vfs.files import digest_of
 
@@ -41,6 +43,16 @@ class FixContext(NamedTuple):
     @property
     def span(self) -> Span:
         return self.finding.span or Span(0, 0, 0, 0)
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """How the workflow's plans are written."""
+        return self.workflow.dialect if self.workflow else None
+
+    @property
+    def board(self) -> TaskBoard | None:
+        """The plan of the run, as it stands."""
+        return self.evaluation.plan if self.evaluation else None
 
     @property
     def lines(self) -> list[str]:

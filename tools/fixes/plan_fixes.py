@@ -11,19 +11,15 @@ from ...orchestration.markdown.line_edits import Insertion, Replacement, edited
 from ...orchestration.plans.model import STATUS_MEANING, Dialect, Plan, PlanEdit, Task
 from ...orchestration.plans.schedule import resolve
 from ...orchestration.suggestions import nearest
-from ...orchestration.vfs.files import join, name_in, parent
+from ...orchestration.vfs.files import below, join, name_in, parent
 from .fix import FixContext, QuickFix
 
 _PHASE_NUMBER = re.compile(r"(?i)\bphase[ \t]+(\w+)")
 
 
-def _dialect(ctx: FixContext) -> Dialect | None:
-    return ctx.workflow.dialect if ctx.workflow else None
-
-
 def _read(ctx: FixContext) -> tuple[Plan, Dialect] | None:
     """The plan in the finding's file and how it is written; None for a file that holds none."""
-    dialect = _dialect(ctx)
+    dialect = ctx.dialect
     plan = dialect.read(ctx.text) if dialect else None
     return (plan, dialect) if plan and dialect else None
 
@@ -31,10 +27,6 @@ def _read(ctx: FixContext) -> tuple[Plan, Dialect] | None:
 def _sync(ctx: FixContext, dialect: Dialect, title: str) -> Iterator[QuickFix]:
     if dialect.sync_summaries:
         yield QuickFix(title, (ctx.edit(dialect.sync_summaries(ctx.text)),), preferred=True)
-
-
-def _with_status(dialect: Dialect, text: str, task: str, mark: str) -> str:
-    return dialect.edit(PlanEdit.SET_STATUS, text, (task, mark))
 
 
 def _next_task(dialect: Dialect, text: str, title: str) -> Mapping[str, str] | None:
@@ -56,10 +48,10 @@ def sync_plan(ctx: FixContext) -> Iterator[QuickFix]:
         if ctx.finding.data.get("missing") == "row":
             yield QuickFix("Remove this line of the Quick Reference", (ctx.delete_line(),))
         return
-    stage = ctx.evaluation.plan.stage if ctx.evaluation and ctx.evaluation.plan else ""
+    stage = ctx.board.stage if ctx.board else ""
     text = ctx.text
     for task in (task for task in plan.tasks if task.stage == stage):
-        text = _with_status(dialect, text, task.id, " ")
+        text = dialect.edit(PlanEdit.SET_STATUS, text, (task.id, " "))
     yield QuickFix(f"Mark the tasks of phase {stage} as not done until its gate passed", (ctx.edit(text),))
 
 
@@ -77,7 +69,8 @@ def set_mark(ctx: FixContext) -> Iterator[QuickFix]:
         text = edited(ctx.text, [Replacement(ctx.span, f"[{mark}]")])
         # What repeats the mark is kept in step with it, where the row can be read then.
         marked = dialect.read(text)
-        text = _with_status(dialect, text, task.id, mark) if marked and task.id in marked.by_id else text
+        if marked and task.id in marked.by_id:
+            text = dialect.edit(PlanEdit.SET_STATUS, text, (task.id, mark))
         title = f"Mark {task.id} as {STATUS_MEANING[status]}: [{mark}]"
         yield QuickFix(title, (ctx.edit(text),), preferred=mark == " ")
 
@@ -116,7 +109,7 @@ def _task_at(plan: Plan, line: int) -> Task | None:
 
 def _task_file(ctx: FixContext, file: str, task: Task, plan: Plan) -> tuple[Edit, ...]:
     """A new task file that its reader finds nothing wrong with, unless there is one."""
-    folder, dialect = parent(ctx.finding.path), _dialect(ctx)
+    folder, dialect = parent(ctx.finding.path), ctx.dialect
     path = join(folder, file)
     if path is None or ctx.read(path) or not (dialect and dialect.draft_task):
         return ()
@@ -148,17 +141,17 @@ def complete_task(ctx: FixContext) -> Iterator[QuickFix]:
 
 
 def _add_meta_list(ctx: FixContext) -> Iterator[QuickFix]:
-    board = ctx.evaluation.plan if ctx.evaluation else None
-    folder = f"{board.folder}/" if board and board.folder else ""
-    tasks = board.plan.tasks if board else ()
-    task = next((task for task in tasks if folder + task.file == ctx.finding.path), None)
-    dialect = _dialect(ctx)
-    if task is None or not (dialect and dialect.draft_task):
+    board, dialect = ctx.board, ctx.dialect
+    if board is None or not (dialect and dialect.draft_task):
+        return
+    tasks = board.plan.tasks
+    task = next((task for task in tasks if below(board.folder, task.file) == ctx.finding.path), None)
+    if task is None:
         return
     headings = markdown.read(ctx.text, rescue=True).headings
     line = next((heading.span.line + 1 for heading in headings if heading.level == 1), 0)
     # The draft without its title and without the line end behind it.
-    draft = dialect.draft_task(task, name_in(folder.rstrip("/"))).split("\n")[1:-1]
+    draft = dialect.draft_task(task, name_in(board.folder)).split("\n")[1:-1]
     edit = ctx.insert(line, *draft)
     yield QuickFix(f"Add the Meta list of {task.id}", (edit,), preferred=True)
 
@@ -174,7 +167,7 @@ def _complete_row(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[Qui
         edits = (_fill_cell(ctx, f"`{new['file']}`"), *_task_file(ctx, new["file"], task, plan))
         yield QuickFix(f"Give this task the file {new['file']}", edits, preferred=True)
     elif task.mark is None:
-        edit = ctx.edit(_with_status(dialect, ctx.text, task.id, " "))
+        edit = ctx.edit(dialect.edit(PlanEdit.SET_STATUS, ctx.text, (task.id, " ")))
         yield QuickFix("Complete this row as not done", (edit,), preferred=True)
 
 
@@ -214,38 +207,32 @@ def add_test_task(ctx: FixContext) -> Iterator[QuickFix]:
 # ---- dependencies -----------------------------------------------------------------------------
 
 
-def _depends_on(ctx: FixContext) -> tuple[str, ...]:
-    dialect = _dialect(ctx)
-    return dialect.read_task(ctx.text).depends_on if dialect else ()
-
-
 def change_dependency(ctx: FixContext) -> Iterator[QuickFix]:
     """A task depends on one that is not in the plan: the nearest ids instead, or none."""
-    board = ctx.evaluation.plan if ctx.evaluation else None
-    if board is None or ctx.finding.span is None:
-        return
-    for name in _depends_on(ctx):
-        if resolve(board.plan, name) is None:
-            for close in nearest(name, list(board.plan.by_id)):
+    for name, plan, removal in _dependencies(ctx):
+        if resolve(plan, name) is None:
+            for close in nearest(name, list(plan.by_id)):
                 # Whole ids only: `shop-1` is no part of `shop-10`.
                 text = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", close, ctx.marked, count=1)
                 yield QuickFix(f"Depend on {close} instead of {name}", (ctx.replace(text),), preferred=True)
-            yield _without_dependency(ctx, name)
+            yield removal
 
 
 def break_cycle(ctx: FixContext) -> Iterator[QuickFix]:
     """Tasks depend on each other in a circle: one of the dependencies goes."""
-    board = ctx.evaluation.plan if ctx.evaluation else None
-    if board is None or ctx.finding.span is None:
+    for name, plan, removal in _dependencies(ctx):
+        if resolve(plan, name) in ctx.finding.data["tasks"]:
+            yield removal._replace(preferred=True)
+
+
+def _dependencies(ctx: FixContext) -> Iterator[tuple[str, Plan, QuickFix]]:
+    """What the task file depends on: each name, the plan that it is to be in, and the fix that removes it."""
+    if ctx.board is None or ctx.dialect is None or ctx.finding.span is None:
         return
-    for name in _depends_on(ctx):
-        if resolve(board.plan, name) in ctx.finding.data["tasks"]:
-            yield _without_dependency(ctx, name)._replace(preferred=True)
-
-
-def _without_dependency(ctx: FixContext, name: str) -> QuickFix:
-    others = ", ".join(each for each in _depends_on(ctx) if each != name)
-    return QuickFix(f"Do not depend on {name}", (ctx.replace(f"[{others}]"),))
+    names = ctx.dialect.read_task(ctx.text).depends_on
+    for name in names:
+        others = ", ".join(each for each in names if each != name)
+        yield name, ctx.board.plan, QuickFix(f"Do not depend on {name}", (ctx.replace(f"[{others}]"),))
 
 
 # ---- reports ----------------------------------------------------------------------------------

@@ -64,9 +64,8 @@ def fixes_for(ctx: FixContext) -> list[QuickFix]:
     fixer = FIXERS.get(ctx.finding.code)
     if fixer is None:
         return []
-    fixes = {fix.title: fix for fix in fixer(ctx) if fix.removes or _changes_a_text(fix, ctx)}
+    fixes: dict[str, QuickFix] = {}
+    for fix in fixer(ctx):
+        if fix.removes or any(edit.path != ctx.finding.path or edit.text != ctx.text for edit in fix.edits):
+            fixes[fix.title] = fix
     return list(fixes.values())[:MOST_CHOICES]
-
-
-def _changes_a_text(fix: QuickFix, ctx: FixContext) -> bool:
-    return any(edit.path != ctx.finding.path or edit.text != ctx.text for edit in fix.edits)

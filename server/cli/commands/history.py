@@ -6,7 +6,6 @@ from argparse import Namespace
 from collections.abc import Iterator
 
 from ....orchestration.journal.journal import Record
-from ....orchestration.rendering.lifecycle_events import Event
 from ....orchestration.sanitize import plain, shown
 from ...terminal.lines import PATH_LIMIT, Line, Part, print_errors, print_lines
 from ...workspace.history import RunHistory, history_json, history_of
@@ -45,42 +44,39 @@ def _problem_lines(run: SelectedRun, found: RunHistory) -> Iterator[str]:
 
 
 def _lines(found: RunHistory, with_events: bool) -> Iterator[Line]:
-    for entry, made in zip(found.journal.records, found.events, strict=True):
-        if with_events:
-            yield from (_event_line(entry, event) for event in made)
-        else:
-            yield _record_line(entry)
-    if with_events and found.journal.records:
-        yield from (_event_line(found.journal.records[-1], event) for event in found.closing)
+    records = found.journal.records
+    if not with_events:
+        yield from map(_record_line, records)
+        return
+    pairs = [
+        (record, event) for record, events in zip(records, found.events, strict=True) for event in events
+    ]
+    for record, event in [*pairs, *((records[-1], event) for event in found.closing if records)]:
+        payload = ", ".join(f"{name} {shown(value)}" for name, value in event.payload.items())
+        term = [Part(f"  [{plain(event.term)}]", "phase")] if event.term else []
+        yield [_when(record), Part(f"  {event.name}", "run"), Part(f"  {payload}"), *term]
 
 
-def _record_line(entry: Record) -> list[Part]:
+def _record_line(record: Record) -> list[Part]:
     """When, what, who, why, result."""
-    what = " ".join(plain(str(word)) for word in _what(entry) if word)
-    who = plain(str(entry["actor"])) + (f" ({plain(str(entry['channel']))})" if entry["channel"] else "")
-    why = plain(str(entry["why"] or entry["message"]), 400)
-    result = plain(str(entry["option"] or entry["outcome"] or entry["next"]))
-    parts = [Part(_when(entry), "dim"), Part(f"  {entry['kind']} ", "run"), Part(what)]
+    scope = f":{record['scope']}" if record["scope"] else ""
+    tasks = record["tasks"]
+    what = (
+        f"{record['question']}{scope}" if record["question"] else "",
+        record["phase"],
+        record["workflow"],
+        ", ".join(map(str, tasks)) if isinstance(tasks, list) and tasks else record["task"],
+        f"in stage {record['stage']}" if record["stage"] else "",
+    )
+    who = plain(str(record["actor"])) + (f" ({plain(str(record['channel']))})" if record["channel"] else "")
+    why = plain(str(record["why"] or record["message"]), 400)
+    result = plain(str(record["option"] or record["outcome"] or record["next"]))
+    words = " ".join(plain(str(word)) for word in what if word)
+    parts = [_when(record), Part(f"  {record['kind']} ", "run"), Part(words)]
     parts += [Part(f"  {who}", "dim")] if who else []
     parts += [Part(f"  {why}")] if why else []
     return parts + ([Part(f"  -> {result}", "phase")] if result else [])
 
 
-def _when(entry: Record) -> str:
-    return plain(str(entry["at"])) or "at an unknown time"
-
-
-def _what(entry: Record) -> Iterator[object]:
-    scope = f":{entry['scope']}" if entry["scope"] else ""
-    yield f"{entry['question']}{scope}" if entry["question"] else ""
-    yield entry["phase"]
-    yield entry["workflow"]
-    tasks = entry["tasks"]
-    yield ", ".join(map(str, tasks)) if isinstance(tasks, list) and tasks else entry["task"]
-    yield f"in stage {entry['stage']}" if entry["stage"] else ""
-
-
-def _event_line(entry: Record, event: Event) -> list[Part]:
-    said = ", ".join(f"{name} {shown(value)}" for name, value in event.payload.items())
-    parts = [Part(_when(entry), "dim"), Part(f"  {event.name}", "run"), Part(f"  {said}")]
-    return parts + ([Part(f"  [{plain(event.term)}]", "phase")] if event.term else [])
+def _when(record: Record) -> Part:
+    return Part(plain(str(record["at"])) or "at an unknown time", "dim")

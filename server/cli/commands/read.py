@@ -12,12 +12,15 @@ from ....orchestration.evaluation.trace import check_action
 from ....orchestration.result.values import Evaluation, as_json
 from ....orchestration.sanitize import plain
 from ....orchestration.states import RunStatus
+from ....tools import check as checks
 from ....tools.project_paths import rebase_evaluation, rebase_evidence
 from ....tools.run_names import awaits_person
 from ...terminal import run_views as views
+from ...terminal.finding_views import check_summary, error_lines, finding_lines
 from ...terminal.lines import Line, Part, print_errors, print_lines
+from ...version import VERSION
 from ...workspace.roots import UsageError
-from ..output import OK, REFUSED, WAITING, exit_code, print_json, print_root_problems
+from ..output import OK, REFUSED, USAGE, WAITING, exit_code, no_run_lines, print_json, print_root_problems
 from ..selection import SelectedRun, Selection, root_option, select_runs
 
 
@@ -139,3 +142,27 @@ def can(options: Namespace) -> int:
     if permission.allowed:
         return OK
     return WAITING if awaits_person(steps.evaluation) else REFUSED
+
+
+def check(options: Namespace) -> int:
+    """`check`: findings in the form that is asked for. The root's own definitions are checked too."""
+    selection = select_runs(options)
+    faults = selection.faults()
+    evaluations = [run.evaluate_from_root() for run in selection.runs]
+    checked = checks.check(evaluations, [*selection.findings(), *faults])
+    allow_waiting = "waiting" in options.allow
+    findings = checked.for_build(options.gates, allow_waiting)
+    root = str(selection.root)
+    if options.format == "text":
+        print_errors(() if selection.runs else no_run_lines(selection))
+        print_lines(finding_lines(checked.findings, selection.path, options.hints))
+        print_lines([list(check_summary(checked))])
+    elif options.format == "json":
+        print_json(checks.as_json(checked, root))
+    elif options.format == "sarif":
+        sys.stdout.write(checks.as_sarif(findings, root, VERSION) + "\n")
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in checks.as_github(findings, selection.path))
+    if options.format != "text":
+        print_errors(f"phasekeeper: {line}" for line in error_lines(faults, selection.root))
+    return USAGE if faults else checked.exit_code(options.gates, allow_waiting)
