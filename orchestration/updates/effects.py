@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -54,9 +54,8 @@ class EffectRunner:
     def apply(self, cause: Cause, trace: EvaluationTrace) -> None:
         """The effects of a cause. All expressions are evaluated on `trace` before anything changes (A.14)."""
         context = self._context(cause, trace)
-        order = _orders(cause.report.get("data"))
         values = [
-            (write, path, _value(context, write.value, f"what {event} writes to {path or 'a file'}", order))
+            (write, path, _value(context, write.value, f"what {event} writes to {path or 'a file'}"))
             for event in cause.events
             for write in self.workflow.effects.get(event, ())
             for path in (_path(context, write.path, event),)
@@ -71,7 +70,7 @@ class EffectRunner:
             return
         context = self._context(cause, trace)
         values: dict[str, Any] = {
-            path: _value(context, value, f"what {decision.rule.where} sets at {path}", {})
+            path: _value(context, value, f"what {decision.rule.where} sets at {path}")
             for path, value in decision.rule.set.items()
         }
         stated = stated_phase(self.workflow)
@@ -272,21 +271,6 @@ _FILES: Mapping[str, Callable[[str | None, Any, str], str]] = {
 # ---- values -----------------------------------------------------------------------------------
 
 
-_Orders = Mapping[frozenset[str], tuple[str, ...]]
-
-
-def _orders(data: object) -> _Orders:
-    """The orders in which the objects of a report have their keys; maps of CEL have lost them."""
-    if isinstance(data, dict):
-        found: dict[frozenset[str], tuple[str, ...]] = {frozenset(data): tuple(data)}
-        for item in data.values():
-            found = {**_orders(item), **found}
-        return found
-    if isinstance(data, list):
-        return {keys: order for item in reversed(data) for keys, order in _orders(item).items()}
-    return {}
-
-
 def _path(context: Context, template: Template, event: str) -> str:
     for part in template.parts:
         outcome = None if isinstance(part, str) else context.value(part)
@@ -296,35 +280,21 @@ def _path(context: Context, template: Template, event: str) -> str:
     return context.text(template) or ""
 
 
-def _value(context: Context, expression: Expression, what: str, order: _Orders) -> Any:
+def _value(context: Context, expression: Expression, what: str) -> Any:
     outcome = context.value(expression)
     if outcome.error is not None:
         raise CommandRefused(f"{what} has no value: {outcome.error}")
-    return _Plainly(expression.source, what, order).value(outcome.value)
+    return _as_json(outcome.value, what)
 
 
-class _Plainly(NamedTuple):
-    """Values of CEL as JSON has them: keys as the report has them, else as the expression names them."""
-
-    source: str
-    what: str
-    order: _Orders
-
-    def value(self, value: Any) -> Any:
-        if isinstance(value, list):
-            return [self.value(item) for item in value]
-        if isinstance(value, dict):
-            return {str(key): self.value(value[key]) for key in self._keys(value)}
-        if isinstance(value, datetime):
-            return value.isoformat()
-        if value is None or isinstance(value, (str, bool, int, float)):
-            return value
-        raise CommandRefused(f"{self.what} is {value}, which JSON does not have")
-
-    def _keys(self, value: Mapping[Any, Any]) -> Iterable[Any]:
-        known = self.order.get(frozenset(map(str, value)))
-        if known:
-            return known
-        quoted = self.source.replace('"', "'")
-        places = {key: quoted.find(f"'{key}'") for key in value}
-        return sorted(value, key=lambda key: (places[key] < 0, places[key], str(key)))
+def _as_json(value: Any, what: str) -> Any:
+    """A value of an expression as JSON has it. Raises CommandRefused for what JSON has not."""
+    if isinstance(value, list):
+        return [_as_json(item, what) for item in value]
+    if isinstance(value, dict):
+        return {key: _as_json(item, what) for key, item in value.items()}
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    raise CommandRefused(f"{what} is {value}, which JSON does not have")
