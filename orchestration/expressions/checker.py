@@ -1,6 +1,7 @@
 """The static types of expressions: what is wrong with one before it is ever evaluated.
 
-Types are words. "any" is data whose type shows only at evaluation; "strings" is a list of texts.
+Types are the words of `_A`, and "null". "any" is data whose type shows only at evaluation; "strings" is a
+list of texts.
 """
 
 from __future__ import annotations
@@ -20,22 +21,8 @@ from .functions import (
     compile_pattern,
 )
 from .syntax import MACROS, TYPE_NAMES, ErrorData, Kind, Node, chain_of, path_of
+from .values import NUMBERS, OPERATORS
 
-# The types that a value of an expression can have.
-TYPES = (
-    "any", "bool", "int", "double", "string", "timestamp", "list", "strings", "map", "null", "type",
-    "optional",
-)  # fmt: skip
-_NUMBERS = ("int", "double")
-_ORDERED = ("bool", "int", "double", "string", "timestamp")
-# Of an operator the types that it takes on both sides.
-_SAME = {
-    "+": ("int", "double", "string", "list", "strings"),
-    "-": _NUMBERS,
-    "*": _NUMBERS,
-    "/": _NUMBERS,
-    "%": ("int",),
-}
 _LITERALS = {bool: "bool", int: "int", float: "double", str: "string", type(None): "null"}
 
 
@@ -175,7 +162,7 @@ class _Checker:
 
     def _unary(self, node: Node) -> str:
         kind = self.type(node.children[0])
-        if kind == "any" or kind in (("bool",) if node.text == "!" else _NUMBERS):
+        if kind == "any" or kind in (("bool",) if node.text == "!" else NUMBERS):
             return "bool" if node.text == "!" else kind
         return self.wrong(node.at, f"{node.text} does not take ({kind})")
 
@@ -280,25 +267,19 @@ class _Checker:
 
 def _result(sign: str, left: str, right: str) -> str:
     """The type that an operator gives for two types, "" if it does not take them."""
-    either = left if right == "any" else right
-    alike = fits(left, right) or fits(right, left)
-    if sign in ("==", "!="):
-        return "bool" if alike or "null" in (left, right) or {left, right} == set(_NUMBERS) else ""
+    operator, alike = OPERATORS[sign], fits(left, right) or fits(right, left)
     if sign == "in":
-        fitting = fits(right, "list") or (fits(right, "map") and fits(left, "string"))
-        return "bool" if fitting else ""
-    if sign not in _SAME:
-        ordered = all(kind in ("any", *_ORDERED) for kind in (left, right))
-        return "bool" if ordered and (alike or {left, right} == set(_NUMBERS)) else ""
-    if not alike or any(kind not in ("any", *_SAME[sign]) for kind in (left, right)):
+        return "bool" if fits(right, "list") or (fits(right, "map") and fits(left, "string")) else ""
+    if operator.takes and not {left, right} <= {"any", *operator.takes}:
         return ""
-    return (
-        left
-        if left == right
-        else "list"
-        if either in ("list", "strings") and left != "any" != right
-        else either
-    )
+    if operator.gives:
+        mixed = {left, right} == set(NUMBERS) or (not operator.takes and "null" in (left, right))
+        return operator.gives if alike or mixed else ""
+    if not alike:
+        return ""
+    if {left, right} == {"list", "strings"}:
+        return "list"
+    return left if right == "any" else right
 
 
 # Types in the words of messages.

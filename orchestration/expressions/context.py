@@ -15,12 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .evaluator import Evaluation
 from .functions import as_text
 from .language import Expression, Language, Template
 from .queries import Index, Tasks
 from .syntax import InvalidExpression
-from .values import BudgetExceededError, EvaluationError, Optional, TaskSet, whole
+from .values import BudgetExceededError, Evaluation, EvaluationError, Optional, TaskSet, whole
 
 
 class Outcome(NamedTuple):
@@ -28,6 +27,9 @@ class Outcome(NamedTuple):
 
     value: Any
     error: str | None = None
+
+
+_TRUE, _FALSE = Outcome(True), Outcome(False)
 
 
 class UnknownFact(Exception):  # noqa: N818 - nothing went wrong in the program
@@ -74,12 +76,15 @@ class Context:
             known = expression, self._evaluate(expression), self._trace
             self._outcomes[id(expression)] = known
             self._trace = outer
-        self._trace += known[2]
+        if known[2]:
+            self._trace += known[2]
         return known[1]
 
     def _evaluate(self, expression: Expression) -> Outcome:
         try:
             value = expression.program(Evaluation(self, self._trace if self.traces_reads else None))
+            if value is True or value is False:
+                return _TRUE if value else _FALSE
             kind = type(value)
             if kind is int:
                 whole(value)
@@ -117,15 +122,6 @@ class Context:
         return _with_all_items(Outcome(value) if error is None else Outcome(None, f"{name}: {error}"))
 
     # ---- what evaluations ask for
-
-    def fact(self, name: str) -> Any:
-        """The value of a fact. Raises EvaluationError with its name where it has none."""
-        value, error = self.facts.get(name) or self.known(name)
-        if self.traces_reads:
-            self._trace.append(name)
-        if error is not None:
-            raise EvaluationError(f"{name}: {error}")
-        return value
 
     def touch(self, records: list[Any]) -> list[Any]:
         """Note the newest of the records that a fact or guard looked at, for its evidence."""

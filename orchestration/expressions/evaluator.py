@@ -10,46 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from . import values
-from .functions import EDITS, FUNCTIONS, METHODS, Function
-from .queries import Index, Tasks
+from .functions import EDITS, FALLBACKS, FUNCTIONS, METHODS, Function
 from .syntax import TYPE_NAMES, Kind, Node, chain_of, path_of
-from .values import ABSENT, Budget, EvaluationError, Optional, TaskSet, TypeName
-
-
-class Names(Protocol):
-    """Gives the values of names, and the records and tasks of a run."""
-
-    variables: Any
-    records: Index
-    tasks: Tasks
-
-    def fact(self, name: str) -> Any: ...
-
-    def touch(self, records: list[Any]) -> list[Any]: ...
-
-
-class Evaluation(Budget):
-    """One evaluation of one expression: its names, its budget, and what its loops bind, by their depth."""
-
-    __slots__ = ("bound", "names", "trace", "variables")
-
-    def __init__(self, names: Names, trace: list[Any] | None = None):
-        self.names = names
-        self.variables, self.trace = names.variables, trace
-        self.bound: dict[int, Any] = {}
-        self.rounds = self.elements = self.characters = 0
-
-    @property
-    def records(self) -> Index:
-        return self.names.records
-
-    @property
-    def tasks(self) -> Tasks:
-        return self.names.tasks
-
-    def touch(self, records: list[Any]) -> list[Any]:
-        return self.names.touch(records)
-
+from .values import ABSENT, OPERATORS, Evaluation, EvaluationError, Optional, TaskSet, TypeName
 
 Program = Callable[[Evaluation], Any]
 
@@ -74,24 +37,27 @@ class _Compiler:
         self.bound: list[str] = []
 
     def program(self, node: Node) -> Program:
-        return _COMPILERS[node.kind](self, node)
+        return getattr(self, f"_{node.kind}")(node)
 
     def programs(self, nodes: Sequence[Node]) -> list[Program]:
-        return [_COMPILERS[node.kind](self, node) for node in nodes]
+        return [self.program(node) for node in nodes]
 
     def elements(self, nodes: Sequence[Node]) -> list[Program]:
         """The programs of what is put into a list or map: a set of tasks becomes a list there."""
         kinds = (Kind.NAME, Kind.CALL, Kind.CHOICE, Kind.METHOD)
         programs = zip(nodes, self.programs(nodes), strict=True)
-        return [_listed(program) if node.kind in kinds else program for node, program in programs]
+        return [
+            _listed(program) if node.kind in kinds and node.text not in self.bound else program
+            for node, program in programs
+        ]
 
     # ---- literals and names
 
-    def literal(self, node: Node) -> Program:
+    def _literal(self, node: Node) -> Program:
         value = node.value
         return lambda run: value
 
-    def name(self, node: Node) -> Program:
+    def _name(self, node: Node) -> Program:
         return self.path(node) or _fails(f"unknown name {node.text!r}")
 
     def path(self, node: Node) -> Program | None:
@@ -107,17 +73,17 @@ class _Compiler:
         if name:
             fields = parts[name.count(".") + 1 :]
             if name in self.names.facts:
-                return _with_fields(lambda run: run.names.fact(name), fields)
+                return _with_fields(_fact(name), fields)
             direct = next((place for place, part in enumerate(fields) if part.value), len(fields))
             variable = _variable(name, tuple(part.text for part in fields[:direct]))
             return _with_fields(variable, fields[direct:])
         type_name = TypeName(path[0])
         return (lambda run: type_name) if node.kind is Kind.NAME and path[0] in TYPE_NAMES else None
 
-    def field(self, node: Node) -> Program:
+    def _field(self, node: Node) -> Program:
         return self.path(node) or _with_fields(self.program(node.children[0]), (node,))
 
-    def has(self, node: Node) -> Program:
+    def _has(self, node: Node) -> Program:
         (field,) = node.children
         of, name = self.program(field.children[0]), field.text
 
@@ -129,14 +95,14 @@ class _Compiler:
 
         return has
 
-    def item(self, node: Node) -> Program:
+    def _item(self, node: Node) -> Program:
         of, key = self.programs(node.children)
         told = values.optional_item if node.value else values.item
         return lambda run: told(of(run), key(run))
 
     # ---- operators
 
-    def unary(self, node: Node) -> Program:
+    def _unary(self, node: Node) -> Program:
         of = self.program(node.children[0])
         if node.text == "-":
             return lambda run: values.negative(of(run))
@@ -147,30 +113,26 @@ class _Compiler:
 
         return denied
 
-    def binary(self, node: Node) -> Program:
+    def _binary(self, node: Node) -> Program:
         left, right = self.programs(node.children)
-        if node.text in ("==", "!="):
-            return self.equality(node, left, right, node.text == "==")
-        if node.text == "in":
-            return lambda run: values.contains(run, left(run), right(run))
-        if node.text == "+":
-            return lambda run: values.add(run, left(run), right(run))
-        if node.text in _COMPARISONS:
-            compare = _COMPARISONS[node.text]
-            return lambda run: compare(left(run), right(run))
-        sign = node.text
-        return lambda run: values.calculate(sign, left(run), right(run))
+        operate, other = OPERATORS[node.text].run, node.children[1]
+        wanted = node.text == "=="
+        if node.text == "in" and other.kind is Kind.LIST and all(map(_is_text, other.children)):
+            words = frozenset(child.value for child in other.children)
 
-    def equality(self, node: Node, left: Program, right: Program, wanted: bool) -> Program:
-        other = node.children[1]
-        if other.kind is Kind.LITERAL and type(other.value) is str:
+            def among(run: Evaluation) -> bool:
+                value = left(run)
+                return isinstance(value, str) and value in words
+
+            return among
+        if node.text in ("==", "!=") and _is_text(other):
             text = other.value
             return lambda run: (left(run) == text) is wanted
-        if other.kind is Kind.LIST and not other.children:
+        if node.text in ("==", "!=") and other.kind is Kind.LIST and not other.children:
             return lambda run: _is_empty_list(left(run)) is wanted
-        return lambda run: values.equal(run, left(run), right(run)) is wanted
+        return lambda run: operate(run, left(run), right(run))
 
-    def logic(self, node: Node) -> Program:
+    def _logic(self, node: Node) -> Program:
         parts, decides, sign = self.programs(node.children), node.text == "||", node.text
 
         def logic(run: Evaluation) -> bool:
@@ -184,14 +146,14 @@ class _Compiler:
                 if value is decides:
                     return decides
                 if value is not True and value is not False:
-                    error = error or _not_bool(sign, value)
+                    error = error or EvaluationError(f"{sign} does not take a {values.type_of(value)}")
             if error:
                 raise error
             return not decides
 
         return logic
 
-    def choice(self, node: Node) -> Program:
+    def _choice(self, node: Node) -> Program:
         test, then, other = self.programs(node.children)
 
         def choice(run: Evaluation) -> Any:
@@ -204,27 +166,27 @@ class _Compiler:
 
     # ---- lists and maps
 
-    def list_of(self, node: Node) -> Program:
-        parts = self.elements(node.children)
-        if not any(_flags(node)):
+    def _list(self, node: Node) -> Program:
+        parts, flags = self.elements(node.children), _flags(node)
 
-            def plain(run: Evaluation) -> list[Any]:
-                run.take(len(parts))
-                return [part(run) for part in parts]
-
-            return plain
-        flags = _flags(node)
-
-        def optional(run: Evaluation) -> list[Any]:
+        def plain(run: Evaluation) -> list[Any]:
             run.take(len(parts))
-            found = [(part(run), flag) for part, flag in zip(parts, flags, strict=True)]
-            return [
-                _present(value) if flag else value for value, flag in found if not flag or _is_there(value)
-            ]
+            return [part(run) for part in parts]
 
-        return optional
+        def with_optional(run: Evaluation) -> list[Any]:
+            run.take(len(parts))
+            made = []
+            for part, is_optional in zip(parts, flags, strict=True):
+                value = part(run)
+                if not is_optional:
+                    made.append(value)
+                elif _is_there(value):
+                    made.append(value.value)
+            return made
 
-    def map_of(self, node: Node) -> Program:
+        return with_optional if any(flags) else plain
+
+    def _map(self, node: Node) -> Program:
         if node.children and not any(_flags(node)) and all(c.kind is Kind.LITERAL for c in node.children):
             # A pattern, mostly: made once, and never changed by whom it is given to.
             made_once = {
@@ -247,24 +209,24 @@ class _Compiler:
                 if not optional:
                     made[name] = value
                 elif _is_there(value):
-                    made[name] = _present(value)
+                    made[name] = value.value
             return made
 
         return map_of
 
     # ---- calls
 
-    def call(self, node: Node) -> Program:
+    def _call(self, node: Node) -> Program:
         function = FUNCTIONS.get(node.text) or (EDITS.get(node.text) if self.names.edits else None)
         return self.called(node, function)
 
-    def method(self, node: Node) -> Program:
-        if node.text not in ("orValue", "or"):
+    def _method(self, node: Node) -> Program:
+        if node.text not in FALLBACKS:
             return self.called(node, METHODS.get(node.text))
-        of, *others = self.programs(node.children)
-        if len(others) != 1:
+        if len(node.children) != 2:
             return _fails(f"{node.text} takes one other value")
-        (other,), unwraps = others, node.text == "orValue"
+        whole, unwraps = node.children[0], node.text == "orValue"
+        of, other = self.programs(node.children)
 
         def fallback(run: Evaluation) -> Any:
             value = of(run)
@@ -274,36 +236,53 @@ class _Compiler:
                 return value.value if unwraps else value
             return other(run)
 
-        return fallback
+        if not (unwraps and whole.kind is Kind.FIELD and whole.value):
+            return fallback
+        holder, name = self.program(whole.children[0]), whole.text
+
+        def field_or(run: Evaluation) -> Any:
+            """`a.?b.orValue(c)`, without an optional value in between."""
+            value = holder(run)
+            if isinstance(value, dict):
+                return value[name] if name in value else other(run)
+            found = values.optional_item(value, name)
+            return found.value if found.present else other(run)
+
+        return field_or
 
     def called(self, node: Node, function: Function | None) -> Program:
+        """The call of a function, whose list counts against the budget; a set of tasks costs nothing yet."""
         if function is None:
             return _fails(f"unknown function {node.text!r}")
         if not function.least <= len(node.children) <= len(function.takes):
             return _fails(f"{node.text} does not take {len(node.children)} values")
-        parts, kinds = self.programs(node.children), function.takes
-        checks = [_KINDS[kind.rstrip("?")] for kind in kinds]
-        called, name, pairs = function.run, node.text, list(zip(parts, checks, strict=False))
-        read = f"{name}()"
-
-        if len(pairs) == 1:
-            ((only, check),) = pairs
-
-            def call_with_one(run: Evaluation) -> Any:
-                if run.trace is not None:
-                    run.trace.append(read)
-                return called(run, check(only(run), name))
-
-            return _charged(call_with_one) if function.gives == "list" else call_with_one
+        checks = [_argument(kind.rstrip("?")) for kind in function.takes]
+        pairs = list(zip(self.programs(node.children), checks, strict=False))
+        called, name, read = function.run, node.text, f"{node.text}()"
 
         def call(run: Evaluation) -> Any:
             if run.trace is not None:
                 run.trace.append(read)
-            return called(run, *[check(part(run), name) for part, check in pairs])
+            made = called(run, *[check(part(run), name) for part, check in pairs])
+            if type(made) is list:
+                run.take(len(made))
+            return made
 
-        return _charged(call) if function.gives in ("list", "strings") else call
+        if len(pairs) != 1:
+            return call
+        ((only, check),) = pairs
 
-    def loop(self, node: Node) -> Program:
+        def call_with_one(run: Evaluation) -> Any:
+            if run.trace is not None:
+                run.trace.append(read)
+            made = called(run, check(only(run), name))
+            if type(made) is list:
+                run.take(len(made))
+            return made
+
+        return call_with_one
+
+    def _loop(self, node: Node) -> Program:
         of, depth = self.program(node.children[0]), len(self.bound)
         self.bound.append(str(node.value))
         parts = self.elements(node.children[1:])
@@ -359,33 +338,49 @@ def _variable(name: str, fields: tuple[str, ...]) -> Program:
     return variable
 
 
+def _fact(name: str) -> Program:
+    def fact(run: Evaluation) -> Any:
+        names = run.names
+        value, error = names.facts.get(name) or names.known(name)
+        if run.trace is not None:
+            run.trace.append(name)
+        if error is not None:
+            raise EvaluationError(f"{name}: {error}")
+        return value
+
+    return fact
+
+
 def _with_fields(of: Program, fields: Sequence[Node]) -> Program:
     for field in fields:
-        of = _with_field(of, field.text, bool(field.value))
+        of = (_with_optional_field if field.value else _with_field)(of, field.text)
     return of
 
 
-def _with_field(of: Program, name: str, optional: bool) -> Program:
-    get = values.optional_item if optional else values.field
-    return lambda run: get(of(run), name)
+def _with_field(of: Program, name: str) -> Program:
+    def field(run: Evaluation) -> Any:
+        value = of(run)
+        try:
+            return value[name]
+        except (KeyError, TypeError):
+            return values.field(value, name)
+
+    return field
+
+
+def _with_optional_field(of: Program, name: str) -> Program:
+    return lambda run: values.optional_item(of(run), name)
 
 
 # ---- operators --------------------------------------------------------------------------------
 
-_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "<": values.less,
-    "<=": values.at_most,
-    ">": lambda left, right: values.less(right, left),
-    ">=": lambda left, right: values.at_most(right, left),
-}
+
+def _is_text(node: Node) -> bool:
+    return node.kind is Kind.LITERAL and type(node.value) is str
 
 
 def _is_empty_list(value: Any) -> bool:
     return values.type_of(value) == "list" and not values.size(value)
-
-
-def _not_bool(sign: str, value: Any) -> EvaluationError:
-    return EvaluationError(f"{sign} does not take a {values.type_of(value)}")
 
 
 def _flags(node: Node) -> tuple[bool, ...]:
@@ -396,50 +391,26 @@ def _is_there(value: Any) -> bool:
     return value.present if type(value) is Optional else values.no_overload("?", value)
 
 
-def _present(value: Any) -> Any:
-    return value.value
-
-
 # ---- calls ------------------------------------------------------------------------------------
 
 
-def _charged(call: Program) -> Program:
-    """A call whose list counts against the budget; a set of tasks costs nothing before it is looked at."""
-
-    def charged(run: Evaluation) -> Any:
-        made = call(run)
-        if type(made) is list:
-            run.take(len(made))
-        return made
-
-    return charged
+_ARGUMENTS: dict[str, tuple[type, ...]] = {
+    "map": (dict,), "string": (str,), "optional": (Optional,), "pattern": (str, dict), "sized": (object,),
+}  # fmt: skip
 
 
-def _of_type(kind: type, what: str) -> Callable[[Any, str], Any]:
-    def check(value: Any, name: str) -> Any:
-        return value if isinstance(value, kind) else values.no_overload(name, value)
-
-    return check
-
-
-def _whole(value: Any, name: str) -> int:
-    return values.whole(value) if type(value) is int else values.no_overload(name, value)
-
-
-def _pattern(value: Any, name: str) -> Any:
-    return value if isinstance(value, (str, dict)) else values.no_overload(name, value)
-
-
-_KINDS: dict[str, Callable[[Any, str], Any]] = {
-    "any": lambda value, name: value.elements() if type(value) is TaskSet else value,
-    "sized": lambda value, name: value,
-    "list": lambda value, name: values.as_list(value, name),
-    "map": _of_type(dict, "map"),
-    "string": _of_type(str, "string"),
-    "optional": _of_type(Optional, "optional"),
-    "int": _whole,
-    "pattern": _pattern,
-}
+def _argument(kind: str) -> Callable[[Any, str], Any]:
+    """What converts (a value, the function's name) to an argument of a type, or raises EvaluationError."""
+    if kind == "any":
+        return lambda value, name: value.elements() if type(value) is TaskSet else value
+    if kind == "list":
+        return values.as_list
+    if kind == "int":
+        return lambda value, name: (
+            values.whole(value) if type(value) is int else values.no_overload(name, value)
+        )
+    types = _ARGUMENTS[kind]
+    return lambda value, name: value if isinstance(value, types) else values.no_overload(name, value)
 
 
 # ---- loops ------------------------------------------------------------------------------------
@@ -451,7 +422,8 @@ def _filter(run: Evaluation, items: list[Any], depth: int, parts: Sequence[Progr
     found = []
     for item in items:
         bound[depth] = item
-        if values.as_bool(fits(run)):
+        holds = fits(run)
+        if holds is True or (holds is not False and values.as_bool(holds)):
             found.append(item)
     return found
 
@@ -512,20 +484,4 @@ _LOOPS: dict[str, Callable[..., Any]] = {
     "all": _decided(False),
     "exists": _decided(True),
     "exists_one": _exists_one,
-}
-_COMPILERS: dict[Kind, Callable[[_Compiler, Node], Program]] = {
-    Kind.LITERAL: _Compiler.literal,
-    Kind.NAME: _Compiler.name,
-    Kind.FIELD: _Compiler.field,
-    Kind.ITEM: _Compiler.item,
-    Kind.CALL: _Compiler.call,
-    Kind.METHOD: _Compiler.method,
-    Kind.HAS: _Compiler.has,
-    Kind.LOOP: _Compiler.loop,
-    Kind.LIST: _Compiler.list_of,
-    Kind.MAP: _Compiler.map_of,
-    Kind.UNARY: _Compiler.unary,
-    Kind.BINARY: _Compiler.binary,
-    Kind.LOGIC: _Compiler.logic,
-    Kind.CHOICE: _Compiler.choice,
 }

@@ -42,7 +42,7 @@ class Expression:
 
     @cached_property
     def type(self) -> str:
-        """Its static type, one of `checker.TYPES`. Raises InvalidExpression with all errors of it."""
+        """Its static type, as `checker` has them. Raises InvalidExpression with all errors of it."""
         kind, errors, data = check_types(self.tree, self.language)
         if kind == "optional" and not errors:
             errors = [(0, "may have no value; end it with .orValue(..)")]

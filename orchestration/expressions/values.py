@@ -1,4 +1,4 @@
-"""Values of expressions: their types, equality, order and arithmetic, as CEL defines them, and their budget.
+"""Values of expressions: their types, equality, order and arithmetic, as CEL defines them, and their run.
 
 Values are those of JSON, moments (`datetime`), optional values, types, and sets of tasks. Whole numbers have
 64 bits; true is not 1, and 1 equals 1.0.
@@ -6,9 +6,13 @@ Values are those of JSON, moments (`datetime`), optional values, types, and sets
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Protocol
+
+from .queries import Index, Tasks
 
 # The most elements that all loops of one evaluation go through: CEL's usual bound, about 10 ms.
 MOST_ROUNDS = 10_000
@@ -29,14 +33,33 @@ class BudgetExceededError(Exception):
     """An evaluation that works too long or makes too much. Nothing absorbs it: it is never true."""
 
 
-class Budget:
-    """What one evaluation has used up. Each method raises BudgetExceededError before more is done."""
+class Names(Protocol):
+    """Gives the values of names, and the records and tasks of a run."""
 
-    __slots__ = ("characters", "elements", "rounds")
+    variables: Any
+    facts: Any
+    records: Index
+    tasks: Tasks
 
-    rounds: int
-    elements: int
-    characters: int
+    def known(self, name: str) -> tuple[Any, str | None]: ...
+
+    def touch(self, records: list[Any]) -> list[Any]: ...
+
+
+class Evaluation:
+    """One evaluation of one expression: its names, what its loops bind, by their depth, and its run.
+
+    `trace` is the list to which the names that are read are added, if anybody asked for them. The methods
+    raise BudgetExceededError before more is done than is allowed.
+    """
+
+    __slots__ = ("bound", "characters", "elements", "names", "rounds", "trace", "variables")
+
+    def __init__(self, names: Names, trace: list[Any] | None = None):
+        self.names = names
+        self.variables, self.trace = names.variables, trace
+        self.bound: dict[int, Any] = {}
+        self.rounds = self.elements = self.characters = 0
 
     def go_round(self, times: int) -> None:
         """A loop begins that goes round so often."""
@@ -157,7 +180,7 @@ _NUMBERS = frozenset((int, float))
 _ORDERED = frozenset((bool, int, float, str, datetime))
 
 
-def equal(budget: Budget, left: Any, right: Any) -> bool:
+def equal(run: Evaluation, left: Any, right: Any) -> bool:
     """Whether two values are equal; values of different types are not, but numbers."""
     kind, other = type(left), type(right)
     if kind is other and kind in _ORDERED:
@@ -168,21 +191,21 @@ def equal(budget: Budget, left: Any, right: Any) -> bool:
         # One is a word of an enumeration.
         return str(left) == str(right)
     if isinstance(left, dict) and isinstance(right, dict):
-        budget.take(len(left))
-        return left.keys() == right.keys() and all(equal(budget, left[key], right[key]) for key in left)
+        run.take(len(left))
+        return left.keys() == right.keys() and all(equal(run, left[key], right[key]) for key in left)
     if type_of(left) == "list" == type_of(right):
-        return _equal_lists(budget, left, right)
+        return _equal_lists(run, left, right)
     if isinstance(left, Optional) and isinstance(right, Optional):
-        return left.present is right.present and equal(budget, left.value, right.value)
+        return left.present is right.present and equal(run, left.value, right.value)
     return kind is other and left == right
 
 
-def _equal_lists(budget: Budget, left: Any, right: Any) -> bool:
+def _equal_lists(run: Evaluation, left: Any, right: Any) -> bool:
     if size(left) != size(right):
         return False
     first, second = as_list(left), as_list(right)
-    budget.take(len(first))
-    return all(equal(budget, *pair) for pair in zip(first, second, strict=True))
+    run.take(len(first))
+    return all(equal(run, *pair) for pair in zip(first, second, strict=True))
 
 
 def size(value: Any) -> int:
@@ -194,78 +217,108 @@ def size(value: Any) -> int:
     return no_overload("size", value)
 
 
-def contains(budget: Budget, value: Any, whole: Any) -> bool:
+def contains(run: Evaluation, value: Any, whole: Any) -> bool:
     """Whether a list has an element that equals the value, or a map the key."""
     if isinstance(whole, dict):
         return value in whole if isinstance(value, str) else _is_no_key(value)
     items = as_list(whole, "in")
-    budget.take(len(items))
+    run.take(len(items))
     # Python finds a text in a list quickly; whatever equals a text is one.
-    return value in items if isinstance(value, str) else any(equal(budget, value, item) for item in items)
+    return value in items if isinstance(value, str) else any(equal(run, value, item) for item in items)
 
 
 def _is_no_key(value: Any) -> bool:
     return False if type(value) in (bool, int, float) else no_overload("in", value)
 
 
-def less(left: Any, right: Any) -> bool:
-    kind, other = type(left), type(right)
-    if (kind is other and kind in _ORDERED) or (kind in _NUMBERS and other in _NUMBERS):
-        return left < right
-    if isinstance(left, str) and isinstance(right, str):
-        return str(left) < str(right)
-    return no_overload("<", left, right)
+def unequal(run: Evaluation, left: Any, right: Any) -> bool:
+    return not equal(run, left, right)
 
 
-def at_most(left: Any, right: Any) -> bool:
-    kind, other = type(left), type(right)
-    if (kind is other and kind in _ORDERED) or (kind in _NUMBERS and other in _NUMBERS):
-        return left <= right
-    if isinstance(left, str) and isinstance(right, str):
-        return str(left) <= str(right)
-    return no_overload("<=", left, right)
+def _ordering(sign: str, compare: Callable[[Any, Any], bool]) -> Callable[..., bool]:
+    def ordered(run: Evaluation, left: Any, right: Any) -> bool:
+        kind, other = type(left), type(right)
+        if (kind is other and kind in _ORDERED) or (kind in _NUMBERS and other in _NUMBERS):
+            return compare(left, right)
+        if isinstance(left, str) and isinstance(right, str):
+            return compare(str(left), str(right))
+        return no_overload(sign, left, right)
+
+    return ordered
 
 
 # ---- arithmetic -------------------------------------------------------------------------------
 
 
-def add(budget: Budget, left: Any, right: Any) -> Any:
+def add(run: Evaluation, left: Any, right: Any) -> Any:
     kind = type(left)
     if kind is type(right) and kind in _NUMBERS:
         return whole(left + right)
     if isinstance(left, str) and isinstance(right, str):
-        budget.write(len(left) + len(right))
+        run.write(len(left) + len(right))
         return left + right
     if type_of(left) == "list" == type_of(right):
-        budget.take(size(left) + size(right))
+        run.take(size(left) + size(right))
         return as_list(left) + as_list(right)
     return no_overload("+", left, right)
 
 
-def calculate(sign: str, left: Any, right: Any) -> Any:
-    """Two numbers of one type with `-`, `*`, `/` or `%`; whole ones are divided toward zero."""
-    kind = type(left)
-    if kind is not type(right) or kind not in _NUMBERS or (sign == "%" and kind is float):
-        return no_overload(sign, left, right)
-    if sign == "-":
-        return whole(left - right)
-    if sign == "*":
-        return whole(left * right)
-    if kind is float:
-        return left / right if right else _divided_by_zero(left, right)
+def _divide(left: Any, right: Any) -> Any:
+    """Whole numbers are divided toward zero; by a zero with a fraction the result is infinite."""
+    if type(left) is int:
+        if right == 0:
+            raise EvaluationError("divide by zero")
+        return abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+    if right:
+        return left / right
+    return math.copysign(math.inf, right) * left if left else math.nan
+
+
+def _remain(left: Any, right: Any) -> Any:
     if right == 0:
-        raise EvaluationError("divide by zero" if sign == "/" else "modulus by zero")
-    quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-    return whole(quotient if sign == "/" else left - quotient * right)
+        raise EvaluationError("modulus by zero")
+    return left - _divide(left, right) * right
 
 
-def _divided_by_zero(left: float, right: float) -> float:
-    infinity = float("inf") if str(right)[0] != "-" else float("-inf")
-    return infinity * left if left else float("nan")
+def _arithmetic(
+    sign: str, calculate: Callable[[Any, Any], Any], kinds: frozenset[type] = _NUMBERS
+) -> Callable[..., Any]:
+    def calculated(run: Evaluation, left: Any, right: Any) -> Any:
+        if type(left) is not type(right) or type(left) not in kinds:
+            return no_overload(sign, left, right)
+        return whole(calculate(left, right))
+
+    return calculated
 
 
 def negative(value: Any) -> Any:
     return whole(-value) if type(value) in _NUMBERS else no_overload("-", value)
+
+
+class Operator(NamedTuple):
+    """`run`; the types that it takes on both sides, () for its own rule; the type it gives, "" for theirs."""
+
+    run: Callable[[Evaluation, Any, Any], Any]
+    takes: tuple[str, ...] = ()
+    gives: str = ""
+
+
+NUMBERS = ("int", "double")
+_COMPARABLE = ("bool", *NUMBERS, "string", "timestamp")
+OPERATORS = {
+    "==": Operator(equal, (), "bool"),
+    "!=": Operator(unequal, (), "bool"),
+    "in": Operator(contains, (), "bool"),
+    "<": Operator(_ordering("<", operator.lt), _COMPARABLE, "bool"),
+    "<=": Operator(_ordering("<=", operator.le), _COMPARABLE, "bool"),
+    ">": Operator(_ordering(">", operator.gt), _COMPARABLE, "bool"),
+    ">=": Operator(_ordering(">=", operator.ge), _COMPARABLE, "bool"),
+    "+": Operator(add, (*NUMBERS, "string", "list", "strings")),
+    "-": Operator(_arithmetic("-", operator.sub), NUMBERS),
+    "*": Operator(_arithmetic("*", operator.mul), NUMBERS),
+    "/": Operator(_arithmetic("/", _divide), NUMBERS),
+    "%": Operator(_arithmetic("%", _remain, frozenset((int,))), ("int",)),
+}
 
 
 # ---- fields and elements ----------------------------------------------------------------------

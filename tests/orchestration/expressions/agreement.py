@@ -10,7 +10,6 @@ from typing import Any
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_optional, ext_strings
 from phasekeeper.orchestration.expressions.context import Context, Outcome
-from phasekeeper.orchestration.expressions.evaluator import Evaluation
 from phasekeeper.orchestration.expressions.functions import (
     EDITS,
     FUNCTIONS,
@@ -20,7 +19,7 @@ from phasekeeper.orchestration.expressions.functions import (
     Function,
 )
 from phasekeeper.orchestration.expressions.language import Expression, Language
-from phasekeeper.orchestration.expressions.values import Optional, TaskSet
+from phasekeeper.orchestration.expressions.values import Evaluation, Optional, TaskSet
 
 _LIST, _MAP = cel.Type.List(cel.Type.DYN), cel.Type.Map(cel.Type.STRING, cel.Type.DYN)
 TYPES = {
