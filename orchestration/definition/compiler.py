@@ -83,7 +83,7 @@ class _Compiler:
         except InvalidExpression as error:
             self._note(text, error)
             return None
-        self.places[id(expression)] = ExpressionOrigin(text, 0)
+        self.places[id(expression)] = ExpressionOrigin(expression, text, 0)
         return expression
 
     def template(self, text: LocatedText, language: Language | None = None) -> Any:
@@ -97,7 +97,7 @@ class _Compiler:
             return None
         for part, (_, offset) in zip(template.parts, parts, strict=True):
             if isinstance(part, Expression):
-                self.places[id(part)] = ExpressionOrigin(text, offset)
+                self.places[id(part)] = ExpressionOrigin(part, text, offset)
         return template
 
     def _count(self, text: LocatedText, more: int) -> None:
@@ -210,7 +210,8 @@ class _Compiler:
             if name in errors:
                 self._note(text, errors[name])
             else:
-                self.places[id(self.language.values[name])] = ExpressionOrigin(text, 0)
+                value = self.language.values[name]
+                self.places[id(value)] = ExpressionOrigin(value, text, 0)
 
     # -- parts
 

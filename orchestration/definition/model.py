@@ -193,6 +193,7 @@ class Write:
 class ExpressionOrigin(NamedTuple):
     """Where an expression was written: in which scalar or key, and from which character of it."""
 
+    expression: Expression
     text: LocatedText
     offset: int
 

@@ -16,9 +16,8 @@ from ..expressions.syntax import Kind, walk
 from ..findings import CODES, Finding, Problem, Severity, Span, finding
 from ..plans.dialects import DIALECTS
 from ..suggestions import did_you_mean, misspelling
-from . import field_checks as patterns
 from . import phase_graph as ways
-from .expressions import Fault, behind, constant, expressions
+from .expressions import FIELD_CHECKS, Fault, behind, constant, expressions
 
 Check = Callable[[Workflow], Iterator[Fault]]
 
@@ -47,7 +46,7 @@ def check(workflow: Workflow) -> list[Finding]:
 
 def _finding(workflow: Workflow, fault: Fault) -> Finding:
     if isinstance(fault.at, Expression):
-        text, offset = workflow.places[id(fault.at)]
+        _, text, offset = workflow.places[id(fault.at)]
         length = len(fault.at.source) - fault.offset
         place = DefinitionPlace(text.node.source, text.span(offset + fault.offset, max(length, 1)))
     else:
@@ -224,7 +223,7 @@ def _plans(workflow: Workflow) -> Iterator[Fault]:
 
 
 CHECKS: tuple[Check, ...] = (
-    *patterns.CHECKS,
+    *FIELD_CHECKS,
     ways.denials,
     _too_early,
     _hidden_rules,

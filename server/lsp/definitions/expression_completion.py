@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ....orchestration.definition.names import UNANSWERED
 from ....orchestration.expressions.functions import FALLBACKS, FUNCTIONS, METHODS
 from ....orchestration.expressions.syntax import MACROS, Lexeme, tokens
-from ....orchestration.lint.field_checks import OF_RECORDS, OF_TASKS
+from ....orchestration.lint.expressions import OF_RECORDS, OF_TASKS
 from ....orchestration.plans.dialects import DIALECTS
 from . import reference_docs as words
 from .declared_names import Given, Items

@@ -10,7 +10,7 @@ from phasekeeper.orchestration.expressions.functions import FALLBACKS, FUNCTIONS
 from phasekeeper.orchestration.expressions.syntax import MACROS
 from phasekeeper.orchestration.journal.journal import FIELDS
 from phasekeeper.orchestration.journal.journal import KINDS as RECORD_KINDS
-from phasekeeper.orchestration.lint import field_checks as patterns
+from phasekeeper.orchestration.lint import expressions as patterns
 from phasekeeper.orchestration.snapshot.artifacts import _TYPES
 from phasekeeper.server.lsp.definitions import reference_docs as words
 from phasekeeper.server.lsp.definitions.key_completion import _MEANING, in_definition
