@@ -7,7 +7,6 @@ list of texts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from ..suggestions import did_you_mean, misspelling
 from .functions import (
@@ -20,28 +19,13 @@ from .functions import (
     InvalidPattern,
     compile_pattern,
 )
-from .syntax import MACROS, TYPE_NAMES, ErrorData, Kind, Node, chain_of, path_of
+from .syntax import MACROS, TYPE_NAMES, ErrorData, Kind, KnownNames, SyntaxNode, chain_of, path_of
 from .values import NUMBERS, OPERATORS
 
 _LITERALS = {bool: "bool", int: "int", float: "double", str: "string", type(None): "null"}
 
 
-class TypedNames(Protocol):
-    """The names that an expression may use, with their types."""
-
-    variables: dict[str, str]
-    facts: dict[str, str]
-    edits: bool
-
-    @property
-    def names(self) -> Sequence[str]: ...
-
-    def name_in(self, path: tuple[str, ...]) -> str: ...
-
-    def type_of(self, name: str) -> str: ...
-
-
-def check_types(tree: Node, names: TypedNames) -> tuple[str, list[tuple[int, str]], ErrorData]:
+def check_types(tree: SyntaxNode, names: KnownNames) -> tuple[str, list[tuple[int, str]], ErrorData]:
     """The type of the expression, the errors in it as (offset, message), in the order of the text, and the
     data of those that have any."""
     checker = _Checker(names)
@@ -60,7 +44,7 @@ def fits(kind: str, wanted: str) -> bool:
 
 
 class _Checker:
-    def __init__(self, names: TypedNames):
+    def __init__(self, names: KnownNames):
         self.names = names
         self.bound: list[str] = []
         self.errors: list[tuple[int, str]] = []
@@ -77,23 +61,23 @@ class _Checker:
         self.errors.append((at, message))
         return "any"
 
-    def types(self, nodes: Sequence[Node]) -> list[str]:
+    def types(self, nodes: Sequence[SyntaxNode]) -> list[str]:
         return [self.type(node) for node in nodes]
 
-    def type(self, node: Node) -> str:
+    def type(self, node: SyntaxNode) -> str:
         return getattr(self, f"_{node.kind}")(node)
 
     # ---- literals and names
 
-    def _literal(self, node: Node) -> str:
+    def _literal(self, node: SyntaxNode) -> str:
         return _LITERALS[type(node.value)]
 
-    def _list(self, node: Node) -> str:
+    def _list(self, node: SyntaxNode) -> str:
         self._only_optional(node, node.children)
         kinds = set(self.types(node.children))
         return "strings" if kinds == {"string"} else "list"
 
-    def _map(self, node: Node) -> str:
+    def _map(self, node: SyntaxNode) -> str:
         self._only_optional(node, node.children[1::2])
         for key in node.children[::2]:
             kind = self.type(key)
@@ -102,16 +86,15 @@ class _Checker:
         self.types(node.children[1::2])
         return "map"
 
-    def _only_optional(self, node: Node, parts: Sequence[Node]) -> None:
-        flags = node.value if isinstance(node.value, tuple) else ()
-        for part, flag in zip(parts, flags, strict=True):
+    def _only_optional(self, node: SyntaxNode, parts: Sequence[SyntaxNode]) -> None:
+        for part, flag in zip(parts, node.flags, strict=True):
             if flag and not fits(kind := self.type(part), "optional"):
                 self.wrong(part.at, f"behind the ? an optional value is needed, this is {_A.get(kind, kind)}")
 
-    def _name(self, node: Node) -> str:
+    def _name(self, node: SyntaxNode) -> str:
         return self._path(node) or self._unknown(node)
 
-    def _path(self, node: Node) -> str:
+    def _path(self, node: SyntaxNode) -> str:
         """The type of a chain NAME.field.field; "" if nothing is called so."""
         path = path_of(node)
         if path[0] in self.bound:
@@ -124,23 +107,23 @@ class _Checker:
             kind = self._selected(kind, field)
         return kind
 
-    def _unknown(self, node: Node) -> str:
+    def _unknown(self, node: SyntaxNode) -> str:
         path, at = path_of(node), chain_of(node)[0].at
         known = next((name for name in self.names.names if name.startswith(f"{path[0]}.")), "")
         name = ".".join(path[: known.count(".") + 1 if known else None])
         return self.unknown(at, name, self.names.names)
 
-    def _field(self, node: Node) -> str:
+    def _field(self, node: SyntaxNode) -> str:
         if path_of(node):
             return self._path(node) or self._unknown(node)
         return self._selected(self.type(node.children[0]), node)
 
-    def _selected(self, kind: str, field: Node) -> str:
+    def _selected(self, kind: str, field: SyntaxNode) -> str:
         if not (fits(kind, "map") or kind == "optional"):
             return self.wrong(field.at, f"{field.text} is asked of {_A.get(kind, kind)}, which has no fields")
         return "optional" if field.value or kind == "optional" else "any"
 
-    def _has(self, node: Node) -> str:
+    def _has(self, node: SyntaxNode) -> str:
         (field,) = node.children
         path = path_of(field)
         name = self.names.name_in(path) if path and path[0] not in self.bound else ""
@@ -149,7 +132,7 @@ class _Checker:
         self.type(field)
         return "bool"
 
-    def _item(self, node: Node) -> str:
+    def _item(self, node: SyntaxNode) -> str:
         of, key = self.types(node.children)
         is_list = (fits(of, "list") and fits(key, "int")) or key == "double"
         if not (is_list or (fits(of, "map") and fits(key, "string")) or of == "optional"):
@@ -160,27 +143,26 @@ class _Checker:
 
     # ---- operators
 
-    def _unary(self, node: Node) -> str:
+    def _unary(self, node: SyntaxNode) -> str:
         kind = self.type(node.children[0])
         if kind == "any" or kind in (("bool",) if node.text == "!" else NUMBERS):
             return "bool" if node.text == "!" else kind
         return self.wrong(node.at, f"{node.text} does not take ({kind})")
 
-    def _binary(self, node: Node) -> str:
+    def _binary(self, node: SyntaxNode) -> str:
         left, right = self.types(node.children)
         kind = _result(node.text, left, right)
         return kind or self.wrong(node.at, f"{node.text} does not take ({left}, {right})")
 
-    def _logic(self, node: Node) -> str:
+    def _logic(self, node: SyntaxNode) -> str:
         kinds = self.types(node.children)
-        offsets = node.value if isinstance(node.value, tuple) else ()
         for place, kind in enumerate(kinds):
             if not fits(kind, "bool"):
                 both = (kinds[0], kinds[1]) if place == 0 else ("bool", kind)
-                self.wrong(offsets[max(place - 1, 0)], f"{node.text} does not take ({', '.join(both)})")
+                self.wrong(node.flags[max(place - 1, 0)], f"{node.text} does not take ({', '.join(both)})")
         return "bool"
 
-    def _choice(self, node: Node) -> str:
+    def _choice(self, node: SyntaxNode) -> str:
         test, then, other = self.types(node.children)
         if not fits(test, "bool"):
             self.wrong(
@@ -193,7 +175,7 @@ class _Checker:
 
     # ---- calls
 
-    def _call(self, node: Node) -> str:
+    def _call(self, node: SyntaxNode) -> str:
         functions = FUNCTIONS | (EDITS if self.names.edits else {})
         kinds = self.types(node.children)
         function = functions.get(node.text)
@@ -201,7 +183,7 @@ class _Checker:
             self._called(node, function, kinds) if function else self._no_function(node, functions, METHODS)
         )
 
-    def _method(self, node: Node) -> str:
+    def _method(self, node: SyntaxNode) -> str:
         kinds = self.types(node.children)
         if node.text in FALLBACKS:
             return self._fallback(node, kinds)
@@ -218,14 +200,14 @@ class _Checker:
                 self.wrong(at, f"this regular expression cannot be used: {error}")
         return self._called(node, function, kinds)
 
-    def _fallback(self, node: Node, kinds: Sequence[str]) -> str:
+    def _fallback(self, node: SyntaxNode, kinds: Sequence[str]) -> str:
         if len(kinds) != 2 or not fits(kinds[0], "optional"):
             return self.wrong(
                 node.at, f"{node.text} does not take ({', '.join(kinds)}); write a.?b.{node.text}(c)"
             )
         return "optional" if node.text == "or" else "any"
 
-    def _called(self, node: Node, function: Function, kinds: Sequence[str]) -> str:
+    def _called(self, node: SyntaxNode, function: Function, kinds: Sequence[str]) -> str:
         wanted = [kind.rstrip("?") for kind in function.takes[: len(kinds)]]
         enough = function.least <= len(kinds) <= len(function.takes)
         if not enough or not all(map(fits, kinds, wanted)):
@@ -233,7 +215,9 @@ class _Checker:
             return self.wrong(node.at, f"{node.text} does not take ({', '.join(kinds)}); {takes}")
         return function.gives
 
-    def _no_function(self, node: Node, known: Mapping[str, object], elsewhere: Mapping[str, object]) -> str:
+    def _no_function(
+        self, node: SyntaxNode, known: Mapping[str, object], elsewhere: Mapping[str, object]
+    ) -> str:
         name = node.text
         if name in OUTSIDE:
             return self.wrong(node.at, f"{name}: CEL has it, the guard language has not")
@@ -245,7 +229,7 @@ class _Checker:
         names = list(dict.fromkeys((*known, *(() if node.kind is Kind.METHOD else self.names.names))))
         return self.unknown(node.at, name, names)
 
-    def _loop(self, node: Node) -> str:
+    def _loop(self, node: SyntaxNode) -> str:
         of, *parts = node.children
         kind = self.type(of)
         wanted = ("optional",) if node.text.startswith("opt") else ("list", "map")

@@ -7,26 +7,17 @@ CEL. What loops go through and what is made is charged to the evaluation's budge
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from . import values
 from .functions import EDITS, FALLBACKS, FUNCTIONS, METHODS, Function
-from .syntax import TYPE_NAMES, Kind, Node, chain_of, path_of
+from .syntax import TYPE_NAMES, Kind, KnownNames, SyntaxNode, chain_of, path_of
 from .values import ABSENT, OPERATORS, Evaluation, EvaluationError, Optional, TaskSet, TypeName
 
 Program = Callable[[Evaluation], Any]
 
 
-class KnownNames(Protocol):
-    """Which names are facts and which are variables."""
-
-    facts: dict[str, str]
-    edits: bool
-
-    def name_in(self, path: tuple[str, ...]) -> str: ...
-
-
-def compile_tree(tree: Node, names: KnownNames) -> Program:
+def compile_tree(tree: SyntaxNode, names: KnownNames) -> Program:
     """The program of a tree. Unknown names and functions become errors where they are evaluated."""
     return _Compiler(names).program(tree)
 
@@ -36,13 +27,13 @@ class _Compiler:
         self.names = names
         self.bound: list[str] = []
 
-    def program(self, node: Node) -> Program:
+    def program(self, node: SyntaxNode) -> Program:
         return getattr(self, f"_{node.kind}")(node)
 
-    def programs(self, nodes: Sequence[Node]) -> list[Program]:
+    def programs(self, nodes: Sequence[SyntaxNode]) -> list[Program]:
         return [self.program(node) for node in nodes]
 
-    def elements(self, nodes: Sequence[Node]) -> list[Program]:
+    def elements(self, nodes: Sequence[SyntaxNode]) -> list[Program]:
         """The programs of what is put into a list or map: a set of tasks becomes a list there."""
         kinds = (Kind.NAME, Kind.CALL, Kind.CHOICE, Kind.METHOD)
         programs = zip(nodes, self.programs(nodes), strict=True)
@@ -53,14 +44,14 @@ class _Compiler:
 
     # ---- literals and names
 
-    def _literal(self, node: Node) -> Program:
+    def _literal(self, node: SyntaxNode) -> Program:
         value = node.value
         return lambda run: value
 
-    def _name(self, node: Node) -> Program:
+    def _name(self, node: SyntaxNode) -> Program:
         return self.path(node) or _fails(f"unknown name {node.text!r}")
 
-    def path(self, node: Node) -> Program | None:
+    def path(self, node: SyntaxNode) -> Program | None:
         """A variable that a loop binds, a fact or a variable, with its fields; None for other chains."""
         path = path_of(node)
         if not path:
@@ -80,10 +71,10 @@ class _Compiler:
         type_name = TypeName(path[0])
         return (lambda run: type_name) if node.kind is Kind.NAME and path[0] in TYPE_NAMES else None
 
-    def _field(self, node: Node) -> Program:
+    def _field(self, node: SyntaxNode) -> Program:
         return self.path(node) or _with_fields(self.program(node.children[0]), (node,))
 
-    def _has(self, node: Node) -> Program:
+    def _has(self, node: SyntaxNode) -> Program:
         (field,) = node.children
         of, name = self.program(field.children[0]), field.text
 
@@ -95,14 +86,14 @@ class _Compiler:
 
         return has
 
-    def _item(self, node: Node) -> Program:
+    def _item(self, node: SyntaxNode) -> Program:
         of, key = self.programs(node.children)
         told = values.optional_item if node.value else values.item
         return lambda run: told(of(run), key(run))
 
     # ---- operators
 
-    def _unary(self, node: Node) -> Program:
+    def _unary(self, node: SyntaxNode) -> Program:
         of = self.program(node.children[0])
         if node.text == "-":
             return lambda run: values.negative(of(run))
@@ -113,7 +104,7 @@ class _Compiler:
 
         return denied
 
-    def _binary(self, node: Node) -> Program:
+    def _binary(self, node: SyntaxNode) -> Program:
         left, right = self.programs(node.children)
         operate, other = OPERATORS[node.text].run, node.children[1]
         wanted = node.text == "=="
@@ -132,7 +123,7 @@ class _Compiler:
             return lambda run: _is_empty_list(left(run)) is wanted
         return lambda run: operate(run, left(run), right(run))
 
-    def _logic(self, node: Node) -> Program:
+    def _logic(self, node: SyntaxNode) -> Program:
         parts, decides, sign = self.programs(node.children), node.text == "||", node.text
 
         def logic(run: Evaluation) -> bool:
@@ -153,7 +144,7 @@ class _Compiler:
 
         return logic
 
-    def _choice(self, node: Node) -> Program:
+    def _choice(self, node: SyntaxNode) -> Program:
         test, then, other = self.programs(node.children)
 
         def choice(run: Evaluation) -> Any:
@@ -166,8 +157,8 @@ class _Compiler:
 
     # ---- lists and maps
 
-    def _list(self, node: Node) -> Program:
-        parts, flags = self.elements(node.children), _flags(node)
+    def _list(self, node: SyntaxNode) -> Program:
+        parts, flags = self.elements(node.children), node.flags
 
         def plain(run: Evaluation) -> list[Any]:
             run.take(len(parts))
@@ -186,8 +177,8 @@ class _Compiler:
 
         return with_optional if any(flags) else plain
 
-    def _map(self, node: Node) -> Program:
-        if node.children and not any(_flags(node)) and all(c.kind is Kind.LITERAL for c in node.children):
+    def _map(self, node: SyntaxNode) -> Program:
+        if node.children and not any(node.flags) and all(c.kind is Kind.LITERAL for c in node.children):
             # A pattern, mostly: made once, and never changed by whom it is given to.
             made_once = {
                 child.value: node.children[2 * n + 1].value for n, child in enumerate(node.children[::2])
@@ -195,7 +186,7 @@ class _Compiler:
             if 2 * len(made_once) == len(node.children) and all(type(key) is str for key in made_once):
                 return lambda run: made_once
         keys, parts = self.programs(node.children[::2]), self.elements(node.children[1::2])
-        entries = list(zip(keys, parts, _flags(node), strict=True))
+        entries = list(zip(keys, parts, node.flags, strict=True))
 
         def map_of(run: Evaluation) -> dict[str, Any]:
             run.take(len(entries))
@@ -216,11 +207,11 @@ class _Compiler:
 
     # ---- calls
 
-    def _call(self, node: Node) -> Program:
+    def _call(self, node: SyntaxNode) -> Program:
         function = FUNCTIONS.get(node.text) or (EDITS.get(node.text) if self.names.edits else None)
         return self.called(node, function)
 
-    def _method(self, node: Node) -> Program:
+    def _method(self, node: SyntaxNode) -> Program:
         if node.text not in FALLBACKS:
             return self.called(node, METHODS.get(node.text))
         if len(node.children) != 2:
@@ -250,7 +241,7 @@ class _Compiler:
 
         return field_or
 
-    def called(self, node: Node, function: Function | None) -> Program:
+    def called(self, node: SyntaxNode, function: Function | None) -> Program:
         """The call of a function, whose list counts against the budget; a set of tasks costs nothing yet."""
         if function is None:
             return _fails(f"unknown function {node.text!r}")
@@ -282,7 +273,7 @@ class _Compiler:
 
         return call_with_one
 
-    def _loop(self, node: Node) -> Program:
+    def _loop(self, node: SyntaxNode) -> Program:
         of, depth = self.program(node.children[0]), len(self.bound)
         self.bound.append(str(node.value))
         parts = self.elements(node.children[1:])
@@ -351,7 +342,7 @@ def _fact(name: str) -> Program:
     return fact
 
 
-def _with_fields(of: Program, fields: Sequence[Node]) -> Program:
+def _with_fields(of: Program, fields: Sequence[SyntaxNode]) -> Program:
     for field in fields:
         of = (_with_optional_field if field.value else _with_field)(of, field.text)
     return of
@@ -375,16 +366,12 @@ def _with_optional_field(of: Program, name: str) -> Program:
 # ---- operators --------------------------------------------------------------------------------
 
 
-def _is_text(node: Node) -> bool:
+def _is_text(node: SyntaxNode) -> bool:
     return node.kind is Kind.LITERAL and type(node.value) is str
 
 
 def _is_empty_list(value: Any) -> bool:
     return values.type_of(value) == "list" and not values.size(value)
-
-
-def _flags(node: Node) -> tuple[bool, ...]:
-    return node.value if isinstance(node.value, tuple) else ()
 
 
 def _is_there(value: Any) -> bool:

@@ -14,8 +14,8 @@ from .syntax import (
     MOST_TEMPLATE,
     ErrorData,
     InvalidExpression,
-    Node,
     Read,
+    SyntaxNode,
     parse,
     reads,
     stray_brace,
@@ -36,7 +36,7 @@ class Expression:
     is_value: bool = False
 
     @cached_property
-    def tree(self) -> Node:
+    def tree(self) -> SyntaxNode:
         """Its syntax tree. Raises InvalidExpression."""
         return parse(self.source)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 # The most characters of one expression, and of a text with expressions in it.
 MOST_CHARACTERS, MOST_TEMPLATE = 2000, 10_000
@@ -107,16 +107,6 @@ _ESCAPED = {
 }  # fmt: skip
 
 
-def _unescaped(match: re.Match[str]) -> str:
-    text = match[0][1:]
-    if len(text) == 1:
-        return _ESCAPED[text]
-    number = int(text, 8) if text[0].isdigit() else int(text[1:], 16)
-    if 0xD800 <= number < 0xE000:
-        raise ValueError
-    return chr(number)
-
-
 def _text_of(token: Token) -> str:
     """The text that a literal stands for. Raises InvalidExpression."""
     prefix = token.text[: re.search("['\"]", token.text).start()].lower()  # type: ignore[union-attr]
@@ -127,20 +117,21 @@ def _text_of(token: Token) -> str:
     text = quoted[quotes:-quotes]
     if "r" in prefix or "\\" not in text:
         return text
-    try:
-        return _ESCAPE.sub(_unescaped, text)
-    except (KeyError, ValueError):
-        wrong = next(m for m in _ESCAPE.finditer(text) if not _is_escape(m))
-        at = token.at + len(prefix) + quotes + wrong.start()
-        raise InvalidExpression([(at, f"{wrong[0]} is no escape; a backslash is written \\\\")]) from None
+    begin = token.at + len(prefix) + quotes
 
+    def unescaped(match: re.Match[str]) -> str:
+        code = match[0][1:]
+        if len(code) == 1:
+            character = _ESCAPED.get(code)
+        else:
+            number = int(code, 8) if code[0].isdigit() else int(code[1:], 16)
+            character = chr(number) if number < 0xD800 or 0xE000 <= number <= 0x10FFFF else None
+        if character is None:
+            message = f"{match[0]} is no escape; a backslash is written \\\\"
+            raise InvalidExpression([(begin + match.start(), message)])
+        return character
 
-def _is_escape(match: re.Match[str]) -> bool:
-    try:
-        _unescaped(match)
-    except (KeyError, ValueError):
-        return False
-    return True
+    return _ESCAPE.sub(unescaped, text)
 
 
 _OUTSIDE = "CEL has {}, the guard language has not"
@@ -166,7 +157,7 @@ def _number_of(token: Token, sign: str = "") -> int | float:
 
 
 class Kind(StrEnum):
-    """The kinds of nodes; `Node` says what each has in it."""
+    """The kinds of nodes; `SyntaxNode` says what each has in it."""
 
     LITERAL = "literal"
     NAME = "name"
@@ -184,7 +175,7 @@ class Kind(StrEnum):
     CHOICE = "choice"
 
 
-class Node(NamedTuple):
+class SyntaxNode(NamedTuple):
     """One node; `at` is where it is pointed at: its name, its operator, or its first character.
 
     LITERAL: `value`. NAME: `text`. FIELD: `text` of `children[0]`. ITEM: `children` are the whole and the
@@ -198,12 +189,17 @@ class Node(NamedTuple):
 
     kind: Kind
     text: str
-    children: tuple[Node, ...]
+    children: tuple[SyntaxNode, ...]
     at: int
     value: object = None
 
+    @property
+    def flags(self) -> tuple[Any, ...]:
+        """The `value` of a LIST, MAP or LOGIC."""
+        return self.value if isinstance(self.value, tuple) else ()
 
-def walk(tree: Node) -> Iterator[Node]:
+
+def walk(tree: SyntaxNode) -> Iterator[SyntaxNode]:
     """The node and everything below it, parents first, in the order of the text."""
     waiting = [tree]
     while waiting:
@@ -219,7 +215,7 @@ class Read(NamedTuple):
     offset: int
 
 
-def chain_of(node: Node) -> list[Node]:
+def chain_of(node: SyntaxNode) -> list[SyntaxNode]:
     """The nodes of a chain X.field.field, X first."""
     chain = [node]
     while chain[-1].kind is Kind.FIELD:
@@ -227,13 +223,13 @@ def chain_of(node: Node) -> list[Node]:
     return chain[::-1]
 
 
-def path_of(node: Node) -> tuple[str, ...]:
+def path_of(node: SyntaxNode) -> tuple[str, ...]:
     """The names of a chain NAME.field.field, () for anything else."""
     chain = chain_of(node)
     return tuple(part.text for part in chain) if chain[0].kind is Kind.NAME else ()
 
 
-def reads(node: Node, bound: frozenset[str] = frozenset()) -> Iterator[Read]:
+def reads(node: SyntaxNode, bound: frozenset[str] = frozenset()) -> Iterator[Read]:
     """The paths that a tree reads, in the order of the text."""
     path = path_of(node)
     if path:
@@ -245,14 +241,25 @@ def reads(node: Node, bound: frozenset[str] = frozenset()) -> Iterator[Read]:
         yield from reads(child, inside if position else bound)
 
 
-def _offsets(logic: Node) -> tuple[int, ...]:
-    return logic.value if isinstance(logic.value, tuple) else ()
+class KnownNames(Protocol):
+    """The names that an expression may use, with their types."""
+
+    variables: dict[str, str]
+    facts: dict[str, str]
+    edits: bool
+
+    @property
+    def names(self) -> Sequence[str]: ...
+
+    def name_in(self, path: tuple[str, ...]) -> str: ...
+
+    def type_of(self, name: str) -> str: ...
 
 
 # ---- the parser -------------------------------------------------------------------------------
 
 
-def parse(source: str) -> Node:
+def parse(source: str) -> SyntaxNode:
     """The syntax tree of an expression. Raises InvalidExpression with the first error."""
     if len(source) > MOST_CHARACTERS:
         message = f"has {len(source)} characters, at most {MOST_CHARACTERS} are allowed"
@@ -270,7 +277,7 @@ def _too_deep() -> InvalidExpression:
     return InvalidExpression([(0, f"is nested too deep, at most {MOST_LEVELS} levels are allowed")])
 
 
-def _is_deep(tree: Node) -> bool:
+def _is_deep(tree: SyntaxNode) -> bool:
     level, depth = list(tree.children), 1
     while level and depth <= MOST_LEVELS:
         level, depth = [child for node in level for child in node.children], depth + 1
@@ -342,7 +349,7 @@ class _Parser:
 
     # ---- levels
 
-    def choice(self) -> Node:
+    def choice(self) -> SyntaxNode:
         self.level += 1
         if self.level > MOST_LEVELS:
             raise _too_deep()
@@ -351,25 +358,25 @@ class _Parser:
             then = self.binary(1)
             self.need(":")
             other = self.choice()
-            test = Node(Kind.CHOICE, "?:", (test, then, other), at)
+            test = SyntaxNode(Kind.CHOICE, "?:", (test, then, other), at)
         self.level -= 1
         return test
 
-    def binary(self, least: int) -> Node:
+    def binary(self, least: int) -> SyntaxNode:
         left = self.unary()
         while (binding := _BINDING.get(self.sign, 0)) >= least:
             sign, at = self.sign, self.start
             self.advance()
             right = self.binary(binding + 1)
             if binding > 2:
-                left = Node(Kind.BINARY, sign, (left, right), at)
+                left = SyntaxNode(Kind.BINARY, sign, (left, right), at)
             elif left.kind is Kind.LOGIC and left.text == sign:
-                left = Node(Kind.LOGIC, sign, (*left.children, right), left.at, (*_offsets(left), at))
+                left = SyntaxNode(Kind.LOGIC, sign, (*left.children, right), left.at, (*left.flags, at))
             else:
-                left = Node(Kind.LOGIC, sign, (left, right), at, (at,))
+                left = SyntaxNode(Kind.LOGIC, sign, (left, right), at, (at,))
         return left
 
-    def unary(self) -> Node:
+    def unary(self) -> SyntaxNode:
         sign, at = self.sign, self.start
         if sign not in ("!", "-"):
             return self.member()
@@ -380,14 +387,14 @@ class _Parser:
         if sign == "-" and self.token and self.token.kind is Lexeme.NUMBER:
             number = _number_of(self.token, "-")
             self.advance()
-            node = self.member(Node(Kind.LITERAL, "", (), at, number))
+            node = self.member(SyntaxNode(Kind.LITERAL, "", (), at, number))
         else:
             of = self.unary()
-            node = Node(Kind.UNARY, sign, (of,), at)
+            node = SyntaxNode(Kind.UNARY, sign, (of,), at)
         self.level -= 1
         return node
 
-    def member(self, node: Node | None = None) -> Node:
+    def member(self, node: SyntaxNode | None = None) -> SyntaxNode:
         node = node or self.primary()
         while self.sign in (".", "["):
             at = self.start
@@ -395,7 +402,7 @@ class _Parser:
                 optional = self.take("?")
                 key = self.choice()
                 self.need("]")
-                node = Node(Kind.ITEM, "", (node, key), at, optional)
+                node = SyntaxNode(Kind.ITEM, "", (node, key), at, optional)
                 continue
             self.advance()
             optional = self.take("?")
@@ -404,10 +411,10 @@ class _Parser:
             if self.sign == "(" and not optional:
                 node = self.method(node, token)
             else:
-                node = Node(Kind.FIELD, token.text, (node,), at, optional)
+                node = SyntaxNode(Kind.FIELD, token.text, (node,), at, optional)
         return node
 
-    def method(self, of: Node, name: Token) -> Node:
+    def method(self, of: SyntaxNode, name: Token) -> SyntaxNode:
         self.advance()
         if of.kind is Kind.NAME and of.text == "optional":
             return self.call(Token(Lexeme.NAME, f"optional.{name.text}", of.at, name.end))
@@ -415,79 +422,70 @@ class _Parser:
         if name.text in MACROS and following == ",":
             variable = self.name().text
             self.advance()
-            parts: list[Node] = []
+            parts: list[SyntaxNode] = []
             self.several(")", lambda: parts.append(self.choice()))
             if not 1 <= len(parts) <= (2 if name.text == "map" else 1):
                 raise InvalidExpression(
                     [(name.at, f"{name.text} takes one name and an expression; {_OUTSIDE.format('more')}")]
                 )
-            return Node(Kind.LOOP, name.text, (of, *parts), name.at, variable)
+            return SyntaxNode(Kind.LOOP, name.text, (of, *parts), name.at, variable)
         called = self.call(name)
         return called._replace(kind=Kind.METHOD, children=(of, *called.children))
 
-    def call(self, name: Token) -> Node:
-        arguments: list[Node] = []
+    def call(self, name: Token) -> SyntaxNode:
+        arguments: list[SyntaxNode] = []
         self.several(")", lambda: arguments.append(self.choice()))
-        return Node(Kind.CALL, name.text, tuple(arguments), name.at)
+        return SyntaxNode(Kind.CALL, name.text, tuple(arguments), name.at)
 
-    def primary(self) -> Node:
+    def primary(self) -> SyntaxNode:
         token = self.token
         if token is None:
             raise self.unexpected("an expression")
         if token.kind is Lexeme.TEXT:
             self.advance()
-            return Node(Kind.LITERAL, "", (), token.at, _text_of(token))
+            return SyntaxNode(Kind.LITERAL, "", (), token.at, _text_of(token))
         if token.kind is Lexeme.NUMBER:
             self.advance()
-            return Node(Kind.LITERAL, "", (), token.at, _number_of(token))
+            return SyntaxNode(Kind.LITERAL, "", (), token.at, _number_of(token))
         if self.sign in LITERALS:
             self.advance()
-            return Node(Kind.LITERAL, "", (), token.at, LITERALS[token.text])
+            return SyntaxNode(Kind.LITERAL, "", (), token.at, LITERALS[token.text])
         if self.take("("):
             inner = self.choice()
             self.need(")")
             return inner
         if self.take("["):
-            return self.list_of(token.at)
+            return self.collection(Kind.LIST, "]", token.at)
         if self.take("{"):
-            return self.map_of(token.at)
+            return self.collection(Kind.MAP, "}", token.at)
         if self.take("has"):
             self.need("(")
             field = self.choice()
             self.need(")")
             if field.kind is not Kind.FIELD or field.value:
                 raise InvalidExpression([(token.at, "has takes a field, as in has(a.b)")])
-            return Node(Kind.HAS, "has", (field,), token.at)
+            return SyntaxNode(Kind.HAS, "has", (field,), token.at)
         if token.kind is not Lexeme.NAME:
             raise self.unexpected("an expression")
         self.name()
         if self.take("("):
             return self.call(token)
-        return Node(Kind.NAME, token.text, (), token.at)
+        return SyntaxNode(Kind.NAME, token.text, (), token.at)
 
-    def list_of(self, at: int) -> Node:
-        items: list[Node] = []
-        optional: list[bool] = []
-
-        def item() -> None:
-            optional.append(self.take("?"))
-            items.append(self.choice())
-
-        self.several("]", item)
-        return Node(Kind.LIST, "", tuple(items), at, tuple(optional))
-
-    def map_of(self, at: int) -> Node:
-        parts: list[Node] = []
+    def collection(self, kind: Kind, end: str, at: int) -> SyntaxNode:
+        """What stands in the brackets of a list or the braces of a map."""
+        parts: list[SyntaxNode] = []
         optional: list[bool] = []
 
         def entry() -> None:
             optional.append(self.take("?"))
             parts.append(self.choice())
-            self.need(":")
-            parts.append(self.choice())
+            if kind is Kind.MAP:
+                self.need(":")
+                parts.append(self.choice())
 
-        self.several("}", entry)
-        return Node(Kind.MAP, "", tuple(parts), at, tuple(optional))
+        self.several(end, entry)
+        return SyntaxNode(kind, "", tuple(parts), at, tuple(optional))
 
 
 # ---- templates --------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..definition.model import Workflow
 from ..definition.reader import DefinitionPlace
 from ..expressions.language import Expression, Template
-from ..expressions.syntax import Kind, Node, walk
+from ..expressions.syntax import Kind, SyntaxNode, walk
 from ..findings import NO_DATA, Severity
 from ..journal.journal import FIELDS
 from ..suggestions import did_you_mean, misspelling
@@ -89,7 +89,7 @@ _TASK = Thing("a task", TASK_FIELDS)
 _STAGE = Thing("a stage", STAGE_FIELDS)
 
 
-def _calls(workflow: Workflow) -> Iterator[tuple[Expression, Node]]:
+def _calls(workflow: Workflow) -> Iterator[tuple[Expression, SyntaxNode]]:
     for expression in expressions(workflow):
         for node in walk(expression.tree):
             if node.kind in (Kind.CALL, Kind.METHOD, Kind.BINARY):
@@ -106,7 +106,7 @@ def _null_tests(workflow: Workflow) -> Iterator[Fault]:
             yield Fault(expression, said, Severity.ERROR, node.at)
 
 
-def _is_null(node: Node) -> bool:
+def _is_null(node: SyntaxNode) -> bool:
     return node.kind is Kind.LITERAL and node.value is None
 
 
@@ -120,11 +120,11 @@ def _sizes(workflow: Workflow) -> Iterator[Fault]:
             yield Fault(expression, said, Severity.WARNING, node.at)
 
 
-def _is_zero(node: Node) -> bool:
+def _is_zero(node: SyntaxNode) -> bool:
     return node.kind is Kind.LITERAL and node.value == 0 and node.value is not False
 
 
-def _is_filtered_size(node: Node) -> bool:
+def _is_filtered_size(node: SyntaxNode) -> bool:
     return node.text == "size" and bool(node.children) and node.children[0].kind is Kind.LOOP
 
 
@@ -146,7 +146,7 @@ def _patterns(workflow: Workflow) -> Iterator[Fault]:
                 yield from _record_pattern(expression, pattern)
 
 
-def _record_pattern(expression: Expression, pattern: Node) -> Iterator[Fault]:
+def _record_pattern(expression: Expression, pattern: SyntaxNode) -> Iterator[Fault]:
     yield from _fields(expression, pattern, _RECORD)
     for node in _maps(pattern):
         keys = {child.value for child in node.children[::2]}
@@ -155,7 +155,7 @@ def _record_pattern(expression: Expression, pattern: Node) -> Iterator[Fault]:
             yield Fault(expression, said, Severity.WARNING, node.at)
 
 
-def _fields(expression: Expression, pattern: Node, thing: Thing) -> Iterator[Fault]:
+def _fields(expression: Expression, pattern: SyntaxNode, thing: Thing) -> Iterator[Fault]:
     for key in (child for node in _maps(pattern) for child in node.children[::2]):
         name = str(key.value)
         if name not in thing.fields:
@@ -170,12 +170,12 @@ def _no_field(expression: Expression, thing: Thing, name: str, offset: int) -> F
     return Fault(expression, said, offset=offset, data=misspelling(name, thing.fields))
 
 
-def _maps(pattern: Node) -> list[Node]:
+def _maps(pattern: SyntaxNode) -> list[SyntaxNode]:
     """The maps that a pattern can be: itself, or the branches of a condition."""
     return [node for node in _branches(pattern) if node.kind is Kind.MAP]
 
 
-def _branches(node: Node) -> list[Node]:
+def _branches(node: SyntaxNode) -> list[SyntaxNode]:
     if node.kind is Kind.CHOICE:
         return [leaf for child in node.children[1:] for leaf in _branches(child)]
     return [node]
@@ -216,8 +216,8 @@ def _known_values(workflow: Workflow) -> dict[str, Thing | None]:
 
 
 def _scoped(
-    tree: Node, names: Mapping[str, Thing | None]
-) -> Iterator[tuple[Node, Mapping[str, Thing | None]]]:
+    tree: SyntaxNode, names: Mapping[str, Thing | None]
+) -> Iterator[tuple[SyntaxNode, Mapping[str, Thing | None]]]:
     """Every node with what the names in it are: a comprehension binds a name to the elements of its list."""
     yield tree, names
     inside = names
@@ -233,7 +233,7 @@ def _same(thing: Thing | None) -> Thing | None:
     return next((known for known in (_RECORD, _TASK, _STAGE) if thing == known), None)
 
 
-def _thing(node: Node, names: Mapping[str, Thing | None]) -> Thing | None:
+def _thing(node: SyntaxNode, names: Mapping[str, Thing | None]) -> Thing | None:
     """What a node gives, None if that cannot be told."""
     if node.kind is Kind.NAME:
         return names.get(node.text)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from ..definition.model import Phase, Rule, Workflow
 from ..definition.phase_graph import edges
 from ..expressions.language import Expression
-from ..expressions.syntax import Kind, Node, walk
+from ..expressions.syntax import Kind, SyntaxNode, walk
 from ..findings import Severity
 from ..graphs import reachable
 from .expressions import Fault, behind, constant
@@ -124,14 +124,14 @@ def _only_denies(guard: Expression) -> bool:
     return True
 
 
-def _denies(node: Node) -> bool:
+def _denies(node: SyntaxNode) -> bool:
     if node.kind is Kind.UNARY and node.text == "!":
         inner = node.children[0]
         return inner.kind is Kind.BINARY and inner.text in ("==", "in") and _is_words(inner.children[1])
     return node.kind is Kind.BINARY and node.text == "!=" and _is_words(node.children[1])
 
 
-def _is_words(tree: Node) -> bool:
+def _is_words(tree: SyntaxNode) -> bool:
     words = [node.value for node in walk(tree) if node.kind is Kind.LITERAL]
     plain = all(node.kind in (Kind.LIST, Kind.LITERAL) for node in walk(tree))
     return plain and bool(words) and all(isinstance(word, str) and word != "" for word in words)
