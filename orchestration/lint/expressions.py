@@ -5,7 +5,7 @@ That is: fields, patterns, null, and what can only be true.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..definition.model import Workflow
@@ -16,11 +16,29 @@ from ..findings import NO_DATA, Severity
 from ..journal.journal import FIELDS
 from ..suggestions import did_you_mean, misspelling
 
-TASK_FIELDS = (
-    "id", "number", "title", "stage", "done", "status", "file", "type",
-    "depends_on", "parallel_with", "files", "requires_ux_dx_review",
-)  # fmt: skip
-STAGE_FIELDS = ("id", "title", "done", "total", "complete", "line")
+# The fields of a task and of a stage, and what they mean.
+TASK_FIELDS: Mapping[str, str] = {
+    "id": "its id",
+    "number": "the short number in its id",
+    "title": "what it is",
+    "type": "the kind of work",
+    "stage": "its stage's id",
+    "status": "todo, in_progress, done, blocked, attention or unknown",
+    "done": "whether it is done",
+    "file": "its task file",
+    "depends_on": "the tasks that it waits for",
+    "parallel_with": "the tasks beside which it may be done",
+    "files": "the files that it changes",
+    "requires_ux_dx_review": "whether a review of its use is asked for",
+}
+STAGE_FIELDS: Mapping[str, str] = {
+    "id": "its number",
+    "title": "its heading",
+    "line": "its line in the plan; the first is 0",
+    "done": "how many of its tasks are done",
+    "total": "how many tasks it has",
+    "complete": "whether it has tasks and all are done",
+}
 _LISTS = ("tasks", "gates", "phases", "files", "manual_criteria", "depends_on", "parallel_with")
 # Functions whose patterns are of records, or of stages; of those of tasks the position of the tasks' pattern.
 OF_RECORDS = ("records", "records_since", "count", "count_since", "newest", "verdicts")
@@ -80,7 +98,7 @@ class Thing(NamedTuple):
     """What an expression is known to give: one thing of a kind, or a list of such."""
 
     name: str
-    fields: tuple[str, ...]
+    fields: Collection[str]
     listed: bool = False
 
 

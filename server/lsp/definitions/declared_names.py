@@ -7,19 +7,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 
 from lsprotocol import types as lsp
 
 from ....orchestration.definition.model import DEFAULT_OUTCOMES
 from ....orchestration.definition.names import UNANSWERED
-from .items import KIND, item
+from ....orchestration.sanitize import plain
 from .partial_yaml import Named, names_in
 
 Items = Iterable[lsp.CompletionItem]
+KIND = lsp.CompletionItemKind
 _IN_BRACES = re.compile(r"\{([^{}]*+)\}?")
 _OPTIONS = re.compile(r"(?<!\w)options *+:(.*+)")
 _OUTCOMES = re.compile(r"(?<!\w)outcomes *+: *+\[([^\]]*+)")
 _TITLE = re.compile(r"(?<!\w)title *+: *+([^,}#\n]++)")
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def item(
+    label: str, kind: lsp.CompletionItemKind, detail: str = "", insert: str | None = None, about: str = ""
+) -> lsp.CompletionItem:
+    """One completion. `detail` stands beside it in the list, `about` is shown with it, both as plain text."""
+    return lsp.CompletionItem(
+        label,
+        kind=kind,
+        detail=plain(detail, 120) or None,
+        documentation=plain(about, 400) or None,
+        insert_text=insert,
+    )
 
 
 class Given:
@@ -34,16 +53,9 @@ class Given:
 
     def entry(self, name: Named) -> list[str]:
         """The lines of one name: its own from its key on, and those below that are indented more."""
-        first, indent = (
-            self.lines[name.line],
-            len(self.lines[name.line]) - len(self.lines[name.line].lstrip()),
-        )
-        found = [first[name.column :]]
-        for line in self.lines[name.line + 1 :]:
-            if line.strip() and len(line) - len(line.lstrip()) <= indent:
-                break
-            found.append(line)
-        return found
+        first, *below = self.lines[name.line :]
+        inside = takewhile(lambda line: not line.strip() or _indent(line) > _indent(first), below)
+        return [first[name.column :], *inside]
 
     def named(self, name: str, *groups: str) -> Named | None:
         return next((each for each in self.of(*groups) if each.name == name), None)
@@ -61,7 +73,7 @@ class Given:
         for number, line in enumerate(entry):
             match = _OPTIONS.search(line)
             if match:
-                yield from _options(match[1], entry[number + 1 :], len(line) - len(line.lstrip()))
+                yield from _options(match[1], entry[number + 1 :], _indent(line))
         yield item(UNANSWERED[0], KIND.EnumMember, about="nobody has answered")
         yield item(UNANSWERED[1], KIND.EnumMember, about="what it was about has changed since")
 
@@ -82,7 +94,7 @@ def _options(flow: str, below: Sequence[str], indent: int) -> Items:
     pairs = re.findall(r"([\w-]++) *+:([^,]*+)", braces[1]) if braces else []
     for line in below if not braces else ():
         match = re.match(r" *+([\w-]++) *+:(.*+)", line)
-        if match is None or len(line) - len(line.lstrip()) <= indent:
+        if match is None or _indent(line) <= indent:
             break
         pairs.append((match[1], match[2]))
     for name, text in pairs:

@@ -9,11 +9,11 @@ from typing import NamedTuple
 from ....orchestration.definition.names import UNANSWERED
 from ....orchestration.expressions.functions import FALLBACKS, FUNCTIONS, METHODS
 from ....orchestration.expressions.syntax import MACROS, Lexeme, tokens
-from ....orchestration.lint.expressions import OF_RECORDS, OF_TASKS
+from ....orchestration.lint.expressions import OF_RECORDS, OF_TASKS, STAGE_FIELDS, TASK_FIELDS
 from ....orchestration.plans.dialects import DIALECTS
+from ....orchestration.plans.model import STATUS_MEANING
 from . import reference_docs as words
-from .declared_names import Given, Items
-from .items import KIND, item
+from .declared_names import KIND, Given, Items, item
 
 _BEFORE = 1_000
 """So much of a line before the place is read as the expression around it."""
@@ -79,9 +79,9 @@ def _pattern_at(frames: Sequence[_Frame]) -> tuple[Mapping[str, str], str] | Non
         return None
     call = frames[-2]
     if call.word == "stage_ids":
-        return words.STAGE, frames[-1].key
+        return STAGE_FIELDS, frames[-1].key
     if call.word in OF_TASKS and call.part == OF_TASKS[call.word]:
-        return words.TASK, frames[-1].key
+        return TASK_FIELDS, frames[-1].key
     of_records = call.word in OF_RECORDS or call.word in OF_TASKS
     return (words.RECORD, frames[-1].key) if of_records else None
 
@@ -117,7 +117,7 @@ def _values_of_field(given: Given, key: str) -> Items:
     elif key == "outcome":
         yield from given.outcomes()
     elif key == "status":
-        yield from (item(word, KIND.EnumMember, about="a task's mark says so") for word in words.STATUSES)
+        yield from (item(str(word), KIND.EnumMember, about=about) for word, about in STATUS_MEANING.items())
 
 
 def _compared_with(given: Given, chain: str) -> Items:
@@ -161,7 +161,7 @@ def _parts_of(given: Given, name: str) -> Mapping[str, str]:
     plans = "|".join(map(re.escape, DIALECTS))
     if named and named.group == "artifacts":
         return words.PLAN if re.search(rf"(?<!\w)kind *: *({plans})\b", said) else {}
-    for call, parts in (("open_stage(", words.STAGE), ("newest({", words.RECORD)):
+    for call, parts in (("open_stage(", STAGE_FIELDS), ("newest({", words.RECORD)):
         if re.match(rf"{re.escape(name)} *: *[\"']?{re.escape(call)}", said):
             return parts
     return {}

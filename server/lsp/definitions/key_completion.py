@@ -10,39 +10,38 @@ from ....orchestration.definition.schema import Shape
 from ....orchestration.markdown.block_outline import split_lines
 from ...workspace.definitions import built_in_sources
 from . import reference_docs as words
-from .declared_names import Given, Items
+from .declared_names import KIND, Given, Items, item
 from .expression_completion import in_expression
-from .items import KIND, item
-from .partial_yaml import Place, keys_at, place_at
+from .partial_yaml import keys_at, place_at
 
 # Possessive, and never begun in the middle of a word: lines may be very long.
 _KEY_BEFORE = re.compile(r"(?<![\w-])[\w-]*+$")
 
 
+_NEEDED = {True: "; it is needed", False: ""}
+
+
 def in_definition(source: str, line: int, column: int) -> Items:
-    """What may stand at a place of a given."""
+    """What may stand at a place of a definition: keys, where one begins, else values."""
     lines = split_lines(source)
-    place = place_at(lines, line, column)
-    return _at(place, Given(lines), lines[line][:column] if line < len(lines) else "")
-
-
-def _at(place: Place, given: Given, text: str) -> Items:
-    shape = place.shape
+    path, shape = place_at(lines, line, column)
+    text = lines[line][:column] if line < len(lines) else ""
     keys = keys_at(shape)
     if keys and begins_key(text):
         return [
-            item(name, KIND.Property, key.about, f"{name}: ", _about_key(key.shape, key.required))
+            item(
+                name,
+                KIND.Property,
+                key.about,
+                f"{name}: ",
+                holds + ("; it is needed" if key.required else ""),
+            )
             for name, key in keys.items()
+            for holds in (words.holds(key.shape),)
         ]
     if shape is not None and shape.kind in ("list", "some", "either") and shape.of and not keys:
         shape = shape.of
-    if shape is None:
-        return ()
-    return _values(shape, place.path, given, text)
-
-
-def _about_key(shape: Shape, required: bool) -> str:
-    return f"{words.holds(shape)}{'; it is needed' if required else ''}"
+    return _values(shape, path, Given(lines), text) if shape else ()
 
 
 def begins_key(text: str) -> bool:
@@ -54,8 +53,7 @@ def begins_key(text: str) -> bool:
 
 def _values(shape: Shape, path: tuple[str, ...], given: Given, text: str) -> Items:
     if shape.kind == "word":
-        kinds = {word: kind.about for word, kind in KINDS_AND_DIALECTS.items()}
-        meaning = {**_MEANING, **kinds}
+        meaning = {**_MEANING, **{word: kind.about for word, kind in KINDS_AND_DIALECTS.items()}}
         return [item(word, KIND.EnumMember, about=meaning.get(word, "")) for word in shape.words]
     if shape.kind == "bool":
         return [

@@ -72,26 +72,18 @@ def _in_flow(line: str, start: int, number: int, group: str) -> Iterator[Named]:
 def place_at(lines: Sequence[str], line: int, column: int) -> Place:
     """What stands around a place: the keys above it that are indented less, and those of its own line."""
     text = lines[line][:column] if line < len(lines) else ""
-    above = _above(lines, line, text)
-    return Place(above, _shape(above))
-
-
-def _above(lines: Sequence[str], line: int, text: str) -> tuple[str, ...]:
-    own = _own_keys(text)
+    path = _own_keys(text)
     indent = len(text) - len(text.lstrip(" "))
-    path: list[str] = []
-    for number in range(line - 1, -1, -1):
-        above = lines[number]
+    for above in reversed(lines[:line]):
         depth = len(above) - len(above.lstrip(" "))
         match = _ENTRY.match(above, depth)
         if match is None or depth >= indent or above.lstrip().startswith("#"):
             continue
-        inside = [match["key"].strip("\"'")]
-        path[:0] = [*(["-"] if match["dash"] else []), *inside] if not above[match.end() :].strip() else []
-        if match["dash"] and above[match.end() :].strip():
-            path[:0] = ["-"]
+        # A key with a value behind it has nothing below it; in a list it tells only that this is an item.
+        key = [] if above[match.end() :].strip() else [match["key"].strip("\"'")]
+        path[:0] = [*(["-"] if match["dash"] else []), *key]
         indent = depth
-    return (*path, *own)
+    return Place(tuple(path), _shape(path))
 
 
 def _own_keys(text: str) -> list[str]:
@@ -139,9 +131,7 @@ def _below(shape: Shape | None, step: str) -> Shape | None:
     if shape.kind == "struct":
         key = STRUCTS[shape.name].get(step)
         return key.shape if key else None
-    if shape.kind == "list":
-        return shape.of if step == "-" else _below(shape.of, step)
-    if shape.kind == "some":
+    if shape.kind in ("list", "some"):
         return shape.of if step == "-" else _below(shape.of, step)
     if shape.kind == "either":
         return _below(shape.other, step)

@@ -86,30 +86,6 @@ KINDS: Mapping[str, str] = {
     "violation": "something was done that was not allowed",
     "relink": "a branch of the journal counts again",
 }
-TASK: Mapping[str, str] = {
-    "id": "its id",
-    "number": "the short number in its id",
-    "title": "what it is",
-    "type": "the kind of work",
-    "stage": "its stage's id",
-    "status": "todo, in_progress, done, blocked, attention or unknown",
-    "done": "whether it is done",
-    "file": "its task file",
-    "depends_on": "the tasks that it waits for",
-    "parallel_with": "the tasks beside which it may be done",
-    "files": "the files that it changes",
-    "requires_ux_dx_review": "whether a review of its use is asked for",
-}
-STAGE: Mapping[str, str] = {
-    "id": "its number",
-    "title": "its heading",
-    "line": "its line in the plan; the first is 0",
-    "done": "how many of its tasks are done",
-    "total": "how many tasks it has",
-    "complete": "whether it has tasks and all are done",
-}
-STATUSES = ("todo", "in_progress", "done", "blocked", "attention", "unknown")
-
 EVENTS: Mapping[str, str] = {
     "always": "with every event",
     "start": "a step is begun",

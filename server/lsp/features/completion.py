@@ -13,7 +13,7 @@ from ....orchestration.plans.model import STATUS_MEANING
 from ....orchestration.vfs.files import join
 from ....orchestration.vfs.glob import fits
 from ....tools.fixes.state_fixes import phase_path
-from ..definitions.items import KIND, item
+from ..definitions.declared_names import KIND, item
 from ..definitions.key_completion import in_definition
 from ..view.documents import DocumentContext
 

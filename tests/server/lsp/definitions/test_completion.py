@@ -10,7 +10,8 @@ from phasekeeper.orchestration.expressions.functions import FALLBACKS, FUNCTIONS
 from phasekeeper.orchestration.expressions.syntax import MACROS
 from phasekeeper.orchestration.journal.journal import FIELDS
 from phasekeeper.orchestration.journal.journal import KINDS as RECORD_KINDS
-from phasekeeper.orchestration.lint import expressions as patterns
+from phasekeeper.orchestration.lint.expressions import STAGE_FIELDS, TASK_FIELDS
+from phasekeeper.orchestration.plans.model import STATUS_MEANING
 from phasekeeper.orchestration.snapshot.artifacts import _TYPES
 from phasekeeper.server.lsp.definitions import reference_docs as words
 from phasekeeper.server.lsp.definitions.key_completion import _MEANING, in_definition
@@ -100,12 +101,12 @@ def labels(line: str, below: str = RULES) -> list[str]:
         ("""      - {when: "count({'outcome': '""", ["ok", "error", "stuck"]),
         ("""      - {when: "count({'why': '""", []),
         ("""      - {when: "count_since({'kind': 'answer'}, {'""", list(words.RECORD)),
-        ("""      - {when: "tasks({'""", list(words.TASK)),
-        ("""      - {when: "tasks({'status': '""", list(words.STATUSES)),
+        ("""      - {when: "tasks({'""", list(TASK_FIELDS)),
+        ("""      - {when: "tasks({'status': '""", list(STATUS_MEANING)),
         ("""      - {when: "tasks({'done': """, ["true", "false"]),
-        ("""      - {when: "unreported_since({'kind': 'report'}, {'""", list(words.TASK)),
+        ("""      - {when: "unreported_since({'kind': 'report'}, {'""", list(TASK_FIELDS)),
         ("""      - {when: "unreported({'done': true}, {'""", list(words.RECORD)),
-        ("""      - {when: "stage_ids({'""", list(words.STAGE)),
+        ("""      - {when: "stage_ids({'""", list(STAGE_FIELDS)),
         # inside of a text that is compared with nothing known there is nothing to say
         ("""      - {when: "text.title.startsWith('""", []),
     ],
@@ -138,7 +139,7 @@ def test_names_and_words_are_those_that_the_key_takes(line: str, below: str, exp
     [
         ("report.", list(words.RECORD)),
         ("check.", list(words.RECORD)),
-        ("stage.", list(words.STAGE)),
+        ("stage.", list(STAGE_FIELDS)),
         ("plan.", list(words.PLAN)),
         ("text.", []),
         ("state.", []),
@@ -205,8 +206,6 @@ def test_the_words_are_those_of_the_engine() -> None:
     assert all(function.about for function in (*FUNCTIONS.values(), *METHODS.values()))
     assert set(words.RECORD) == set(FIELDS)
     assert set(words.KINDS) == set(RECORD_KINDS)
-    assert set(words.TASK) == set(patterns.TASK_FIELDS)
-    assert set(words.STAGE) == set(patterns.STAGE_FIELDS)
     assert set(words.TYPES) == {*_TYPES, "any"}
     keys = [key for keys in STRUCTS.values() for key in keys.values()]
     used = {word for key in keys for word in key.shape.words if key.shape.kind == "word"}
