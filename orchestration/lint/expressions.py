@@ -184,8 +184,9 @@ def _fields(expression: Expression, pattern: SyntaxNode, thing: Thing) -> Iterat
 
 
 def _no_field(expression: Expression, thing: Thing, name: str, offset: int) -> Fault:
-    said = f"{thing.name} has no field {name!r}{did_you_mean(name, thing.fields)}"
-    return Fault(expression, said, offset=offset, data=misspelling(name, thing.fields))
+    fields = list(thing.fields)
+    said = f"{thing.name} has no field {name!r}{did_you_mean(name, fields)}"
+    return Fault(expression, said, offset=offset, data=misspelling(name, fields))
 
 
 def _maps(pattern: SyntaxNode) -> list[SyntaxNode]:
