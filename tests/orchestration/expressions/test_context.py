@@ -487,6 +487,11 @@ def test_the_records_behind_a_fact_are_kept_apart_from_those_of_the_guard():
     assert [entry["seq"] for entry in made.records_behind("failed")] == [1]
 
 
+def test_lists_take_optional_values_beside_others_and_tasks_become_a_list():
+    assert value("[1, ?state.?a, ?state.?b]", {"a": 2}) == [1, 2]
+    assert value("tasks({'done': true})", tasks=Tasks(Index(TASKS), STAGES)) == [{**TASKS[0]}]
+
+
 # ---- what an evaluation read ------------------------------------------------------------------
 
 
@@ -498,6 +503,7 @@ def test_an_evaluation_says_what_it_read_where_it_is_asked_to():
     assert made.value(guard) == Outcome(False)
     assert made.reads_of(guard) == ("done", "state", "phase")
     assert made.reads_of("done") == ("state.status", "count()")
+    assert made.reads_of(spoken.compile("count_since({}, {}) == plan.done")) == ("count_since()", "plan.done")
     assert made.records_behind(guard) == []
     assert context().reads_of(language().compile("state.x == 1")) == ()
 
