@@ -29,9 +29,6 @@ class Outcome(NamedTuple):
     error: str | None = None
 
 
-_TRUE, _FALSE = Outcome(True), Outcome(False)
-
-
 class UnknownFact(Exception):  # noqa: N818 - nothing went wrong in the program
     """A name whose value cannot be told; the text says why. It becomes an error value where it is used."""
 
@@ -73,30 +70,25 @@ class Context:
         known = self._outcomes.get(id(expression))
         if known is None:
             outer, self._trace = self._trace, []
-            known = expression, self._evaluate(expression), self._trace
-            self._outcomes[id(expression)] = known
+            try:
+                value = expression.program(Evaluation(self, self._trace if self.traces_reads else None))
+                kind = type(value)
+                if kind is int:
+                    whole(value)
+                elif kind is Optional:
+                    raise EvaluationError("an optional value needs .orValue(..)")
+                elif kind is TaskSet and not expression.is_value:
+                    value = value.elements()
+                outcome = Outcome(value)
+            except (EvaluationError, BudgetExceededError, InvalidExpression) as error:
+                outcome = Outcome(None, str(error))
+            except RecursionError:
+                outcome = Outcome(None, "facts need each other through too many others")
+            known = self._outcomes[id(expression)] = expression, outcome, self._trace
             self._trace = outer
         if known[2]:
             self._trace += known[2]
         return known[1]
-
-    def _evaluate(self, expression: Expression) -> Outcome:
-        try:
-            value = expression.program(Evaluation(self, self._trace if self.traces_reads else None))
-            if value is True or value is False:
-                return _TRUE if value else _FALSE
-            kind = type(value)
-            if kind is int:
-                whole(value)
-            elif kind is Optional:
-                raise EvaluationError("an optional value needs .orValue(..)")
-            elif kind is TaskSet and not expression.is_value:
-                value = value.elements()
-            return Outcome(value)
-        except (EvaluationError, BudgetExceededError, InvalidExpression) as error:
-            return Outcome(None, str(error))
-        except RecursionError:
-            return Outcome(None, "facts need each other through too many others")
 
     def holds(self, guard: Expression | None) -> bool:
         """Whether a guard is exactly true; no guard at all holds."""
