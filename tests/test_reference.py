@@ -22,6 +22,7 @@ from phasekeeper.orchestration.findings import CODES
 from phasekeeper.orchestration.journal.journal import FIELDS
 from phasekeeper.orchestration.journal.journal import KINDS as RECORD_KINDS
 from phasekeeper.orchestration.lint import checks as lint
+from phasekeeper.orchestration.lint.expressions import STAGE_FIELDS, TASK_FIELDS
 from phasekeeper.orchestration.plans.dialects import DIALECTS
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.snapshot.discovery import DefinitionSet, DiscoverableWorkflow, discover
@@ -106,8 +107,8 @@ def test_every_function_is_told_and_no_other() -> None:
 def test_every_field_of_records_tasks_and_stages_is_told_and_no_other() -> None:
     for title, fields in (
         ("field of a record", FIELDS),
-        ("field of a task", lint.patterns.TASK_FIELDS),
-        ("field of a stage", lint.patterns.STAGE_FIELDS),
+        ("field of a task", TASK_FIELDS),
+        ("field of a stage", STAGE_FIELDS),
     ):
         told = [name for row in rows(title) for name in names(row[0])]
         assert sorted(told) == sorted(fields)

@@ -76,10 +76,14 @@ def _too_early(workflow: Workflow) -> Iterator[Fault]:
 
 def _hidden_rules(workflow: Workflow) -> Iterator[Fault]:
     for rules in (workflow.before, *(phase.rules for phase in workflow.phases.values()), workflow.otherwise):
-        always = next((i for i, rule in enumerate(rules) if _always_decides(rule)), len(rules))
-        for rule in rules[always + 1 :]:
-            said = f"{rule.where} is never tried: {rules[always].where} has no `when` and always fits"
-            yield Fault(rule.place, said)
+        always: Rule | None = None
+        for rule in rules:
+            if always:
+                said = f"{rule.where} is never tried: {always.where} has no `when` and always fits"
+                yield Fault(rule.place, said)
+            # A rule that only warns decides nothing: the rules behind it are tried.
+            elif rule.when is None and (rule.to or rule.act or rule.wait or rule.stop or rule.ask):
+                always = rule
 
 
 def _fallen_through(workflow: Workflow) -> Iterator[Fault]:
@@ -102,11 +106,6 @@ def _marker_reads(workflow: Workflow) -> Iterator[Fault]:
             if test.where and read.path[0] != "state":
                 said = f"a marker knows `state` only, not {'.'.join(read.path)!r}"
                 yield Fault(test.where, said, offset=read.offset)
-
-
-def _always_decides(rule: Rule) -> bool:
-    # A rule that only warns decides nothing: the rules behind it are tried.
-    return rule.when is None and bool(rule.to or rule.act or rule.wait or rule.stop or rule.ask)
 
 
 def _targets(workflow: Workflow) -> Iterator[Fault]:
@@ -184,16 +183,14 @@ def _effects(workflow: Workflow) -> Iterator[Fault]:
     for event in workflow.effects:
         step, _, word = event.rpartition(".")
         if event.startswith("answer."):
-            if not _is_answer(workflow, event):
-                yield Fault(
-                    workflow.keys[f"effects.{event}"], f"effect {event!r} is of no question or option"
-                )
-        elif word not in known or (
-            step and step not in workflow.phases and not _known_action(workflow, step)
-        ):
-            yield Fault(
-                workflow.keys[f"effects.{event}"], f"effect {event!r} is of no event, phase or action"
-            )
+            question, _, option = event.removeprefix("answer.").partition(".")
+            asked = workflow.questions.get(question)
+            fits, what = asked and (not option or option in asked.options), "question or option"
+        else:
+            is_step = not step or step in workflow.phases or _known_action(workflow, step)
+            fits, what = word in known and is_step, "event, phase or action"
+        if not fits:
+            yield Fault(workflow.keys[f"effects.{event}"], f"effect {event!r} is of no {what}")
 
 
 def _included_lists(workflow: Workflow) -> Iterator[Fault]:
@@ -204,12 +201,6 @@ def _included_lists(workflow: Workflow) -> Iterator[Fault]:
             if name not in known:
                 said = f"effect {event!r}: {name!r} is no list that `include` of the state reads from files"
                 yield Fault(workflow.keys[f"effects.{event}"], said + did_you_mean(name, known))
-
-
-def _is_answer(workflow: Workflow, event: str) -> bool:
-    question, _, option = event.removeprefix("answer.").partition(".")
-    asked = workflow.questions.get(question)
-    return asked is not None and (not option or option in asked.options)
 
 
 def _plans(workflow: Workflow) -> Iterator[Fault]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from ..definition.model import Phase, Rule, Workflow
 from ..definition.phase_graph import edges
@@ -25,19 +25,15 @@ def unreachable(workflow: Workflow) -> Iterator[Fault]:
     """Phases nobody can get to. Where the state file names the phase and actions move it, any may be met."""
     if isinstance(workflow.phase, Expression) and workflow.actions:
         return
-    first = next(iter(workflow.phases))
-    met = reachable(_all_ways(workflow), {first, *_inferred(workflow)})
+    starts = {next(iter(workflow.phases))}
+    if not isinstance(workflow.phase, Expression):
+        # The phases that evidence can name; a computed name may be any phase's.
+        named = {constant(way.phase) for way in workflow.phase}
+        starts |= workflow.phases.keys() if "" in named else named & workflow.phases.keys()
+    met = reachable(_all_ways(workflow), starts)
     for phase in workflow.phases.values():
         if phase.id not in met and not phase.follow_up:
             yield Fault(phase.place, f"no rule leads to phase {phase.id!r}", Severity.WARNING)
-
-
-def _inferred(workflow: Workflow) -> Iterable[str]:
-    """The phases that evidence can name; a computed name may be any phase's."""
-    if isinstance(workflow.phase, Expression):
-        return ()
-    named = {constant(way.phase) for way in workflow.phase}
-    return workflow.phases if "" in named else named & workflow.phases.keys()
 
 
 def dead_ends(workflow: Workflow) -> Iterator[Fault]:
@@ -75,16 +71,14 @@ def _circle(ways: Mapping[str, set[str]], start: str, end: str) -> set[str]:
 
 
 def _is_bounded(workflow: Workflow, phase: Phase) -> bool:
+    """Whether a person, a question or a limit has a say in a phase."""
     rules = workflow.rules_of(phase.id)
+    guards = behind(workflow, *(rule.when for rule in rules))
     return (
         "person" in phase.agents
         or any(rule.ask or rule.wait == "person" for rule in rules)
-        or any(_reads_limit(workflow, rule.when) for rule in rules)
+        or any(read.path[0] == "limits" for guard in guards for read in guard.reads)
     )
-
-
-def _reads_limit(workflow: Workflow, guard: Expression | None) -> bool:
-    return any(read.path[0] == "limits" for one in behind(workflow, guard) for read in one.reads)
 
 
 def denials(workflow: Workflow) -> Iterator[Fault]:
@@ -115,20 +109,15 @@ def _leads_forward(workflow: Workflow, phase: Phase, rule: Rule) -> bool:
 def _only_denies(guard: Expression) -> bool:
     """Whether a guard is made of `x != 'word'` and `!(x in ['word'])` alone, by && or ||."""
     waiting = [guard.tree]
-    while waiting:
-        node = waiting.pop()
+    for node in waiting:
+        denied, signs = node, ("!=",)
+        if node.kind is Kind.UNARY and node.text == "!":
+            denied, signs = node.children[0], ("==", "in")
         if node.kind is Kind.LOGIC:
             waiting += node.children
-        elif not _denies(node):
+        elif denied.kind is not Kind.BINARY or denied.text not in signs or not _is_words(denied.children[1]):
             return False
     return True
-
-
-def _denies(node: SyntaxNode) -> bool:
-    if node.kind is Kind.UNARY and node.text == "!":
-        inner = node.children[0]
-        return inner.kind is Kind.BINARY and inner.text in ("==", "in") and _is_words(inner.children[1])
-    return node.kind is Kind.BINARY and node.text == "!=" and _is_words(node.children[1])
 
 
 def _is_words(tree: SyntaxNode) -> bool:
