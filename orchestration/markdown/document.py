@@ -39,30 +39,16 @@ class Heading(NamedTuple):
     end: int
 
 
-class Checkbox(NamedTuple):
-    """A list item with a box. `mark` is what stands in it, trimmed (" " when nothing does)."""
-
-    mark: str
-    text: str
-    span: Span
-    indent: int
-
-
 class Field(NamedTuple):
-    """A line `**Key**: value`, bulleted or not. `value` keeps its emphasis.
+    """A line `**Key**: value`, bulleted or not. `value` keeps its emphasis and begins at `column`.
 
-    The places are kept as columns, because few fields are ever asked for their span.
+    The place is kept as a column, because few fields are ever asked for their span.
     """
 
     key: str
     value: str
     line: int
-    key_start: int
-    value_start: int
-
-    @property
-    def key_span(self) -> Span:
-        return Span(self.line, self.key_start, self.line, self.key_start + len(self.key))
+    column: int
 
     @property
     def value_span(self) -> Span:
@@ -70,7 +56,7 @@ class Field(NamedTuple):
 
     def span_in_value(self, start: int, end: int) -> Span:
         """The span of `value[start:end]`."""
-        return Span(self.line, self.value_start + start, self.line, self.value_start + end)
+        return Span(self.line, self.column + start, self.line, self.column + end)
 
 
 class Fence(NamedTuple):
@@ -114,7 +100,7 @@ _CONTAINERS = " \t>*+-0123456789.)"
 BULLET = re.compile(r"[ \t]*+(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _BOX = re.compile(
     r"[ \t]*+(?=[-*+0-9])(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+(?:[-*+]|\d{1,9}[.)])?+"
-    r"\[([^\[\]]{0,3})\](?![(\[])(.*)"
+    r"\[([^\[\]]{0,3})\](?![(\[])"
 )
 FIELD = re.compile(
     r"[ \t]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?+(?:\*\*|__)(?P<key>[^*\n]{1,120}?)"
@@ -325,16 +311,15 @@ def fields(document: MarkdownDocument, names: Collection[str] = (), front: bool 
             if not match:
                 field = plain_field(number, line, 0, names)
             else:
-                field = _field(number, line, match.span("key"), match.span("value"))
+                field = _field(number, line, match["key"], match.start("value"))
             if field and field.key:
                 yield field
 
 
-def _field(number: int, line: str, key: tuple[int, int], value: tuple[int, int]) -> Field:
-    """The field with the ranges of its key and its value in a line."""
-    key_text, key_start = _trimmed(line, *key)
-    value_text, value_start = _trimmed(line, *value)
-    return Field(key_text, value_text, number, key_start, value_start)
+def _field(number: int, line: str, key: str, start: int) -> Field:
+    """The field of a line whose value is all from a column on."""
+    value, column = _trimmed(line, start, len(line))
+    return Field(key.strip(), value, number, column)
 
 
 def plain_field(number: int, line: str, start: int, names: Collection[str]) -> Field | None:
@@ -344,11 +329,11 @@ def plain_field(number: int, line: str, start: int, names: Collection[str]) -> F
     first = mark.end() if mark else start
     if colon < first or name_of(line[first:colon]) not in names:
         return None
-    return _field(number, line, (first, colon), (colon + 1, len(line)))
+    return _field(number, line, line[first:colon], colon + 1)
 
 
-def checkboxes(document: MarkdownDocument) -> Iterator[Checkbox]:
-    """Every list item with a box, in order, under any of the markers `- * + 1. 1)`, nested or indented.
+def checkboxes(document: MarkdownDocument) -> Iterator[Span]:
+    """The box of every list item with one, in order; its marker is any of `- * + 1. 1)`, nested or indented.
 
     A bracket of more than one character, one before `(` or `[`, and `[P]` are labels, no boxes
     (spec-kit's legend). Any other single character is a mark, known or not.
@@ -357,10 +342,6 @@ def checkboxes(document: MarkdownDocument) -> Iterator[Checkbox]:
         if "[" not in line or document.kinds[number] not in (TEXT, INDENTED, LAZY):
             continue
         match = _BOX.match(line)
-        if match is None:
-            continue
-        mark = match[1].replace("\ufe0f", "").strip()
-        if len(mark) <= 1 and mark != "P":
-            start, end = match.span(1)
-            indent = len(line) - len(line.lstrip())
-            yield Checkbox(mark or " ", match[2].strip(), Span(number, start - 1, number, end + 1), indent)
+        mark = match[1].replace("\ufe0f", "").strip() if match else "P"
+        if match and len(mark) <= 1 and mark != "P":
+            yield Span(number, match.start(1) - 1, number, match.end(1) + 1)

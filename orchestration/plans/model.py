@@ -145,13 +145,10 @@ class Plan:
 class TaskFile:
     """What a task's own file says of it (the Meta list and "Files to Change" of seed 004's task files)."""
 
-    title: str = ""
     depends_on: tuple[str, ...] = ()
     parallel_with: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     requires_ux_dx_review: bool = False
-    priority: str = ""
-    effort: str = ""
     depends_span: Span | None = None
     problems: tuple[Problem, ...] = ()
 

@@ -30,7 +30,6 @@ from .rows import (
     read_mark,
     section_of,
     text_of,
-    title_of,
 )
 
 RADIO = re.compile(r"\[(.?)\]([^|\[\]]*)")
@@ -78,11 +77,11 @@ def read(text: str) -> Plan | None:
     status = _header_status(document, fields, stages, notes)
     count = _progress_count(fields, stages, notes)
     # Ticking an exit criterion is no change of substance either.
-    notes.progress.extend(box.span for box in markdown.checkboxes(document))
+    notes.progress.extend(markdown.checkboxes(document))
     problems = sorted(notes.problems, key=lambda problem: problem.span or _NOWHERE)
-    title = _TITLE_TAIL.sub("", title_of(document))
+    title = next((strip_markup(heading.text) for heading in document.headings if heading.level == 1), "")
     substance = digest_of(_without(document.lines, notes.progress))
-    return Plan(title, status, tuple(stages), substance, count, tuple(problems))
+    return Plan(_TITLE_TAIL.sub("", title), status, tuple(stages), substance, count, tuple(problems))
 
 
 def _check_stages(stages: Sequence[Stage], notes: Notes) -> None:

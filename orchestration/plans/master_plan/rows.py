@@ -104,11 +104,6 @@ def section_of(document: MarkdownDocument, title: str) -> Heading | None:
     return next((heading for heading in document.headings if name_of(heading.text).startswith(title)), None)
 
 
-def title_of(document: MarkdownDocument) -> str:
-    """The first heading of level 1, "" without one."""
-    return next((strip_markup(heading.text) for heading in document.headings if heading.level == 1), "")
-
-
 # --- the tasks of tables
 
 # An ordinary row has all cells of its header, an id of one word that ends in digits and has no markup, a

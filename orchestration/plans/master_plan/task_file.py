@@ -16,12 +16,11 @@ from ...markdown.inline_text import name_of, split_remark, strip_markup, word_of
 from ...markdown.tables import tables
 from ..model import Task, TaskFile
 from .new_stage import NewTask
-from .rows import columns_of, file_in, section_of, title_of
+from .rows import columns_of, file_in, section_of
 
 _REMARK = re.compile(r"\([^()]*\)")
 _BETWEEN = re.compile(r"[\[\],;]")
 _NONE = re.compile(r"(?i)(?:none|n/?a|nothing|null|[-–—]+)(?:$|[\s.])")
-_NUMBER = re.compile(r"\d+[.:)][ \t]+")
 # The seed's own spelling of the review's key is a name in code; templates write it as words.
 _KEYS = {
     "id": "id",
@@ -47,17 +46,19 @@ def read_task(text: str) -> TaskFile:
     if not meta:
         message = "there is no Meta list with ID, Depends On and the like"
         problems.append(Problem("task-unreadable", message, data={"missing": "meta"}))
+    review = False
+    for field in meta.get("review", []):
+        word = word_of(split_remark(field.value)[0])
+        if word not in ("true", "yes", "false", "no"):
+            message = f"`{field.value}` is neither true nor false; the review counts as asked for"
+            problems.append(Problem("task-unreadable", message, field.value_span))
+        review = review or word not in ("false", "no")
     depends = meta.get("depends on", [])
-    title = title_of(document)
-    number = _NUMBER.match(title)
     return TaskFile(
-        title=title[number.end() :] if number else title,
         depends_on=_references(depends),
         parallel_with=_references(meta.get("parallel with", [])),
         files=_changed_files(document),
-        requires_ux_dx_review=_review(meta.get("review", []), problems),
-        priority=strip_markup(meta["priority"][0].value) if "priority" in meta else "",
-        effort=strip_markup(meta["effort"][0].value) if "effort" in meta else "",
+        requires_ux_dx_review=review,
         depends_span=depends[0].value_span if depends else None,
         problems=tuple(problems),
     )
@@ -92,17 +93,6 @@ def _references(found: Sequence[Field]) -> tuple[str, ...]:
             if name and not _NONE.match(name):
                 names[name] = None
     return tuple(names)
-
-
-def _review(found: Sequence[Field], problems: list[Problem]) -> bool:
-    asked = False
-    for field in found:
-        word = word_of(split_remark(field.value)[0])
-        if word not in ("true", "yes", "false", "no"):
-            message = f"`{field.value}` is neither true nor false; the review counts as asked for"
-            problems.append(Problem("task-unreadable", message, field.value_span))
-        asked = asked or word not in ("false", "no")
-    return asked
 
 
 def _changed_files(document: MarkdownDocument) -> tuple[str, ...]:
