@@ -333,7 +333,7 @@ def _tasks(forms: Sequence[ReportForm], said: _Said) -> tuple[str, ...]:
     starts = tuple({name_of(form.tasks) for form in forms if form.tasks})
     for name, heading in said.headings:
         if starts and name.startswith(starts):
-            lines = markdown.said(said.document, heading.start, heading.end)
+            lines = markdown.unquoted_lines(said.document, heading.start, heading.end)
             found = (_BRACKETS.search(line) for _, line in lines)
             texts += [match[1] for match in found if match][:1]
     names = (
@@ -362,7 +362,7 @@ def _paragraph(document: MarkdownDocument, stated: Set[int], start: int, end: in
     """The first lines of prose between two lines, joined; neither fields, nor table rows, nor rules."""
     words: list[str] = []
     last = -1
-    for number, line in markdown.said(document, start, end):
+    for number, line in markdown.unquoted_lines(document, start, end):
         is_prose = number not in stated and line.lstrip()[0] != "|" and line.strip("-*_= \t")
         if words and (number != last + 1 or not is_prose or len(words) > _MESSAGE_LENGTH):
             break
@@ -383,7 +383,7 @@ def _manual_criteria(document: MarkdownDocument) -> Iterator[str]:
             if len(others) < len(cells):
                 named = cells[column] if -1 < column < len(cells) else ""
                 yield named or next((cell for cell in others if cell), row.text.strip())
-    for _, line in markdown.said(document):
+    for _, line in markdown.unquoted_lines(document):
         match = _MANUAL_ITEM.match(line)
         if match is not None:
             yield strip_markup(match[1]) or strip_markup(line)

@@ -258,7 +258,7 @@ def _heading_span(number: int, line: str, column: int) -> Span:
         bare = line[column:].rstrip().rstrip("#")
         if not bare or bare[-1] in " \t":
             end = column + len(bare)
-    return within(number, line, column, end)
+    return trimmed_span(number, line, column, end)
 
 
 def _with_ends(headings: list[tuple[int, Span, int]], lines: list[str]) -> tuple[Heading, ...]:
@@ -275,7 +275,7 @@ def _with_ends(headings: list[tuple[int, Span, int]], lines: list[str]) -> tuple
     )
 
 
-def within(line: int, text: str, start: int, end: int) -> Span:
+def trimmed_span(line: int, text: str, start: int, end: int) -> Span:
     """The span of text[start:end] without the white space around it."""
     bare, left = _trimmed(text, start, end)
     return Span(line, left, line, left + len(bare))
@@ -291,7 +291,9 @@ def _trimmed(text: str, start: int, end: int) -> tuple[str, int]:
 # --- lines
 
 
-def said(document: MarkdownDocument, start: int = 0, end: int | None = None) -> Iterator[tuple[int, str]]:
+def unquoted_lines(
+    document: MarkdownDocument, start: int = 0, end: int | None = None
+) -> Iterator[tuple[int, str]]:
     """(line, text) of every line that is prose, a list item or a table row, not quoted in any way."""
     for number in range(start, len(document.lines) if end is None else end):
         if document.kinds[number] == TEXT and document.lines[number].strip():

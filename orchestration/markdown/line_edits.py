@@ -25,7 +25,7 @@ class Insertion(NamedTuple):
     lines: list[str]
 
 
-def edited(text: str, replacements: Sequence[Replacement], insertions: Sequence[Insertion] = ()) -> str:
+def apply_edits(text: str, replacements: Sequence[Replacement], insertions: Sequence[Insertion] = ()) -> str:
     """The text with all of them made; their places are those of the text as it is given.
 
     Lines are counted as `document.read` counts them. New lines end like the first line does.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ..findings import Span
 from .block_outline import is_delimiter
-from .document import BULLET, FIELD, HIDDEN, INDENTED, LAZY, TEXT, MarkdownDocument, within
+from .document import BULLET, FIELD, HIDDEN, INDENTED, LAZY, TEXT, MarkdownDocument, trimmed_span
 
 # What can stand before the first letter of a row.
 _FRAME = "|: \t\v\f\x1c\x1d\x1e\x1f"
@@ -61,7 +61,7 @@ class Row(NamedTuple):
 
     @property
     def span(self) -> Span:
-        return within(self.line, self.text, 0, len(self.text))
+        return trimmed_span(self.line, self.text, 0, len(self.text))
 
     def cells(self) -> tuple[Cell, ...]:
         """All cells, also those beyond the header's."""

@@ -71,13 +71,13 @@ def resolve(plan: Plan, reference: str) -> str | None:
 
 
 def build_schedule(
-    plan: Plan, handed: Sequence[Task], details: Details, finished: Collection[str], claims: Sequence[Claim]
+    plan: Plan, tasks: Sequence[Task], details: Details, finished: Collection[str], claims: Sequence[Claim]
 ) -> Schedule:
-    """The schedule of the tasks that are handed out; `finished` are done for those that depend on them."""
+    """The schedule of the tasks to hand out; `finished` are done for those that depend on them."""
     claimed = {claim.task for claim in claims}
     claimed_tasks = [plan.by_id[task_id] for task_id in sorted(claimed) if task_id in plan.by_id]
     holders = {name: task.id for task in claimed_tasks for name in details(task).files}
-    open_tasks = [task for task in handed if task.id not in claimed]
+    open_tasks = [task for task in tasks if task.id not in claimed]
     waits = {task.id: needs(plan, task, details(task), finished) for task in open_tasks}
     blocked: dict[str, tuple[str, ...]] = {}
     ready = []
@@ -88,7 +88,7 @@ def build_schedule(
             blocked[task.id] = why
         else:
             ready.append(task.id)
-    in_work = tuple(task.id for task in handed if task.id in claimed)
+    in_work = tuple(task.id for task in tasks if task.id in claimed)
     return Schedule(tuple(ready), _batches(open_tasks, waits, details), blocked, in_work)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ...orchestration.definition.model import Workflow
 from ...orchestration.findings import Edit, Finding, Span
 from ...orchestration.markdown.block_outline import split_lines
-from ...orchestration.markdown.line_edits import Insertion, Replacement, edited
+from ...orchestration.markdown.line_edits import Insertion, Replacement, apply_edits
 from ...orchestration.plans.model import Dialect
 from ...orchestration.plans.schedule import TaskBoard
 from ...orchestration.result.values import Evaluation
@@ -72,11 +72,11 @@ class FixContext(NamedTuple):
 
     def replace(self, text: str, span: Span | None = None) -> Edit:
         """The edit that puts a text in place of a span within one line; by default the finding's."""
-        return self.edit(edited(self.text, [Replacement(span or self.span, text)]))
+        return self.edit(apply_edits(self.text, [Replacement(span or self.span, text)]))
 
     def insert(self, line: int, *lines: str) -> Edit:
         """The edit that puts lines above a line."""
-        return self.edit(edited(self.text, [], [Insertion(line, list(lines))]))
+        return self.edit(apply_edits(self.text, [], [Insertion(line, list(lines))]))
 
     def delete_line(self) -> Edit:
         """The edit that removes the finding's line with its line end."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from ...orchestration.findings import Edit, Span
 from ...orchestration.markdown import document as markdown
-from ...orchestration.markdown.line_edits import Insertion, Replacement, edited
+from ...orchestration.markdown.line_edits import Insertion, Replacement, apply_edits
 from ...orchestration.plans.model import STATUS_MEANING, Dialect, Plan, PlanEdit, Task
 from ...orchestration.plans.schedule import resolve
 from ...orchestration.suggestions import nearest
@@ -66,7 +66,7 @@ def set_mark(ctx: FixContext) -> Iterator[QuickFix]:
         yield from _sync(ctx, dialect, "Set the mark that the task rows say")
         return
     for status, mark in dialect.mark_of.items():
-        text = edited(ctx.text, [Replacement(ctx.span, f"[{mark}]")])
+        text = apply_edits(ctx.text, [Replacement(ctx.span, f"[{mark}]")])
         # What repeats the mark is kept in step with it, where the row can be read then.
         marked = dialect.read(text)
         if marked and task.id in marked.by_id:
@@ -195,7 +195,7 @@ def add_test_task(ctx: FixContext) -> Iterator[QuickFix]:
     for old, text in (*new_cells, (last.type, "test")):
         row = row.replace(old, text, 1) if old else row
     row = re.sub(r"\[.\](?=[`*_ \t|]*$)", "[ ]", row)
-    with_row = edited(ctx.text, [], [Insertion(last.span.line + 1, [row])])
+    with_row = apply_edits(ctx.text, [], [Insertion(last.span.line + 1, [row])])
     after = dialect.read(with_row)
     task = after.by_id.get(new["id"]) if after else None
     if after is not None and task is not None and len(after.tasks) == len(plan.tasks) + 1:

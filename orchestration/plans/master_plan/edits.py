@@ -15,7 +15,7 @@ from dataclasses import replace
 from ...findings import Span
 from ...markdown import document as markdown
 from ...markdown.document import MarkdownDocument
-from ...markdown.line_edits import Replacement, edited
+from ...markdown.line_edits import Replacement, apply_edits
 from ...markdown.tables import tables
 from ..model import MarkStatus, Plan, Stage, Task
 from .new_stage import added_entries, added_stage, added_summary_row, one_line, plan_tasks
@@ -84,7 +84,7 @@ def sync_summaries(text: str) -> str:
         if stage and span and document.lines[span.line][span.column : span.end_column].isdecimal():
             replacements.append(Replacement(span, str(stage.total)))
     reopens = plan.status.lower().startswith("complete") and done < len(plan.tasks)
-    return edited(text, [*replacements, *(_reopened(document) if reopens else ())])
+    return apply_edits(text, [*replacements, *(_reopened(document) if reopens else ())])
 
 
 def append_stage(text: str, title: str, tasks: Sequence[Mapping[str, object]]) -> str:
@@ -106,7 +106,7 @@ def append_stage(text: str, title: str, tasks: Sequence[Mapping[str, object]]) -
         replacements.append(Replacement(field.span_in_value(*figure.span()), str(total)))
     repeated = [*added_summary_row(document, plan, title, new), *added_entries(document, plan, new)]
     for heading in (f"Phase {new[0].stage}: {title}", title, f"Tasks: {title}"):
-        longer = edited(text, replacements, [added_stage(document, plan, heading, new), *repeated])
+        longer = apply_edits(text, replacements, [added_stage(document, plan, heading, new), *repeated])
         after = read(longer) or plan
         named = [(task.id, task.stage) for task in after.tasks]
         if [stage.id for stage in after.stages] == stages and named == rows:
@@ -156,7 +156,7 @@ def _with_status(text: str, plan: Plan, chosen: Sequence[Task], status: MarkStat
         *_summary_marks([stage for stage in stages if stage.id in touched]),
         *_totals(document, plan, sum(stage.done for stage in stages), len(plan.tasks)),
     ]
-    return edited(text, replacements)
+    return apply_edits(text, replacements)
 
 
 def _missing_marks(document: MarkdownDocument, chosen: Sequence[Task], mark: str) -> Iterator[Replacement]:

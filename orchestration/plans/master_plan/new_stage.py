@@ -135,7 +135,7 @@ class _RowTemplate:
         return f"{match[1]}[ ]{match[2]}" if match else "[ ]"
 
 
-def _dressed(raw: str, old: str, new: str, otherwise: str) -> str:
+def _in_dress_of(raw: str, old: str, new: str, otherwise: str) -> str:
     dress = raw.replace(old, "\0") if old else ""
     return dress.replace("\0", new) if dress in _DRESSES else otherwise
 
@@ -152,8 +152,8 @@ def _task_rows(document: MarkdownDocument, table: Table, new: Sequence[NewTask])
     for order, task in enumerate(new, first):
         yield template.filled(
             {
-                "task id": _dressed(raws["task id"], strip_markup(raws["task id"]), task.id, task.id),
-                "file": _dressed(raws["file"], file, task.file, f"`{task.file}`"),
+                "task id": _in_dress_of(raws["task id"], strip_markup(raws["task id"]), task.id, task.id),
+                "file": _in_dress_of(raws["file"], file, task.file, f"`{task.file}`"),
                 "status": template.box(),
                 "type": test_type if task.is_test else task.type,
                 **dict.fromkeys(_TITLES, task.description),

@@ -70,24 +70,22 @@ def _meta(document: MarkdownDocument) -> dict[str, list[Field]]:
     A review is looked for everywhere, because one that is overlooked is one that is skipped.
     """
     section = section_of(document, "meta")
-    start = section.start if section else 0
-    first = next((heading.span.line for heading in document.headings if heading.level > 1), None)
-    end = section.end if section else first
+    first = next((h.span.line for h in document.headings if h.level > 1), len(document.lines))
+    start, end = (section.start, section.end) if section else (0, first)
     meta: dict[str, list[Field]] = {}
     for field in markdown.fields(document, _KEYS, front=True):
         # Most keys are spelled as they are here.
         key = _KEYS.get(field.key.lower()) or _KEYS.get(name_of(field.key))
-        line = field.line
-        inside = start <= line < (len(document.lines) if end is None else end)
-        if key and (inside or key == "review" or document.kinds[line] == markdown.FRONT):
+        inside = start <= field.line < end or document.kinds[field.line] == markdown.FRONT
+        if key and (inside or key == "review"):
             meta.setdefault(key, []).append(field)
     return meta
 
 
-def _references(found: Sequence[Field]) -> tuple[str, ...]:
+def _references(fields: Sequence[Field]) -> tuple[str, ...]:
     """The tasks a field names, in order, each once; "none", `[]` and remarks in brackets name none."""
     names: dict[str, None] = {}
-    for field in found:
+    for field in fields:
         for part in _BETWEEN.split(_REMARK.sub(" ", strip_markup(field.value))):
             name = part.strip()
             if name and not _NONE.match(name):
