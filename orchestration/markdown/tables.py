@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
 from ..findings import Span
 from .block_outline import is_delimiter
 from .document import BULLET, FIELD, HIDDEN, INDENTED, LAZY, TEXT, MarkdownDocument, trimmed_span
+from .inline_text import name_of
 
 # What can stand before the first letter of a row.
 _FRAME = "|: \t\v\f\x1c\x1d\x1e\x1f"
@@ -88,12 +91,18 @@ class Row(NamedTuple):
         return parts
 
 
-class Table(NamedTuple):
+@dataclass(frozen=True)
+class Table:
     """A table; `rows` are those below the delimiter row."""
 
     header: tuple[Cell, ...]
     rows: tuple[Row, ...]
     span: Span
+
+    @cached_property
+    def columns(self) -> dict[str, int]:
+        """The columns by `name_of` their titles; the first of two alike."""
+        return {name_of(cell.text): index for index, cell in reversed(list(enumerate(self.header)))}
 
 
 def tables(document: MarkdownDocument, start: int = 0, end: int | None = None) -> Iterator[Table]:

@@ -20,7 +20,7 @@ from ...markdown.tables import tables
 from ..model import MarkStatus, Plan, Stage, Task
 from .new_stage import added_entries, added_stage, added_summary_row, one_line, plan_tasks
 from .reader import RADIO, header_fields, read
-from .rows import MARK_OF, MARKS, columns_of
+from .rows import MARK_OF, MARKS
 from .task_file import draft_task_files
 
 _COUNT = re.compile(r"\d+([ \t]*/[ \t]*)\d+")
@@ -163,7 +163,7 @@ def _missing_marks(document: MarkdownDocument, chosen: Sequence[Task], mark: str
     """The mark in rows too short to have one, with the cells that they lack before it."""
     short = {task.span.line for task in chosen if task.mark is None}
     for table in tables(document) if short else ():
-        column = columns_of(table).get("status", -1)
+        column = table.columns.get("status", -1)
         for row in (row for row in table.rows if row.line in short):
             bare = row.text.rstrip()
             bar = "" if bare.endswith("|") and not bare.endswith("\\|") else " |"

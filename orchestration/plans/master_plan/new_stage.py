@@ -14,7 +14,7 @@ from ...markdown.inline_text import name_of, strip_markup
 from ...markdown.line_edits import Insertion
 from ...markdown.tables import Row, Table, tables
 from ..model import Plan
-from .rows import PHASE, TASK_COLUMNS, columns_of, file_in
+from .rows import PHASE, TASK_COLUMNS, file_in
 
 _LEADING = re.compile(r"\d{1,9}(?!\d)")
 _TRAILING = re.compile(r"(?<!\d)\d{1,9}$")
@@ -176,7 +176,7 @@ def added_stage(document: MarkdownDocument, plan: Plan, title: str, new: Sequenc
         line = max((task.span.line for task in stage.tasks), default=stage.span.line)
         below = (heading.span.line for heading in document.headings if heading.span.line > line)
         position = next(below, len(lines))
-    task_tables = [table for table in tables(document) if columns_of(table).keys() >= TASK_COLUMNS]
+    task_tables = [table for table in tables(document) if table.columns.keys() >= TASK_COLUMNS]
     table = next((table for table in reversed(task_tables) if table.rows), task_tables[-1])
     line = table.header[0].line
     body = [

@@ -17,20 +17,10 @@ from ...findings import Severity, Span
 from ...markdown import document as markdown
 from ...markdown.document import Field, Heading, MarkdownDocument
 from ...markdown.inline_text import strip_markup
-from ...markdown.tables import Cell, tables
+from ...markdown.tables import Cell, Table, tables
 from ...vfs.files import digest_of
 from ..model import Count, Mark, MarkStatus, Plan, Stage, Task
-from .rows import (
-    MARK_OF,
-    PHASE,
-    Notes,
-    TaskRows,
-    TitledTable,
-    columns_of,
-    read_mark,
-    section_of,
-    text_of,
-)
+from .rows import MARK_OF, PHASE, TASK_COLUMNS, Notes, TaskRows, read_mark, section_of, text_of
 
 RADIO = re.compile(r"\[(.?)\]([^|\[\]]*)")
 """One of the boxes of the header's Status line, and its words."""
@@ -54,8 +44,8 @@ def read(text: str) -> Plan | None:
     are in the order of the text.
     """
     document = markdown.read(text, rescue=True)
-    every = [TitledTable(table, columns_of(table)) for table in tables(document)]
-    task_tables = [titled for titled in every if titled.has_tasks]
+    every = list(tables(document))
+    task_tables = [table for table in every if table.columns.keys() >= TASK_COLUMNS]
     if not task_tables:
         return None
     notes = Notes([], [])
@@ -124,10 +114,10 @@ class _Group(NamedTuple):
     id: str
     title: str
     span: Span
-    tables: list[TitledTable]
+    tables: list[Table]
 
 
-def _groups(document: MarkdownDocument, every: Sequence[TitledTable], notes: Notes) -> list[_Group]:
+def _groups(document: MarkdownDocument, every: Sequence[Table], notes: Notes) -> list[_Group]:
     """The stages in order: `## Phase N` headings, and any other heading that holds task tables.
 
     Tables under one heading, or under headings of one phase number, are one stage, so that a stage is
@@ -139,7 +129,7 @@ def _groups(document: MarkdownDocument, every: Sequence[TitledTable], notes: Not
     phases = {heading: match for heading, text in texts.items() if (match := PHASE.match(text))}
     for heading, owned in _owners(document, every, phases):
         if heading is None:
-            groups[""] = _Group("", "Tasks", owned[0].table.header[0].span, owned)
+            groups[""] = _Group("", "Tasks", owned[0].header[0].span, owned)
             continue
         phase = phases.get(heading)
         key = f"phase {phase[1].lower()}" if phase else f"line {heading.span.line}"
@@ -163,27 +153,25 @@ def _groups(document: MarkdownDocument, every: Sequence[TitledTable], notes: Not
 
 
 def _owners(
-    document: MarkdownDocument, every: Sequence[TitledTable], phases: Mapping[Heading, re.Match[str]]
-) -> Iterator[tuple[Heading | None, list[TitledTable]]]:
+    document: MarkdownDocument, every: Sequence[Table], phases: Mapping[Heading, re.Match[str]]
+) -> Iterator[tuple[Heading | None, list[Table]]]:
     """(heading, its task tables) of every heading that is a stage or holds such tables, in order.
 
     The `## Phase N` heading above a table owns it, else the outermost one of another level, else the
     nearest heading; a table above all headings has none. A heading without a table is a stage only when
     nothing but a name can follow its number.
     """
-    owned: dict[Heading | None, list[TitledTable]] = {None: []}
+    owned: dict[Heading | None, list[Table]] = {None: []}
     owned.update((heading, []) for heading in document.headings)
     path: list[Heading] = []
     number = 0
-    for titled in every:
-        while (
-            number < len(document.headings) and document.headings[number].span.line < titled.table.span.line
-        ):
+    for table in every:
+        while number < len(document.headings) and document.headings[number].span.line < table.span.line:
             heading = document.headings[number]
             path = [*(above for above in path if above.level < heading.level), heading]
             number += 1
         above = sorted((heading for heading in path if heading in phases), key=lambda h: h.level != 2)
-        owned[(above or path[-1:] or [None])[0]].append(titled)
+        owned[(above or path[-1:] or [None])[0]].append(table)
     for heading, its in owned.items():
         phase = phases.get(heading) if heading and heading.level == 2 else None
         if its or (phase and phase[2][:1] in ("", *":.-–—(")):
@@ -204,7 +192,7 @@ def _stage_name(text: str, phase: re.Match[str] | None) -> tuple[str, str]:
 
 
 def _with_summaries(
-    document: MarkdownDocument, every: Sequence[TitledTable], stages: list[Stage], notes: Notes
+    document: MarkdownDocument, every: Sequence[Table], stages: list[Stage], notes: Notes
 ) -> list[Stage]:
     """The stages with their marks in the Progress Summary; a mark or count that is not so is drift."""
     section = section_of(document, "progress summary")
@@ -214,18 +202,18 @@ def _with_summaries(
     by_name = {stage.title.lower(): stage for stage in reversed(stages)}
     by_name.update((stage.id.lower(), stage) for stage in stages)
     marks: dict[str, Mark] = {}
-    for table, names in every:
-        inside = section.start <= table.span.line < section.end
-        if not inside or not {"phase", "status"} <= names.keys() or "task id" in names:
+    for table in every:
+        inside, columns = section.start <= table.span.line < section.end, table.columns
+        if not inside or not {"phase", "status"} <= columns.keys() or "task id" in columns:
             continue
         for row in table.rows:
             parts = row.parts()
-            title = text_of(parts.cell(names["phase"]))
+            title = text_of(parts.cell(columns["phase"]))
             match = PHASE.match(title)
             stage = by_name.get((match[1] if match else title).lower())
             if stage is None or stage.id in marks:
                 continue
-            if cell := parts.cell(names["status"]):
+            if cell := parts.cell(columns["status"]):
                 mark = marks[stage.id] = read_mark(cell, "the task rows count", notes)
                 if (
                     mark.status != MarkStatus.UNKNOWN
@@ -234,7 +222,7 @@ def _with_summaries(
                     rows = f"{stage.done} of its {stage.total} tasks are done"
                     message = f"{MARK_OF[mark.status]} for phase {stage.id}, but {rows}"
                     notes.add("status-drift", message, mark.span)
-            total = parts.cell(names.get("tasks", -1))
+            total = parts.cell(columns.get("tasks", -1))
             digits = text_of(total)
             if total and digits.isdecimal() and int(digits[-9:]) != stage.total:
                 message = f"{digits} tasks for phase {stage.id}, but its table has {stage.total}"

@@ -32,17 +32,6 @@ _DIGITS = re.compile(r"\d+")
 _TRAILING_DIGITS = re.compile(r"(?<!\d)\d+$")
 
 
-class TitledTable(NamedTuple):
-    """A table with its `columns_of`."""
-
-    table: Table
-    names: Mapping[str, int]
-
-    @property
-    def has_tasks(self) -> bool:
-        return self.names.keys() >= TASK_COLUMNS
-
-
 class Notes(NamedTuple):
     """What reading a plan collects: problems, and the places that record progress."""
 
@@ -52,14 +41,6 @@ class Notes(NamedTuple):
     def add(self, code: str, message: str, span: Span, severity: Severity | None = None, **data: Any) -> None:
         """Note a problem; `data` is that of its finding."""
         self.problems.append(Problem(code, message, span, severity, data))
-
-
-def columns_of(table: Table) -> dict[str, int]:
-    """The columns of a table by their titles in lower case; the first of two alike."""
-    names: dict[str, int] = {}
-    for index, cell in enumerate(table.header):
-        names.setdefault(name_of(cell.text), index)
-    return names
 
 
 def text_of(cell: Cell | None) -> str:
@@ -128,9 +109,9 @@ class TaskRows:
     always have the same.
     """
 
-    def __init__(self, tables: Sequence[TitledTable], notes: Notes) -> None:
+    def __init__(self, tables: Sequence[Table], notes: Notes) -> None:
         self.notes = notes
-        self.columns = _columns(max(tables, key=lambda each: len(each.table.rows)))
+        self.columns = _columns(max(tables, key=lambda table: len(table.rows)))
         self.pattern: re.Pattern[str] | None = None
         width, *places = self.columns
         if width <= _WIDEST:
@@ -140,15 +121,15 @@ class TaskRows:
             absent = "".join(f"(?P<{group}>)" for group, place in optional if place < 0)
             self.pattern = re.compile(rf"[ \t]*+\|{row}\|[ \t]*+{absent}")
 
-    def tasks(self, tables: Sequence[TitledTable], stage: str) -> Iterator[Task]:
+    def tasks(self, tables: Sequence[Table], stage: str) -> Iterator[Task]:
         """The tasks of a stage in order; a row that lacks something is a task too, and a problem."""
         number = 1
         # Types are a few words, repeated in row after row.
         types: dict[str, str] = {}
-        for each in tables:
-            columns = _columns(each)
+        for table in tables:
+            columns = _columns(table)
             pattern = self.pattern if columns == self.columns else None
-            for row in each.table.rows:
+            for row in table.rows:
                 match = pattern.fullmatch(row.text) if pattern else None
                 if match:
                     word = match["type"]
@@ -203,6 +184,6 @@ class TaskRows:
         )
 
 
-def _columns(titled: TitledTable) -> tuple[int, ...]:
+def _columns(table: Table) -> tuple[int, ...]:
     """How many columns a table has, and which of them are those of `_ORDINARY_CELLS`; -1 for one it lacks."""
-    return len(titled.table.header), *(titled.names.get(name, -1) for name in _ORDINARY_CELLS)
+    return len(table.header), *(table.columns.get(name, -1) for name in _ORDINARY_CELLS)

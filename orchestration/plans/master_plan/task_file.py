@@ -16,7 +16,7 @@ from ...markdown.inline_text import name_of, split_remark, strip_markup, word_of
 from ...markdown.tables import tables
 from ..model import Task, TaskFile
 from .new_stage import NewTask
-from .rows import columns_of, file_in, section_of
+from .rows import file_in, section_of
 
 _REMARK = re.compile(r"\([^()]*\)")
 _BETWEEN = re.compile(r"[\[\],;]")
@@ -102,7 +102,7 @@ def _changed_files(document: MarkdownDocument) -> tuple[str, ...]:
         if heading.start >= read_to and name_of(heading.text).startswith("files to "):
             read_to = heading.end
             for table in tables(document, heading.start, heading.end):
-                column = columns_of(table).get("file", -1)
+                column = table.columns.get("file", -1)
                 for row in table.rows if column >= 0 else ():
                     cell = row.parts().cell(column)
                     files[file_in(cell, row)[0] if cell else ""] = None
