@@ -19,7 +19,7 @@ class Argument(NamedTuple):
     options: Mapping[str, Any]
 
 
-class Command(NamedTuple):
+class CommandEntry(NamedTuple):
     """One command. `name` has two words where it is one of a group.
 
     `run` is "module:function"; the module is one of `commands/` unless it has a full name. The function
@@ -33,9 +33,9 @@ class Command(NamedTuple):
     more: str = ""
 
 
-def command(name: str, about: str, run: str, *arguments: Argument, more: str = "") -> Command:
+def command(name: str, about: str, run: str, *arguments: Argument, more: str = "") -> CommandEntry:
     """An entry of the table."""
-    return Command(name, about, run, arguments, more)
+    return CommandEntry(name, about, run, arguments, more)
 
 
 def arg(*names: str, **options: Any) -> Argument:
@@ -203,7 +203,7 @@ exit codes: 0 nothing is wrong, 1 something is
 
 GROUPS = {"workflow": "the workflows: list, show, lint, graph"}
 """Commands that have commands of their own, and their help."""
-COMMANDS: list[Command] = [
+COMMANDS: list[CommandEntry] = [
     command("status", "every run: status, phase, next step, shut gates, questions", "read:status", *_READING),
     command("next", "the next step, why, and on what evidence", "read:next_step", *_READING, more=_NEXT),
     command(

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .catalog import Command
+    from .catalog import CommandEntry
 
 # What shells show for a program that a signal ended: SIGINT and SIGPIPE.
 INTERRUPTED, BROKEN_PIPE = 130, 141
@@ -52,7 +52,7 @@ def _run(words: Sequence[str]) -> int:
     from .parser import parse
 
     options = parse(words)
-    command: Command = options.command
+    command: CommandEntry = options.command
     if command.name in KINDS:
         return run_connector(command.name, options.standalone)
     # "module:function" of the catalogue, imported now.
