@@ -136,28 +136,17 @@ def judged(
     return (judge(run, claims[run], known, reader, config) for run in sorted(claims, key=natural))
 
 
-def candidates(known: DefinitionSet, files: Files) -> dict[str, list[str]]:
-    """The folders that may be runs by their place, with the names of the definitions that say so."""
-    found: dict[str, list[str]] = {}
-    for definition in known.definitions.values():
-        for run in _folders(definition.at, files):
-            found.setdefault(run, []).append(definition.name)
-    return found
+def candidates(known: DefinitionSet, files: Files, at: str | None = None) -> dict[str, list[str]]:
+    """The folders that may be runs by their place, with the names of the definitions that say so.
 
-
-def claims_at(folder: str, known: DefinitionSet, files: Files) -> dict[str, list[str]]:
-    """Like `candidates`, at a folder and below it only."""
-    found: dict[str, list[str]] = {}
+    With `at`, only that folder and those below it.
+    """
+    claims: dict[str, list[str]] = {}
     for definition in known.definitions.values():
-        places = (place for pattern in definition.at for place in glob(files, pattern, folder))
+        places = (place for pattern in definition.at for place in glob(files, pattern, at))
         for run in dict.fromkeys(path for path, entry in places if entry.kind == "folder"):
-            found.setdefault(run, []).append(definition.name)
-    return found
-
-
-def _folders(at: Iterable[str], files: Files) -> list[str]:
-    found = (path for pattern in at for path, entry in glob(files, pattern) if entry.kind == "folder")
-    return list(dict.fromkeys(found))
+            claims.setdefault(run, []).append(definition.name)
+    return claims
 
 
 def judge(run: str, claims: Iterable[str], known: DefinitionSet, reader: RunReader, config: Config) -> Judged:
@@ -203,27 +192,27 @@ def _match(
 
 def _started(run: str, reader: RunReader) -> str | None:
     """The workflow that the journal's start record names."""
+
+    def first_started(journal: str) -> str | None:
+        starts = (each for each in read_journal(journal).records if each["kind"] == RecordKind.START)
+        return next((str(each["workflow"]) for each in starts if each["workflow"]), None)
+
     file = reader.read(join(run, JOURNAL) or JOURNAL)
-    return reader.parse_cached("workflow that was started", file, _first_started) if file.text else None
-
-
-def _first_started(journal: str) -> str | None:
-    records = read_journal(journal).records
-    return next(
-        (str(r["workflow"]) for r in records if r["kind"] == RecordKind.START and r["workflow"]), None
-    )
+    return reader.parse_cached("workflow that was started", file, first_started) if file.text else None
 
 
 def _refused(workflow: Workflow, run: str, reader: RunReader) -> str:
     """Why the folder is no run of the workflow, "" if it is one."""
-    reasons = [_unmet(test, workflow, run, reader) for test in workflow.marker]
-    return "" if "" in reasons else "; ".join(dict.fromkeys(reasons))
-
-
-def _unmet(test: MarkerTest, workflow: Workflow, run: str, reader: RunReader) -> str:
-    if test.journal and _started(run, reader) != test.journal:
-        return f"its journal names no {test.journal}"
-    return _file_unmet(test, workflow, run, reader) if test.file else ""
+    reasons: dict[str, None] = {}
+    for test in workflow.marker:
+        if test.journal and _started(run, reader) != test.journal:
+            reason = f"its journal names no {test.journal}"
+        else:
+            reason = _file_unmet(test, workflow, run, reader) if test.file else ""
+        if not reason:
+            return ""
+        reasons[reason] = None
+    return "; ".join(reasons)
 
 
 def _file_unmet(test: MarkerTest, workflow: Workflow, run: str, reader: RunReader) -> str:
@@ -253,8 +242,7 @@ def _has_table(test: MarkerTest, workflow: Workflow, file: File, reader: RunRead
 
 
 def _headers(text: str) -> list[set[str]]:
-    found = tables(markdown.read(text, rescue=True))
-    return [{name_of(cell.text) for cell in table.header} for table in found]
+    return [{name_of(cell.text) for cell in t.header} for t in tables(markdown.read(text, rescue=True))]
 
 
 def _state_unmet(test: MarkerTest, workflow: Workflow, file: File, reader: RunReader) -> str:

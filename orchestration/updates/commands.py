@@ -8,10 +8,10 @@ from typing import Any, Literal, NamedTuple
 
 from ..decision.facts import RunFacts
 from ..decision.pending_reports import reportable_steps
-from ..definition.model import DEFAULT_OUTCOMES, Artifact, Phase
+from ..definition.model import DEFAULT_OUTCOMES
 from ..definition.phase_graph import edges
 from ..evaluation.questions import question_state
-from ..evaluation.trace import CommandRefused, EvaluationTrace, Permission, check_action
+from ..evaluation.trace import CommandRefused, EvaluationTrace, check_action
 from ..formats.json_text import read_json
 from ..graphs import reachable
 from ..journal.journal import SKIPPED, Record, record
@@ -65,21 +65,21 @@ def build_record(trace: EvaluationTrace, command: Command) -> Record:
     """The record of a command. Raises CommandRefused where it is out of turn or names something unknown."""
     if trace.facts.snapshot.journal.broken:
         raise CommandRefused(f"nothing can be recorded: {trace.evaluation.status_reason}")
-    made = _RECORDS[command.kind](trace, command)
-    text = json.dumps(made)
+    entry = _RECORDS[command.kind](trace, command)
+    text = json.dumps(entry)
     if len(text) > MOST_CHARACTERS:
         raise CommandRefused(f"the record has {len(text)} characters, at most {MOST_CHARACTERS} are kept")
     document = read_json(text)
     if not document.readable:
         raise CommandRefused(f"what is said cannot be kept as text: {document.problems[0].message}")
-    return made
+    return entry
 
 
 def build_skip_record(trace: EvaluationTrace, command: Command, phase: str) -> Record:
     """The record of a phase that a command passes over (seed 001, canSkip), with its reason."""
     because = trace.facts.workflow.phases[phase].skip_because
     why = trace.facts.text(because, "its condition to be skipped holds")
-    return _made(trace, command, kind="transition", phase=phase, outcome=SKIPPED, why=why)
+    return _stamped(trace, command, kind="transition", phase=phase, outcome=SKIPPED, why=why)
 
 
 def effect_events(command: Command, step: str) -> tuple[str, ...]:
@@ -94,17 +94,15 @@ def effect_events(command: Command, step: str) -> tuple[str, ...]:
     return "always", command.kind, f"{step}.{command.kind}"
 
 
-def _made(trace: EvaluationTrace, command: Command, **fields: object) -> Record:
-    """A record with what every command leaves: who, by which way, in which stage and iteration."""
-    given = {"stage": trace.facts.stage, "iteration": _iteration(trace), **fields}
-    return record(actor=command.actor, channel=command.channel, **given)
+def _stamped(trace: EvaluationTrace, command: Command, **fields: object) -> Record:
+    """A record with what every command leaves: who, by which way, in which stage and iteration.
 
-
-def _iteration(trace: EvaluationTrace) -> int:
-    """The state's own iteration, which seed 001 counts passes by."""
+    The iteration is the state's own, which seed 001 counts passes by.
+    """
     state = trace.facts.snapshot.state
-    value = state.data.get("iteration") if state and state.valid else None
-    return value if type(value) is int else 0
+    count = state.data.get("iteration") if state and state.valid else None
+    common = {"stage": trace.facts.stage, "iteration": count if type(count) is int else 0}
+    return record(actor=command.actor, channel=command.channel, **{**common, **fields})
 
 
 # ---- work -------------------------------------------------------------------------------------
@@ -119,16 +117,12 @@ def _reported(trace: EvaluationTrace, command: Command) -> Record:
     if command.next:
         _phase(trace, command.next)
     tasks = tuple(_task(trace, name) for name in command.tasks)
-    return _made(
+    return _stamped(
         trace, command, kind="report", phase=step, outcome=command.outcome,
         stage=_stage(trace, command, tasks), next=command.next, message=command.message,
         task=tasks[0] if len(tasks) == 1 else "", tasks=list(tasks),
         manual_criteria=list(command.manual_criteria), files=files_of_report(trace.facts, step),
     )  # fmt: skip
-
-
-def _started(trace: EvaluationTrace, command: Command) -> Record:
-    return _made(trace, command, kind="start", phase=_in_turn(trace, command.step))
 
 
 def _raised(trace: EvaluationTrace, command: Command) -> Record:
@@ -142,7 +136,7 @@ def _raised(trace: EvaluationTrace, command: Command) -> Record:
     if same:
         raise CommandRefused(f"{same} asks that already, and awaits its answer")
     tasks = tuple(_task(trace, name) for name in command.tasks)
-    return _made(
+    return _stamped(
         trace, command, kind="question", phase=evaluation.current_phase or "", message=command.message,
         stage=_stage(trace, command, tasks), tasks=list(tasks),
     )  # fmt: skip
@@ -156,35 +150,22 @@ def _in_turn(trace: EvaluationTrace, step: str) -> str:
         known = _known(trace, step, [*workflow.phases, *workflow.actions])
         raise InvalidCommand(f"{workflow.name} has no phase or action {step!r}{known}")
     due = reportable_steps(trace.decision, workflow)
-    if permission.step not in due:
-        raise _not_now(trace, permission, due)
-    return permission.step
-
-
-def _not_now(trace: EvaluationTrace, permission: Permission, due: Sequence[str]) -> CommandRefused:
-    """Why a step may not be reported: a gate, a run that is over, or a phase that the run is past."""
-    name, current = permission.step, trace.decision.phase
+    name = permission.step
+    if name in due:
+        return name
     turn = f"; it is the turn of {', '.join(due)}" if due else ""
-    phase = trace.facts.workflow.phases.get(name)
-    if phase and current and permission.gate is None and due and _is_past(trace, phase, current):
-        said = f"{name} {_done_by(trace, phase)}; the run is in {current} now: {trace.decision.reason}{turn}"
-        return AlreadyDone(said) if phase.produces else CommandRefused(said)
+    phase, current = workflow.phases.get(name), workflow.phases.get(trace.decision.phase or "")
+    if phase and current and due and permission.gate is None and not (phase.detour or current.detour):
+        artifacts = [trace.facts.artifact(each) for each in phase.produces]
+        if phase.order < current.order and all(artifact.valid for artifact in artifacts):
+            # It needs no report: its files show that it is done.
+            paths = ", ".join(dict.fromkeys(artifact.path for artifact in artifacts))
+            how = f"counts as done by its evidence ({paths})" if paths else "is behind the run"
+            why = f"{name} {how}; the run is in {current.id} now: {trace.decision.reason}{turn}"
+            raise AlreadyDone(why) if phase.produces else CommandRefused(why)
     why = "it is not its turn" if permission.allowed else permission.because
     gate = f" (gate {permission.gate})" if permission.gate else ""
-    return CommandRefused(f"{name} may not be reported now: {why}{gate}{turn}")
-
-
-def _is_past(trace: EvaluationTrace, phase: Phase, current: str) -> bool:
-    present = trace.facts.workflow.phases[current]
-    artifacts = [trace.facts.artifact(name) for name in phase.produces]
-    in_order = not (phase.detour or present.detour) and phase.order < present.order
-    return in_order and all(artifact.valid for artifact in artifacts)
-
-
-def _done_by(trace: EvaluationTrace, phase: Phase) -> str:
-    """That a phase needs no report: its files show that it is done."""
-    paths = dict.fromkeys(trace.facts.artifact(name).path for name in phase.produces)
-    return f"counts as done by its evidence ({', '.join(paths)})" if paths else "is behind the run"
+    raise CommandRefused(f"{name} may not be reported now: {why}{gate}{turn}")
 
 
 def _phase(trace: EvaluationTrace, name: str) -> str:
@@ -258,20 +239,18 @@ def _answered(trace: EvaluationTrace, command: Command) -> Record:
             f"{command.question} has no option {command.option!r}; it has {', '.join(options)}"
         )
     _need_reason(command)
-    name, scope, about = _bound(trace, command.question)
-    return _made(
+    name, _, scope = command.question.partition(":")
+    declared, snapshot, about = trace.facts.workflow.questions.get(name), trace.facts.snapshot, ""
+    # An answer holds while what it is about stays the same.
+    if declared is None:
+        name, scope = command.question, ""
+        about = snapshot.definition if name == DEFINITION else ""
+    elif declared.about:
+        about = trace.facts.content_digest(declared.about)
+    return _stamped(
         trace, command, kind="answer", question=name, scope=scope, option=command.option, why=command.why,
         about=about, files=files_of_question(trace.facts, name),
     )  # fmt: skip
-
-
-def _bound(trace: EvaluationTrace, question: str) -> tuple[str, str, str]:
-    """(name, scope, what the answer is bound to): an answer holds while what it is about stays the same."""
-    name, _, scope = question.partition(":")
-    declared = trace.facts.workflow.questions.get(name)
-    if declared is None:
-        return question, "", trace.facts.snapshot.definition if question == DEFINITION else ""
-    return name, scope, trace.facts.content_digest(declared.about) if declared.about else ""
 
 
 def _need_reason(command: Command) -> None:
@@ -292,16 +271,10 @@ def _overridden(trace: EvaluationTrace, command: Command) -> Record:
     gates = [gate.id for gate in before if gate.status != GateStatus.PASSED]
     earlier = (phase for phase in evaluation.phases if phase.order < order)
     phases = [phase.id for phase in earlier if any(not one.valid for one in phase.produces)]
-    return _made(
-        trace,
-        command,
-        kind="override",
-        phase=current,
-        next=command.step,
-        gates=gates,
-        phases=phases,
+    return _stamped(
+        trace, command, kind="override", phase=current, next=command.step, gates=gates, phases=phases,
         why=command.why,
-    )
+    )  # fmt: skip
 
 
 def _redone(trace: EvaluationTrace, command: Command) -> Record:
@@ -313,7 +286,7 @@ def _redone(trace: EvaluationTrace, command: Command) -> Record:
         raise CommandRefused(f"{workflow.name} has no way to do a phase again by a command; its files decide")
     if current is not None and workflow.order(step) > workflow.order(current):
         raise CommandRefused(f"{step} is ahead of {current}; what was not done cannot be done again")
-    return _made(trace, command, kind="transition", phase=current or "", next=step, why=command.why)
+    return _stamped(trace, command, kind="transition", phase=current or "", next=step, why=command.why)
 
 
 # ---- what a record is about -------------------------------------------------------------------
@@ -330,9 +303,14 @@ def files_of_report(facts: RunFacts, step: str) -> list[dict[str, str]]:
     no new verdict of an old one.
     """
     phase = facts.workflow.phases.get(step)
-    produced = [facts.workflow.artifacts[name] for name in phase.produces] if phase else []
-    about = (declared for declared in produced if not _outdated(facts, declared))
-    return _named(facts, [name for declared in about for name in (declared.id, *declared.of)])
+    names: list[str] = []
+    for name in phase.produces if phase else ():
+        artifact, judged = facts.artifact(name), facts.workflow.artifacts[name].of
+        others = (facts.artifact(other) for other in judged)
+        is_newest = all(artifact.mtime_ns > other.mtime_ns for other in others if other.exists)
+        if artifact.state is not ArtifactStatus.STALE or is_newest:
+            names += [name, *judged]
+    return _named(facts, names)
 
 
 def files_of_question(facts: RunFacts, name: str) -> list[dict[str, str]]:
@@ -349,18 +327,11 @@ def _named(facts: RunFacts, names: Iterable[str]) -> list[dict[str, str]]:
     return [{"path": path, "digest": digest} for path, digest in found.items()]
 
 
-def _outdated(facts: RunFacts, declared: Artifact) -> bool:
-    """Whether a verdict is stale and was not made again since what it judges changed."""
-    artifact = facts.artifact(declared.id)
-    judged = [facts.artifact(name) for name in declared.of]
-    return artifact.state == ArtifactStatus.STALE and any(
-        artifact.mtime_ns <= one.mtime_ns for one in judged if one.exists
-    )
-
-
 _RECORDS = {
     "report": _reported,
-    "start": _started,
+    "start": lambda trace, command: _stamped(
+        trace, command, kind="start", phase=_in_turn(trace, command.step)
+    ),
     "raise": _raised,
     "answer": _answered,
     "override": _overridden,

@@ -42,26 +42,30 @@ class EffectRunner:
 
     def edits(self) -> tuple[Edit, ...]:
         """What is to be written, in the order of the first change; what stays as it was is left out."""
-        found = ((self._before(path), text) for path, text in self.texts.items())
-        return tuple(
-            Edit(file.path, file.digest if file.exists else None, text)
-            for file, text in found
-            if file.text != text
-        )
+        files = ((self._before(path), text) for path, text in self.texts.items())
+        changed = ((file, text) for file, text in files if file.text != text)
+        return tuple(Edit(file.path, file.digest if file.exists else None, text) for file, text in changed)
 
     # ---- from definitions
 
     def apply(self, cause: Cause, trace: EvaluationTrace) -> None:
         """The effects of a cause. All expressions are evaluated on `trace` before anything changes (A.14)."""
         context = self._context(cause, trace)
-        values = [
-            (write, path, _value(context, write.value, f"what {event} writes to {path or 'a file'}"))
-            for event in cause.events
-            for write in self.workflow.effects.get(event, ())
-            for path in (_path(context, write.path, event),)
-        ]
+        values: list[tuple[Write, str, Any]] = []
+        for event in cause.events:
+            for write in self.workflow.effects.get(event, ()):
+                path = _path(context, write.path, event)
+                what = f"what {event} writes to {path or 'a file'}"
+                values.append((write, path, _value(context, write.value, what)))
         for write, path, value in values:
-            self._write(write, path, value)
+            if write.kind == "include":
+                self._include(path, value)
+            elif write.kind != "set":
+                self._file(write.kind, path, value)
+            elif path in self.workflow.artifacts:
+                self._plan(path, value)
+            else:
+                self._set(path, value)
 
     def follow(self, cause: Cause, trace: EvaluationTrace) -> None:
         """What the winning rule sets, the phase it leads to where the state names it, effects of an end."""
@@ -92,22 +96,19 @@ class EffectRunner:
 
     # ---- into texts
 
-    def _write(self, write: Write, path: str, value: Any) -> None:
-        if write.kind == "include":
-            self._include(path, value)
-        elif write.kind != "set":
-            self._file(write.kind, path, value)
-        elif path in self.workflow.artifacts:
-            self._plan(path, value)
-        else:
-            self._set(path, value)
-
     def _set(self, path: str, value: Any) -> None:
+        """A value at a dotted path of the state or, for "*", a map merged in."""
         state = self.snapshot.state
         if state is None or not state.valid:
             raise CommandRefused("the run has no state file that could be changed")
         folds = self.workflow.state is not None and self.workflow.state.fold_dotted
-        self._change(state.path, lambda: _state(self.texts.get(state.path, state.text), path, value, folds))
+        text = self.texts.get(state.path, state.text)
+        if path != "*":
+            self._change(state.path, lambda: with_value(text, path.split("."), value, folds))
+        elif isinstance(value, dict):
+            self._change(state.path, lambda: with_updates(text, value, folds))
+        else:
+            raise CommandRefused(f"{state.path} cannot be changed: what is merged in must be a map")
 
     def _include(self, name: str, value: Any) -> None:
         """Members of a list whose elements are files; those that are there already are left as they are."""
@@ -165,15 +166,6 @@ def stated_phase(workflow: Workflow) -> str:
         return ""
     first, _, path = source.source.strip().partition(".")
     return path if first == "state" and path.replace(".", "").replace("_", "").isalnum() else ""
-
-
-def _state(text: str, path: str, value: Any, folds: bool) -> str:
-    """The state's text with a value at a dotted path or, for "*", a map merged in."""
-    if path != "*":
-        return with_value(text, path.split("."), value, folds)
-    if not isinstance(value, dict):
-        raise ValueError("what is merged in must be a map")
-    return with_updates(text, value, folds)
 
 
 # ---- members of a list ------------------------------------------------------------------------
@@ -239,22 +231,18 @@ def _of_another(there: File, member: Mapping[str, Any]) -> bool:
 def _created(before: str | None, value: Any, path: str) -> str:
     """A file that is there with the same content is kept as it is, so that a repetition changes nothing."""
     text = _text(value)
-    if before is None:
+    if before is None or before == text:
         return text
-    if before != text and not _same(before, text):
+    old, new = read_json(before), read_json(text)
+    if not (old.readable and new.readable and old.data == new.data):
         raise CommandRefused(f"{path} exists with other content; it is not overwritten")
     return before
 
 
-def _same(before: str, text: str) -> bool:
-    old, new = read_json(before), read_json(text)
-    return old.readable and new.readable and old.data == new.data
-
-
 def _appended(before: str | None, value: Any, path: str) -> str:
-    old = before or ""
     line = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, allow_nan=False)
-    return f"{old}{'' if not old or old.endswith(chr(10)) else chr(10)}{line}\n"
+    end = "" if not before or before.endswith("\n") else "\n"
+    return f"{before or ''}{end}{line}\n"
 
 
 def _text(value: Any) -> str:
@@ -281,20 +269,20 @@ def _path(context: Context, template: Template, event: str) -> str:
 
 
 def _value(context: Context, expression: Expression, what: str) -> Any:
+    """A value of an expression as JSON has it. Raises CommandRefused for what JSON has not."""
     outcome = context.value(expression)
     if outcome.error is not None:
         raise CommandRefused(f"{what} has no value: {outcome.error}")
-    return _as_json(outcome.value, what)
 
+    def as_json(value: Any) -> Any:
+        if isinstance(value, list):
+            return [as_json(item) for item in value]
+        if isinstance(value, dict):
+            return {key: as_json(item) for key, item in value.items()}
+        if isinstance(value, datetime):
+            return value.isoformat()
+        if value is None or isinstance(value, (str, bool, int, float)):
+            return value
+        raise CommandRefused(f"{what} is {value}, which JSON does not have")
 
-def _as_json(value: Any, what: str) -> Any:
-    """A value of an expression as JSON has it. Raises CommandRefused for what JSON has not."""
-    if isinstance(value, list):
-        return [_as_json(item, what) for item in value]
-    if isinstance(value, dict):
-        return {key: _as_json(item, what) for key, item in value.items()}
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if value is None or isinstance(value, (str, bool, int, float)):
-        return value
-    raise CommandRefused(f"{what} is {value}, which JSON does not have")
+    return as_json(outcome.value)

@@ -24,7 +24,7 @@ from ...orchestration.definition.root_config import Config, read_config
 from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.findings import Finding, finding
 from ...orchestration.result.values import Evaluation
-from ...orchestration.snapshot.discovery import DefinitionSet, Match, assigned, candidates, claims_at, judge
+from ...orchestration.snapshot.discovery import DefinitionSet, Match, assigned, candidates, judge
 from ...orchestration.snapshot.read_log import RunReader
 from ...orchestration.vfs.files import Files, RecordingFiles, natural, parent
 from ...orchestration.vfs.overlay import OverlayFiles
@@ -298,7 +298,7 @@ class LiveRoot:
         """Find the folders that may be runs where folders came or went."""
         files = RecordingFiles(self._files)
         for folder in folders:
-            found = claims_at(folder, self._known, files)
+            found = candidates(self._known, files, folder)
             inside = [folder] if folder in self._candidates else []
             if self._known.lead_below(folder):
                 inside += [run for run in self._candidates if run.startswith(f"{folder}/")]

@@ -19,7 +19,7 @@ from ...orchestration.snapshot.discovery import (
     Discovery,
     Match,
     Passed,
-    claims_at,
+    candidates,
     discover,
     judge,
     judged,
@@ -69,7 +69,7 @@ class Workspace:
 
     def match(self, run: str) -> Match | None:
         """The run in that folder, found without a look at any other; None when it is none."""
-        claims = claims_at(run, self._known, self.files).get(run)
+        claims = candidates(self._known, self.files, run).get(run)
         looked = RunReader(self.files, self.parsed)
         return judge(run, claims, self._known, looked, self.config).match if claims else None
 
