@@ -50,9 +50,10 @@ class SuggestionKind(StrEnum):
         return self in _ELSEWHERE
 
 
-_FINAL = frozenset((SuggestionKind.STOP, SuggestionKind.NONE))
-_ELSEWHERE = frozenset((SuggestionKind.ADVANCE, SuggestionKind.REGRESS))
-_WORK = _ELSEWHERE | {SuggestionKind.STAY, SuggestionKind.ACT}
+# Tuples: members are found by identity, while sets would call the slow hash of an enumeration's member.
+_FINAL = (SuggestionKind.STOP, SuggestionKind.NONE)
+_ELSEWHERE = (SuggestionKind.ADVANCE, SuggestionKind.REGRESS)
+_WORK = (*_ELSEWHERE, SuggestionKind.STAY, SuggestionKind.ACT)
 
 
 class PhaseStatus(StrEnum):

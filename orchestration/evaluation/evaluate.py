@@ -58,8 +58,8 @@ def evaluate_traced(workflow: Workflow, snapshot: Snapshot) -> EvaluationTrace:
     return EvaluationTrace(evaluation, tuple(reports.facts.trace), reports.facts, reports.decision)
 
 
-_ONWARD = frozenset((SuggestionKind.ADVANCE, SuggestionKind.STAY))
-_AGAIN = frozenset((SuggestionKind.REGRESS, SuggestionKind.STAY))
+_ONWARD = (SuggestionKind.ADVANCE, SuggestionKind.STAY)
+_AGAIN = (SuggestionKind.REGRESS, SuggestionKind.STAY)
 
 
 class _Assembler:

@@ -76,17 +76,14 @@ class RunReader:
         A folder on the way that cannot be listed makes the pattern "unreadable" in `reads`, and a finding.
         """
         if pattern not in self._found:
-            self._found[pattern] = self._glob(pattern)
+            entries = [(path, entry) for path, entry in glob(self.files, pattern) if entry.kind != "folder"]
+            closed = [folder for folder in self.files.unlisted if leads_to(folder, pattern)]
+            for folder in closed:
+                self.add_findings(folder, [self.files.unlisted[folder]])
+            names = "\n".join(f"{path}\0{self.is_filled(path, entry)}" for path, entry in entries)
+            self.reads[pattern] = "unreadable" if closed else digest_of(names)
+            self._found[pattern] = entries
         return self._found[pattern]
-
-    def _glob(self, pattern: str) -> list[tuple[str, Entry]]:
-        found = [(path, entry) for path, entry in glob(self.files, pattern) if entry.kind != "folder"]
-        closed = [folder for folder in self.files.unlisted if leads_to(folder, pattern)]
-        for folder in closed:
-            self.add_findings(folder, [self.files.unlisted[folder]])
-        names = "\n".join(f"{path}\0{self.is_filled(path, entry)}" for path, entry in found)
-        self.reads[pattern] = "unreadable" if closed else digest_of(names)
-        return found
 
     def missing_files(self, run: str, names: frozenset[str], what: str) -> frozenset[str]:
         """Those of the run's named files that are missing or blank; which they are is part of the revision.
@@ -102,11 +99,16 @@ class RunReader:
             self._filled[run] = frozenset(
                 name for name, entry in entries if self.is_filled(prefix + name, entry)
             )
-        doubtful = names - self._filled[run]
-        missing = frozenset(name for name in doubtful if not self._present(run, name))
+        missing: set[str] = set()
+        for name in names - self._filled[run]:
+            path = join(run, name) or ""
+            folder, _, last = path.rpartition("/")
+            entry = self.files.list(folder).get(last) if path else None
+            if entry is None or not self.is_filled(path, entry):
+                missing.add(name)
         self.reads[f"{run}: {what}"] = digest_of("\n".join(sorted(missing)))
-        self._missing[memory] = missing
-        return missing
+        self._missing[memory] = frozenset(missing)
+        return self._missing[memory]
 
     def is_filled(self, path: str, entry: Entry) -> bool:
         """Whether a name is a file that holds more than blanks."""
@@ -115,12 +117,6 @@ class RunReader:
         # Only a file this small can be nothing but blanks; it is worth a look.
         file = self.files.read(path)
         return bool(file.size) and (file.text is None or bool(file.text.strip()))
-
-    def _present(self, run: str, name: str) -> bool:
-        path = join(run, name)
-        folder, _, last = (path or "").rpartition("/")
-        entry = self.files.list(folder).get(last) if path else None
-        return entry is not None and self.is_filled(path or "", entry)
 
     def parse_cached(self, kind: str, file: File, parse: Callable[[str], Any]) -> Any:
         """`parse(text)` of a file, done once for each content."""

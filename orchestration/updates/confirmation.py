@@ -54,15 +54,12 @@ def confirmation(trace: EvaluationTrace, command: Command, now: datetime) -> Con
     else:
         question = answerable_question(trace, command.question)
         title, lines = question.question, _answer(trace, question, command, now, reason)
-    return Confirmation(title, (*_run(evaluation), *lines))
-
-
-def _run(evaluation: Evaluation) -> Iterator[str]:
-    """Which run it is, at which revision: a text that was shown before the run changed is another text."""
-    title = "" if not evaluation.title else ' "' + evaluation.title.replace('"', "'") + '"'
+    # Which run it is, at which revision: a text that was shown before the run changed is another text.
+    name = "" if not evaluation.title else ' "' + evaluation.title.replace('"', "'") + '"'
     where = f"({evaluation.workflow}) in {evaluation.root}, revision {evaluation.revision}"
-    yield f"run {evaluation.run or '.'}{title} {where}"
-    yield f"phase {evaluation.current_phase or 'unknown'}: {evaluation.status_reason}"
+    run = f"run {evaluation.run or '.'}{name} {where}"
+    phase = f"phase {evaluation.current_phase or 'unknown'}: {evaluation.status_reason}"
+    return Confirmation(title, (run, phase, *lines))
 
 
 def _answer(

@@ -785,6 +785,12 @@ def test_the_first_outcome_claims_the_artifacts_of_the_phase() -> None:
     )
 
 
+def test_the_first_outcome_of_a_phase_without_artifacts_claims_none() -> None:
+    proposal = proposed(files({"phase": "two", "note": ""}, paper_md="# P\n"), report("two", "pass"))
+    assert proposal.records[-1]["outcome"] == "pass"
+    assert proposal.evaluation.suggestion.kind == "stay"
+
+
 def test_a_first_outcome_that_is_a_failure_claims_nothing() -> None:
     of = workflow(DEFINITION.replace("outcomes: [done, ok, error]", "outcomes: [error, ok]"))
     assert proposed(files(), report(outcome="error"), of).records[-1]["outcome"] == "error"
