@@ -786,9 +786,10 @@ def test_the_first_outcome_claims_the_artifacts_of_the_phase() -> None:
 
 
 def test_the_first_outcome_of_a_phase_without_artifacts_claims_none() -> None:
-    proposal = proposed(files({"phase": "two", "note": ""}, paper_md="# P\n"), report("two", "pass"))
-    assert proposal.records[-1]["outcome"] == "pass"
-    assert proposal.evaluation.suggestion.kind == "stay"
+    of = workflow(DEFINITION.replace("report.phase == 'three'", "state.iteration > 9"))
+    texts = files({"phase": "three", "note": ""}, paper_md="# P\n")
+    proposal = proposed(texts, report("three", of.phases["three"].outcomes[0]), of)
+    assert proposal.records[-1]["phase"] == proposal.evaluation.current_phase == "three"
 
 
 def test_a_first_outcome_that_is_a_failure_claims_nothing() -> None:
