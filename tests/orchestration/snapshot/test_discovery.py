@@ -17,7 +17,6 @@ from phasekeeper.orchestration.snapshot.discovery import (
     DiscoverableWorkflow,
     Passed,
     candidates,
-    claims_at,
     discover,
 )
 from phasekeeper.orchestration.vfs.files import digest_of
@@ -346,7 +345,7 @@ def test_one_folder_is_claimed_by_the_definitions_that_claim_it_among_all():
     assert everywhere == {"tasks/a": ["master-plan"], "own/x": ["deep"], "own/x/y": ["deep"]}
     for folder in ("tasks", "tasks/a", "tasks/a/b", "own", "own/x", "own/x/y", "nowhere"):
         inside = {run: names for run, names in everywhere.items() if f"{run}/".startswith(f"{folder}/")}
-        assert claims_at(folder, known, files) == inside
+        assert candidates(known, files, folder) == inside
     assert known.lead_below("tasks")
     assert not known.lead_below("tasks/a")
     assert known.lead_below("own/x/y")
