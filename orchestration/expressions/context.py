@@ -19,7 +19,7 @@ from .functions import as_text
 from .language import Expression, Language, Template
 from .queries import Index, Tasks
 from .syntax import InvalidExpression
-from .values import BudgetExceededError, Evaluation, EvaluationError, Optional, TaskSet, whole
+from .values import BudgetExceededError, EvaluationError, ExpressionRun, Optional, TaskSet, whole
 
 
 class Outcome(NamedTuple):
@@ -71,7 +71,7 @@ class Context:
         if known is None:
             outer, self._trace = self._trace, []
             try:
-                value = expression.program(Evaluation(self, self._trace if self.traces_reads else None))
+                value = expression.program(ExpressionRun(self, self._trace if self.traces_reads else None))
                 kind = type(value)
                 if kind is int:
                     whole(value)

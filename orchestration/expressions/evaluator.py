@@ -12,9 +12,9 @@ from typing import Any
 from . import values
 from .functions import EDITS, FALLBACKS, FUNCTIONS, METHODS, Function
 from .syntax import TYPE_NAMES, Kind, KnownNames, SyntaxNode, chain_of, path_of
-from .values import ABSENT, OPERATORS, Evaluation, EvaluationError, Optional, TaskSet, TypeName
+from .values import ABSENT, OPERATORS, EvaluationError, ExpressionRun, Optional, TaskSet, TypeName
 
-Program = Callable[[Evaluation], Any]
+Program = Callable[[ExpressionRun], Any]
 
 
 def compile_tree(tree: SyntaxNode, names: KnownNames) -> Program:
@@ -78,7 +78,7 @@ class _Compiler:
         (field,) = node.children
         of, name = self.program(field.children[0]), field.text
 
-        def has(run: Evaluation) -> bool:
+        def has(run: ExpressionRun) -> bool:
             value = of(run)
             if isinstance(value, dict):
                 return name in value
@@ -98,7 +98,7 @@ class _Compiler:
         if node.text == "-":
             return lambda run: values.negative(of(run))
 
-        def denied(run: Evaluation) -> bool:
+        def denied(run: ExpressionRun) -> bool:
             value = of(run)
             return not value if value is True or value is False else values.no_overload("!", value)
 
@@ -111,7 +111,7 @@ class _Compiler:
         if node.text == "in" and other.kind is Kind.LIST and all(map(_is_text, other.children)):
             words = frozenset(child.value for child in other.children)
 
-            def among(run: Evaluation) -> bool:
+            def among(run: ExpressionRun) -> bool:
                 value = left(run)
                 return isinstance(value, str) and value in words
 
@@ -126,7 +126,7 @@ class _Compiler:
     def _logic(self, node: SyntaxNode) -> Program:
         parts, decides, sign = self.programs(node.children), node.text == "||", node.text
 
-        def logic(run: Evaluation) -> bool:
+        def logic(run: ExpressionRun) -> bool:
             error = None
             for part in parts:
                 try:
@@ -147,7 +147,7 @@ class _Compiler:
     def _choice(self, node: SyntaxNode) -> Program:
         test, then, other = self.programs(node.children)
 
-        def choice(run: Evaluation) -> Any:
+        def choice(run: ExpressionRun) -> Any:
             value = test(run)
             if value is True:
                 return then(run)
@@ -160,11 +160,11 @@ class _Compiler:
     def _list(self, node: SyntaxNode) -> Program:
         parts, flags = self.elements(node.children), node.flags
 
-        def plain(run: Evaluation) -> list[Any]:
+        def plain(run: ExpressionRun) -> list[Any]:
             run.take(len(parts))
             return [part(run) for part in parts]
 
-        def with_optional(run: Evaluation) -> list[Any]:
+        def with_optional(run: ExpressionRun) -> list[Any]:
             run.take(len(parts))
             made = []
             for part, is_optional in zip(parts, flags, strict=True):
@@ -188,7 +188,7 @@ class _Compiler:
         keys, parts = self.programs(node.children[::2]), self.elements(node.children[1::2])
         entries = list(zip(keys, parts, node.flags, strict=True))
 
-        def map_of(run: Evaluation) -> dict[str, Any]:
+        def map_of(run: ExpressionRun) -> dict[str, Any]:
             run.take(len(entries))
             made: dict[str, Any] = {}
             for key, part, optional in entries:
@@ -219,7 +219,7 @@ class _Compiler:
         whole, unwraps = node.children[0], node.text == "orValue"
         of, other = self.programs(node.children)
 
-        def fallback(run: Evaluation) -> Any:
+        def fallback(run: ExpressionRun) -> Any:
             value = of(run)
             if type(value) is not Optional:
                 return values.no_overload(node.text, value)
@@ -231,7 +231,7 @@ class _Compiler:
             return fallback
         holder, name = self.program(whole.children[0]), whole.text
 
-        def field_or(run: Evaluation) -> Any:
+        def field_or(run: ExpressionRun) -> Any:
             """`a.?b.orValue(c)`, without an optional value in between."""
             value = holder(run)
             if isinstance(value, dict):
@@ -251,7 +251,7 @@ class _Compiler:
         pairs = list(zip(self.programs(node.children), checks, strict=False))
         called, name, read = function.run, node.text, f"{node.text}()"
 
-        def call(run: Evaluation) -> Any:
+        def call(run: ExpressionRun) -> Any:
             if run.trace is not None:
                 run.trace.append(read)
             made = called(run, *[check(part(run), name) for part, check in pairs])
@@ -263,7 +263,7 @@ class _Compiler:
             return call
         ((only, check),) = pairs
 
-        def call_with_one(run: Evaluation) -> Any:
+        def call_with_one(run: ExpressionRun) -> Any:
             if run.trace is not None:
                 run.trace.append(read)
             made = called(run, check(only(run), name))
@@ -282,7 +282,7 @@ class _Compiler:
             return _optional_map(of, depth, parts[0], node.text == "optMap")
         loop = _LOOPS[node.text]
 
-        def looped(run: Evaluation) -> Any:
+        def looped(run: ExpressionRun) -> Any:
             whole = of(run)
             items = list(whole) if isinstance(whole, dict) else values.as_list(whole, node.text)
             run.go_round(len(items))
@@ -295,7 +295,7 @@ class _Compiler:
 
 
 def _listed(program: Program) -> Program:
-    def listed(run: Evaluation) -> Any:
+    def listed(run: ExpressionRun) -> Any:
         value = program(run)
         return value.elements() if type(value) is TaskSet else value
 
@@ -303,7 +303,7 @@ def _listed(program: Program) -> Program:
 
 
 def _fails(message: str) -> Program:
-    def fails(run: Evaluation) -> Any:
+    def fails(run: ExpressionRun) -> Any:
         raise EvaluationError(message)
 
     return fails
@@ -312,7 +312,7 @@ def _fails(message: str) -> Program:
 def _variable(name: str, fields: tuple[str, ...]) -> Program:
     read = ".".join((name, *fields))
 
-    def variable(run: Evaluation) -> Any:
+    def variable(run: ExpressionRun) -> Any:
         if run.trace is not None:
             run.trace.append(read)
         try:
@@ -330,7 +330,7 @@ def _variable(name: str, fields: tuple[str, ...]) -> Program:
 
 
 def _fact(name: str) -> Program:
-    def fact(run: Evaluation) -> Any:
+    def fact(run: ExpressionRun) -> Any:
         names = run.names
         value, error = names.facts.get(name) or names.known(name)
         if run.trace is not None:
@@ -349,7 +349,7 @@ def _with_fields(of: Program, fields: Sequence[SyntaxNode]) -> Program:
 
 
 def _with_field(of: Program, name: str) -> Program:
-    def field(run: Evaluation) -> Any:
+    def field(run: ExpressionRun) -> Any:
         value = of(run)
         try:
             return value[name]
@@ -403,7 +403,7 @@ def _argument(kind: str) -> Callable[[Any, str], Any]:
 # ---- loops ------------------------------------------------------------------------------------
 
 
-def _filter(run: Evaluation, items: list[Any], depth: int, parts: Sequence[Program]) -> list[Any]:
+def _filter(run: ExpressionRun, items: list[Any], depth: int, parts: Sequence[Program]) -> list[Any]:
     run.take(len(items))
     bound, (fits,) = run.bound, parts
     found = []
@@ -415,7 +415,7 @@ def _filter(run: Evaluation, items: list[Any], depth: int, parts: Sequence[Progr
     return found
 
 
-def _map(run: Evaluation, items: list[Any], depth: int, parts: Sequence[Program]) -> list[Any]:
+def _map(run: ExpressionRun, items: list[Any], depth: int, parts: Sequence[Program]) -> list[Any]:
     if len(parts) == 2:
         items = _filter(run, items, depth, parts[:1])
     run.take(len(items))
@@ -430,7 +430,7 @@ def _map(run: Evaluation, items: list[Any], depth: int, parts: Sequence[Program]
 def _decided(decides: bool) -> Callable[..., bool]:
     """`exists` is decided by an element that is true, `all` by one that is false, whatever fails."""
 
-    def loop(run: Evaluation, items: list[Any], depth: int, parts: Sequence[Program]) -> bool:
+    def loop(run: ExpressionRun, items: list[Any], depth: int, parts: Sequence[Program]) -> bool:
         bound, (fits,) = run.bound, parts
         error = None
         for item in items:
@@ -447,12 +447,12 @@ def _decided(decides: bool) -> Callable[..., bool]:
     return loop
 
 
-def _exists_one(run: Evaluation, items: list[Any], depth: int, parts: Sequence[Program]) -> bool:
+def _exists_one(run: ExpressionRun, items: list[Any], depth: int, parts: Sequence[Program]) -> bool:
     return len(_filter(run, items, depth, parts)) == 1
 
 
 def _optional_map(of: Program, depth: int, part: Program, wraps: bool) -> Program:
-    def mapped(run: Evaluation) -> Any:
+    def mapped(run: ExpressionRun) -> Any:
         value = of(run)
         if type(value) is not Optional:
             return values.no_overload("optMap", value)

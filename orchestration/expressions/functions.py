@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ..graphs import find_cycles
 from . import values
 from .queries import dig, matcher
-from .values import ABSENT, Evaluation, EvaluationError, Optional, TaskSet, TypeName, few
+from .values import ABSENT, EvaluationError, ExpressionRun, Optional, TaskSet, TypeName, few
 
 # Maps of the run; what `where` takes: a map, or an element; what has a size; texts.
 Record = Mapping[str, object]
@@ -67,13 +67,13 @@ def as_text(value: object) -> str:
 # ---- of lists ---------------------------------------------------------------------------------
 
 
-def _where(run: Evaluation, items: list, pattern: Pattern) -> list:
+def _where(run: ExpressionRun, items: list, pattern: Pattern) -> list:
     """the elements that fit a pattern, or equal a text"""
     run.take(len(items))
     return list(filter(matcher(pattern), items))
 
 
-def _after(run: Evaluation, items: list, pattern: Pattern) -> list:
+def _after(run: ExpressionRun, items: list, pattern: Pattern) -> list:
     """the elements behind the last one that fits a pattern"""
     run.take(len(items))
     fits = matcher(pattern)
@@ -81,17 +81,17 @@ def _after(run: Evaluation, items: list, pattern: Pattern) -> list:
     return items[last + 1 :]
 
 
-def _newest(run: Evaluation, items: list) -> object:
+def _newest(run: ExpressionRun, items: list) -> object:
     """the last element; {} if there is none"""
     return items[-1] if items else {}
 
 
-def _keep(run: Evaluation, items: list, n: int) -> list:
+def _keep(run: ExpressionRun, items: list, n: int) -> list:
     """the last n elements"""
     return items[-n:] if n > 0 else []
 
 
-def _by(run: Evaluation, items: list, path: str) -> list:
+def _by(run: ExpressionRun, items: list, path: str) -> list:
     """the elements in the order of what stands at a path like 'a.b'; '' orders plain values"""
     run.take(len(items) * len(path))
     return sorted(items, key=lambda item: _rank(dig(item, path) if path else item))
@@ -110,19 +110,19 @@ def _rank(value: object) -> tuple[int, float, str]:
     return 2, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp(), ""
 
 
-def _minus(run: Evaluation, items: list, other: list) -> list:
+def _minus(run: ExpressionRun, items: list, other: list) -> list:
     """the elements that are not in the other list"""
     run.take(len(items) + len(other))
     gone = set(map(str, other))
     return [item for item in items if str(item) not in gone]
 
 
-def _reversed(run: Evaluation, items: list) -> list:
+def _reversed(run: ExpressionRun, items: list) -> list:
     """the elements the other way round"""
     return items[::-1]
 
 
-def _joined(run: Evaluation, items: list, separator: str) -> str:
+def _joined(run: ExpressionRun, items: list, separator: str) -> str:
     """one text of the elements"""
     run.take(len(items))
     texts = list(map(as_text, items))
@@ -130,7 +130,7 @@ def _joined(run: Evaluation, items: list, separator: str) -> str:
     return separator.join(texts)
 
 
-def _circles(run: Evaluation, items: list, name: str, needs: str) -> list:
+def _circles(run: ExpressionRun, items: list, name: str, needs: str) -> list:
     """elements that need each other in a circle, as texts "A -> B -> A"; both are names of fields"""
     run.take(len(items))
     maps = [item for item in items if isinstance(item, dict) and name in item]
@@ -144,33 +144,33 @@ def _circles(run: Evaluation, items: list, name: str, needs: str) -> list:
 # ---- of records -------------------------------------------------------------------------------
 
 
-def _records(run: Evaluation, pattern: dict) -> list:
+def _records(run: ExpressionRun, pattern: dict) -> list:
     """the records that fit, oldest first"""
     return few(run.names.touch(run.names.records.pick(pattern)), "records(..)")
 
 
-def _records_since(run: Evaluation, mark: dict, pattern: dict) -> list:
+def _records_since(run: ExpressionRun, mark: dict, pattern: dict) -> list:
     """the records that fit, behind the newest one that fits the mark; all, if none does"""
     return few(run.names.touch(run.names.records.since(mark, pattern)), "records_since(..)")
 
 
-def _newest_record(run: Evaluation, pattern: dict) -> Record:
+def _newest_record(run: ExpressionRun, pattern: dict) -> Record:
     """the newest record that fits, or an empty one"""
     fitting = run.names.touch(run.names.records.pick(pattern)[-1:])
     return fitting[0] if fitting else run.names.records.empty
 
 
-def _count(run: Evaluation, pattern: dict) -> int:
+def _count(run: ExpressionRun, pattern: dict) -> int:
     """how many records fit"""
     return len(run.names.touch(run.names.records.pick(pattern)))
 
 
-def _count_since(run: Evaluation, mark: dict, pattern: dict) -> int:
+def _count_since(run: ExpressionRun, mark: dict, pattern: dict) -> int:
     """how many records fit, behind the newest one that fits the mark"""
     return len(run.names.touch(run.names.records.since(mark, pattern)))
 
 
-def _verdicts(run: Evaluation, pattern: dict, outcomes: list) -> list:
+def _verdicts(run: ExpressionRun, pattern: dict, outcomes: list) -> list:
     """ids of the stages whose newest such record has one of the outcomes; of all that have one, for []"""
     newest = {
         record["stage"]: record
@@ -183,34 +183,34 @@ def _verdicts(run: Evaluation, pattern: dict, outcomes: list) -> list:
 # ---- of tasks ---------------------------------------------------------------------------------
 
 
-def _tasks(run: Evaluation, pattern: dict) -> TaskSet:
+def _tasks(run: ExpressionRun, pattern: dict) -> TaskSet:
     """the plan's tasks that fit"""
     return TaskSet(run.names.tasks.pick(pattern), run.names.tasks.whole, "tasks(..)")
 
 
-def _unreported(run: Evaluation, tasks: dict, records: dict) -> TaskSet:
+def _unreported(run: ExpressionRun, tasks: dict, records: dict) -> TaskSet:
     """the tasks that no such record names"""
     return _without(run, tasks, run.names.records.pick(records), "unreported(..)")
 
 
-def _unreported_since(run: Evaluation, mark: dict, tasks: dict, records: dict) -> TaskSet:
+def _unreported_since(run: ExpressionRun, mark: dict, tasks: dict, records: dict) -> TaskSet:
     """the tasks that no such record behind the mark names"""
     return _without(run, tasks, run.names.records.since(mark, records), "unreported_since(..)")
 
 
-def _without(run: Evaluation, pattern: dict, records: list, name: str) -> TaskSet:
+def _without(run: ExpressionRun, pattern: dict, records: list, name: str) -> TaskSet:
     tasks = run.names.tasks.pick(pattern)
     run.take(len(tasks) + len(records))
     named = {record["task"] for record in records}.union(*(record["tasks"] for record in records))
     return TaskSet([task for task in tasks if task["id"] not in named], run.names.tasks.whole, name)
 
 
-def _stage_ids(run: Evaluation, pattern: dict) -> list:
+def _stage_ids(run: ExpressionRun, pattern: dict) -> list:
     """ids of the plan's stages that fit"""
     return [stage["id"] for stage in filter(matcher(pattern), run.names.tasks.stages)]
 
 
-def _open_stage(run: Evaluation, reopened: list, skipped: list) -> Record:
+def _open_stage(run: ExpressionRun, reopened: list, skipped: list) -> Record:
     """the plan's first stage that is open or in the first list, unless in the second; {} if there is none"""
     return run.names.tasks.open_stage(frozenset(map(str, reopened)), frozenset(map(str, skipped)))
 
@@ -218,12 +218,12 @@ def _open_stage(run: Evaluation, reopened: list, skipped: list) -> Record:
 # ---- CEL's own --------------------------------------------------------------------------------
 
 
-def _size(run: Evaluation, value: Sized) -> int:
+def _size(run: ExpressionRun, value: Sized) -> int:
     """the number of elements of a list or map, or of characters of a text"""
     return values.size(value)
 
 
-def _string(run: Evaluation, value: Any) -> str:
+def _string(run: ExpressionRun, value: Any) -> str:
     """a number, text, time or truth value as text"""
     kind = type(value)
     if isinstance(value, str):
@@ -240,7 +240,7 @@ def _string(run: Evaluation, value: Any) -> str:
     return values.no_overload("string", value)
 
 
-def _int(run: Evaluation, value: Any) -> int:
+def _int(run: ExpressionRun, value: Any) -> int:
     """a number, a text of digits, or the seconds of a time since 1970, as a whole number"""
     kind = type(value)
     if kind is int or kind is bool:
@@ -254,7 +254,7 @@ def _int(run: Evaluation, value: Any) -> int:
     raise EvaluationError(f"int: {str(value)[:40]!r} is no whole number of 64 bits")
 
 
-def _double(run: Evaluation, value: Any) -> float:
+def _double(run: ExpressionRun, value: Any) -> float:
     """a number or text as a number with a fraction"""
     try:
         if type(value) in (int, float, str) and "_" not in str(value):
@@ -264,7 +264,7 @@ def _double(run: Evaluation, value: Any) -> float:
     raise EvaluationError(f"double: {str(value)[:40]!r} is no number")
 
 
-def _timestamp(run: Evaluation, value: Any) -> datetime:
+def _timestamp(run: ExpressionRun, value: Any) -> datetime:
     """the moment that a text like '2026-01-31T12:00:00Z' says, or so many seconds since 1970"""
     if type(value) is datetime:
         return value
@@ -279,33 +279,33 @@ def _timestamp(run: Evaluation, value: Any) -> datetime:
     return moment
 
 
-def _type(run: Evaluation, value: object) -> TypeName:
+def _type(run: ExpressionRun, value: object) -> TypeName:
     """its type, to be compared with list, map, string, int, double, bool"""
     names = {"null": "null_type", "timestamp": "google.protobuf.Timestamp"}
     return TypeName(names.get(kind := values.type_of(value), kind))
 
 
-def _dyn(run: Evaluation, value: object) -> object:
+def _dyn(run: ExpressionRun, value: object) -> object:
     """the value itself, of any type"""
     return value
 
 
-def _of(run: Evaluation, value: object) -> Optional:
+def _of(run: ExpressionRun, value: object) -> Optional:
     """an optional value that is there"""
     return Optional(value)
 
 
-def _none(run: Evaluation) -> Optional:
+def _none(run: ExpressionRun) -> Optional:
     """an optional value that is absent"""
     return ABSENT
 
 
-def _has_value(run: Evaluation, value: Optional) -> bool:
+def _has_value(run: ExpressionRun, value: Optional) -> bool:
     """whether anything stands there"""
     return value.present
 
 
-def _value(run: Evaluation, value: Optional) -> object:
+def _value(run: ExpressionRun, value: Optional) -> object:
     """what stands there; an error if nothing does"""
     return value.get()
 
@@ -313,23 +313,23 @@ def _value(run: Evaluation, value: Optional) -> object:
 # ---- of texts ---------------------------------------------------------------------------------
 
 
-def _contains(run: Evaluation, text: str, part: str) -> bool:
+def _contains(run: ExpressionRun, text: str, part: str) -> bool:
     """whether a part of the text is this"""
     run.write(len(text))
     return part in text
 
 
-def _starts_with(run: Evaluation, text: str, start: str) -> bool:
+def _starts_with(run: ExpressionRun, text: str, start: str) -> bool:
     """whether the text begins with this"""
     return text.startswith(start)
 
 
-def _ends_with(run: Evaluation, text: str, end: str) -> bool:
+def _ends_with(run: ExpressionRun, text: str, end: str) -> bool:
     """whether the text ends with this"""
     return text.endswith(end)
 
 
-def _matches(run: Evaluation, text: str, pattern: str) -> bool:
+def _matches(run: ExpressionRun, text: str, pattern: str) -> bool:
     """whether a part of the text fits a regular expression; ^ and $ are its start and end"""
     try:
         compiled = compile_pattern(pattern)
@@ -340,7 +340,7 @@ def _matches(run: Evaluation, text: str, pattern: str) -> bool:
     return compiled.search(text.encode("utf-8", "surrogatepass")) is not None
 
 
-def _split(run: Evaluation, text: str, separator: str, most: int = -1) -> Strings:
+def _split(run: ExpressionRun, text: str, separator: str, most: int = -1) -> Strings:
     """the parts between separators; at most so many"""
     run.take(len(text))
     if most == 0:
@@ -352,31 +352,31 @@ def _split(run: Evaluation, text: str, separator: str, most: int = -1) -> String
     return [*text[: most - 1], text[most - 1 :]]
 
 
-def _join(run: Evaluation, texts: list, separator: str = "") -> str:
+def _join(run: ExpressionRun, texts: list, separator: str = "") -> str:
     """one text of texts; joined(..) takes any elements"""
     if not all(type(text) is str for text in texts):
         values.no_overload("join", texts)
     return _joined(run, texts, separator)
 
 
-def _replace(run: Evaluation, text: str, old: str, new: str, most: int = -1) -> str:
+def _replace(run: ExpressionRun, text: str, old: str, new: str, most: int = -1) -> str:
     """the text with `new` for every `old`, or for the first ones only"""
     times = text.count(old) if most < 0 else min(text.count(old), most)
     run.write(len(text) + times * len(new))
     return text.replace(old, new, most)
 
 
-def _lower(run: Evaluation, text: str) -> str:
+def _lower(run: ExpressionRun, text: str) -> str:
     """with small letters for the large ones of A-Z"""
     return _mapped(run, text, str.lower)
 
 
-def _upper(run: Evaluation, text: str) -> str:
+def _upper(run: ExpressionRun, text: str) -> str:
     """with large letters for the small ones of a-z"""
     return _mapped(run, text, str.upper)
 
 
-def _mapped(run: Evaluation, text: str, change: Callable[[str], str]) -> str:
+def _mapped(run: ExpressionRun, text: str, change: Callable[[str], str]) -> str:
     run.write(len(text))
     return change(text) if text.isascii() else "".join(change(c) if c.isascii() else c for c in text)
 
@@ -385,13 +385,13 @@ def _mapped(run: Evaluation, text: str, change: Callable[[str], str]) -> str:
 _BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
-def _trim(run: Evaluation, text: str) -> str:
+def _trim(run: ExpressionRun, text: str) -> str:
     """without the blanks at its start and end"""
     run.write(len(text))
     return text.strip(_BLANKS)
 
 
-def _substring(run: Evaluation, text: str, start: int, end: int | None = None) -> str:
+def _substring(run: ExpressionRun, text: str, start: int, end: int | None = None) -> str:
     """the characters from a place on, up to another one; the first is 0"""
     end = len(text) if end is None else end
     if not 0 <= start <= end <= len(text):
@@ -400,14 +400,14 @@ def _substring(run: Evaluation, text: str, start: int, end: int | None = None) -
     return text[start:end]
 
 
-def _char_at(run: Evaluation, text: str, place: int) -> str:
+def _char_at(run: ExpressionRun, text: str, place: int) -> str:
     """the character at a place; the first is 0, behind the last there is ''"""
     if not 0 <= place <= len(text):
         raise EvaluationError(f"charAt: there is no {place} in a text of {len(text)} characters")
     return text[place : place + 1]
 
 
-def _index_of(run: Evaluation, text: str, part: str, start: int = 0) -> int:
+def _index_of(run: ExpressionRun, text: str, part: str, start: int = 0) -> int:
     """where a part is first, from a place on; -1 if nowhere"""
     run.write(len(text))
     if not 0 <= start <= len(text):
@@ -415,7 +415,7 @@ def _index_of(run: Evaluation, text: str, part: str, start: int = 0) -> int:
     return text.find(part, start)
 
 
-def _last_index_of(run: Evaluation, text: str, part: str, start: int | None = None) -> int:
+def _last_index_of(run: ExpressionRun, text: str, part: str, start: int | None = None) -> int:
     """where a part is last, up to a place; -1 if nowhere"""
     run.write(len(text))
     if start is not None and not 0 <= start <= len(text):
@@ -426,17 +426,17 @@ def _last_index_of(run: Evaluation, text: str, part: str, start: int | None = No
 # ---- edits of plans ---------------------------------------------------------------------------
 
 
-def _check_tasks(run: Evaluation, stage: str) -> dict:
+def _check_tasks(run: ExpressionRun, stage: str) -> dict:
     """marks the tasks of a stage as done"""
     return {"edit": "check_tasks", "with": [stage]}
 
 
-def _append_stage(run: Evaluation, title: str, tasks: list) -> dict:
+def _append_stage(run: ExpressionRun, title: str, tasks: list) -> dict:
     """a new stage with tasks"""
     return {"edit": "append_stage", "with": [title, tasks]}
 
 
-def _set_status(run: Evaluation, task: str, status: str) -> dict:
+def _set_status(run: ExpressionRun, task: str, status: str) -> dict:
     """another status of a task"""
     return {"edit": "set_status", "with": [task, status]}
 

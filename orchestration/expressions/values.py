@@ -46,7 +46,7 @@ class Names(Protocol):
     def touch(self, records: list[Any]) -> list[Any]: ...
 
 
-class Evaluation:
+class ExpressionRun:
     """One evaluation of one expression: its names, what its loops bind, by their depth, and its run.
 
     `trace` is the list to which the names that are read are added, if anybody asked for them. The methods
@@ -180,7 +180,7 @@ _NUMBERS = frozenset((int, float))
 _ORDERED = frozenset((bool, int, float, str, datetime))
 
 
-def equal(run: Evaluation, left: Any, right: Any) -> bool:
+def equal(run: ExpressionRun, left: Any, right: Any) -> bool:
     """Whether two values are equal; values of different types are not, but numbers."""
     kind, other = type(left), type(right)
     if kind is other and kind in _ORDERED:
@@ -200,7 +200,7 @@ def equal(run: Evaluation, left: Any, right: Any) -> bool:
     return kind is other and left == right
 
 
-def _equal_lists(run: Evaluation, left: Any, right: Any) -> bool:
+def _equal_lists(run: ExpressionRun, left: Any, right: Any) -> bool:
     if size(left) != size(right):
         return False
     first, second = as_list(left), as_list(right)
@@ -217,7 +217,7 @@ def size(value: Any) -> int:
     return no_overload("size", value)
 
 
-def contains(run: Evaluation, value: Any, whole: Any) -> bool:
+def contains(run: ExpressionRun, value: Any, whole: Any) -> bool:
     """Whether a list has an element that equals the value, or a map the key."""
     if isinstance(whole, dict):
         return value in whole if isinstance(value, str) else _is_no_key(value)
@@ -231,12 +231,12 @@ def _is_no_key(value: Any) -> bool:
     return False if type(value) in (bool, int, float) else no_overload("in", value)
 
 
-def unequal(run: Evaluation, left: Any, right: Any) -> bool:
+def unequal(run: ExpressionRun, left: Any, right: Any) -> bool:
     return not equal(run, left, right)
 
 
 def _ordering(sign: str, compare: Callable[[Any, Any], bool]) -> Callable[..., bool]:
-    def ordered(run: Evaluation, left: Any, right: Any) -> bool:
+    def ordered(run: ExpressionRun, left: Any, right: Any) -> bool:
         kind, other = type(left), type(right)
         if (kind is other and kind in _ORDERED) or (kind in _NUMBERS and other in _NUMBERS):
             return compare(left, right)
@@ -250,7 +250,7 @@ def _ordering(sign: str, compare: Callable[[Any, Any], bool]) -> Callable[..., b
 # ---- arithmetic -------------------------------------------------------------------------------
 
 
-def add(run: Evaluation, left: Any, right: Any) -> Any:
+def add(run: ExpressionRun, left: Any, right: Any) -> Any:
     kind = type(left)
     if kind is type(right) and kind in _NUMBERS:
         return whole(left + right)
@@ -283,7 +283,7 @@ def _remain(left: Any, right: Any) -> Any:
 def _arithmetic(
     sign: str, calculate: Callable[[Any, Any], Any], kinds: frozenset[type] = _NUMBERS
 ) -> Callable[..., Any]:
-    def calculated(run: Evaluation, left: Any, right: Any) -> Any:
+    def calculated(run: ExpressionRun, left: Any, right: Any) -> Any:
         if type(left) is not type(right) or type(left) not in kinds:
             return no_overload(sign, left, right)
         return whole(calculate(left, right))
@@ -298,7 +298,7 @@ def negative(value: Any) -> Any:
 class Operator(NamedTuple):
     """`run`; the types that it takes on both sides, () for its own rule; the type it gives, "" for theirs."""
 
-    run: Callable[[Evaluation, Any, Any], Any]
+    run: Callable[[ExpressionRun, Any, Any], Any]
     takes: tuple[str, ...] = ()
     gives: str = ""
 

@@ -19,7 +19,7 @@ from phasekeeper.orchestration.expressions.functions import (
     Function,
 )
 from phasekeeper.orchestration.expressions.language import Expression, Language
-from phasekeeper.orchestration.expressions.values import Evaluation, Optional, TaskSet
+from phasekeeper.orchestration.expressions.values import ExpressionRun, Optional, TaskSet
 
 _LIST, _MAP = cel.Type.List(cel.Type.DYN), cel.Type.Map(cel.Type.STRING, cel.Type.DYN)
 TYPES = {
@@ -35,7 +35,7 @@ def _declared(name: str, function: Function, is_method: bool) -> list[cel.Overlo
     """The overloads of one function of ours: a pattern is a map or a text."""
 
     def run(*arguments: object) -> object:
-        value = function.run(Evaluation(_asking[-1]), *arguments)
+        value = function.run(ExpressionRun(_asking[-1]), *arguments)
         return value.elements() if isinstance(value, TaskSet) else value
 
     patterns = ("map", "string") if "pattern" in function.takes else ("map",)
