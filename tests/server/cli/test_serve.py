@@ -434,7 +434,7 @@ def test_serving_over_http_that_fails_is_told_and_is_not_said_to_be(home, monkey
         try:
             with monkeypatch.context() as patch:
                 if broken == "the application":
-                    patch.setattr((await hub._import("mcp")).McpServer, "http_app", fail)
+                    patch.setattr("phasekeeper.server.mcp.server.McpServer.http_app", fail)
                 elif broken == "its import":
                     patch.setattr(http_listener, "_make_server", fail)
                 else:
