@@ -9,7 +9,6 @@ from argparse import Namespace
 
 from ....orchestration.states import QuestionKind
 from ....orchestration.updates.commands import Command, CommandRefused, answerable
-from ...store.folder import StoreError
 from ...workspace import apply
 from ...workspace.git import actor
 from ...workspace.roots import UsageError
@@ -53,7 +52,7 @@ def adopt(options: Namespace) -> int:
     for run in runs:
         try:
             codes.append(_answer(options, run, "adoption", "adopt"))
-        except (CommandRefused, StoreError, NotConfirmed) as error:
+        except (CommandRefused, apply.StoreError, NotConfirmed) as error:
             codes.append(report_failure(error))
     return max(codes)
 
