@@ -307,7 +307,7 @@ class Hub:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._has_front_end.wait(), _WARM_UP_S)
         with suppress(ImportError):
-            await self._import("lsp")
+            await self._import("lsp.server")
 
     async def _end_when_unneeded(self, address: ServerAddress, lock: int) -> None:
         """Return when nobody comes any more, or when nobody can: somebody cleared the folder."""
