@@ -236,11 +236,11 @@ COMMANDS: Mapping[str, Command] = {
         ("repair", "T1", "--restore"),
         damaged,
         typed=T1,
-        begins=(repair_command, "_repaired"),
+        begins=(repair_command, "_mend"),
         whole=False,
         exact=False,
     ),
-    "init": Command(("init", "--yes"), nothing, "", begins=(init, "_agreed"), whole=False),
+    "init": Command(("init", "--yes"), nothing, "", begins=(init, "_write"), whole=False),
 }
 """By the name of what is done."""
 

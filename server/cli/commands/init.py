@@ -61,10 +61,15 @@ def init(options: Namespace) -> int:
     if not (options.yes or _person_agrees(len(changes))):
         print_errors(["phasekeeper: nothing was written; `phasekeeper init --yes` writes it without asking"])
         return REFUSED
-    for change in changes:
-        write_planned(root, change)
+    _write(root, changes)
     print_lines([[Part(f"written: {', '.join(plain(change.path) for change in changes)}", "good")]])
     return REFUSED if skipped else OK
+
+
+def _write(root: Path, changes: Sequence[PlannedFile]) -> None:
+    """All that this command writes."""
+    for change in changes:
+        write_planned(root, change)
 
 
 def _person_agrees(count: int) -> bool:

@@ -10,6 +10,7 @@ from ....orchestration.sanitize import plain
 from ....orchestration.vfs.files import below, name_in, parent
 from ...store.folder import StoreError
 from ...store.log_file import BrokenLog
+from ...store.recovery import RecoveryAction
 from ...store.repair import RepairConsent, consent_lines, find_damage
 from ...store.repair import repair as repair_run
 from ...terminal.lines import PATH_LIMIT, Part, print_errors, print_lines
@@ -38,15 +39,7 @@ def repair(options: Namespace) -> int:
     if refusals and options.drop_bad_lines:
         print_errors(refusals)
         return REFUSED
-    try:
-        actions = repair_run(root, run.match.run, drop_bad_lines=options.drop_bad_lines, agreed=consent)
-    except BrokenLog as error:
-        raise StoreError(f"{error}; --drop-bad-lines takes such lines out and keeps a copy") from None
-    missing: list[str] = []
-    if options.restore:
-        # The newest recorded text lies beside the state file only once interrupted writes are finished.
-        texts, missing = _restore(select_runs(options).runs[0])
-        actions += repair_run(root, run.match.run, restore=texts, agreed=consent) if texts else ()
+    actions, missing = _mend(options, run, consent)
     if options.json:
         mended = [{"path": each.path, "did": each.kind, "kept": each.saved_as} for each in actions]
         print_json({"root": str(root), "run": run.match.run, "mended": mended})
@@ -59,6 +52,22 @@ def repair(options: Namespace) -> int:
             print_lines([[Part(plain(each.path, PATH_LIMIT), "run"), Part(done)]])
     print_errors([*refusals, *missing])
     return REFUSED if refusals or missing else OK
+
+
+def _mend(
+    options: Namespace, run: SelectedRun, consent: RepairConsent
+) -> tuple[tuple[RecoveryAction, ...], list[str]]:
+    """(what was done, why no broken state file could be restored). All that this command writes."""
+    root, path = run.workspace.root, run.match.run
+    try:
+        actions = repair_run(root, path, drop_bad_lines=options.drop_bad_lines, agreed=consent)
+    except BrokenLog as error:
+        raise StoreError(f"{error}; --drop-bad-lines takes such lines out and keeps a copy") from None
+    if not options.restore:
+        return actions, []
+    # The newest recorded text lies beside the state file only once interrupted writes are finished.
+    texts, missing = _restore(select_runs(options).runs[0])
+    return actions + (repair_run(root, path, restore=texts, agreed=consent) if texts else ()), missing
 
 
 def _consent(options: Namespace, run: SelectedRun) -> tuple[RepairConsent, list[str]]:
