@@ -1,4 +1,4 @@
-"""From a syntax tree to a Python closure that gives the expression's value, compiled once per definition.
+"""Compiler of guard expressions: from a syntax tree to a Python closure, made once per definition.
 
 Errors are `EvaluationError`s: `||`, `&&`, `all` and `exists` absorb one where another part decides, as in
 CEL. What loops go through and what is made is charged to the evaluation's budget, which nothing absorbs.

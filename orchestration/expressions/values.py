@@ -1,4 +1,4 @@
-"""Values of expressions: their types, equality, order and arithmetic, as CEL defines them, and their run.
+"""Values of expressions: types, equality, order and arithmetic as CEL defines them, and the budget of a run.
 
 Values are those of JSON, moments (`datetime`), optional values, types, and sets of tasks. Whole numbers have
 64 bits; true is not 1, and 1 equals 1.0.
