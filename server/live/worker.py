@@ -38,6 +38,8 @@ POLL_S = 3.0
 _SHARE, _POLL_SHARE = 50, 5
 """A rescan is followed by a pause so many times as long."""
 _MAX_FAILURES = 100
+_MAX_ROUNDS = 50
+"""So many folders, each met on the look into the one before, are watched before other work goes on."""
 _FAILED = "the server could not do something, so folders are looked at anew; the server's log says why"
 _UNWATCHED = "changes may not be heard, so folders are looked at every few seconds; the server's log says why"
 
@@ -224,11 +226,21 @@ class Worker(threading.Thread):
     # ---- watching
 
     def _update_watches(self, root: OpenRoot) -> None:
-        """Watch what the root depends on now, and look where nothing was watched before."""
-        if root.is_scanned:
-            live = root.live
-            new = self._with_watcher(lambda watcher: watcher.watch(live.root, live.watched()))
+        """Watch what the root depends on now, and look where nothing was watched before.
+
+        A folder that is met on that look may have been filled before it was watched, so this goes on until
+        no watch is new.
+        """
+        changed: list[OpenRoot] = [root]
+        for _ in range(_MAX_ROUNDS):
+            new: dict[Path, bool] = {}
+            for live in [each.live for each in changed if each.is_scanned]:
+                new |= self._with_watcher(lambda watcher, live=live: watcher.watch(live.root, live.watched()))
+            if not new:
+                return
             self._refresh_newly_watched(new)
+            changed = list(self._roots.values())
+        self._rescan_soon()
 
     def _with_watcher(self, ask: Callable[[Watcher], Mapping[Path, bool]]) -> Mapping[Path, bool]:
         """What the watcher answers. While it fails, that is shown and all roots are polled."""

@@ -7,7 +7,7 @@ import errno
 import logging
 import shutil
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -145,6 +145,28 @@ async def test_the_folder_of_all_runs_may_go_and_come_again(root, _) -> None:
         shutil.rmtree(root / ".ai-tools-chain")
         await until(engine, root, lambda board: not board.runs)
         task(root, "T1", ok=False)
+        await until(engine, root, kind(T1, "regress"))
+        put(root / T1 / "review/plan-review.json", {"ok": True})
+        await until(engine, root, kind(T1, "advance"))
+
+
+@going
+async def test_a_run_that_is_made_before_the_new_folder_around_it_is_watched_is_watched_too(
+    root, monkeypatch
+) -> None:
+    around = root / ".ai-tools-chain"
+    watch = watcher.Watcher.watch
+
+    def fill_before_it_is_watched(
+        self: watcher.Watcher, of: Path, folders: Mapping[Path, bool]
+    ) -> Mapping[Path, bool]:
+        if around in folders and not (root / T1).exists():
+            task(root, "T1", ok=False)
+        return watch(self, of, folders)
+
+    monkeypatch.setattr(watcher.Watcher, "watch", fill_before_it_is_watched)
+    async with watching(root) as engine:
+        around.mkdir()
         await until(engine, root, kind(T1, "regress"))
         put(root / T1 / "review/plan-review.json", {"ok": True})
         await until(engine, root, kind(T1, "advance"))
