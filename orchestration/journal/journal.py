@@ -13,56 +13,47 @@ from typing import Any, NamedTuple
 
 from ..findings import Problem, Severity, Span
 from ..formats.json_text import clean, read_json
+from ..states import RecordKind
 from ..vfs.files import digest_of
 
-KINDS = (
-    "start",
-    "report",
-    "transition",
-    "question",
-    "answer",
-    "override",
-    "claim",
-    "release",
-    "violation",
-    "relink",
-)
+KINDS = tuple(RecordKind)
 DECISIONS = ("answer", "override")
 # Outcomes that stand against a run in any workflow; they count even on the losing side of a fork.
 FAILURES = ("fail", "failed", "error", "blocked")
 # The outcome of a transition over a phase that was not done (seed 001, canSkip).
 SKIPPED = "skipped"
 
-_EMPTY: dict[str, object] = {
-    "seq": 0,
-    "at": "",
-    "kind": "",
-    "workflow": "",
-    "definition": "",
-    "phase": "",
-    "stage": "",
-    "task": "",
-    "tasks": [],
-    "outcome": "",
-    "next": "",
-    "iteration": 0,
-    "question": "",
-    "scope": "",
-    "option": "",
-    "why": "",
-    "gates": [],
-    "phases": [],
-    "about": "",
-    "files": [],
-    "message": "",
-    "manual_criteria": [],
-    "path": "",
-    "actor": "",
-    "channel": "",
-    "mac": "",
-    "prev": "",
+FIELDS: Mapping[str, tuple[object, str]] = {
+    "seq": (0, "its number"),
+    "at": ("", "its time"),
+    "kind": ("", "what was recorded"),
+    "workflow": ("", "in a start: the workflow"),
+    "definition": ("", "in a start: the digest of the workflow's definition"),
+    "phase": ("", "the phase or action it is of"),
+    "stage": ("", "the plan's stage it is of"),
+    "task": ("", "the task it names"),
+    "tasks": ([], "all tasks it names"),
+    "outcome": ("", "what a report says came of the step"),
+    "next": ("", "where a report asks to go, or an override went"),
+    "iteration": (0, "its round; 0 where none is named"),
+    "question": ("", "the question that was answered"),
+    "scope": ("", "what an answer holds for"),
+    "option": ("", "what was chosen"),
+    "why": ("", "the reason"),
+    "gates": ([], "the gates that an override waives"),
+    "phases": ([], "the phases that an override lets go undelivered"),
+    "about": ("", "the substance that an answer holds for"),
+    "files": ([], "files with their digests as they were then"),
+    "message": ("", "what a report says in a line"),
+    "manual_criteria": ([], "criteria that a report leaves to a person"),
+    "path": ("", "the report's file"),
+    "actor": ("", "who"),
+    "channel": ("", "by which way"),
+    "mac": ("", "the proof that a person decided"),
+    "prev": ("", "the digest of the line before"),
 }
-FIELDS = tuple(_EMPTY)
+"""The fields of a record: the value where nothing is given, and what it means."""
+_EMPTY = {name: empty for name, (empty, _) in FIELDS.items()}
 
 Record = dict[str, object]
 # Which of some decision lines a person made; the caller knows keys and commits, the journal does not.

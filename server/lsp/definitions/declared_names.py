@@ -1,31 +1,19 @@
-"""What a workflow definition gives, as completion shows it: its names with their titles, options, outcomes.
-
-A text in the middle of a change is rarely YAML, so only lines are read; see `partial_yaml.py`.
-"""
+"""Names, options and outcomes that a workflow definition declares, as completion shows them."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import takewhile
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from lsprotocol import types as lsp
 
 from ....orchestration.definition.model import DEFAULT_OUTCOMES
 from ....orchestration.definition.names import UNANSWERED
 from ....orchestration.sanitize import plain
-from .partial_yaml import Named, names_in
+from .partial_yaml import keys_in
 
 Items = Iterable[lsp.CompletionItem]
 KIND = lsp.CompletionItemKind
-_IN_BRACES = re.compile(r"\{([^{}]*+)\}?")
-_OPTIONS = re.compile(r"(?<!\w)options *+:(.*+)")
-_OUTCOMES = re.compile(r"(?<!\w)outcomes *+: *+\[([^\]]*+)")
-_TITLE = re.compile(r"(?<!\w)title *+: *+([^,}#\n]++)")
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def item(
@@ -41,61 +29,41 @@ def item(
     )
 
 
-class Given:
-    """What a definition's lines give: its names, and the lines of each."""
+def items_of(meaning: Mapping[Any, str], kind: lsp.CompletionItemKind = KIND.EnumMember) -> Items:
+    """Words, each with what it means."""
+    return (item(str(word), kind, about=about) for word, about in meaning.items())
+
+
+class DeclaredNames:
+    """The names that a definition's lines declare. `values` are those of its keys, by path."""
 
     def __init__(self, lines: Sequence[str]) -> None:
-        self.lines = lines
-        self.names = list(names_in(lines))
+        self.values = {key.path: key.value for key in keys_in(lines)}
 
-    def of(self, *groups: str) -> Iterator[Named]:
-        return (each for each in self.names if each.group in groups)
-
-    def entry(self, name: Named) -> list[str]:
-        """The lines of one name: its own from its key on, and those below that are indented more."""
-        first, *below = self.lines[name.line :]
-        inside = takewhile(lambda line: not line.strip() or _indent(line) > _indent(first), below)
-        return [first[name.column :], *inside]
-
-    def named(self, name: str, *groups: str) -> Named | None:
-        return next((each for each in self.of(*groups) if each.name == name), None)
+    def below(self, *above: str) -> dict[str, str]:
+        """The keys right below others, with their values."""
+        return {path[-1]: value for path, value in self.values.items() if path[:-1] == above}
 
     def items(self, *groups: str, kind: lsp.CompletionItemKind = KIND.Reference) -> Items:
         """The names of some groups, each with its title."""
-        for each in self.of(*groups):
-            title = _TITLE.search("\n".join(self.entry(each)[:3]))
-            yield item(each.name, kind, each.group[:-1], about=title[1].strip(" '\"") if title else "")
+        for group, *names in self.values:
+            if group in groups and len(names) == 1:
+                about = self.values.get((group, *names, "title"), "")
+                yield item(names[0], kind, group[:-1], about=about)
 
     def options(self, question: str) -> Items:
-        """What a question may be answered with, and what is said while it is not."""
-        named = self.named(question, "questions")
-        entry = self.entry(named) if named else []
-        for number, line in enumerate(entry):
-            match = _OPTIONS.search(line)
-            if match:
-                yield from _options(match[1], entry[number + 1 :], _indent(line))
+        """The options of a question."""
+        for name, about in self.below("questions", question, "options").items():
+            yield item(name, KIND.EnumMember, "option", about=about)
+
+    def answers(self, question: str) -> Items:
+        """Everything that `answers` may say of a question: an option, or a word while there is none."""
+        yield from self.options(question)
         yield item(UNANSWERED[0], KIND.EnumMember, about="nobody has answered")
         yield item(UNANSWERED[1], KIND.EnumMember, about="what it was about has changed since")
 
     def outcomes(self) -> Items:
-        found = (
-            word.strip(" '\"")
-            for line in self.lines
-            for match in _OUTCOMES.finditer(line)
-            for word in match[1].split(",")
-        )
-        for word in dict.fromkeys([*DEFAULT_OUTCOMES, *found]):
+        lists = (value for path, value in self.values.items() if path[-1] == "outcomes")
+        words = (word.strip("[] '\"") for each in lists if each for word in each.split(","))
+        for word in dict.fromkeys([*DEFAULT_OUTCOMES, *words]):
             yield item(word, KIND.EnumMember, about="what a report may say came of a step")
-
-
-def _options(flow: str, below: Sequence[str], indent: int) -> Items:
-    """Options in braces on their line, or below it."""
-    braces = _IN_BRACES.search(flow)
-    pairs = re.findall(r"([\w-]++) *+:([^,]*+)", braces[1]) if braces else []
-    for line in below if not braces else ():
-        match = re.match(r" *+([\w-]++) *+:(.*+)", line)
-        if match is None or _indent(line) <= indent:
-            break
-        pairs.append((match[1], match[2]))
-    for name, text in pairs:
-        yield item(name, KIND.EnumMember, "option", about=text.strip(" '\""))

@@ -6,14 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ....orchestration.definition.names import UNANSWERED
 from ....orchestration.expressions.functions import FALLBACKS, FUNCTIONS, METHODS
 from ....orchestration.expressions.syntax import MACROS, Lexeme, tokens
 from ....orchestration.lint.expressions import OF_RECORDS, OF_TASKS, STAGE_FIELDS, TASK_FIELDS
 from ....orchestration.plans.dialects import DIALECTS
 from ....orchestration.plans.model import STATUS_MEANING
 from . import reference_docs as words
-from .declared_names import KIND, Given, Items, item
+from .declared_names import KIND, DeclaredNames, Items, item, items_of
 
 _BEFORE = 1_000
 """So much of a line before the place is read as the expression around it."""
@@ -31,22 +30,32 @@ class _Frame(NamedTuple):
     key: str = ""
 
 
-def in_expression(given: Given, text: str) -> Items:
+def in_expression(declared: DeclaredNames, text: str) -> Items:
     """The names, facts and functions that an expression may use at its end."""
     text = text[-_BEFORE:]
     frames, in_text = _open_frames(text)
-    pattern = _pattern_at(frames)
-    if pattern is not None:
+    if (pattern := _pattern_at(frames)) is not None:
         fields, key = pattern
-        return _field_values(given, key, in_text) if key else _fields(fields, in_text)
-    compared = _COMPARED.search(text)
-    if compared:
-        return _quoted(_compared_with(given, compared[1]), in_text)
-    if in_text:
+        if key in ("done", "complete"):
+            return [item(word, KIND.Keyword, about=f"{key} or not") for word in ("true", "false")]
+        if not key:
+            return [
+                item(name, KIND.Field, about=about, insert=name if in_text else f"'{name}': ")
+                for name, about in fields.items()
+            ]
+        items = _values_of_field(declared, key)
+    elif compared := _COMPARED.search(text):
+        items = _compared_with(declared, compared[1])
+    elif in_text:
         return ()
-    match = _CHAIN_BEFORE.search(text)
-    chain = match[0].rpartition(".")[0] if match else ""
-    return _behind(given, chain) if chain else _beginnings(given)
+    else:
+        match = _CHAIN_BEFORE.search(text)
+        chain = match[0].rpartition(".")[0] if match else ""
+        return _behind(declared, chain) if chain else _beginnings(declared)
+    words = list(items)
+    for each in words:
+        each.insert_text = each.label if in_text else f"'{each.label}'"
+    return words
 
 
 def _open_frames(text: str) -> tuple[list[_Frame], bool]:
@@ -86,61 +95,44 @@ def _pattern_at(frames: Sequence[_Frame]) -> tuple[Mapping[str, str], str] | Non
     return (words.RECORD, frames[-1].key) if of_records else None
 
 
-def _fields(fields: Mapping[str, str], in_text: bool) -> Items:
-    for name, about in fields.items():
-        yield item(name, KIND.Field, about=about, insert=name if in_text else f"'{name}': ")
+def _values_of_field(declared: DeclaredNames, key: str) -> Items:
+    """The values that a field of a record or task may have, as far as they are known."""
+    match key:
+        case "kind":
+            return items_of(words.KINDS)
+        case "phase" | "next":
+            return declared.items("phases", "actions")
+        case "question":
+            return declared.items("questions")
+        case "option":
+            questions = (each.label for each in declared.items("questions"))
+            return (option for question in questions for option in declared.options(question))
+        case "outcome":
+            return declared.outcomes()
+        case "status":
+            return items_of(STATUS_MEANING)
+    return ()
 
 
-def _quoted(items: Items, in_text: bool) -> Items:
-    """The items as texts of an expression."""
-    for each in items:
-        each.insert_text = each.label if in_text else f"'{each.label}'"
-        yield each
-
-
-def _field_values(given: Given, key: str, in_text: bool) -> Items:
-    if key in ("done", "complete"):
-        return [item(word, KIND.Keyword, about=f"{key} or not") for word in ("true", "false")]
-    return _quoted(_values_of_field(given, key), in_text)
-
-
-def _values_of_field(given: Given, key: str) -> Items:
-    if key == "kind":
-        yield from (item(word, KIND.EnumMember, about=about) for word, about in words.KINDS.items())
-    elif key in ("phase", "next"):
-        yield from given.items("phases", "actions")
-    elif key == "question":
-        yield from given.items("questions")
-    elif key == "option":
-        for each in given.of("questions"):
-            yield from (one for one in given.options(each.name) if one.label not in UNANSWERED)
-    elif key == "outcome":
-        yield from given.outcomes()
-    elif key == "status":
-        yield from (item(str(word), KIND.EnumMember, about=about) for word, about in STATUS_MEANING.items())
-
-
-def _compared_with(given: Given, chain: str) -> Items:
-    """What a name may be compared with."""
+def _compared_with(declared: DeclaredNames, chain: str) -> Items:
+    """The words that a name may be compared with."""
     head, _, last = chain.rpartition(".")
     if head == "answers":
-        return given.options(last)
+        return declared.answers(last)
     if chain == "phase" or last in ("phase", "next"):
-        return given.items("phases")
-    return _values_of_field(given, last) if last in ("kind", "outcome", "question", "option") else ()
+        return declared.items("phases")
+    return _values_of_field(declared, last) if last in ("kind", "outcome", "question", "option") else ()
 
 
-def _behind(given: Given, chain: str) -> Items:
-    """What may stand behind the dot of a chain: the parts of a fact, the fields of a thing, methods."""
+def _behind(declared: DeclaredNames, chain: str) -> Items:
+    """The parts of a fact, the fields of a thing, and the methods, for behind the dot of a chain."""
     head, _, rest = chain.partition(".")
     if head in words.FACTS:
-        group = words.FACTS[head][0]
-        if rest:
-            yield from _fields_plain(words.LIMIT if head == "limits" else {})
-        else:
-            yield from given.items(group, kind=KIND.Field)
+        fields = words.LIMIT if rest and head == "limits" else {}
+        names = () if rest else declared.items(words.FACTS[head][0], kind=KIND.Field)
+        yield from (*names, *items_of(fields, KIND.Field))
         return
-    yield from _fields_plain(_parts_of(given, head) if not rest else {})
+    yield from items_of({} if rest else _parts_of(declared, head), KIND.Field)
     for name, method in METHODS.items():
         of = "LIST" if method.takes[0] == "list" else "x"
         yield item(name, KIND.Method, method.signature(name, of), f"{name}(", method.about)
@@ -148,29 +140,20 @@ def _behind(given: Given, chain: str) -> Items:
         yield item(name, KIND.Method, insert=f"{name}(", about=about)
 
 
-def _fields_plain(fields: Mapping[str, str]) -> Items:
-    return (item(name, KIND.Field, about=about) for name, about in fields.items())
-
-
-def _parts_of(given: Given, name: str) -> Mapping[str, str]:
-    """What a name has in it, as far as its entry shows."""
-    if name == "report":
+def _parts_of(declared: DeclaredNames, name: str) -> Mapping[str, str]:
+    """The parts that a name has, as far as its declaration shows them."""
+    value = declared.values.get(("values", name), "")
+    if name == "report" or value.startswith("newest({"):
         return words.RECORD
-    named = given.named(name, "artifacts", "values")
-    said = "\n".join(given.entry(named)) if named else ""
-    plans = "|".join(map(re.escape, DIALECTS))
-    if named and named.group == "artifacts":
-        return words.PLAN if re.search(rf"(?<!\w)kind *: *({plans})\b", said) else {}
-    for call, parts in (("open_stage(", STAGE_FIELDS), ("newest({", words.RECORD)):
-        if re.match(rf"{re.escape(name)} *: *[\"']?{re.escape(call)}", said):
-            return parts
-    return {}
+    if value.startswith("open_stage("):
+        return STAGE_FIELDS
+    return words.PLAN if declared.values.get(("artifacts", name, "kind")) in DIALECTS else {}
 
 
-def _beginnings(given: Given) -> Items:
-    """What an expression, or a part of one, may begin with."""
-    yield from given.items("artifacts", "values", kind=KIND.Variable)
-    yield from (item(name, KIND.Variable, about=about) for name, about in words.NAMES.items())
+def _beginnings(declared: DeclaredNames) -> Items:
+    """Everything that an expression, or a part of one, may begin with."""
+    yield from declared.items("artifacts", "values", kind=KIND.Variable)
+    yield from items_of(words.NAMES, KIND.Variable)
     for name, (_, about) in words.FACTS.items():
         yield item(name, KIND.Module, insert=f"{name}.", about=about)
     for name, function in FUNCTIONS.items():

@@ -10,69 +10,51 @@ from ....orchestration.definition.schema import Shape
 from ....orchestration.markdown.block_outline import split_lines
 from ...workspace.definitions import built_in_sources
 from . import reference_docs as words
-from .declared_names import KIND, Given, Items, item
+from .declared_names import KIND, DeclaredNames, Items, item, items_of
 from .expression_completion import in_expression
-from .partial_yaml import keys_at, place_at
+from .partial_yaml import keys_of, path_at, shape_at
 
 # Possessive, and never begun in the middle of a word: lines may be very long.
 _KEY_BEFORE = re.compile(r"(?<![\w-])[\w-]*+$")
 
 
-_NEEDED = {True: "; it is needed", False: ""}
-
-
 def in_definition(source: str, line: int, column: int) -> Items:
-    """What may stand at a place of a definition: keys, where one begins, else values."""
+    """The keys that may stand at a place of a definition, where one begins; else the values."""
     lines = split_lines(source)
-    path, shape = place_at(lines, line, column)
+    path = path_at(lines, line, column)
+    shape = shape_at(path)
     text = lines[line][:column] if line < len(lines) else ""
-    keys = keys_at(shape)
+    keys = keys_of(shape)
     if keys and begins_key(text):
-        return [
-            item(
-                name,
-                KIND.Property,
-                key.about,
-                f"{name}: ",
-                holds + ("; it is needed" if key.required else ""),
-            )
-            for name, key in keys.items()
-            for holds in (words.holds(key.shape),)
-        ]
+        about = {name: words.holds(key.shape) + "; it is needed" * key.required for name, key in keys.items()}
+        return [item(name, KIND.Property, key.about, f"{name}: ", about[name]) for name, key in keys.items()]
     if shape is not None and shape.kind in ("list", "some", "either") and shape.of and not keys:
         shape = shape.of
-    return _values(shape, path, Given(lines), text) if shape else ()
+    return _values(shape, path, DeclaredNames(lines), text) if shape else ()
 
 
 def begins_key(text: str) -> bool:
-    """Whether the word before a place is the first of its line, list item or map entry."""
+    """True where the word before a place is the first of its line, list item or map entry."""
     match = _KEY_BEFORE.search(text)
     before = text[: match.start() if match else None].rstrip()
     return not before or before[-1] in "{,-"
 
 
-def _values(shape: Shape, path: tuple[str, ...], given: Given, text: str) -> Items:
+def _values(shape: Shape, path: tuple[str, ...], declared: DeclaredNames, text: str) -> Items:
     if shape.kind == "word":
         meaning = {**_MEANING, **{word: kind.about for word, kind in KINDS_AND_DIALECTS.items()}}
-        return [item(word, KIND.EnumMember, about=meaning.get(word, "")) for word in shape.words]
+        return items_of({word: meaning.get(word, "") for word in shape.words})
     if shape.kind == "bool":
-        return [
-            item("true", KIND.Keyword, about="it is so"),
-            item("false", KIND.Keyword, about="as without it"),
-        ]
-    value = _value(path, text)
-    if shape.kind == "cel":
-        return list(in_expression(given, value))
-    if shape.kind == "template" and (inside := _in_braces(value)) is not None:
-        return list(in_expression(given, inside))
-    return list(_names(given, path, begins_key(text)))
-
-
-def _value(path: tuple[str, ...], text: str) -> str:
-    """The value that a place is in, as far as it is on the line, without the quote that it begins with."""
+        return items_of({"true": "it is so", "false": "as without it"}, KIND.Keyword)
+    # The value as far as it is on the line, without the quote that it begins with.
     key = next((step for step in reversed(path) if step != "-"), "")
     value = text.rpartition(f"{key}:")[2].lstrip()
-    return value[1:] if value[:1] in ("'", '"') else value
+    value = value[value[:1] in ("'", '"') :]
+    if shape.kind == "cel":
+        return in_expression(declared, value)
+    if shape.kind == "template" and (inside := _in_braces(value)) is not None:
+        return in_expression(declared, inside)
+    return _names(declared, path, begins_key(text))
 
 
 def _in_braces(value: str) -> str | None:
@@ -105,25 +87,23 @@ _GROUPS = {
     "produces": ("artifacts",), "of": ("artifacts",), "about": ("artifacts",), "artifact": ("artifacts",),
     "ask": ("questions",), "act": ("actions",), "effects": ("phases", "actions"),
 }  # fmt: skip
-_FURTHER: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "to": (("next", "the next phase in order"),),
-    "agent": (("person", "a person does it, and is waited for"),),
-    "forbidden": (("*", "everything that is not allowed"), ("complete", "to call the run complete")),
-    "effects": tuple(words.EVENTS.items()),
-    "require": tuple(words.TYPES.items()),
+_FURTHER: Mapping[str, Mapping[str, str]] = {
+    "to": {"next": "the next phase in order"},
+    "agent": {"person": "a person does it, and is waited for"},
+    "forbidden": {"*": "everything that is not allowed", "complete": "to call the run complete"},
+    "effects": words.EVENTS,
+    "require": words.TYPES,
 }
 
 
-def _names(given: Given, path: tuple[str, ...], is_key: bool) -> Items:
+def _names(declared: DeclaredNames, path: tuple[str, ...], is_key: bool) -> Items:
     """The names of the definition that a key holds, and the words that have a meaning there."""
-    steps = [step for step in path if step != "-"]
-    key = steps[-1] if steps else ""
+    steps = ["", "", *(step for step in path if step != "-")]
     # Of a map whose names are free the key above says what they are, or what they lead to.
-    if len(steps) > 1 and steps[-2] in ("aliases", "action_aliases", "require"):
-        key = steps[-2]
+    key = steps[-2] if steps[-2] in ("aliases", "action_aliases", "require") else steps[-1]
     if key in ("forbidden", "effects", "read") and not is_key:
         return
     if key == "extend":
         yield from (item(name, KIND.Reference, "built-in workflow") for name in built_in_sources())
-    yield from given.items(*_GROUPS.get(key, ()))
-    yield from (item(word, KIND.Keyword, about=about) for word, about in _FURTHER.get(key, ()))
+    yield from declared.items(*_GROUPS.get(key, ()))
+    yield from items_of(_FURTHER.get(key, {}), KIND.Keyword)

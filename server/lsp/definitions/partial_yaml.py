@@ -1,6 +1,6 @@
-"""A workflow definition as far as it can be told while it is typed: where a place is, which names there are.
+"""A workflow definition as far as it can be told while it is typed: where a place is, which keys there are.
 
-A text in the middle of a change is rarely YAML, so only the indentation is looked at.
+A text in the middle of a change is rarely YAML, so only the indentation and what is in braces is looked at.
 """
 
 from __future__ import annotations
@@ -10,151 +10,132 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ....orchestration.definition.schema import STRUCTS, Key, Shape, struct
+from ....orchestration.findings import Span
 
+MOST_DEPTH = 12
+"""Keys below so many others are looked at by nobody."""
 # Possessive, and never begun in the middle of a word: lines may be very long.
 _PLAIN = r"[^:#{}\[\],\"' ]"
 _KEY = rf"\"[^\"]*\"|'[^']*'|[\w*./-]{_PLAIN}*+(?:[ ]++{_PLAIN}++)*+"
 _ENTRY = re.compile(rf"(?P<dash>(?:-[ ]+)*)(?P<key>{_KEY})[ ]*+:(?=\s|$)")
-_FLOW_NAME = re.compile(r"[{}\[\]]|(?<![\w-])([\w-]++)[ ]*+:[ ]")
 # A text that is still open, at the begin of a value, goes to the end.
 _OPEN_TEXT = r"(?:(?<=: )|(?<=, )|(?<=[\[{])|^ *+)[\"'].*+"
 _FLOW_KEY = re.compile(
     rf"\"[^\"]*\"|'[^']*'|{_OPEN_TEXT}|[{{\[]|[}}\]]|,|(?<![\w*.-])([\w*.-]++)[ ]*+:(?=[ ]|$)"
 )
-_LINE_KEY = re.compile(r"(?<![\w-])([\w-]++)[ ]*+:(?=\s|$)")
+_FLOW_VALUE = re.compile(r" *+(\"[^\"]{0,400}+|'[^']{0,400}+|\[[^\]]{0,400}+|[^,{}]{0,400}+)")
 
 
-class Place(NamedTuple):
-    """Where in a definition something stands: the keys above it, the innermost last, "-" for a list's item.
-
-    `shape` is what may stand there, None where that cannot be told.
-    """
+class DefinitionKey(NamedTuple):
+    """A key of a definition: the keys above it and itself, "-" for a list's item; the value on its line."""
 
     path: tuple[str, ...]
-    shape: Shape | None
-
-
-class Named(NamedTuple):
-    """A name that a definition gives: what of (`phases`, `artifacts`, …), and where its key stands."""
-
-    group: str
-    name: str
     line: int
     column: int
+    value: str
+
+    @property
+    def name(self) -> str:
+        return self.path[-1]
+
+    @property
+    def span(self) -> Span:
+        return Span(self.line, self.column, self.line, self.column + len(self.name))
 
 
-def names_in(lines: Sequence[str]) -> Iterator[Named]:
-    """The names given under the top-level keys, in order."""
-    group, depth = "", 0
+def names_in(lines: Sequence[str]) -> Iterator[DefinitionKey]:
+    """The names given under the top-level keys, in order: phases, artifacts, …"""
+    return (key for key in keys_in(lines) if len(key.path) == 2)
+
+
+def keys_in(lines: Sequence[str]) -> Iterator[DefinitionKey]:
+    """Every key, in order."""
+    return (key for keys, _ in _outline(lines) for key in keys)
+
+
+def path_at(lines: Sequence[str], line: int, column: int) -> tuple[str, ...]:
+    """The keys that a place stands below: those above it, indented less, and those of its own line."""
+    own = lines[line][:column] if line < len(lines) else ""
+    *_, (_, path) = _outline([*lines[:line], own])
+    return path
+
+
+def _outline(lines: Sequence[str]) -> Iterator[tuple[list[DefinitionKey], tuple[str, ...]]]:
+    """(the keys of a line, the path that its end stands below), for each line."""
+    # The lines that others stand below: their indentation, and the keys that each adds to the path.
+    above: list[tuple[int, list[str]]] = []
     for number, line in enumerate(lines):
         indent = len(line) - len(line.lstrip(" "))
-        match = _ENTRY.match(line, indent)
-        if match is None or match["dash"]:
-            continue
-        key = match["key"].strip("\"'")
-        if indent == 0:
-            group, depth = key, 0
-            yield from _in_flow(line, match.end(), number, group)
-        elif group and (not depth or indent == depth):
-            depth = indent
-            yield Named(group, key, number, match.start("key"))
+        outer = [each for each in above if each[0] < indent]
+        path = [key for _, keys in outer for key in keys]
+        keys: list[DefinitionKey] = []
+        dash = ["-"] if line.startswith("-", indent) else []
+        start = len(line) - len(line[indent:].lstrip("- ")) if dash else indent
+        path += dash
+        if match := _ENTRY.match(line, indent):
+            name, start = match["key"].strip("\"'"), match.end()
+            value = line[start:].partition(" #")[0].strip()
+            path.append(name)
+            keys.append(DefinitionKey(tuple(path), number, match.start("key"), value.strip("\"'")))
+            # A key with a value behind it has nothing below it; in a list it tells only that this is an item.
+            above = [*outer, (indent, dash if value else [*dash, name])]
+        if match or line.startswith(("{", "["), start):
+            path += _flow_keys(line, start, number, path, keys)
+        yield keys, tuple(path)
 
 
-def _in_flow(line: str, start: int, number: int, group: str) -> Iterator[Named]:
-    """The names of a map that is written in one line: `parameters: {rounds: {default: 3}}`."""
-    depth = 0
-    for match in _FLOW_NAME.finditer(line[start:]):
-        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(match[0], 0)
-        if match[1] and depth == 1:
-            yield Named(group, match[1], number, start + match.start(1))
-
-
-def place_at(lines: Sequence[str], line: int, column: int) -> Place:
-    """What stands around a place: the keys above it that are indented less, and those of its own line."""
-    text = lines[line][:column] if line < len(lines) else ""
-    path = _own_keys(text)
-    indent = len(text) - len(text.lstrip(" "))
-    for above in reversed(lines[:line]):
-        depth = len(above) - len(above.lstrip(" "))
-        match = _ENTRY.match(above, depth)
-        if match is None or depth >= indent or above.lstrip().startswith("#"):
-            continue
-        # A key with a value behind it has nothing below it; in a list it tells only that this is an item.
-        key = [] if above[match.end() :].strip() else [match["key"].strip("\"'")]
-        path[:0] = [*(["-"] if match["dash"] else []), *key]
-        indent = depth
-    return Place(tuple(path), _shape(path))
-
-
-def _own_keys(text: str) -> list[str]:
-    """The keys of the line itself that the place stands below: `- {when: x, to: ` gives ["-", "to"]."""
-    found: list[str] = []
-    rest = text.lstrip(" ")
-    if rest.startswith("-"):
-        found.append("-")
-        rest = rest.lstrip("- ")
-    match = _ENTRY.match(rest)
-    if match is None and not rest.startswith(("{", "[")):
-        return found
-    if match is not None:
-        found.append(match["key"].strip("\"'"))
-        rest = rest[match.end() :]
-    return found + _in_braces(rest)
-
-
-def _in_braces(text: str) -> list[str]:
-    stack: list[list[str]] = []
-    for match in _FLOW_KEY.finditer(text):
+def _flow_keys(
+    line: str, start: int, number: int, above: Sequence[str], keys: list[DefinitionKey]
+) -> list[str]:
+    """The keys that the end of a line in flow style stands below; all of its keys are added to `keys`."""
+    # Of each brace that is open the key before the place, of a bracket "-" too.
+    levels: list[list[str]] = []
+    for match in _FLOW_KEY.finditer(line[start:]):
         token = match[0]
         if token in "{[":
-            stack.append(["-"] if token == "[" else [])
+            levels.append(["-"] if token == "[" else [])
         elif token in "}]":
-            stack[-1:] = []
-        elif token == "," and stack:
-            stack[-1] = stack[-1][:1] if stack[-1][:1] == ["-"] else []
-        elif match[1] and stack:
-            stack[-1] = [*(["-"] if stack[-1][:1] == ["-"] else []), match[1]]
-    return [key for level in stack for key in level]
+            levels[-1:] = []
+        elif levels and (token == "," or match[1]):
+            item = ["-"] if levels[-1][:1] == ["-"] else []
+            levels[-1] = [*item, match[1]] if match[1] else item
+            if match[1] and len(levels) <= MOST_DEPTH:
+                path = (*above, *(key for level in levels for key in level))
+                value = _FLOW_VALUE.match(line, start + match.end())
+                text = value[1].strip(" '\"[]") if value else ""
+                keys.append(DefinitionKey(path, number, start + match.start(1), text))
+    return [key for level in levels for key in level]
 
 
-def _shape(path: Sequence[str]) -> Shape | None:
-    """What may stand at a path: the shapes of `STRUCTS`, followed."""
+def shape_at(path: Sequence[str]) -> Shape | None:
+    """The shape of what may stand at a path; None where that cannot be told."""
     shape: Shape | None = struct("definition")
     for step in path:
-        shape = _below(shape, step)
+        if shape and shape.kind == "either":
+            shape = shape.other
+        if shape and shape.kind in ("list", "some"):
+            shape = shape.of
+            if step == "-":
+                continue
+        if shape and shape.kind == "struct":
+            key = STRUCTS[shape.name].get(step)
+            shape = key.shape if key else None
+        else:
+            shape = shape.of if shape and shape.kind == "map" else None
     return shape
 
 
-def _below(shape: Shape | None, step: str) -> Shape | None:
-    if shape is None:
-        return None
-    if shape.kind == "struct":
-        key = STRUCTS[shape.name].get(step)
-        return key.shape if key else None
-    if shape.kind in ("list", "some"):
-        return shape.of if step == "-" else _below(shape.of, step)
-    if shape.kind == "either":
-        return _below(shape.other, step)
-    return shape.of if shape.kind == "map" else None
-
-
-def keys_at(shape: Shape | None) -> dict[str, Key]:
+def keys_of(shape: Shape | None) -> dict[str, Key]:
     """The keys that a map of that shape may have."""
-    if shape is None:
-        return {}
-    if shape.kind == "struct":
-        return STRUCTS[shape.name]
-    if shape.kind == "some":
-        return keys_at(shape.of)
-    return keys_at(shape.other) if shape.kind == "either" else {}
+    while shape and shape.kind in ("some", "either"):
+        shape = shape.of if shape.kind == "some" else shape.other
+    return STRUCTS[shape.name] if shape and shape.kind == "struct" else {}
 
 
-def key_about(lines: Sequence[str], line: int, column: int) -> tuple[tuple[int, int], str] | None:
-    """((start, end), what it means) of the key at a place."""
-    text = lines[line].rstrip("\r") if line < len(lines) else ""
-    for match in _LINE_KEY.finditer(text):
-        if match.start(1) <= column <= match.end(1):
-            shape = _shape(place_at(lines, line, match.end()).path[:-1])
-            key = keys_at(shape).get(match[1])
-            return ((match.start(1), match.end(1)), key.about) if key else None
+def key_about(lines: Sequence[str], line: int, column: int) -> tuple[Span, str] | None:
+    """(its span, what it means) of the key at a place."""
+    for key in keys_in(lines[: line + 1]):
+        if key.line == line and key.column <= column <= key.span.end_column:
+            known = keys_of(shape_at(key.path[:-1])).get(key.name)
+            return (key.span, known.about) if known else None
     return None

@@ -1,4 +1,4 @@
-"""What the words of a workflow definition mean, in one sentence each, as an editor shows it beside them.
+"""Meanings of the words of a workflow definition, in one sentence each, for the lists of an editor.
 
 Functions, methods and macros are described by their own docstrings and tables (`expressions`); here are the
 words of data. A test holds these tables to the engine.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ....orchestration.definition.schema import Shape
+from ....orchestration.journal.journal import FIELDS
 
 NAMES: Mapping[str, str] = {
     "state": "the data of the run's state file; an empty map without one",
@@ -45,35 +46,7 @@ PLAN: Mapping[str, str] = {
     "status": "the plan's own status word",
 }
 
-RECORD: Mapping[str, str] = {
-    "kind": "what was recorded",
-    "seq": "its number",
-    "at": "its time",
-    "prev": "the digest of the line before",
-    "workflow": "in a start: the workflow",
-    "definition": "in a start: the digest of the workflow's definition",
-    "phase": "the phase or action it is of",
-    "stage": "the plan's stage it is of",
-    "task": "the task it names",
-    "tasks": "all tasks it names",
-    "outcome": "what a report says came of the step",
-    "message": "what a report says in a line",
-    "manual_criteria": "criteria that a report leaves to a person",
-    "next": "where a report asks to go, or an override went",
-    "iteration": "its round; 0 where none is named",
-    "question": "the question that was answered",
-    "scope": "what an answer holds for",
-    "option": "what was chosen",
-    "about": "the substance that an answer holds for",
-    "gates": "the gates that an override waives",
-    "phases": "the phases that an override lets go undelivered",
-    "why": "the reason",
-    "actor": "who",
-    "channel": "by which way",
-    "mac": "the proof that a person decided",
-    "path": "the report's file",
-    "files": "files with their digests as they were then",
-}
+RECORD: Mapping[str, str] = {name: about for name, (_, about) in FIELDS.items()}
 KINDS: Mapping[str, str] = {
     "start": "the run, or a step of it, began",
     "report": "what came of a step",
@@ -108,7 +81,7 @@ TYPES: Mapping[str, str] = {
     "map": "an object",
     "any": "anything but null",
 }
-"""What `require` may ask of a value."""
+"""Types that `require` may ask of a value."""
 
 _HOLDS: Mapping[str, str] = {
     "text": "a text",
@@ -123,7 +96,7 @@ _HOLDS: Mapping[str, str] = {
 
 
 def holds(shape: Shape) -> str:
-    """What may stand under a key, in words."""
+    """A shape in words: what may stand under a key."""
     if shape.kind == "cel":
         return "a guard: it holds if it is exactly true" if "bool" in shape.words else "an expression"
     if shape.kind == "word":

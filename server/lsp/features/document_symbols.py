@@ -11,7 +11,7 @@ from ....orchestration.markdown.block_outline import split_lines
 from ....orchestration.plans.model import Plan
 from ....orchestration.result.phrases import status_phrase
 from ....orchestration.sanitize import plain
-from ..definitions.partial_yaml import Named, names_in
+from ..definitions.partial_yaml import DefinitionKey, names_in
 from ..view.documents import DocumentContext
 
 _KIND = lsp.SymbolKind
@@ -69,17 +69,14 @@ def _plan(context: DocumentContext, plan: Plan) -> Iterator[lsp.DocumentSymbol]:
 def _definition(context: DocumentContext) -> Iterator[lsp.DocumentSymbol]:
     """The names that a definition gives, below the key that they stand under."""
     lines = split_lines(context.source)
-    groups: dict[str, list[Named]] = {}
+    groups: dict[str, list[DefinitionKey]] = {}
     for name in names_in(lines):
-        if name.group in _KINDS:
-            groups.setdefault(name.group, []).append(name)
+        if name.path[0] in _KINDS:
+            groups.setdefault(name.path[0], []).append(name)
     for group, names in groups.items():
         first = next(n for n, line in enumerate(lines) if line.startswith((f"{group}:", f"{group} ")))
         key = Span(first, 0, first, len(group))
         end = max(name.line for name in names)
         symbol = _symbol(context, group, _KIND.Namespace, key, Span(first, 0, end, len(lines[end])))
-        symbol.children = [
-            _symbol(context, n.name, _KINDS[group], Span(n.line, n.column, n.line, n.column + len(n.name)))
-            for n in names
-        ]
+        symbol.children = [_symbol(context, name.name, _KINDS[group], name.span) for name in names]
         yield symbol

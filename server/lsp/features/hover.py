@@ -48,7 +48,7 @@ Lines = Iterable[tuple[str, str]]
 def _content_at(context: DocumentContext, line: int, column: int) -> tuple[Span, Lines] | None:
     if context.is_definition:
         key = key_about(split_lines(context.source), line, column)
-        return (Span(line, key[0][0], line, key[0][1]), [("", key[1])]) if key else None
+        return (key[0], [("", key[1])]) if key else None
     evaluation, plan = context.evaluation, context.own_plan()
     if evaluation is None:
         return None

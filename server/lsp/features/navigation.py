@@ -45,8 +45,8 @@ def _word_at(context: DocumentContext, line: int, column: int) -> str:
 
 def _declarations(context: DocumentContext, word: str) -> Iterator[_Place]:
     for name in names_in(split_lines(context.source)):
-        if name.name == word and name.group in _DECLARING:
-            yield context.path, Span(name.line, name.column, name.line, name.column + len(word))
+        if name.name == word and name.path[0] in _DECLARING:
+            yield context.path, name.span
 
 
 def _location(context: DocumentContext, path: str, span: Span) -> lsp.Location | None:

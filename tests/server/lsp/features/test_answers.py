@@ -7,10 +7,10 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from phasekeeper.server.lsp.definitions.declared_names import Given
+from phasekeeper.server.lsp.definitions.declared_names import DeclaredNames
 from phasekeeper.server.lsp.definitions.expression_completion import in_expression
 from phasekeeper.server.lsp.definitions.key_completion import begins_key
-from phasekeeper.server.lsp.definitions.partial_yaml import key_about, names_in, place_at
+from phasekeeper.server.lsp.definitions.partial_yaml import key_about, names_in, path_at
 from phasekeeper.server.lsp.features import completion
 from phasekeeper.server.lsp.view.documents import DocumentContext
 from phasekeeper.server.lsp.view.positions import UTF16, EncodedText
@@ -274,11 +274,11 @@ LONG = 200_000
 def test_places_in_very_long_lines_are_told_at_once(text):
     assert completion._begun_word(text) == ""
     assert list(completion._verdicts(DefinitionLibrary().workflow("master-plan"), text)) == []
-    list(in_expression(Given([text]), text))
+    list(in_expression(DeclaredNames([text]), text))
     begins_key(text)
     for lines in ([text], ["x: {" + text], ["a" + text + "x"]):
         list(names_in(lines))
-        place_at(lines, 0, len(lines[0]))
+        path_at(lines, 0, len(lines[0]))
         key_about(lines, 0, len(lines[0]))
 
 
@@ -311,7 +311,7 @@ def test_values_in_very_long_lines_of_json_are_told_at_once(text):
 )
 def test_where_a_place_is_can_be_told_from_its_indentation(text, path):
     lines = text.split("\n")
-    found = place_at(lines, len(lines) - 1, len(lines[-1])).path
+    found = path_at(lines, len(lines) - 1, len(lines[-1]))
     assert found == path or not path
 
 
@@ -322,7 +322,7 @@ def test_names_are_found_in_maps_of_one_line_too():
         '  "1a": {title: x}',
         "  b:",
     ]
-    found = [(named.group, named.name, named.line) for named in names_in(lines)]
+    found = [(*name.path, name.line) for name in names_in(lines)]
     assert found == [
         ("parameters", "rounds", 0),
         ("parameters", "size", 0),
