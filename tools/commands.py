@@ -5,8 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from ..orchestration.result.values import Evaluation, QuestionState
+from ..orchestration.result.values import Evaluation
 from ..orchestration.sanitize import plain
+
+WHY = ' --reason "why"'
+"""Behind a command that decides something: a person says why."""
 
 
 def command_line(
@@ -19,15 +22,3 @@ def command_line(
     name, *others = words
     line = ("phasekeeper", name, evaluation.run or ".", *others, *where)
     return " ".join(shlex.quote(plain(word, longest)) for word in line)
-
-
-def answer_command(
-    evaluation: Evaluation, question: QuestionState, option: str, where: Sequence[str], longest: int = 4096
-) -> str:
-    """The command by which a person answers a question with an option, or in words."""
-    return f'{command_line(evaluation, ("answer", question.id, option), where, longest)} --reason "why"'
-
-
-def override_command(evaluation: Evaluation, phase: str, where: Sequence[str], longest: int = 4096) -> str:
-    """The command by which a person moves a run on against its gates."""
-    return f'{command_line(evaluation, ("override", "--to", phase), where, longest)} --reason "why"'

@@ -199,17 +199,17 @@ class McpServer:
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
         """What the arguments of a tool must be; None where there is no such tool."""
-        tool = tools.tool_list().get(name)
-        return tool.input_schema if tool else None
+        tool = tools.tool_named(name)
+        return tools.listed(tool).input_schema if tool else None
 
     async def _list_tools(self, context: RequestContext, _: Any) -> types.ListToolsResult:
         self._subscriptions(context)
-        return types.ListToolsResult(tools=list(tools.tool_list().values()))
+        return types.ListToolsResult(tools=tools.tool_list())
 
     async def _call_tool(
         self, context: RequestContext, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        tool = tools.BY_NAME.get(params.name)
+        tool = tools.tool_named(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {plain(params.name, 80)!r}")
         try:

@@ -14,50 +14,46 @@ from ...orchestration.sanitize import plain
 from ...tools.assistant.answer import TEXT_LIMIT, Answer
 from ...tools.assistant.tools import TOOLS, Arguments, Tool
 
-BY_NAME = {tool.name: tool for tool in TOOLS}
 OUTPUT = {
     "type": "object",
     "properties": {name: {"type": "string"} for name in ("root", "run", "revision")},
     "required": ["root"],
 }
 # Of a JSON Schema. The list is small, because every conversation pays for it.
-_KEYS = ("type", "description", "enum", "minimum", "maximum", "items", "properties", "required", "anyOf")
+_KEYS = ("type", "description", "enum", "minimum", "maximum", "items", "properties", "required")
+
+
+def tool_named(name: str) -> Tool | None:
+    return next((tool for tool in TOOLS if tool.name == name), None)
+
+
+def tool_list() -> list[types.Tool]:
+    """All tools as clients see them."""
+    return [listed(tool) for tool in TOOLS]
 
 
 @cache
-def tool_list() -> Mapping[str, types.Tool]:
-    """All tools by name, with schemas in which nothing stands that a model does not need."""
-    return {
-        tool.name: types.Tool(
-            name=tool.name,
-            title=tool.title,
-            description=tool.about,
-            input_schema=_lean(tool.arguments.model_json_schema()),
-            output_schema=OUTPUT,
-            # Of a tool that only reads the protocol asks no more.
-            annotations=types.ToolAnnotations(
-                read_only_hint=tool.read_only,
-                destructive_hint=None if tool.read_only else tool.destructive,
-                idempotent_hint=None if tool.read_only else tool.idempotent,
-                open_world_hint=False,
-            ),
-        )
-        for tool in TOOLS
-    }
+def listed(tool: Tool) -> types.Tool:
+    """A tool as clients see it, with a schema in which nothing stands that a model does not need."""
+    hints = types.ToolAnnotations(read_only_hint=tool.read_only, open_world_hint=False)
+    # Of a tool that only reads the protocol asks no more.
+    if not tool.read_only:
+        hints.destructive_hint, hints.idempotent_hint = tool.destructive, False
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.about,
+        input_schema=_lean(tool.arguments.model_json_schema()),
+        output_schema=OUTPUT,
+        annotations=hints,
+    )
 
 
 def _lean(schema: Mapping[str, Any]) -> dict[str, Any]:
     """A schema without titles, defaults and lengths; what breaks those is told when it happens."""
-    lean: dict[str, Any] = {}
-    for key, value in ((key, schema[key]) for key in _KEYS if schema.get(key) is not None):
-        if key == "properties":
-            lean[key] = {name: _lean(each) for name, each in value.items()}
-        elif key == "items":
-            lean[key] = _lean(value)
-        elif key == "anyOf":
-            lean |= _lean(next(each for each in value if each.get("type") != "null"))
-        else:
-            lean[key] = value
+    lean = {key: schema[key] for key in _KEYS if key in schema}
+    if "properties" in lean:
+        lean["properties"] = {name: _lean(each) for name, each in lean["properties"].items()}
     return lean
 
 

@@ -15,7 +15,7 @@ from ...orchestration.result.phrases import in_sentence, status_phrase
 from ...orchestration.result.values import Evaluation, GateState, Produce, QuestionState, Suggestion
 from ...orchestration.sanitize import plain, shown
 from ...tools.assistant.answer import shrunk
-from ...tools.commands import answer_command, command_line
+from ...tools.commands import WHY, command_line
 from ...tools.run_names import awaits_person
 from .finding_views import at_place
 from .lines import Line, Part, console, is_terminal, listed, more, name, path, print_lines, styled, waits
@@ -242,7 +242,8 @@ def _report_hint(e: Evaluation, where: Sequence[str]) -> Iterator[Line]:
 
 def _answer_hint(e: Evaluation, question: QuestionState, where: Sequence[str]) -> Iterator[Line]:
     """The command by which a person answers a question."""
-    call = answer_command(e, question, "OPTION" if question.options else "ANSWER", where)
+    answer = "OPTION" if question.options else "ANSWER"
+    call = command_line(e, ("answer", question.id, answer), where) + WHY
     options = ", ".join(plain(option.id, 40) for option in question.options)
     one_of = f"  (OPTION is {options})" if options else "  (ANSWER is your answer in words)"
     yield [Part("    decide: "), Part(call, "run"), Part(one_of, "dim")]

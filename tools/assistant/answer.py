@@ -7,11 +7,11 @@ and that is told. Text from files is quoted and shown through `display`, so that
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ...orchestration.findings import Evidence
-from ...orchestration.result.values import evidence_json
+from ...orchestration.result.values import evidence_json, json_fields
 from ...orchestration.sanitize import plain
 
 TEXT_LIMIT = 2_000
@@ -38,38 +38,38 @@ class AnswerBuilder:
         self._text_room = TEXT_LIMIT - _TEXT_RESERVE - sum(len(line) + 1 for line in lines)
         self._data_room = DATA_LIMIT - _DATA_RESERVE - size(self._data)
 
-    def say(self, *lines: str) -> bool:
-        """Lines of text alone; whether they fit."""
-        return self._fits(0, lines) and self._take(0, lines)
+    def say(self, *lines: str, cost: int = 0) -> bool:
+        """Take lines, and `cost` characters of data with them, where both fit; whether they do."""
+        length = sum(len(line) + 1 for line in lines if line)
+        if cost > self._data_room or length > self._text_room:
+            return False
+        self._data_room -= cost
+        self._text_room -= length
+        self._lines += filter(None, lines)
+        return True
 
-    def put(self, name: str, value: Any, *lines: str) -> bool:
-        """A value under a dotted name, and its lines. What does not fit is noted by the name."""
+    def put(self, name: str, value: Any, *lines: str) -> None:
+        """A value under a dotted name, and its lines where they fit; a value that does not is noted."""
         cost = size(value) + len(name) + 10
         if cost > self._data_room:
             self._left_out.append(name)
-            return False
-        self._place(name, value)
-        self._take(cost, lines if self._fits(0, lines) else ())
-        return True
+        else:
+            self._data_room -= cost
+            self._place(name, value)
+            self.say(*lines)
 
-    def fill(self, name: str, items: Iterable[tuple[Any, str]], start: int = 0, total: int = 0) -> int:
-        """As many items as fit, each with its line; how many. Where some of `total` are left, `next` says at
-        which one the next page starts."""
+    def fill(self, name: str, items: Iterable[tuple[Any, str]], start: int = 0, total: int = 0) -> None:
+        """As many items as fit, each with its line. Where some of `total` are left, `next` says at which one
+        the next page starts."""
         taken: list[Any] = []
-        lines: list[str] = []
         for item, line in items:
-            cost = size(item) + 1 + (0 if taken else len(name) + 6)
-            if not self._fits(cost, (line,)):
+            if not self.say(line, cost=size(item) + 1 + (0 if taken else len(name) + 6)):
                 break
             taken.append(item)
-            lines.append(line)
-            self._take(cost, (line,))
         if taken or not total:
             self._place(name, taken)
         if start + len(taken) < total:
-            self._data["next"] = start + len(taken)
-            self._data["total"] = total
-        return len(taken)
+            self._data |= {"next": start + len(taken), "total": total}
 
     def answer(self) -> Answer:
         """The answer as it is now."""
@@ -79,17 +79,6 @@ class AnswerBuilder:
             shown, total = self._data["next"], self._data["total"]
             self._lines.append(f"{total - shown} more of {total}: ask again with start={shown}")
         return Answer("\n".join(self._lines), self._data)
-
-    def _fits(self, cost: int, lines: Iterable[str]) -> bool:
-        return cost <= self._data_room and sum(len(line) + 1 for line in lines if line) <= self._text_room
-
-    def _take(self, cost: int, lines: Iterable[str]) -> bool:
-        self._data_room -= cost
-        for line in lines:
-            if line:
-                self._lines.append(line)
-                self._text_room -= len(line) + 1
-        return True
 
     def _place(self, name: str, value: Any) -> None:
         *above, last = name.split(".")
@@ -104,19 +93,32 @@ def size(value: Any) -> int:
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
+Shape = int | tuple[int, "Shape"] | Mapping[str, "Shape"] | Callable[[Any], Any]
+"""What an answer shows of a value: so many characters of a text (0: all; what is no text stays as it is), so
+many items of a list and the shape of each, some attributes and the shape of each, or a function of it."""
+
+
+def excerpt(value: Any, shape: Shape) -> Any:
+    """A value of the evaluation as data, as much of it as the shape says, under the names of its JSON."""
+    if callable(shape):
+        return shape(value)
+    if isinstance(shape, tuple):
+        return [excerpt(each, shape[1]) for each in value[: shape[0]]]
+    if isinstance(shape, int):
+        return plain(value, shape) if shape and isinstance(value, str) else value
+    keys = json_fields(type(value))
+    return {keys[name]: excerpt(getattr(value, name), inner) for name, inner in shape.items()}
+
+
 def optional(text: str | None, limit: int) -> str | None:
     """Text from a file, safe to show; None where there is none."""
     return plain(text, limit) if text else None
 
 
-def evidence_data(entry: Evidence, path: int, expression: int, value: int) -> dict[str, Any]:
+def evidence_data(entry: Evidence, path: int = 160, expression: int = 80, value: int = 80) -> dict[str, Any]:
     """A piece of evidence as data, its members within so many characters; lines count from 1."""
-    return {
-        **evidence_json(entry),
-        "path": optional(entry.path, path),
-        "expression": plain(entry.expression, expression),
-        "value": shrunk(entry.value, value),
-    }
+    texts = {"path": optional(entry.path, path), "expression": plain(entry.expression, expression)}
+    return {**evidence_json(entry), **texts, "value": shrunk(entry.value, value)}
 
 
 def at_place(evidence: Iterable[Mapping[str, Any]]) -> str:

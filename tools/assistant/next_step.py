@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
 from ...orchestration.findings import Severity
 from ...orchestration.journal.journal import Claim
-from ...orchestration.plans.schedule import TaskState
+from ...orchestration.plans.schedule import TaskBoard
 from ...orchestration.result.phrases import in_sentence
 from ...orchestration.result.values import Evaluation, Suggestion
 from ...orchestration.sanitize import plain
-from .answer import Answer, AnswerBuilder, at_place, evidence_data, optional, quoted, shrunk, size
+from .answer import Answer, AnswerBuilder, at_place, evidence_data, excerpt, optional, quoted, shrunk, size
 from .headers import head_of, progress_words
-from .questions import DECIDES, how_to_decide, options_of, question_line
+from .questions import DECIDES, OPTIONS, how_to_decide, question_line
 
 _DATA, _EXAMPLE, _TASK_TEXT = 900, 900, 900
-_EVIDENCE, _FORBIDDEN, _BATCHES, _IN_BATCH, _WAITING, _ERRORS = 4, 8, 4, 12, 5, 3
+_REPORTS, _BATCHES, _ERRORS = 3, 4, 3
+_REPORT = {"step": 60, "outcomes": (6, 40), "data": lambda data: shrunk(data, _DATA) if data else None}
+_TASK = {"id": 80, "title": 120, "path": 200, "line": 0, "files": (5, 80), "agent": 40}
+_ERROR = {"code": 0, "path": 160, "message": 200}
+_QUESTION = {"id": 80, "kind": 0, "question": 200, "options": OPTIONS}
 
 
 def next_step(
@@ -87,7 +91,7 @@ def _step(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     target = suggestion.suggested_next
     phase = next((phase for phase in evaluation.phases if phase.id == target), None)
     title = f" {quoted(phase.title, 80)}" if phase and phase.title and phase.title != target else ""
-    agents = [plain(agent, 40) for agent in suggestion.agents[:4]]
+    agents = excerpt(suggestion.agents, (4, 40))
     who = f"; as {', '.join(agents)}" if agents else ""
     step = in_sentence(plain(suggestion.phrase, 200))
     builder.put("suggestion.kind", suggestion.kind, f"NEXT: {step}{title}{who}")
@@ -97,23 +101,15 @@ def _step(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     reason = plain(suggestion.reason, 300)
     builder.put("suggestion.reason", reason, f"because {quoted(reason, 300)}")
     if phase and phase.checks:
-        checks = [plain(check, 80) for check in phase.checks[:6]]
+        checks = excerpt(phase.checks, (6, 80))
         builder.put("checks", checks, f"check: {'; '.join(quoted(check, 80) for check in checks)}")
 
 
 def _reports(builder: AnswerBuilder, evaluation: Evaluation, with_tasks: bool) -> None:
     """How the step is reported: the call for the first way, and the steps that may be reported besides."""
-    reports = evaluation.suggestion.reports[:3]
+    reports = evaluation.suggestion.reports[:_REPORTS]
     if not reports:
         return
-    values = [
-        {
-            "step": plain(each.step, 60),
-            "outcomes": [plain(outcome, 40) for outcome in each.outcomes[:6]],
-            "data": shrunk(each.data, _DATA) if each.data else None,
-        }
-        for each in reports
-    ]
     first, *others = reports
     outcomes = " | ".join(quoted(outcome, 40) for outcome in first.outcomes[:6])
     tasks = ", tasks=[the ids you did]" if with_tasks else ""
@@ -121,16 +117,20 @@ def _reports(builder: AnswerBuilder, evaluation: Evaluation, with_tasks: bool) -
     if first.data and (data := shrunk(first.data, 500)):
         example = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
         lines.append(f"its data, for example (fill in what is true): {example}")
-    builder.put("suggestion.reports", values, *lines)
+    builder.put("suggestion.reports", excerpt(reports, (_REPORTS, _REPORT)), *lines)
     if others:
         builder.say(f"also in turn: {', '.join(plain(each.step, 60) for each in others)}")
 
 
 def _produce(builder: AnswerBuilder, suggestion: Suggestion) -> None:
+    """The files to write; the examples of those that are not long, with what cannot be seen made visible."""
+
     def entries() -> Iterator[tuple[Any, str]]:
         for entry in suggestion.produce:
             path = plain(entry.path, 300)
-            example = _example(entry.example or "")
+            text = entry.example if entry.example and len(entry.example) <= _EXAMPLE else ""
+            example = "\n".join(plain(line, _EXAMPLE) for line in text.split("\n"))
+            example = example if 0 < size(example) - 2 <= _EXAMPLE else None
             schema = f" (schema {plain(entry.schema, 100)})" if entry.schema else ""
             below = " (any files below)" if path.endswith("**") else ""
             line = f"write {path}{below}{schema}"
@@ -142,52 +142,34 @@ def _produce(builder: AnswerBuilder, suggestion: Suggestion) -> None:
         builder.fill("suggestion.produce", islice(entries(), 20))
 
 
-def _example(text: str) -> str | None:
-    """An example with its line ends, what cannot be seen made visible; none that is too long."""
-    example = "\n".join(plain(line, _EXAMPLE) for line in text.split("\n")) if len(text) <= _EXAMPLE else ""
-    return example if 0 < size(example) - 2 <= _EXAMPLE else None
-
-
 def _tasks(builder: AnswerBuilder, evaluation: Evaluation, start: int, claim: Claim | None) -> None:
     """The ready tasks; only the claimed one where one was claimed."""
     board = evaluation.plan
     ready = (claim.task,) if claim else evaluation.suggestion.tasks
-    if not board or not ready:
-        return
-    entries = (
-        (_task(state), _task_line(state, board.path)) for name in ready[start:] if (state := board.task(name))
-    )
-    builder.fill("tasks", entries, start, len(ready))
 
+    def entries(board: TaskBoard) -> Iterator[tuple[Any, str]]:
+        for state in filter(None, map(board.task, ready[start:])):
+            names = ", ".join(quoted(name, 60) for name in state.files[:3])
+            files = f"; files {names}" if names else ""
+            own = f" in {plain(state.path, 160)}" if state.path else ""
+            row = f"row {plain(board.path, 100)}:{state.line + 1}"
+            line = f"task {plain(state.id, 60)} {quoted(state.title, 100)}{own}, {row}{files}"
+            yield excerpt(state, _TASK) | {"line": state.line + 1}, line
 
-def _task(state: TaskState) -> dict[str, Any]:
-    return {
-        "id": plain(state.id, 80),
-        "title": plain(state.title, 120),
-        "path": plain(state.path, 200),
-        "line": state.line + 1,
-        "files": [plain(name, 80) for name in state.files[:5]],
-        "agent": optional(state.agent, 40),
-    }
-
-
-def _task_line(state: TaskState, plan: str) -> str:
-    files = f"; files {', '.join(quoted(name, 60) for name in state.files[:3])}" if state.files else ""
-    own = f" in {plain(state.path, 160)}" if state.path else ""
-    row = f"row {plain(plan, 100)}:{state.line + 1}"
-    return f"task {plain(state.id, 60)} {quoted(state.title, 100)}{own}, {row}{files}"
+    if board and ready:
+        builder.fill("tasks", entries(board), start, len(ready))
 
 
 def _order(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     """What may run side by side, and why other tasks may not start."""
-    batches = [[plain(name, 60) for name in batch[:_IN_BATCH]] for batch in evaluation.suggestion.parallel]
+    batches = [excerpt(batch, (12, 60)) for batch in evaluation.suggestion.parallel]
     if batches:
         words = ", then ".join(" + ".join(batch[:6]) for batch in batches[:_BATCHES])
         how = "side by side" if any(len(batch) > 1 for batch in batches) else "in order"
         builder.put("suggestion.parallel", batches[:_BATCHES], f"{how}: {words}")
     if evaluation.plan:
-        blocked = islice(evaluation.plan.schedule.blocked.items(), _WAITING)
-        waits = {plain(task, 60): [plain(why, 60) for why in whys[:4]] for task, whys in blocked}
+        blocked = islice(evaluation.plan.schedule.blocked.items(), 5)
+        waits = {plain(task, 60): excerpt(whys, (4, 60)) for task, whys in blocked}
         if waits:
             words = "; ".join(f"{task} waits for {', '.join(whys)}" for task, whys in waits.items())
             builder.put("blockedBy", waits, f"not yet: {words}")
@@ -200,19 +182,7 @@ def _awaited(builder: AnswerBuilder, evaluation: Evaluation) -> None:
         builder.put("suggestion.waitingFor", plain(waiting, 200), f"awaited: {quoted(waiting, 200)}")
     questions = evaluation.questions
     if questions:
-        entries = (
-            (
-                {
-                    "id": plain(each.id, 80),
-                    "kind": each.kind,
-                    "question": plain(each.question, 200),
-                    "options": options_of(each),
-                },
-                question_line(each),
-            )
-            for each in questions[:4]
-        )
-        builder.fill("questions", entries)
+        builder.fill("questions", ((excerpt(each, _QUESTION), question_line(each)) for each in questions[:4]))
         command = how_to_decide(evaluation, questions[0])
         builder.put("decides", DECIDES)
         builder.put("decide", command, f"a person decides, not you: request_decision, or {command}")
@@ -220,10 +190,7 @@ def _awaited(builder: AnswerBuilder, evaluation: Evaluation) -> None:
 
 def _restrictions(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     """What is not allowed now, those with the same reason together, and the limits with their counts."""
-    forbidden = [
-        {"action": plain(each.action, 60), "because": plain(each.because, 100)}
-        for each in evaluation.suggestion.forbidden[:_FORBIDDEN]
-    ]
+    forbidden = excerpt(evaluation.suggestion.forbidden, (8, {"action": 60, "because": 100}))
     if forbidden:
         actions_by_reason: dict[str, list[str]] = {}
         for entry in forbidden:
@@ -231,11 +198,8 @@ def _restrictions(builder: AnswerBuilder, evaluation: Evaluation) -> None:
             actions_by_reason.setdefault(entry["because"], []).append(action)
         groups = (f"{', '.join(names)} ({quoted(why, 100)})" for why, names in actions_by_reason.items())
         builder.put("suggestion.forbidden", forbidden, f"not now: {'; '.join(groups)}")
-    limits = [
-        {"id": plain(limit.id, 60), "count": limit.count, "max": limit.max, "reached": limit.reached}
-        for limit in evaluation.limits
-        if limit.max is not None
-    ][:8]
+    bounded = [limit for limit in evaluation.limits if limit.max is not None]
+    limits = excerpt(bounded, (8, {"id": 60, "count": 0, "max": 0, "reached": 0}))
     if limits:
         counts = [f"{each['id']} {each['count']} of {each['max']}" for each in limits if each["count"]]
         builder.put("limits", limits, f"limits: {', '.join(counts)}" if counts else "")
@@ -245,19 +209,14 @@ def _because(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     """The errors in the run's files, the evidence of the step, and the notes of the workflow."""
     errors = [f for f in evaluation.findings if f.severity is Severity.ERROR and not f.overridden]
     if errors:
-        shown: list[Mapping[str, Any]] = [
-            {
-                "code": f.code,
-                "path": plain(f.path, 160),
-                "line": f.span.line + 1 if f.span else None,
-                "message": plain(f.message, 200),
-            }
-            for f in errors[:_ERRORS]
+        shown = [
+            excerpt(found, _ERROR) | {"line": found.span.line + 1 if found.span else None}
+            for found in errors[:_ERRORS]
         ]
         lines = [f"error at {e['path']}:{e['line'] or 1}: {quoted(e['message'], 200)}" for e in shown]
         more = len(errors) - len(shown)
         builder.put("findings", shown, *lines, f"and {more} more errors" if more else "")
-    evidence = [evidence_data(entry, 160, 100, 120) for entry in evaluation.suggestion.evidence[:_EVIDENCE]]
+    evidence = [evidence_data(entry, 160, 100, 120) for entry in evaluation.suggestion.evidence[:4]]
     if evidence:
         lines = [
             f"evidence: {plain(entry.expression, 80)} = "
@@ -265,6 +224,6 @@ def _because(builder: AnswerBuilder, evaluation: Evaluation) -> None:
             for entry, data in zip(evaluation.suggestion.evidence, evidence, strict=False)
         ]
         builder.put("suggestion.evidence", evidence, *lines)
-    notes = [{"title": plain(note.title, 60), "text": plain(note.text, 300)} for note in evaluation.notes[:2]]
+    notes = excerpt(evaluation.notes, (2, {"title": 60, "text": 300}))
     if notes:
         builder.put("notes", notes, *(f"{note['title']}: {quoted(note['text'], 300)}" for note in notes))

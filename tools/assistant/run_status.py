@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from ...orchestration.evaluation.trace import Permission
@@ -11,13 +12,13 @@ from ...orchestration.sanitize import plain
 from ...orchestration.states import GateStatus
 from ...orchestration.suggestions import did_you_mean
 from ..run_names import NoSuchRun
-from .answer import Answer, AnswerBuilder, at_place, evidence_data, optional, quoted, size
+from .answer import Answer, AnswerBuilder, at_place, evidence_data, excerpt, optional, quoted, size
 from .headers import head_of, head_of_root, progress_words, short_run
 
-_GATE = 1_900
+_GATE_ROOM = 1_900
 """Characters of a gate's data; more does not fit on a page under the longest head."""
-
-
+_GATE = {"id": 60, "after": 60, "title": 80, "status": 0, "in_force": 0}
+_RUN = {"title": 80, "workflow": 60, "current_phase": 60, "status": 0}
 NO_RUNS = "no run was found; a person starts one with `phasekeeper start WORKFLOW NAME`"
 
 
@@ -37,12 +38,9 @@ def status(root: str, runs: Mapping[str, Evaluation], start: int = 0, note: str 
 def _run(name: str, e: Evaluation) -> tuple[dict[str, Any], str]:
     suggestion = e.suggestion
     step = suggestion.action or suggestion.suggested_next
-    data = {
+    data: dict[str, Any] = {
         "run": short_run(name),
-        "title": plain(e.title, 80),
-        "workflow": plain(e.workflow, 60),
-        "currentPhase": optional(e.current_phase, 60),
-        "status": e.status,
+        **excerpt(e, _RUN),
         "next": {"kind": suggestion.kind, "step": optional(step, 60)},
         "reason": plain(suggestion.reason, 160),
         "questions": [plain(question.id, 60) for question in e.questions[:3]],
@@ -76,28 +74,13 @@ def gates(e: Evaluation, gate: str = "", start: int = 0) -> Answer:
 def _gate(gate: GateState) -> tuple[dict[str, Any], str]:
     """A gate as data and its line; of one that takes a page and more the first criteria and words only."""
     data: dict[str, Any] = {}
+    is_judged = gate.status != GateStatus.NOT_REACHED
     for most, evidence in ((6, 2), (3, 0), (1, 0)):
-        data = {
-            "id": plain(gate.id, 60),
-            "after": plain(gate.after, 60),
-            "title": plain(gate.title, 80),
-            "status": gate.status,
-            "inForce": gate.in_force,
-            "allowed": [plain(action, 60) for action in gate.allowed[:most]],
-            "forbidden": [
-                {"action": plain(entry.action, 60), "because": plain(entry.because, 80)}
-                for entry in gate.forbidden[:most]
-            ],
-            "criteria": [
-                {
-                    "text": plain(each.text, 100),
-                    "met": each.met,
-                    "evidence": [evidence_data(entry, 120, 80, 80) for entry in each.evidence[:evidence]],
-                }
-                for each in (gate.criteria[:most] if gate.status != GateStatus.NOT_REACHED else ())
-            ],
-        }
-        if size(data) <= _GATE:
+        criterion = {"text": 100, "met": 0, "evidence": (evidence, partial(evidence_data, path=120))}
+        forbidden, criteria = (most, {"action": 60, "because": 80}), (most if is_judged else 0, criterion)
+        more = {"allowed": (most, 60), "forbidden": forbidden, "criteria": criteria}
+        data = excerpt(gate, {**_GATE, **more})
+        if size(data) <= _GATE_ROOM:
             break
     force = ", in force" if gate.in_force else ""
     line = f"gate {data['id']} ({quoted(gate.title, 60)}, after {data['after']}): {gate.status}{force}."

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
 
 from ...orchestration.evaluation.trace import EvaluationTrace, check_action
 from ...orchestration.journal.journal import Claim
@@ -40,30 +41,27 @@ Agent = Annotated[str, Field(description="your unique name", max_length=80)]
 
 
 class Arguments(BaseModel):
+    """What every tool takes."""
+
     model_config = ConfigDict(extra="forbid")
-
-
-class AtRoot(Arguments):
     root: Root = ""
 
 
-class OfRoot(AtRoot):
+class OfRoot(Arguments):
     start: Start = 0
 
 
-class OfRun(AtRoot):
+class OfRun(Arguments):
     run: Run = ""
 
 
-class NextStep(OfRun):
+class NextStep(OfRun, OfRoot):
     claim: Annotated[bool, Field(description="reserve a free task")] = False
     agent: Agent = ""
-    start: Start = 0
 
 
-class CheckGate(OfRun):
+class CheckGate(OfRun, OfRoot):
     gate: Annotated[str, Field(max_length=200)] = ""
-    start: Start = 0
 
 
 class CheckAction(OfRun):
@@ -79,13 +77,12 @@ class Report(OfRun):
     next: Annotated[str, Field(description="phase to jump to", max_length=200)] = ""
     stage: Annotated[str, Field(max_length=200)] = ""
     agent: Agent = ""
-    token: Annotated[int | None, Field(description="a claim's seq")] = None
+    token: Annotated[int | SkipJsonSchema[None], Field(description="a claim's seq")] = None
 
 
-class Escalations(OfRun):
+class Escalations(OfRun, OfRoot):
     ask: Annotated[str, Field(description="a question to raise", max_length=4_000)] = ""
     agent: Agent = ""
-    start: Start = 0
 
 
 class RequestDecision(OfRun):
@@ -111,15 +108,12 @@ async def run_next_step(access: Access, asked_for: NextStep) -> Answer:
     claim, note = None, ""
     if asked_for.claim:
         run, claim = await access.claim(run, access.who(asked_for.agent), CLAIM_S)
-        note = "" if claim else _nothing_to_claim(run)
+        taken = run.plan.schedule.claimed if run.plan else ()
+        if taken and not claim:
+            note = f"no task is free: others are at work on {len(taken)}; wait_for_change, then ask again"
+        elif not claim:
+            note = "there is no task to claim in this step; it is done as a whole"
     return await _shown(access, run, claim=claim, start=asked_for.start, note=note)
-
-
-def _nothing_to_claim(run: Evaluation) -> str:
-    taken = run.plan.schedule.claimed if run.plan else ()
-    if taken:
-        return f"no task is free: others are at work on {len(taken)}; wait_for_change, then ask again"
-    return "there is no task to claim in this step; it is done as a whole"
 
 
 async def _shown(access: Access, run: Evaluation, **more: Any) -> Answer:
@@ -138,16 +132,16 @@ async def run_check_gate(access: Access, asked_for: CheckGate) -> Answer:
 
 async def run_check_action(access: Access, asked_for: CheckAction) -> Answer:
     run = select_run(await access.place(asked_for.root), asked_for.run)
-    return await access.ask(run, lambda steps: _permission(steps, asked_for.step))
 
+    def answer(steps: EvaluationTrace) -> Answer:
+        given = check_action(steps, asked_for.step)
+        if given is None:
+            workflow = steps.facts.workflow
+            known = did_you_mean(asked_for.step, [*workflow.phases, *workflow.actions])
+            raise ToolRefused(f"{workflow.name} has no phase or action {plain(asked_for.step, 80)!r}{known}")
+        return permission(steps.evaluation, given)
 
-def _permission(steps: EvaluationTrace, step: str) -> Answer:
-    given = check_action(steps, step)
-    if given is None:
-        workflow = steps.facts.workflow
-        known = did_you_mean(step, [*workflow.phases, *workflow.actions])
-        raise ToolRefused(f"{workflow.name} has no phase or action {plain(step, 80)!r}{known}")
-    return permission(steps.evaluation, given)
+    return await access.ask(run, answer)
 
 
 async def run_report(access: Access, asked_for: Report) -> Answer:
@@ -159,53 +153,46 @@ async def run_report(access: Access, asked_for: Report) -> Answer:
     )  # fmt: skip
     try:
         after = await access.act(run, wanted, asked_for.token)
-    except AlreadyDone as told:
-        note = f"nothing to record: {plain(str(told), 400)}"
+    except AlreadyDone as why:
+        note = f"nothing to record: {plain(str(why), 400)}"
         return await _shown(access, await access.again(run), note=note)
     return await _shown(access, after, recorded=f"{plain(asked_for.step, 60)} {plain(asked_for.outcome, 40)}")
 
 
 async def run_escalations(access: Access, asked_for: Escalations) -> Answer:
     place = await access.place(asked_for.root)
+    if not (asked_for.ask or asked_for.run):
+        return asked(*head_of_root(place.root, place.runs), list(place.runs.values()), asked_for.start)
+    run = select_run(place, asked_for.run)
     if asked_for.ask:
-        run = select_run(place, asked_for.run)
-        wanted = Command(
-            kind="raise", message=asked_for.ask, actor=access.who(asked_for.agent), channel="mcp"
-        )
-        after = await access.act(run, wanted, None)
-        head, line = head_of(after)
-        return asked(head, line, [after], asked_for.start)
-    if asked_for.run:
-        run = select_run(place, asked_for.run)
-        return asked(*head_of(run), [run], asked_for.start)
-    return asked(*head_of_root(place.root, place.runs), list(place.runs.values()), asked_for.start)
+        who = access.who(asked_for.agent)
+        wanted = Command(kind="raise", message=asked_for.ask, actor=who, channel="mcp")
+        run = await access.act(run, wanted, None)
+    return asked(*head_of(run), [run], asked_for.start)
 
 
 async def run_wait_for_change(access: Access, asked_for: WaitForChange) -> Answer:
     place = await access.place(asked_for.root)
     name = name_of(place, asked_for.run) if asked_for.run else ""
     after = await access.wait(place, name, asked_for.since, asked_for.timeout)
+    if name and name not in after.runs:
+        raise ToolRefused(f"{plain(name, 300)} is no run any more; call status")
+    changed = asked_for.since != (after.runs[name].revision if name else revision_of(after.runs))
+    note = "changed" if changed else "nothing changed"
     if name:
-        if name not in after.runs:
-            raise ToolRefused(f"{plain(name, 300)} is no run any more; call status")
-        return await _waited(access, after.runs[name], asked_for.since)
-    changed = revision_of(after.runs) != asked_for.since
-    answer = status(after.root, after.runs, 0, "changed" if changed else "nothing changed")
+        answer = await _shown(access, after.runs[name])
+        answer = answer._replace(text=f"{note}\n{answer.text}")
+    else:
+        answer = status(after.root, after.runs, note=note)
     return answer._replace(data={**answer.data, "changed": changed})
-
-
-async def _waited(access: Access, run: Evaluation, since: str) -> Answer:
-    changed = run.revision != since
-    answer = await _shown(access, run)
-    word = "changed" if changed else "nothing changed"
-    return Answer(f"{word}\n{answer.text}", {**answer.data, "changed": changed})
 
 
 # ---- the list ---------------------------------------------------------------------------------
 
 
 class Tool(NamedTuple):
-    """One operation. `run` is None where only a person can do it and the server asks that person itself."""
+    """One operation; one that only reads may be repeated. `run` is None where only a person can do it and the
+    server asks that person itself."""
 
     name: str
     title: str
@@ -214,7 +201,6 @@ class Tool(NamedTuple):
     run: Callable[[Access, Any], Awaitable[Answer]] | None
     read_only: bool = True
     destructive: bool = False
-    idempotent: bool = True
 
 
 # To add a tool: one function, its arguments, and one entry here. The cap of 8 tools and 6,000 characters of
@@ -235,7 +221,6 @@ TOOLS: tuple[Tool, ...] = (
         NextStep,
         run_next_step,
         read_only=False,
-        idempotent=False,
     ),
     Tool(
         "check_gate",
@@ -259,7 +244,6 @@ TOOLS: tuple[Tool, ...] = (
         Report,
         run_report,
         read_only=False,
-        idempotent=False,
     ),
     Tool(
         "escalations",
@@ -268,7 +252,6 @@ TOOLS: tuple[Tool, ...] = (
         Escalations,
         run_escalations,
         read_only=False,
-        idempotent=False,
     ),
     Tool(
         "request_decision",
@@ -279,7 +262,6 @@ TOOLS: tuple[Tool, ...] = (
         None,
         read_only=False,
         destructive=True,
-        idempotent=False,
     ),
     Tool(
         "wait_for_change",

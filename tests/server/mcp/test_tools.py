@@ -10,8 +10,11 @@ import pytest
 from jsonschema_rs import validator_for
 from mcp.shared.exceptions import MCPError
 from phasekeeper.orchestration.result.json_schema import evaluation_schema
+from phasekeeper.server.mcp import tools
 from phasekeeper.server.mcp.tools import tool_list
-from phasekeeper.tools.assistant.tools import TOOLS
+from phasekeeper.tools.assistant.access import Access
+from phasekeeper.tools.assistant.answer import Answer, AnswerBuilder
+from phasekeeper.tools.assistant.tools import TOOLS, OfRoot, Tool
 
 from tests.roots import TASKS, loop, plan, put, task
 from tests.server.mcp.rig import ERAS, async_test, call, refusal, rig, size, text
@@ -22,7 +25,7 @@ eras = pytest.mark.parametrize("era", ERAS)
 
 
 def tools_as_json() -> list[dict[str, Any]]:
-    return [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in tool_list().values()]
+    return [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in tool_list()]
 
 
 # ---- the list ---------------------------------------------------------------------------------
@@ -56,6 +59,29 @@ async def test_a_client_sees_the_tools_and_how_to_use_them(root: Path, era: str)
         assert all(each and each.open_world_hint is False for each in by_name.values())
         reading = {name for name, each in by_name.items() if each and each.read_only_hint}
         assert reading == {"status", "check_gate", "check_action", "wait_for_change"}
+
+
+async def count_runs(access: Access, arguments: OfRoot) -> Answer:
+    """The tool that the test below adds."""
+    place = await access.place(arguments.root)
+    return AnswerBuilder({"root": place.root, "runs": len(place.runs)}, f"{len(place.runs)} runs").answer()
+
+
+@eras
+@async_test
+async def test_a_tool_is_a_function_and_an_entry_of_the_list(
+    root: Path, era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = Tool("count_runs", "Count", "How many runs there are.", OfRoot, count_runs)
+    monkeypatch.setattr(tools, "TOOLS", (*TOOLS, mine))
+    task(root, "T1")
+    async with rig() as r, r.client(root, era) as client:
+        *_, listed = (await client.list_tools()).tools
+        assert (listed.name, listed.description) == ("count_runs", "How many runs there are.")
+        assert set(listed.input_schema["properties"]) == {"root", "start"}
+        assert await call(client, "count_runs") == {"root": str(root), "runs": 1}
+        assert await text(client, "count_runs", root=str(root)) == "1 runs"
+        assert "nonsense: Extra inputs" in await refusal(client, "count_runs", nonsense=1)
 
 
 # ---- what they answer -------------------------------------------------------------------------
