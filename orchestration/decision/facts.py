@@ -25,7 +25,6 @@ from ..vfs.files import digest_of, join
 # A file that names more missing files than this gets one finding for the rest.
 MOST_FINDINGS = 50
 _NO_PHASE = "the phase is not known yet"
-_Problems = list[tuple[str, Problem]]
 
 
 class TraceEntry(NamedTuple):
@@ -118,7 +117,7 @@ class RunFacts:
         self.trace: list[TraceEntry] = []
         self.phase: str | None = None
         self.next_step: str | None = None
-        self._listed: dict[str, tuple[ArtifactState, tuple[Finding, ...]]] = {}
+        self._listed: dict[str, tuple[ArtifactState, list[Finding]]] = {}
         self._parameters: dict[str, tuple[object, Finding | None]] = {}
         state = snapshot.state
         variables: dict[str, Any] = {"state": state.data if state and state.valid else {}}
@@ -149,10 +148,6 @@ class RunFacts:
         text = self.context.text(template) if template else None
         return default if text is None else text
 
-    def value_or_raise(self, expression: Expression) -> object:
-        """The value of an expression. Raises UnknownFact when it has none."""
-        return _value_or_raise(self.context.value(expression))
-
     # ---- facts
 
     def _resolve(self, name: str) -> object:
@@ -160,23 +155,15 @@ class RunFacts:
         resolve = _FACTS.get(group)
         if resolve and (rest or group in ("phase", "report", "next_step")):
             return resolve(self, rest)
-        return self.value_or_raise(self.workflow.values[name])
-
-    def fact(self, name: str) -> object:
-        """A fact's value, for other contexts over the same run. Raises UnknownFact when it has none."""
-        return _value_or_raise(self.context.known(name))
+        return self.context.value(self.workflow.values[name]).value_or_raise()
 
     def _report(self, _: str) -> Record | Mapping[str, object]:
         """The newest record if it is a report of the current phase, and nothing was started since."""
-        newest = self.newest_record((RecordKind.START, RecordKind.REPORT))
-        if (
-            newest
-            and newest["kind"] == RecordKind.REPORT
-            and newest["phase"] == _known(self.phase, _NO_PHASE)
-        ):
-            self.context.touch([newest])
-            return newest
-        return EMPTY_RECORD
+        newest = self.newest_record((RecordKind.START, RecordKind.REPORT)) or EMPTY_RECORD
+        if newest["kind"] != RecordKind.REPORT or newest["phase"] != _known(self.phase, _NO_PHASE):
+            return EMPTY_RECORD
+        self.context.touch([newest])
+        return newest
 
     def newest_record(self, kinds: Collection[RecordKind]) -> Record | None:
         """The newest record of one of the kinds."""
@@ -188,16 +175,15 @@ class RunFacts:
             return self._listed_artifact(name)[0]
         return self.snapshot.artifacts[name]
 
-    def _listed_artifact(self, name: str) -> tuple[ArtifactState, tuple[Finding, ...]]:
+    def _listed_artifact(self, name: str) -> tuple[ArtifactState, list[Finding]]:
         if name not in self._listed:
             artifact, plan = self.workflow.artifacts[name], self.workflow.plan
             assert artifact.listed
             if plan and artifact.listed.source.strip() == f"{plan.id}.files":
-                state, problems = _task_files(artifact, self.snapshot)
+                self._listed[name] = _task_files(artifact, self.snapshot)
             else:
                 names = self.context.value(artifact.listed).value
-                state, problems = _files_named_by(artifact, names, self.snapshot)
-            self._listed[name] = state, tuple(finding(problem, path) for path, problem in problems)
+                self._listed[name] = _files_named_by(artifact, names, self.snapshot)
         return self._listed[name]
 
     def _parameter(self, name: str) -> tuple[object, Finding | None]:
@@ -239,11 +225,9 @@ class RunFacts:
         name, _, part = rest.partition(".")
         limit = self.workflow.limits[name]
         if part != "reached":
-            return _whole(self.value_or_raise(limit.count if part == "count" else limit.max))
+            return _whole(self.context.value(limit.count if part == "count" else limit.max).value_or_raise())
         count, most = (self.context.known(f"limits.{name}.{key}") for key in ("count", "max"))
-        if count.error is not None or most.error is not None:
-            raise UnknownFact(count.error or most.error or "")
-        return _whole(count.value) >= _whole(most.value)
+        return _whole(count.value_or_raise()) >= _whole(most.value_or_raise())
 
     def _answer(self, name: str) -> str:
         question = self.workflow.questions[name]
@@ -260,7 +244,7 @@ class RunFacts:
 
         Raises UnknownFact when the scope has no value.
         """
-        scope = str(self.value_or_raise(question.scope)) if question.scope else ""
+        scope = str(self.context.value(question.scope).value_or_raise()) if question.scope else ""
         answers = self.context.records.pick(answers_to(question, scope))
         return answers[-1] if answers else None
 
@@ -329,12 +313,6 @@ def answers_to(question: Question, scope: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _value_or_raise(outcome: Outcome) -> object:
-    if outcome.error is not None:
-        raise UnknownFact(outcome.error)
-    return outcome.value
-
-
 _TYPE_NAMES = {bool: "truth value", int: "whole number", float: "number", str: "text"}
 
 
@@ -367,57 +345,56 @@ def _whole(value: object) -> int:
 
 def _files_named_by(
     artifact: Artifact, listed: object, snapshot: Snapshot
-) -> tuple[ArtifactState, _Problems]:
-    """The artifact whose files are those that an expression lists; (path, problem) of those not there."""
+) -> tuple[ArtifactState, list[Finding]]:
+    """The artifact whose files are those that an expression lists; a finding for each that is not there."""
     run, state = snapshot.run, ArtifactState(artifact.id, ArtifactStatus.MISSING, snapshot.run)
     if not isinstance(listed, list):
         return state, []
     names = [str(name) for name in listed]
     if len(names) > MOST_ITEMS:
         message = f"{artifact.id} names {len(names)} files, at most {MOST_ITEMS}"
-        problem = Problem("artifact-invalid", message)
-        return state._replace(state=ArtifactStatus.INVALID), [(run, problem)]
-    paths, absent, problems = list[str](), list[str](), _Problems()
+        return state._replace(state=ArtifactStatus.INVALID), [make_finding("artifact-invalid", run, message)]
+    paths, absent, findings = list[str](), list[str](), list[Finding]()
     for name in names:
         path = join(run, name)
         file = snapshot.reader.read(path) if path else None
         paths += [path] if path else []
         if file and file.exists and file.size > 0 and (file.text is None or file.text.strip()):
             continue
-        if len(problems) < MOST_FINDINGS:
+        if len(findings) < MOST_FINDINGS:
             absent += [path] if path else []
             why = "does not exist or is empty" if path else "leaves the root and is not read"
             message = f"{artifact.id}: {name.lstrip('/')} {why}"
             where, span = _place_of(name, snapshot)
-            problems.append((where, Problem("artifact-missing", message, span)))
-    status = ArtifactStatus.VALID if names and not problems else ArtifactStatus.MISSING
+            findings.append(make_finding("artifact-missing", where, message, span))
+    status = ArtifactStatus.VALID if names and not findings else ArtifactStatus.MISSING
     where = paths[0] if paths else run
     files = {"kind": "files", "paths": tuple(paths), "missing": tuple(absent)}
-    return state._replace(state=status, path=where, **files), problems
+    return state._replace(state=status, path=where, **files), findings
 
 
-def _task_files(artifact: Artifact, snapshot: Snapshot) -> tuple[ArtifactState, _Problems]:
+def _task_files(artifact: Artifact, snapshot: Snapshot) -> tuple[ArtifactState, list[Finding]]:
     """The files that the plan's tasks name; one listing a folder answers for all in it."""
     plan, run, facts = snapshot.plan, snapshot.run, snapshot.plan_facts
     if plan is None:
         return ArtifactState(artifact.id, ArtifactStatus.MISSING, run), []
     lacking = snapshot.reader.missing_files(run, facts.names, artifact.id)
     without = [task for task in plan.tasks if task.file in lacking] if lacking else []
-    problems: list[Problem] = []
+    findings: list[Finding] = []
+    prefix, path = f"{run}/" if run else "", snapshot.plan_path
     for task in without[:MOST_FINDINGS]:
-        message = f"{task.id}: {task.file} does not exist or is empty"
-        message = message if task.file else f"{task.id} names no file"
-        problems.append(Problem("artifact-missing", message, task.file_span or task.span))
+        why = f": {task.file} does not exist or is empty" if task.file else " names no file"
+        span = task.file_span or task.span
+        findings.append(make_finding("artifact-missing", path, task.id + why, span))
     if len(without) > MOST_FINDINGS:
         message = f"and {len(without) - MOST_FINDINGS} more task files do not exist"
-        problems.append(Problem("artifact-missing", message))
-    prefix, path = f"{run}/" if run else "", snapshot.plan_path
+        findings.append(make_finding("artifact-missing", path, message))
     state = ArtifactState(
         artifact.id, ArtifactStatus.VALID if facts.files and not lacking else ArtifactStatus.MISSING, path,
         kind="files", paths=snapshot.task_paths,
         missing=tuple(prefix + task.file for task in without[:MOST_FINDINGS] if task.file),
     )  # fmt: skip
-    return state, [(path, problem) for problem in problems]
+    return state, findings
 
 
 def _place_of(name: str, snapshot: Snapshot) -> tuple[str, Span | None]:

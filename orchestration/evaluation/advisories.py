@@ -28,16 +28,21 @@ def advisory_findings(
 
     `phase` is the current one; `tasks` are those whose own files are part of the answer.
     """
-    if facts.snapshot.definition_changed:
-        yield make_finding("definition-changed", facts.snapshot.run, definition_changed_text(facts.workflow))
+    workflow, snapshot, config = facts.workflow, facts.snapshot, facts.snapshot.config
+    if snapshot.definition_changed:
+        yield make_finding("definition-changed", snapshot.run, definition_changed_text(workflow))
     for limit in limits:
         if limit.reached:
-            path, span = _counter_place(facts, facts.workflow.limits[limit.id].count)
+            path, span = _counter_place(facts, workflow.limits[limit.id].count)
             yield make_finding("iteration-limit", path, f"{limit.id}: {limit.count} of {limit.max}", span)
     if phase is not None and not phase.terminal and not phase.detour:
         yield from _phases_ahead(facts, phase)
-    yield from _task_findings(facts, tasks)
-    workflow, config = facts.workflow, facts.snapshot.config
+    if snapshot.plan is not None:
+        prefix = f"{snapshot.run}/" if snapshot.run else ""
+        for task, problem in dependency_problems(snapshot.plan, tasks, snapshot.details):
+            yield finding(problem, prefix + task.file if problem.span else snapshot.plan_path)
+        for task in tasks:
+            yield from (finding(problem, prefix + task.file) for problem in snapshot.details(task).problems)
     for name in config.of(workflow.name):
         if name not in workflow.parameters:
             known = list(workflow.parameters)
@@ -66,17 +71,6 @@ def _phases_ahead(facts: RunFacts, current: Phase) -> Iterator[Finding]:
             if artifact.exists and name not in here:
                 said = f"{name} of phase {phase.id} exists, the run is in {current.id}"
                 yield make_finding("phase-ahead", artifact.path, said)
-
-
-def _task_findings(facts: RunFacts, tasks: Sequence[Task]) -> Iterator[Finding]:
-    snapshot, plan = facts.snapshot, facts.snapshot.plan
-    if plan is None:
-        return
-    prefix = f"{snapshot.run}/" if snapshot.run else ""
-    for task, problem in dependency_problems(plan, tasks, snapshot.details):
-        yield finding(problem, prefix + task.file if problem.span else snapshot.plan_path)
-    for task in tasks:
-        yield from (finding(problem, prefix + task.file) for problem in snapshot.details(task).problems)
 
 
 def ordered_findings(facts: RunFacts, decision: Decision, findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -14,9 +14,7 @@ from ..decision.gates import allowed_steps
 from ..decision.pending_reports import FoldedReports, fold_reports
 from ..definition.model import DEFAULT_OUTCOMES, Phase, Workflow
 from ..expressions.language import Expression
-from ..findings import Finding
 from ..journal.journal import EMPTY_RECORD
-from ..plans.model import Task
 from ..result.values import (
     CriterionState,
     DefinitionRef,
@@ -58,10 +56,6 @@ def evaluate_traced(workflow: Workflow, snapshot: Snapshot) -> EvaluationTrace:
     return EvaluationTrace(evaluation, tuple(reports.facts.trace), reports.facts, reports.decision)
 
 
-_ONWARD = (SuggestionKind.ADVANCE, SuggestionKind.STAY)
-_AGAIN = (SuggestionKind.REGRESS, SuggestionKind.STAY)
-
-
 class _Assembler:
     """Puts an evaluation together from a decision: evidence, tasks, limits, notes and findings."""
 
@@ -81,6 +75,8 @@ class _Assembler:
         limits = tuple(map(self._limit, workflow.limits)) if self.phase else ()
         tasks = relevant_tasks(facts)
         suggestion, status = self._suggestion()
+        of_run = (*snapshot.findings, *self.reports.findings, *decision.findings, *facts.findings())
+        advisories = advisory_findings(facts, self.phase, tasks, limits)
         holding = (n for n in workflow.notes if self.phase and facts.holds(f"notes.{n.id}.when", n.when))
         values = {name: facts.context.known(f"parameters.{name}").value for name in workflow.parameters}
         return Evaluation(
@@ -105,15 +101,10 @@ class _Assembler:
             claims=snapshot.claims,
             notes=tuple(NoteText(note.id, note.title, facts.text(note.text)) for note in holding),
             parameters={n: v for n, v in values.items() if v != workflow.parameters[n].default},
-            findings=self._findings(tasks, limits),
+            findings=ordered_findings(facts, decision, (*of_run, *advisories)),
             revision=self._revision(),
             reads=dict(snapshot.reader.reads),
         )
-
-    def _findings(self, tasks: Sequence[Task], limits: Sequence[LimitState]) -> tuple[Finding, ...]:
-        of_run = (*self.snapshot.findings, *self.reports.findings, *self.decision.findings)
-        advisories = advisory_findings(self.facts, self.phase, tasks, limits)
-        return ordered_findings(self.facts, self.decision, (*of_run, *self.facts.findings(), *advisories))
 
     def _revision(self) -> str:
         """16 hex digits over the definition, its parameters and all that was read. No time is in it."""
@@ -138,7 +129,7 @@ class _Assembler:
         """The next step and the status: those of the decision, unless no task at hand can start."""
         decision, kind, status = self.decision, self.decision.kind, self.decision.status
         reason, waiting_for = decision.reason, decision.waiting_for
-        if status is RunStatus.ACTIVE and kind in _ONWARD:
+        if status is RunStatus.ACTIVE and kind in (SuggestionKind.ADVANCE, SuggestionKind.STAY):
             why = deadlock_reason(self.schedule, self.snapshot)
             if why:
                 status, kind, reason = RunStatus.BLOCKED, SuggestionKind.WAIT, why
@@ -198,9 +189,9 @@ class _Assembler:
         """The files that the step lacks; all its files where it has each, but has to be done again."""
         names = target.produces if target else ()
         lacking = [name for name in names if not self.facts.artifact(name).valid]
-        again = self.decision.kind in _AGAIN and not self.schedule.ready
+        again = self.decision.kind in (SuggestionKind.REGRESS, SuggestionKind.STAY)
         produce: list[Produce] = []
-        for name in lacking or (names if again else ()):
+        for name in lacking or (names if again and not self.schedule.ready else ()):
             declared, artifact = self.workflow.artifacts[name], self.facts.artifact(name)
             for path in (artifact.path,) if declared.listed is None else artifact.missing:
                 produce.append(Produce(path, declared.schema or None, declared.example or None))

@@ -28,6 +28,12 @@ class Outcome(NamedTuple):
     value: Any
     error: str | None = None
 
+    def value_or_raise(self) -> Any:
+        """The value. Raises UnknownFact, with the reason, where there is none."""
+        if self.error is not None:
+            raise UnknownFact(self.error)
+        return self.value
+
 
 class UnknownFact(Exception):  # noqa: N818 - nothing went wrong in the program
     """A name whose value cannot be told; the text says why. It becomes an error value where it is used."""

@@ -239,17 +239,17 @@ def _answered(trace: EvaluationTrace, command: Command) -> Record:
             f"{command.question} has no option {command.option!r}; it has {', '.join(options)}"
         )
     _need_reason(command)
-    name, _, scope = command.question.partition(":")
-    declared, snapshot, about = trace.facts.workflow.questions.get(name), trace.facts.snapshot, ""
+    facts, (name, _, scope) = trace.facts, command.question.partition(":")
+    declared, about = facts.workflow.questions.get(name), ""
     # An answer holds while what it is about stays the same.
     if declared is None:
         name, scope = command.question, ""
-        about = snapshot.definition if name == DEFINITION else ""
+        about = facts.snapshot.definition if name == DEFINITION else ""
     elif declared.about:
-        about = trace.facts.content_digest(declared.about)
+        about = facts.content_digest(declared.about)
     return _stamped(
         trace, command, kind="answer", question=name, scope=scope, option=command.option, why=command.why,
-        about=about, files=files_of_question(trace.facts, name),
+        about=about, files=files_of_artifacts(facts, declared.about if declared else ()),
     )  # fmt: skip
 
 
@@ -310,21 +310,16 @@ def files_of_report(facts: RunFacts, step: str) -> list[dict[str, str]]:
         is_newest = all(artifact.mtime_ns > other.mtime_ns for other in others if other.exists)
         if artifact.state is not ArtifactStatus.STALE or is_newest:
             names += [name, *judged]
-    return _named(facts, names)
+    return files_of_artifacts(facts, names)
 
 
-def files_of_question(facts: RunFacts, name: str) -> list[dict[str, str]]:
-    """[{path, digest}] of what an answer is about."""
-    question = facts.workflow.questions.get(name)
-    return _named(facts, question.about if question else ())
-
-
-def _named(facts: RunFacts, names: Iterable[str]) -> list[dict[str, str]]:
-    found: dict[str, str] = {}
+def files_of_artifacts(facts: RunFacts, names: Iterable[str]) -> list[dict[str, str]]:
+    """[{path, digest}] of the files of some artifacts, each once."""
+    by_path: dict[str, str] = {}
     for name in dict.fromkeys(names):
         declared, snapshot = facts.workflow.artifacts[name], facts.snapshot
-        found |= digests(facts.artifact(name), declared, snapshot.run, snapshot.reader)
-    return [{"path": path, "digest": digest} for path, digest in found.items()]
+        by_path |= digests(facts.artifact(name), declared, snapshot.run, snapshot.reader)
+    return [{"path": path, "digest": digest} for path, digest in by_path.items()]
 
 
 _RECORDS = {

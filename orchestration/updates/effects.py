@@ -59,7 +59,11 @@ class EffectRunner:
                 values.append((write, path, _value(context, write.value, what)))
         for write, path, value in values:
             if write.kind == "include":
-                self._include(path, value)
+                # Members that are there already are left as they are.
+                members = new_members(self.snapshot, path, value)
+                self.texts |= members.files
+                if members.listed:
+                    self._set(path, members.listed)
             elif write.kind != "set":
                 self._file(write.kind, path, value)
             elif path in self.workflow.artifacts:
@@ -89,7 +93,7 @@ class EffectRunner:
         facts, language = trace.facts, self.workflow.effects_language
 
         def known(name: str) -> object:
-            return cause.report if name == "report" else facts.fact(name)
+            return cause.report if name == "report" else facts.context.known(name).value_or_raise()
 
         variables = {**facts.context.variables, "step": cause.step, "now": self.now}
         return Context(language, variables, known, facts.context.records, facts.context.tasks)
@@ -104,18 +108,11 @@ class EffectRunner:
         folds = self.workflow.state is not None and self.workflow.state.fold_dotted
         text = self.texts.get(state.path, state.text)
         if path != "*":
-            self._change(state.path, lambda: with_value(text, path.split("."), value, folds))
+            self._change(state.path, lambda: with_value(text, path, value, folds))
         elif isinstance(value, dict):
             self._change(state.path, lambda: with_updates(text, value, folds))
         else:
             raise CommandRefused(f"{state.path} cannot be changed: what is merged in must be a map")
-
-    def _include(self, name: str, value: Any) -> None:
-        """Members of a list whose elements are files; those that are there already are left as they are."""
-        members = new_members(self.snapshot, name, value)
-        self.texts |= members.files
-        if members.listed:
-            self._set(name, members.listed)
 
     def _plan(self, name: str, value: Any) -> None:
         """The edit of a plan that an effect came to; an empty map is none."""
@@ -139,7 +136,7 @@ class EffectRunner:
         before = self._before(whole)
         if before.exists and before.text is None and kind != "replace":
             raise CommandRefused(f"{whole} exists and cannot be read; it is not overwritten")
-        self._change(whole, lambda: _FILES[kind](self.texts.get(whole, before.text), value, whole))
+        self._change(whole, lambda: _written(kind, self.texts.get(whole, before.text), value, whole))
 
     def _change(self, path: str, change: Callable[[], str]) -> None:
         try:
@@ -228,32 +225,20 @@ def _of_another(there: File, member: Mapping[str, Any]) -> bool:
 # ---- whole files ------------------------------------------------------------------------------
 
 
-def _created(before: str | None, value: Any, path: str) -> str:
-    """A file that is there with the same content is kept as it is, so that a repetition changes nothing."""
-    text = _text(value)
-    if before is None or before == text:
+def _written(kind: str, before: str | None, value: Any, path: str) -> str:
+    """The text of a file that an effect creates, replaces or appends a line to."""
+    if kind == "append":
+        line = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, allow_nan=False)
+        end = "" if not before or before.endswith("\n") else "\n"
+        return f"{before or ''}{end}{line}\n"
+    text = value if isinstance(value, str) else create(value)
+    if kind == "replace" or before is None or before == text:
         return text
+    # A file that is there with the same content is kept as it is, so that a repetition changes nothing.
     old, new = read_json(before), read_json(text)
     if not (old.readable and new.readable and old.data == new.data):
         raise CommandRefused(f"{path} exists with other content; it is not overwritten")
     return before
-
-
-def _appended(before: str | None, value: Any, path: str) -> str:
-    line = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, allow_nan=False)
-    end = "" if not before or before.endswith("\n") else "\n"
-    return f"{before or ''}{end}{line}\n"
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else create(value)
-
-
-_FILES: Mapping[str, Callable[[str | None, Any, str], str]] = {
-    "create": _created,
-    "append": _appended,
-    "replace": lambda before, value, path: _text(value),
-}
 
 
 # ---- values -----------------------------------------------------------------------------------

@@ -19,10 +19,10 @@ class JournalPreview:
     """
 
     def __init__(self, journal: Journal, text: str, now: datetime):
-        lines = text.split("\n")
+        lines = text.removesuffix("\n").split("\n") if text else []
         at = {code: [p.span.line for p in journal.problems if p.code == code and p.span] for code in _CODES}
         torn = min(at["journal-torn"], default=len(lines))
-        self.kept = "".join(f"{line}\n" for line in lines[:torn]) if torn < len(lines) else _ended(text)
+        self.kept = "".join(f"{line}\n" for line in lines[:torn])
         self.head = journal.head
         self.seq = max(map(_seq, lines[:torn]), default=0) + 1
         self.at = now.astimezone(UTC).isoformat(timespec="milliseconds")
@@ -50,10 +50,6 @@ class JournalPreview:
 
 
 _CODES = ("journal-torn", "decision-unverified")
-
-
-def _ended(text: str) -> str:
-    return text if not text or text.endswith("\n") else f"{text}\n"
 
 
 def _seq(line: str) -> int:

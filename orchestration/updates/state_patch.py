@@ -7,20 +7,21 @@ written back as it is would drop the nulls, and be hidden behind a key with dots
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..expressions.queries import dig
 from ..formats.json_edits import create, merge_values, set_values
 from ..formats.json_text import clean, fold_dotted, read_json
 
 
-def with_value(text: str, path: Sequence[str], value: object, folds: bool) -> str:
-    """The state's text with one value set. Raises ValueError as `set_values` does.
+def with_value(text: str, path: str, value: object, folds: bool) -> str:
+    """The state's text with the value at a dotted path set. Raises ValueError as `set_values` does.
 
     `folds` says that the state is read with its dotted keys as paths.
     """
-    filed = as_filed(value, _at(_object(text, folds), path))
-    return _changed(text, folds, lambda old: set_values(old, [(tuple(path), filed)]))
+    filed = as_filed(value, dig(_object(text, folds), path))
+    return _changed(text, folds, lambda old: set_values(old, [(tuple(path.split(".")), filed)]))
 
 
 def with_updates(text: str, updates: Mapping[str, Any], folds: bool) -> str:
@@ -58,7 +59,7 @@ def _changed(text: str, folds: bool, change: Callable[[str], str]) -> str:
     if not dotted:
         return after
     wanted = _object(change(create(_object(text, True))), False)
-    return set_values(after, [((name,), _at(wanted, name.split("."))) for name in dotted])
+    return set_values(after, [((name,), dig(wanted, name)) for name in dotted])
 
 
 def _object(text: str, folded: bool) -> dict[str, Any]:
@@ -66,9 +67,3 @@ def _object(text: str, folded: bool) -> dict[str, Any]:
     data = read_json(text).data
     assert isinstance(data, dict)
     return fold_dotted(data)[0] if folded else data
-
-
-def _at(data: Any, path: Sequence[str]) -> Any:
-    for step in path:
-        data = data.get(step) if isinstance(data, dict) else None
-    return data

@@ -11,7 +11,7 @@ from phasekeeper.orchestration.evaluation.trace import EvaluationTrace
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.snapshot.run_files import read_run
 from phasekeeper.orchestration.snapshot.staleness import MOST_NAMED
-from phasekeeper.orchestration.updates.commands import Command, files_of_question, files_of_report
+from phasekeeper.orchestration.updates.commands import Command, files_of_artifacts, files_of_report
 from phasekeeper.orchestration.updates.propose import propose
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
@@ -88,8 +88,8 @@ def test_an_action_and_what_is_missing_name_nothing() -> None:
 
 def test_an_answer_names_what_its_question_is_about() -> None:
     facts = steps_of(texts()).facts
-    assert [item["path"] for item in files_of_question(facts, "fine")] == ["t/code/a.py", "t/code/b.py"]
-    assert files_of_question(facts, "raised:1") == []
+    about = facts.workflow.questions["fine"].about
+    assert [item["path"] for item in files_of_artifacts(facts, about)] == ["t/code/a.py", "t/code/b.py"]
 
 
 def test_very_many_files_are_one_entry() -> None:

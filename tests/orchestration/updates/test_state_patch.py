@@ -31,15 +31,15 @@ def test_a_value_of_another_type_replaces_what_is_there(value: object, raw: obje
 
 def test_a_value_is_set_and_the_rest_keeps_its_bytes():
     text = '{"list" :[ {"x":null,  "y":1} ],\n "other":{"a":null}}'
-    changed = with_value(text, ["list"], [{"y": 1}, {"z": 2}], False)
+    changed = with_value(text, "list", [{"y": 1}, {"z": 2}], False)
     assert changed.startswith('{"list" :[ {"x":null,  "y":1}, ')
     assert changed.endswith('\n "other":{"a":null}}')
     assert json.loads(changed)["list"] == [{"x": None, "y": 1}, {"z": 2}]
 
 
 def test_a_value_is_set_at_a_path_that_is_not_there_yet():
-    assert json.loads(with_value("{}", ["a", "b"], 1, False)) == {"a": {"b": 1}}
-    assert json.loads(with_value('{"a": 7}', ["a", "b"], 1, True)) == {"a": {"b": 1}}
+    assert json.loads(with_value("{}", "a.b", 1, False)) == {"a": {"b": 1}}
+    assert json.loads(with_value('{"a": 7}', "a.b", 1, True)) == {"a": {"b": 1}}
 
 
 def test_updates_fold_their_keys_with_dots():
@@ -61,9 +61,9 @@ def test_a_key_with_dots_keeps_what_an_update_of_its_neighbour_leaves():
 
 
 def test_a_key_with_dots_is_a_key_like_any_other_where_it_is_not_folded():
-    changed = json.loads(with_value('{"a.b": 1}', ["a", "b"], 2, False))
+    changed = json.loads(with_value('{"a.b": 1}', "a.b", 2, False))
     assert changed == {"a.b": 1, "a": {"b": 2}}
 
 
 def test_a_path_that_an_update_cuts_off_leaves_null_at_its_key_with_dots():
-    assert json.loads(with_value('{"a.b": 1}', ["a"], 5, True)) == {"a.b": None, "a": 5}
+    assert json.loads(with_value('{"a.b": 1}', "a", 5, True)) == {"a.b": None, "a": 5}
