@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
 
 from lsprotocol import types as lsp
 
 from ....orchestration.sanitize import plain
 from ....tools.fixes.fix import FixContext, QuickFix
 from ....tools.fixes.registry import fixes_for
-from ..view.annotations import Annotation, diagnostics_of
+from ..view.annotations import diagnostics_of
 from ..view.documents import DocumentContext
 from ..view.positions import EncodedText
 from .command_offers import offers
@@ -22,28 +21,27 @@ OPTIONS = lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix])
 
 def code_actions(context: DocumentContext, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     """The actions for a range of a document: for each of its findings edits first, then commands."""
-    wanted = params.context.only
-    if wanted and not any(lsp.CodeActionKind.QuickFix.value.startswith(kind) for kind in wanted):
+    kinds = params.context.only
+    if kinds and not any(lsp.CodeActionKind.QuickFix.value.startswith(kind) for kind in kinds):
         return []
     actions: list[lsp.CodeAction | None] = []
     empty, files = EncodedText(""), context.files
-    for annotation in annotations_in(context, params.range):
+    for annotation in context.view.at(context.path):
+        finding = annotation.finding
+        place, wanted = context.text.range(finding.span), params.range
+        # The cursor may stand anywhere in the lines of a finding.
+        if place.start.line > wanted.end.line or wanted.start.line > place.end.line:
+            continue
         # The diagnostic of the annotation, as it was published.
         diagnostics = diagnostics_of([annotation], context.text, lambda path: (files.uri(path), empty))
         around = context._replace(evaluation=context.view.run(annotation.run) or context.evaluation)
-        finding = annotation.finding
         fixes = fixes_for(
             FixContext(finding, context.source, files.source, around.evaluation, around.workflow)
         )
         actions += [_edit_action(context, fix, diagnostics) for fix in fixes]
         actions += [
-            lsp.CodeAction(
-                title=plain(offer.title),
-                kind=lsp.CodeActionKind.QuickFix,
-                diagnostics=diagnostics,
-                command=offer.as_lsp(),
-            )
-            for offer in offers(finding, around)
+            lsp.CodeAction(command.title, lsp.CodeActionKind.QuickFix, diagnostics, command=command)
+            for command in offers(finding, around)
         ]
     # Each once: an action that is offered for several findings fixes them all.
     merged: dict[tuple[str, str], lsp.CodeAction] = {}
@@ -54,25 +52,16 @@ def code_actions(context: DocumentContext, params: lsp.CodeActionParams) -> list
     return list(merged.values())
 
 
-def annotations_in(context: DocumentContext, wanted: lsp.Range) -> Iterator[Annotation]:
-    """The annotations whose lines a range touches; the cursor may stand anywhere in a finding's lines."""
-    for annotation in context.view.at(context.path):
-        place = context.text.range(annotation.finding.span)
-        if place.start.line <= wanted.end.line and wanted.start.line <= place.end.line:
-            yield annotation
-
-
 def _edit_action(
     context: DocumentContext, fix: QuickFix, diagnostics: list[lsp.Diagnostic]
 ) -> lsp.CodeAction | None:
     """A quick fix as an action; None where the editor could not carry out a part of it."""
     workspace = context.capabilities.workspace
     edits = workspace.workspace_edit if workspace else None
-    operations = (edits.resource_operations if edits else None) or ()
-    creates = any(edit.digest is None for edit in fix.edits)
-    if (fix.removes and lsp.ResourceOperationKind.Delete not in operations) or (
-        creates and lsp.ResourceOperationKind.Create not in operations
-    ):
+    needed = {lsp.ResourceOperationKind.Delete} if fix.removes else set()
+    if any(edit.digest is None for edit in fix.edits):
+        needed.add(lsp.ResourceOperationKind.Create)
+    if not needed.issubset((edits.resource_operations if edits else None) or ()):
         return None
     changes: list[lsp.TextDocumentEdit | lsp.CreateFile | lsp.RenameFile | lsp.DeleteFile] = []
     files = context.files
@@ -99,19 +88,17 @@ def text_edits(old: EncodedText, new: str) -> list[lsp.TextEdit]:
     """The edits that make one text of another: one for each place that differs, so that cursors stay."""
     before, after = old.lines_with_ends(), EncodedText(new).lines_with_ends()
     end_of_text = old.position_at(len(old.source))
-    if max(len(before), len(after)) > MOST_LINES and len(before) != len(after):
+    # (start, end, new start, new end) of each run of lines that differs.
+    if len(before) == len(after):
+        pairs = enumerate(zip(before, after, strict=True))
+        places = [(n, n + 1, n, n + 1) for n, (one, other) in pairs if one != other]
+    elif max(len(before), len(after)) > MOST_LINES:
         return [lsp.TextEdit(lsp.Range(lsp.Position(0, 0), end_of_text), new)]
+    else:
+        opcodes = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+        places = [tuple(place) for kind, *place in opcodes if kind != "equal"]
     starts = [*(lsp.Position(line, 0) for line in range(len(before))), end_of_text]
     return [
         lsp.TextEdit(lsp.Range(starts[start], starts[end]), "".join(after[new_start:new_end]))
-        for start, end, new_start, new_end in _differences(before, after)
+        for start, end, new_start, new_end in places
     ]
-
-
-def _differences(before: list[str], after: list[str]) -> Iterable[tuple[int, int, int, int]]:
-    """(start, end, new start, new end) of each run of lines that differs."""
-    if len(before) == len(after):
-        pairs = enumerate(zip(before, after, strict=True))
-        return [(n, n + 1, n, n + 1) for n, (one, other) in pairs if one != other]
-    opcodes = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-    return [(start, end, n, m) for kind, start, end, n, m in opcodes if kind != "equal"]

@@ -55,10 +55,9 @@ def _content_at(context: DocumentContext, line: int, column: int) -> tuple[Span,
     in_plan = _in_plan(context, evaluation, plan, line, column) if plan else None
     if in_plan:
         return in_plan
-    words = WORD.finditer(context.text.line(line))
-    word = next((match for match in words if match.start() <= column <= match.end()), None)
-    lines = _of_word(context, evaluation, word[0]) if word else None
-    return (Span(line, word.start(), line, word.end()), lines) if word and lines else None
+    word, span = context.word_at(line, column, WORD)
+    lines = _of_word(context, evaluation, word) if word else None
+    return (span, lines) if lines else None
 
 
 def _in_plan(
@@ -109,7 +108,7 @@ def _task(e: Evaluation, task: Task) -> Iterator[tuple[str, str]]:
 
 
 def _of_word(context: DocumentContext, e: Evaluation, word: str) -> Lines | None:
-    """What a word of a run's file means: a phase, a gate, or a task of the plan."""
+    """The meaning of a word in a run's file: a phase, a gate, or a task of the plan."""
     name = context.workflow.aliases.get(word, word) if context.workflow else word
     phase = next((phase for phase in e.phases if phase.id == name), None)
     if phase is not None:

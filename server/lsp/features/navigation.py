@@ -12,7 +12,7 @@ from lsprotocol import types as lsp
 
 from ....orchestration.findings import Span
 from ....orchestration.markdown.block_outline import split_lines
-from ....orchestration.plans.model import Plan, Task
+from ....orchestration.plans.model import Task
 from ....orchestration.plans.schedule import resolve
 from ....orchestration.vfs.files import join
 from ...workspace.definitions import BUILT_IN, built_in_sources
@@ -23,30 +23,25 @@ from ..view.positions import EncodedText
 MOST_FILES = 300
 """Of a run that are looked through for a name."""
 _WORD = re.compile(r"[\w][\w.-]*")
-# The path of a file in the root, and a span in it.
-_Place = tuple[str, Span]
 _DECLARING = ("phases", "artifacts", "values", "limits", "questions", "parameters", "actions", "gates")
 
 
 def definition(context: DocumentContext, params: lsp.DefinitionParams) -> list[lsp.Location]:
     """Where what stands at a position is defined: a task's row and file, a phase's declaration."""
     line, column = context.text.line_and_column(params.position)
-    word = _word_at(context, line, column)
-    places = _declarations(context, word) if context.is_definition else _of_task(context, word, line)
+    word, _ = context.word_at(line, column, _WORD)
+    places: list[tuple[str, Span]] = []
+    if context.is_definition:
+        names = names_in(split_lines(context.source))
+        places += [(context.path, n.span) for n in names if n.name == word and n.path[0] in _DECLARING]
+    e, task = context.evaluation, _task_at(context, word, line)
+    if e and e.plan and task and not context.is_definition:
+        row = e.plan.path, task.span
+        file = [(join(e.run, task.file), Span(0, 0, 0, 0))] if task.file else []
+        # Who stands in the row wants the file; who stands elsewhere the row.
+        places += [*file, row] if context.is_plan and task.span.line == line else [row, *file]
     locations = [_location(context, path, span) for path, span in places]
     return [each for each in locations if each] or _of_phase(context, word)
-
-
-def _word_at(context: DocumentContext, line: int, column: int) -> str:
-    lines = split_lines(context.source)
-    words = _WORD.finditer(lines[line]) if line < len(lines) else ()
-    return next((match[0] for match in words if match.start() <= column <= match.end()), "")
-
-
-def _declarations(context: DocumentContext, word: str) -> Iterator[_Place]:
-    for name in names_in(split_lines(context.source)):
-        if name.name == word and name.path[0] in _DECLARING:
-            yield context.path, name.span
 
 
 def _location(context: DocumentContext, path: str, span: Span) -> lsp.Location | None:
@@ -54,21 +49,11 @@ def _location(context: DocumentContext, path: str, span: Span) -> lsp.Location |
     return lsp.Location(context.files.uri(path), text.range(span)) if text else None
 
 
-def _of_task(context: DocumentContext, word: str, line: int) -> Iterator[_Place]:
-    """The row of the task that is named, then the task's own file."""
-    plan, evaluation = context.plan(), context.evaluation
-    task = _task_at(context, plan, word, line) if plan else None
-    if task is None or evaluation is None or evaluation.plan is None:
-        return
-    file = join(evaluation.run, task.file) if task.file else None
-    row = evaluation.plan.path, task.span
-    top = [(file, Span(0, 0, 0, 0))] if file else []
-    # Who stands in the row wants the file; who stands elsewhere the row.
-    yield from [*top, row] if context.is_plan and task.span.line == line else [row, *top]
-
-
-def _task_at(context: DocumentContext, plan: Plan, word: str, line: int) -> Task | None:
+def _task_at(context: DocumentContext, word: str, line: int) -> Task | None:
     """The task that a word names, else the one whose row the line is."""
+    plan = context.plan()
+    if plan is None:
+        return None
     named = plan.by_id.get(resolve(plan, word) or "") if word else None
     in_row = (task for task in plan.tasks if context.is_plan and task.span.line == line)
     return named or next(in_row, None)
@@ -93,7 +78,7 @@ def _of_phase(context: DocumentContext, word: str) -> list[lsp.Location]:
 def references(context: DocumentContext, params: lsp.ReferenceParams) -> list[lsp.Location]:
     """Every place of the run, or of the definition, that names what stands at a position."""
     line, column = context.text.line_and_column(params.position)
-    word = _word_at(context, line, column)
+    word, _ = context.word_at(line, column, _WORD)
     if context.is_definition:
         return list(_occurrences(context, context.path, (word,))) if word else []
     names = _names_of(context, word, line)
@@ -121,8 +106,7 @@ def _occurrences(context: DocumentContext, path: str, names: Sequence[str]) -> I
 
 def _names_of(context: DocumentContext, word: str, line: int) -> tuple[str, ...]:
     """By which names files may speak of the task or phase at a position; none where it is neither."""
-    plan = context.plan()
-    task = _task_at(context, plan, word, line) if plan else None
+    task = _task_at(context, word, line)
     if task is not None:
         return (task.id, *([task.file.rsplit("/", 1)[-1]] if task.file else []))
     aliases = context.workflow.aliases if context.workflow else {}

@@ -59,12 +59,16 @@ class Annotation(NamedTuple):
 def annotations_of(evaluation: Evaluation) -> tuple[Annotation, ...]:
     """A run's findings where an editor can show them, its failed gates in force, its open questions."""
     findings = (_relocate(finding, evaluation) for finding in evaluation.findings)
-    failed = (gate for gate in evaluation.gates if gate.in_force and gate.status == GateStatus.FAILED)
     return (
         *(Annotation(finding, evaluation.run) for finding in findings),
-        *(annotation for gate in failed for annotation in _gate(evaluation, gate)),
+        *(annotation for gate in failed_gates(evaluation) for annotation in _gate(evaluation, gate)),
         *(_question(evaluation, question) for question in evaluation.questions),
     )
+
+
+def failed_gates(evaluation: Evaluation) -> list[GateState]:
+    """The gates in force that have failed."""
+    return [gate for gate in evaluation.gates if gate.in_force and gate.status == GateStatus.FAILED]
 
 
 def _relocate(finding: Finding, evaluation: Evaluation) -> Finding:

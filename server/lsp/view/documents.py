@@ -12,6 +12,8 @@ from lsprotocol import types as lsp
 from pygls.uris import to_fs_path
 
 from ....orchestration.definition.model import Workflow
+from ....orchestration.findings import Span
+from ....orchestration.markdown.block_outline import split_lines
 from ....orchestration.plans.model import Plan
 from ....orchestration.result.values import Evaluation
 from ....orchestration.vfs.files import join
@@ -110,7 +112,7 @@ def path_of(uri: str) -> Path | None:
 
 
 def is_definition(path: str, text: str) -> bool:
-    """Whether a document is a workflow definition: by its folder, or by what it says on top."""
+    """True for a workflow definition: by its folder, or by what it says on top."""
     if not path.endswith((".yaml", ".yml")):
         return False
     return path.rpartition("/")[0] == FOLDER or bool(_WORKFLOW_KEY.search(text) and _PHASES_KEY.search(text))
@@ -174,7 +176,7 @@ class DocumentContext(NamedTuple):
 
     @property
     def is_state(self) -> bool:
-        """Whether the document is its run's own state file."""
+        """True for the run's own state file."""
         state = self.workflow.state if self.workflow else None
         run = self.evaluation.run if self.evaluation else ""
         return state is not None and join(run, state.file) == self.path
@@ -193,3 +195,11 @@ class DocumentContext(NamedTuple):
         """The plan of the run: as this text has it, else as it was evaluated last."""
         plan = self.evaluation.plan if self.evaluation else None
         return self.own_plan() or (plan.plan if plan else None)
+
+    def word_at(self, line: int, column: int, word: re.Pattern[str]) -> tuple[str, Span]:
+        """The word that touches a place, and its span; "" where none does."""
+        lines = split_lines(self.source)
+        for match in word.finditer(lines[line]) if line < len(lines) else ():
+            if match.start() <= column <= match.end():
+                return match[0], Span(line, match.start(), line, match.end())
+        return "", Span(line, column, line, column)
