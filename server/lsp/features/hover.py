@@ -12,7 +12,7 @@ from lsprotocol import types as lsp
 
 from ....orchestration.findings import Span
 from ....orchestration.markdown.block_outline import split_lines
-from ....orchestration.plans.model import STATUS_MEANING, Dialect, Mark, Plan, Task
+from ....orchestration.plans.model import STATUS_MEANING, Plan, Task
 from ....orchestration.plans.schedule import StageState, resolve
 from ....orchestration.result.phrases import in_sentence, status_phrase
 from ....orchestration.result.values import Evaluation, GateState, PhaseState
@@ -29,19 +29,19 @@ def hover(context: DocumentContext, params: lsp.HoverParams) -> lsp.Hover | None
     hovered = _content_at(context, line, column)
     if hovered is None:
         return None
-    span, lines = hovered
+    span, lines = hovered[0], [(title, text) for title, text in hovered[1] if text]
     document = context.capabilities.text_document
     formats = document.hover.content_format if document and document.hover else None
     if lsp.MarkupKind.Markdown in (formats or ()):
         kind = lsp.MarkupKind.Markdown
-        texts = ((f"**{markdown(title)}**: " if title else "") + markdown(text, 600) for title, text in lines)
+        texts = [(f"**{markdown(title)}**: " if title else "") + markdown(text, 600) for title, text in lines]
     else:
         kind = lsp.MarkupKind.PlainText
-        texts = (plain(f"{title}: {text}" if title else text, 600) for title, text in lines)
+        texts = [plain(f"{title}: {text}" if title else text, 600) for title, text in lines]
     return lsp.Hover(lsp.MarkupContent(kind, "\n\n".join(texts)), context.text.range(span))
 
 
-# (title, text) of each line; a title may be "".
+# (title, text) of each line; a title may be "", and a line without a text is left out.
 Lines = Iterable[tuple[str, str]]
 
 
@@ -52,8 +52,7 @@ def _content_at(context: DocumentContext, line: int, column: int) -> tuple[Span,
     evaluation, plan = context.evaluation, context.own_plan()
     if evaluation is None:
         return None
-    in_plan = _in_plan(context, evaluation, plan, line, column) if plan else None
-    if in_plan:
+    if plan and (in_plan := _in_plan(context, evaluation, plan, line, column)):
         return in_plan
     word, span = context.word_at(line, column, WORD)
     lines = _of_word(context, evaluation, word) if word else None
@@ -63,13 +62,20 @@ def _content_at(context: DocumentContext, line: int, column: int) -> tuple[Span,
 def _in_plan(
     context: DocumentContext, e: Evaluation, plan: Plan, line: int, column: int
 ) -> tuple[Span, Lines] | None:
+    dialect = context.workflow.dialect if context.workflow else None
+    mark_of = dialect.mark_of if dialect else {}
     for stage in plan.stages:
         if stage.span.line == line:
-            state = next((s for s in _stages(e) if s.id == stage.id), None)
-            return stage.span, _stage(state) if state else [("", f"{stage.done} of {stage.total} done")]
+            state = next((each for each in _stages(e) if each.id == stage.id), None)
+            if state is None:
+                return stage.span, [("", f"{stage.done} of {stage.total} done")]
+            ready = [task.id for task in state.tasks if task.state == "ready"]
+            about = f"{state.title}: {state.done} of {state.total} done"
+            return stage.span, [(f"phase {state.id}", about), ("can start now", ", ".join(ready[:10]))]
         for mark in (stage.summary, *(m for t in stage.tasks for m in (t.mark, t.reference))):
             if mark and mark.span.line == line and mark.span.column <= column <= mark.span.end_column:
-                return mark.span, _mark(mark, context.workflow.dialect if context.workflow else None)
+                marks = (f"[{box}] {STATUS_MEANING[status]}" for status, box in mark_of.items())
+                return mark.span, [("", STATUS_MEANING[mark.status]), ("marks", ", ".join(marks))]
         task = next((task for task in stage.tasks if task.span.line == line), None)
         if task:
             return task.span, _task(e, task)
@@ -80,20 +86,6 @@ def _stages(e: Evaluation) -> tuple[StageState, ...]:
     return e.plan.stages if e.plan else ()
 
 
-def _mark(mark: Mark, dialect: Dialect | None) -> Iterator[tuple[str, str]]:
-    yield "", STATUS_MEANING[mark.status]
-    if dialect:
-        marks = (f"[{box}] {STATUS_MEANING[status]}" for status, box in dialect.mark_of.items())
-        yield "marks", ", ".join(marks)
-
-
-def _stage(stage: StageState) -> Iterator[tuple[str, str]]:
-    yield f"phase {stage.id}", f"{stage.title}: {stage.done} of {stage.total} done"
-    ready = [task.id for task in stage.tasks if task.state == "ready"]
-    if ready:
-        yield "can start now", ", ".join(ready[:10])
-
-
 def _task(e: Evaluation, task: Task) -> Iterator[tuple[str, str]]:
     state = next((t for s in _stages(e) for t in s.tasks if t.id == task.id), None)
     yield task.id, task.title
@@ -101,10 +93,8 @@ def _task(e: Evaluation, task: Task) -> Iterator[tuple[str, str]]:
         waits = f", waits for {', '.join(state.blocked_by)}" if state.blocked_by else ""
         claim = f", claimed by {state.claimed_by}" if state.claimed_by else ""
         yield "state", f"{state.state}{waits}{claim}"
-        if state.files:
-            yield "changes", ", ".join(state.files[:10])
-    if task.file:
-        yield "file", task.file
+        yield "changes", ", ".join(state.files[:10])
+    yield "file", task.file or ""
 
 
 def _of_word(context: DocumentContext, e: Evaluation, word: str) -> Lines | None:
@@ -124,10 +114,8 @@ def _of_word(context: DocumentContext, e: Evaluation, word: str) -> Lines | None
 def _phase(e: Evaluation, phase: PhaseState) -> Iterator[tuple[str, str]]:
     title = phase.title if phase.title != phase.id else "phase"
     yield phase.id, f"{title} ({phase.state})"
-    if phase.agents:
-        yield "who", ", ".join(phase.agents)
-    if phase.produces:
-        yield "leaves", ", ".join(f"{one.path} ({one.state})" for one in phase.produces)
+    yield "who", ", ".join(phase.agents)
+    yield "leaves", ", ".join(f"{one.path} ({one.state})" for one in phase.produces)
     if phase.id == e.current_phase:
         yield "run", status_phrase(e.status)
         yield "next", f"{in_sentence(e.suggestion.phrase)}: {e.suggestion.reason}"

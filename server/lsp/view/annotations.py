@@ -1,4 +1,4 @@
-"""What an editor shows of a run at places of its files: findings, failed gates and open questions.
+"""Annotations: findings, failed gates and open questions of a run at places of its files, for editors.
 
 A gate and a question stand at the line that is the reason: the verdict in a report, the value in a state
 file. They are made of an evaluation and decide nothing. To the editor they are diagnostics; that word is this
@@ -117,7 +117,7 @@ def _question(evaluation: Evaluation, question: QuestionState) -> Annotation:
 
 
 def _decisive(evidence: tuple[Evidence, ...]) -> Evidence | None:
-    """What decided: the first evidence with a place; of several reports on the same, the newest."""
+    """The evidence that decided: the first with a place; of several reports on the same, the newest."""
     located = [entry for entry in evidence if entry.path]
     return next((entry for entry in reversed(located) if entry.expression == located[0].expression), None)
 
@@ -172,6 +172,12 @@ def _diagnostic(annotation: Annotation, text: EncodedText, locate: Locate) -> ls
         lsp.DiagnosticTag.Unnecessary: finding.overridden or finding.code in _COUNTS_FOR_NOTHING,
         lsp.DiagnosticTag.Deprecated: finding.code in _OUT_OF_DATE,
     }
+    related: list[lsp.DiagnosticRelatedInformation] = []
+    for each in annotation.related[:MOST_RELATED]:
+        uri, other = locate(each.path or "")
+        value = "" if each.value is None else f" = {shown(each.value)}"
+        location = lsp.Location(uri, other.range(each.span))
+        related.append(lsp.DiagnosticRelatedInformation(location, f"{plain(each.expression)}{value}"))
     return lsp.Diagnostic(
         range=text.range(finding.span),
         message=f"{message} (overridden by a person)" if finding.overridden else message,
@@ -179,14 +185,6 @@ def _diagnostic(annotation: Annotation, text: EncodedText, locate: Locate) -> ls
         code=finding.code,
         source=SOURCE,
         tags=[tag for tag, applies in tags.items() if applies] or None,
-        related_information=[_related(each, locate) for each in annotation.related[:MOST_RELATED]] or None,
+        related_information=related or None,
         data={"run": annotation.run} if annotation.run else None,
-    )
-
-
-def _related(evidence: Evidence, locate: Locate) -> lsp.DiagnosticRelatedInformation:
-    uri, text = locate(evidence.path or "")
-    value = "" if evidence.value is None else f" = {shown(evidence.value)}"
-    return lsp.DiagnosticRelatedInformation(
-        lsp.Location(uri, text.range(evidence.span)), f"{plain(evidence.expression)}{value}"
     )

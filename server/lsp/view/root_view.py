@@ -30,9 +30,9 @@ class RootView:
     board: RootBoard
     unsaved: Mapping[str, Evaluation] = field(default_factory=dict)
     linted: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)
-    # By run, and by path and run.
-    _annotations: dict[str, tuple[Annotation, ...]] = field(default_factory=dict)
-    _by_path: dict[str, dict[str, tuple[Annotation, ...]]] = field(default_factory=dict)
+    # By run and path, and which runs have annotations at which paths.
+    _annotations: dict[str, dict[str, list[Annotation]]] = field(default_factory=dict)
+    _annotated: DependencyIndex = field(default_factory=DependencyIndex)
     # Which runs, as they are on disk, have findings at which paths.
     _findings: DependencyIndex = field(default_factory=DependencyIndex)
 
@@ -66,21 +66,19 @@ class RootView:
         for run in runs:
             on_disk, evaluation = self.board.runs.get(run), self.run(run)
             self._findings.replace(run, {each.path for each in on_disk.findings} if on_disk else set())
-            old = self._annotations.pop(run, ())
-            new = annotations_of(evaluation) if evaluation else ()
-            for annotation in old:
-                self._by_path.get(annotation.finding.path, {}).pop(run, None)
-            for annotation in new:
-                by_run = self._by_path.setdefault(annotation.finding.path, {})
-                by_run[run] = (*by_run.get(run, ()), annotation)
-            if new:
-                self._annotations[run] = new
-            touched.update(annotation.finding.path for annotation in (*old, *new))
+            by_path: dict[str, list[Annotation]] = {}
+            for annotation in annotations_of(evaluation) if evaluation else ():
+                by_path.setdefault(annotation.finding.path, []).append(annotation)
+            touched.update(self._annotations.pop(run, ()), by_path)
+            if by_path:
+                self._annotations[run] = by_path
+            self._annotated.replace(run, by_path.keys())
         return touched
 
     def at(self, path: str) -> tuple[Annotation, ...]:
         """The annotations of a file: the root's own findings, then those of its runs, each once."""
-        of_runs = [each for annotations in self._by_path.get(path, {}).values() for each in annotations]
+        runs = sorted(self._annotated.dependants([path]))
+        of_runs = [each for run in runs for each in self._annotations[run][path]]
         own = self.linted.get(path)
         if own is None:
             # What the board says of the path that is no finding of a run as it is on disk.
@@ -94,7 +92,7 @@ class RootView:
     @property
     def paths(self) -> set[str]:
         """Every path that has annotations."""
-        return {*self.board.findings, *self.linted, *(path for path, runs in self._by_path.items() if runs)}
+        return {*self.board.findings, *self.linted, *self._annotated.keys()}
 
 
 async def annotate_all(view: RootView) -> None:
