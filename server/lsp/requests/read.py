@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from heapq import heapify, heappop, heappush
 from math import inf
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ....orchestration.journal.lines import JOURNAL
 from ....orchestration.result.values import as_json
@@ -49,23 +49,22 @@ async def run(connection: Connection, params: Any) -> Any:
 
 
 async def history(connection: Connection, params: Any) -> Any:
-    view, evaluation = connection.named_run(params)
-    name = evaluation.run if evaluation else None
-    return await asyncio.to_thread(encode_json, _history, view.root, name, _limit(params))
-
-
-def _history(root: Path, run: str | None, limit: int) -> dict[str, Any]:
     """The newest records of a run's journal with the lifecycle events they are."""
-    workspace = Workspace(root)
-    match = workspace.match(run) if run is not None else None
-    if match is None:
-        raise UsageError(f"{run} is no run of {root}")
-    data = history_json(workspace, match, history_of(workspace, match), True)
-    return {"events": data["records"][-limit:]}
+    view, evaluation = connection.named_run(params)
+
+    def events() -> dict[str, Any]:
+        workspace = Workspace(view.root)
+        match = workspace.match(evaluation.run) if evaluation else None
+        if match is None:
+            raise UsageError(f"{evaluation.run if evaluation else None} is no run of {view.root}")
+        data = history_json(workspace, match, history_of(workspace, match), True)
+        return {"events": data["records"][-_limit(params) :]}
+
+    return await asyncio.to_thread(encode_json, events)
 
 
 def _limit(params: Any) -> int:
-    """How many records are asked for: at most, and where nothing fitting is said, `MOST_EVENTS`."""
+    """The number of records asked for: at most, and where nothing fitting is said, `MOST_EVENTS`."""
     limit = params.get("limit") if isinstance(params, dict) else None
     return limit if type(limit) is int and 0 < limit <= MOST_EVENTS else MOST_EVENTS
 
@@ -79,15 +78,6 @@ async def graph(connection: Connection, params: Any) -> Any:
 # ---- what was recorded of late in all runs, without reading every journal ---------------------------
 
 
-class _Journal(NamedTuple):
-    root: Path
-    run: str
-    path: str
-
-    def text(self) -> str:
-        return DiskFiles(self.root).read(self.path).text or ""
-
-
 async def recent(connection: Connection, params: Any) -> Any:
     return {"events": await asyncio.to_thread(_newest, _boards(connection), _limit(params))}
 
@@ -98,45 +88,37 @@ def _newest(boards: Sequence[RootBoard], limit: int) -> list[_Record]:
     Records without a time come last. What does not count, and a journal that cannot be trusted, is left out,
     as in `history`.
     """
-    records: list[_Record] = []
-    # A priority queue of the journals by the youngest record that each may hold: as far as the file's time
-    # says, until a look at its text says more. All of a checkout are files of one moment.
-    queue = [(-_modified(journal), False, journal) for journal in _journals(boards)]
-    heapify(queue)
-    while queue:
-        bound, is_exact, journal = heappop(queue)
-        if len(records) == limit and -bound < _order(records[-1])[0]:
-            break
-        if is_exact:
-            records = sorted([*records, *_records(journal)], key=_order, reverse=True)[:limit]
-        else:
-            # The latest time that the text names, whether its records count or not.
-            youngest = max(map(_moment, _AT.findall(journal.text())), default=0.0)
-            heappush(queue, (max(bound, -youngest), True, journal))
-    return records
-
-
-def _journals(boards: Sequence[RootBoard]) -> Iterator[_Journal]:
-    """The journals that evaluations read."""
+    # A priority queue of the journals that evaluations read, by the youngest record that each may hold: as
+    # far as the file's time says, until a look at its text says more. A checkout's files are of one moment.
+    queue: list[tuple[float, bool, Path, str]] = []
     for board in boards:
         for run, evaluation in board.runs.items():
             path = below(run, JOURNAL)
             if evaluation.reads.get(path, "missing") != "missing":
-                yield _Journal(board.root, run, path)
-
-
-def _modified(journal: _Journal) -> float:
-    """When the file was written at the latest: a record is no younger than the file that it stands in."""
-    try:
-        return (journal.root / journal.path).stat().st_mtime + GRAIN_S
-    except OSError:
-        return inf
-
-
-def _records(journal: _Journal) -> list[_Record]:
-    read = verified_journal(journal.root, journal.path, journal.text())
-    named = {"root": str(journal.root), "run": journal.run}
-    return [named | record_json(line, entry) for line, entry in zip(read.lines, read.records, strict=True)]
+                try:
+                    # A record is no younger than the file that it stands in.
+                    youngest = (board.root / path).stat().st_mtime + GRAIN_S
+                except OSError:
+                    youngest = inf
+                queue.append((-youngest, False, board.root, run))
+    heapify(queue)
+    records: list[_Record] = []
+    while queue:
+        bound, is_exact, root, run = heappop(queue)
+        if len(records) == limit and -bound < _order(records[-1])[0]:
+            break
+        path = below(run, JOURNAL)
+        text = DiskFiles(root).read(path).text or ""
+        if is_exact:
+            read, named = verified_journal(root, path, text), {"root": str(root), "run": run}
+            entries = zip(read.lines, read.records, strict=True)
+            records += [named | record_json(line, entry) for line, entry in entries]
+            records = sorted(records, key=_order, reverse=True)[:limit]
+        else:
+            # The latest time that the text names, whether its records count or not.
+            youngest = max(map(_moment, _AT.findall(text)), default=0.0)
+            heappush(queue, (max(bound, -youngest), True, root, run))
+    return records
 
 
 def _order(record: _Record) -> tuple[float, str, str, int]:

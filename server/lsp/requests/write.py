@@ -28,7 +28,7 @@ from ..session.transport import RequestFailed
 from ..view.root_view import RootView
 
 CLAIM_S = 8 * 3600
-"""How long a task claimed in an editor is kept: a working day."""
+"""The time for which a task claimed in an editor is kept: a working day."""
 _REFUSALS = (CommandRefused, StoreError, UsageError, UnknownWorkflow, ValueError)
 Parameters = dict[str, Any]
 Answer = dict[str, Any]
@@ -46,7 +46,7 @@ async def _answer(write: Write, connection: Connection, params: Any) -> Answer:
 
 
 def _receipt(recorded: str, evaluation: Evaluation) -> Answer:
-    """What was recorded, and how the run stands now."""
+    """The record in words, and how the run stands now."""
     return {"recorded": recorded, "evaluation": summary(evaluation)}
 
 
@@ -121,7 +121,7 @@ async def _reread(connection: Connection, view: RootView, run: str) -> Evaluatio
 
 
 async def prepare_decision(connection: Connection, view: RootView, params: Parameters) -> Answer:
-    """What a client's own dialog shows before a decision, and the revision that it is about."""
+    """The texts of a client's own dialog before a decision, and the revision that it is about."""
     run, act = _decision(connection, params)
     evaluation, workspace = view.run(run), Workspace(view.root)
     prepared = await asyncio.to_thread(apply.prepare_decision, workspace, run, act, reason_follows=True)

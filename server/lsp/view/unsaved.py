@@ -18,8 +18,6 @@ from ...workspace.definitions import DefinitionLibrary
 from .documents import OpenDocument, is_definition
 from .root_view import RootView
 
-Spawn = Callable[[Coroutine[Any, Any, Any]], "asyncio.Task[Any]"]
-
 
 class UnsavedEvaluator:
     """At most one evaluation of a root at a time, and one more for all that is edited meanwhile.
@@ -30,36 +28,30 @@ class UnsavedEvaluator:
     def __init__(
         self,
         evaluate_unsaved: Callable[[Path, Mapping[str, str]], Awaitable[Mapping[str, Evaluation]]],
-        spawn: Spawn,
+        spawn: Callable[[Coroutine[Any, Any, Any]], object],
         documents_of: Callable[[RootView], Sequence[tuple[OpenDocument, str]]],
         on_evaluated: Callable[[RootView, Iterable[str]], None],
     ) -> None:
         self._evaluate_unsaved, self._spawn = evaluate_unsaved, spawn
         self._documents_of, self._on_evaluated = documents_of, on_evaluated
-        self._running: dict[Path, asyncio.Task[None]] = {}
+        self._running: set[Path] = set()
         self._stale: set[Path] = set()
 
     def evaluate(self, view: RootView) -> None:
         """Have the root's runs evaluated on the texts that the editor holds; once more for later edits."""
         self._stale.add(view.root)
         if view.root not in self._running:
-            task = self._running[view.root] = self._spawn(self._evaluate(view))
-            # Also for one that was cancelled before it began.
-            task.add_done_callback(lambda ended: self._end(view.root, ended))
-
-    def _end(self, root: Path, task: asyncio.Task[None] | None) -> None:
-        if self._running.get(root) is task:
-            self._running.pop(root, None)
+            self._running.add(view.root)
+            self._spawn(self._evaluate(view))
 
     async def _evaluate(self, view: RootView) -> None:
         try:
             while view.root in self._stale:
                 self._stale.discard(view.root)
-                documents = self._documents_of(view)
-                overlay = {path: each.text.source for each, path in documents if each.changed}
+                changed = (each for each in self._documents_of(view) if each[0].changed)
+                overlay = {path: document.text.source for document, path in changed}
                 unsaved = await self._evaluate_unsaved(view.root, overlay) if overlay else {}
-                documents = self._documents_of(view)
-                texts = {path: each.text.source for each, path in documents}
+                texts = {path: document.text.source for document, path in self._documents_of(view)}
                 linted = await asyncio.to_thread(_lint_definitions, view.root, texts)
                 runs = {*view.unsaved, *unsaved}
                 paths = {*view.linted, *linted}
@@ -69,7 +61,7 @@ class UnsavedEvaluator:
                 self._on_evaluated(view, paths | view.refresh(runs))
         finally:
             # At once: what is stale from the next moment on, nobody would look at.
-            self._end(view.root, asyncio.current_task())
+            self._running.discard(view.root)
 
 
 def _lint_definitions(root: Path, documents: Mapping[str, str]) -> dict[str, tuple[Finding, ...]]:
