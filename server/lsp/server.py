@@ -16,7 +16,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from ..live.engine import Engine
-from .features import code_actions, command_offers, completion, document_symbols, hover, navigation
+from .features import code_actions, command_offers, completion, hover, navigation
 from .requests.commands import COMMANDS, execute
 from .requests.read import READ_REQUESTS
 from .requests.write import WRITE_REQUESTS
@@ -39,7 +39,7 @@ FEATURES: dict[str, Feature] = {
     lsp.TEXT_DOCUMENT_CODE_LENS: Feature(command_offers.code_lenses, command_offers.OPTIONS),
     lsp.TEXT_DOCUMENT_COMPLETION: Feature(completion.complete, completion.OPTIONS),
     lsp.TEXT_DOCUMENT_DEFINITION: Feature(navigation.definition),
-    lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: Feature(document_symbols.document_symbols),
+    lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: Feature(navigation.document_symbols),
     lsp.TEXT_DOCUMENT_HOVER: Feature(hover.hover),
     lsp.TEXT_DOCUMENT_REFERENCES: Feature(navigation.references),
 }

@@ -25,7 +25,7 @@ def code_actions(context: DocumentContext, params: lsp.CodeActionParams) -> list
     if kinds and not any(lsp.CodeActionKind.QuickFix.value.startswith(kind) for kind in kinds):
         return []
     actions: list[lsp.CodeAction | None] = []
-    empty, files = EncodedText(""), context.files
+    empty = EncodedText("")
     for annotation in context.view.at(context.path):
         finding = annotation.finding
         place, wanted = context.text.range(finding.span), params.range
@@ -33,10 +33,10 @@ def code_actions(context: DocumentContext, params: lsp.CodeActionParams) -> list
         if place.start.line > wanted.end.line or wanted.start.line > place.end.line:
             continue
         # The diagnostic of the annotation, as it was published.
-        diagnostics = diagnostics_of([annotation], context.text, lambda path: (files.uri(path), empty))
+        diagnostics = diagnostics_of([annotation], context.text, lambda path: (context.uri(path), empty))
         around = context._replace(evaluation=context.view.run(annotation.run) or context.evaluation)
         fixes = fixes_for(
-            FixContext(finding, context.source, files.source, around.evaluation, around.workflow)
+            FixContext(finding, context.source, context.source_of, around.evaluation, around.workflow)
         )
         actions += [_edit_action(context, fix, diagnostics) for fix in fixes]
         actions += [
@@ -64,17 +64,16 @@ def _edit_action(
     if not needed.issubset((edits.resource_operations if edits else None) or ()):
         return None
     changes: list[lsp.TextDocumentEdit | lsp.CreateFile | lsp.RenameFile | lsp.DeleteFile] = []
-    files = context.files
     for edit in fix.edits:
-        uri, old = files.uri(edit.path), None
+        uri, old = context.uri(edit.path), EncodedText("", context.documents.encoding)
         if edit.digest is None:
             changes.append(lsp.CreateFile(uri, options=lsp.CreateFileOptions(ignore_if_exists=True)))
         else:
-            old = files.text(edit.path)
-        document = lsp.OptionalVersionedTextDocumentIdentifier(uri, files.version(edit.path))
-        old = old or EncodedText("", files.documents.encoding)
-        changes.append(lsp.TextDocumentEdit(document, [*text_edits(old, edit.text)]))
-    changes += [lsp.DeleteFile(files.uri(path)) for path in fix.removes]
+            old = context.text_of(edit.path) or old
+        document = context.documents.get(uri)
+        named = lsp.OptionalVersionedTextDocumentIdentifier(uri, document.version if document else None)
+        changes.append(lsp.TextDocumentEdit(named, [*text_edits(old, edit.text)]))
+    changes += [lsp.DeleteFile(context.uri(path)) for path in fix.removes]
     return lsp.CodeAction(
         title=plain(fix.title),
         kind=lsp.CodeActionKind.QuickFix,

@@ -1,4 +1,4 @@
-"""Go to definition and find references: of tasks and phases, and of the names in a workflow definition."""
+"""Navigation: definitions and references of tasks, phases and declared names, and a document's outline."""
 
 from __future__ import annotations
 
@@ -12,18 +12,24 @@ from lsprotocol import types as lsp
 
 from ....orchestration.findings import Span
 from ....orchestration.markdown.block_outline import split_lines
-from ....orchestration.plans.model import Task
+from ....orchestration.plans.model import Plan, Task
 from ....orchestration.plans.schedule import resolve
+from ....orchestration.result.phrases import status_phrase
+from ....orchestration.sanitize import plain
 from ....orchestration.vfs.files import join
 from ...workspace.definitions import BUILT_IN, built_in_sources
-from ..definitions.partial_yaml import names_in
+from ..definitions.partial_yaml import DefinitionKey, names_in
 from ..view.documents import DocumentContext
 from ..view.positions import EncodedText
 
 MOST_FILES = 300
 """Of a run that are looked through for a name."""
 _WORD = re.compile(r"[\w][\w.-]*")
-_DECLARING = ("phases", "artifacts", "values", "limits", "questions", "parameters", "actions", "gates")
+_KIND = lsp.SymbolKind
+_KINDS = {
+    "phases": _KIND.Event, "gates": _KIND.Boolean, "artifacts": _KIND.File, "questions": _KIND.Enum,
+    "limits": _KIND.Number, "values": _KIND.Variable, "parameters": _KIND.Constant, "actions": _KIND.Function,
+}  # fmt: skip
 
 
 def definition(context: DocumentContext, params: lsp.DefinitionParams) -> list[lsp.Location]:
@@ -33,7 +39,7 @@ def definition(context: DocumentContext, params: lsp.DefinitionParams) -> list[l
     places: list[tuple[str, Span]] = []
     if context.is_definition:
         names = names_in(split_lines(context.source))
-        places += [(context.path, n.span) for n in names if n.name == word and n.path[0] in _DECLARING]
+        places += [(context.path, n.span) for n in names if n.name == word and n.path[0] in _KINDS]
     e, task = context.evaluation, _task_at(context, word, line)
     if e and e.plan and task and not context.is_definition:
         row = e.plan.path, task.span
@@ -45,8 +51,8 @@ def definition(context: DocumentContext, params: lsp.DefinitionParams) -> list[l
 
 
 def _location(context: DocumentContext, path: str, span: Span) -> lsp.Location | None:
-    text = context.files.text(path)
-    return lsp.Location(context.files.uri(path), text.range(span)) if text else None
+    text = context.text_of(path)
+    return lsp.Location(context.uri(path), text.range(span)) if text else None
 
 
 def _task_at(context: DocumentContext, word: str, line: int) -> Task | None:
@@ -95,7 +101,7 @@ def references(context: DocumentContext, params: lsp.ReferenceParams) -> list[ls
 
 def _occurrences(context: DocumentContext, path: str, names: Sequence[str]) -> Iterator[lsp.Location]:
     """The places of a file where one of the names stands."""
-    text, uri = context.files.text(path), context.files.uri(path)
+    text, uri = context.text_of(path), context.uri(path)
     if text is None:
         return
     pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, names))})(?![\w-])")
@@ -114,3 +120,67 @@ def _names_of(context: DocumentContext, word: str, line: int) -> tuple[str, ...]
     if context.workflow is None or name not in context.workflow.phases:
         return ()
     return (name, *(alias for alias, phase in aliases.items() if phase == name and "*" not in alias))
+
+
+# ---- document symbols ---------------------------------------------------------------------------
+
+
+def document_symbols(context: DocumentContext, _: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+    """The symbols of a document, in order; none where it is no file of Phasekeeper's."""
+    if context.is_definition:
+        return list(_definition(context))
+    plan, e = context.own_plan(), context.evaluation
+    if plan is not None:
+        return list(_plan(context, plan))
+    if e is None or not context.is_state:
+        return []
+    end = max(context.text.line_count - 1, 0)
+    whole = Span(0, 0, end, len(context.text.line(end)))
+    about = f"{status_phrase(e.status)}, {e.suggestion.kind}"
+    return [_symbol(context, e.current_phase or e.run, _KIND.Event, Span(0, 0, 0, 1), whole, about)]
+
+
+def _symbol(
+    context: DocumentContext,
+    name: str,
+    kind: lsp.SymbolKind,
+    span: Span,
+    whole: Span | None = None,
+    about: str = "",
+) -> lsp.DocumentSymbol:
+    # The protocol refuses an empty name.
+    name, about = plain(name, 120) or "?", plain(about, 120)
+    return lsp.DocumentSymbol(
+        name, kind, context.text.range(whole or span), context.text.range(span), detail=about
+    )
+
+
+def _plan(context: DocumentContext, plan: Plan) -> Iterator[lsp.DocumentSymbol]:
+    for stage in plan.stages:
+        last = max((task.span.end_line for task in stage.tasks), default=stage.span.end_line)
+        end = len(context.text.line(last))
+        whole = Span(stage.span.line, stage.span.column, max(last, stage.span.end_line), end)
+        name, about = f"{stage.id}. {stage.title}", f"{stage.done} of {stage.total} done"
+        symbol = _symbol(context, name, _KIND.Module, stage.span, whole, about)
+        symbol.children = [
+            _symbol(context, f"{t.id} {t.title}", _KIND.Method, t.span, about=t.status.replace("_", " "))
+            for t in stage.tasks
+            if t.span.line > stage.span.line or not whole.line
+        ]
+        yield symbol
+
+
+def _definition(context: DocumentContext) -> Iterator[lsp.DocumentSymbol]:
+    """The names that a definition gives, below the key that they stand under."""
+    lines = split_lines(context.source)
+    groups: dict[str, list[DefinitionKey]] = {}
+    for name in names_in(lines):
+        if name.path[0] in _KINDS:
+            groups.setdefault(name.path[0], []).append(name)
+    for group, names in groups.items():
+        first = next(n for n, line in enumerate(lines) if line.startswith((f"{group}:", f"{group} ")))
+        key = Span(first, 0, first, len(group))
+        end = max(name.line for name in names)
+        symbol = _symbol(context, group, _KIND.Namespace, key, Span(first, 0, end, len(lines[end])))
+        symbol.children = [_symbol(context, name.name, _KINDS[group], name.span) for name in names]
+        yield symbol

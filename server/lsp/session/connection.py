@@ -23,7 +23,7 @@ from ...live.boards import RootChange
 from ...live.engine import Engine
 from ...workspace.git import actor
 from ...workspace.roots import UsageError
-from ..view.documents import DocumentContext, EditorFiles, OpenDocument, OpenDocuments, path_of
+from ..view.documents import DocumentContext, OpenDocument, OpenDocuments, path_of
 from ..view.root_view import RootView, annotate_all
 from ..view.unsaved import UnsavedEvaluator
 from .folders import OpenFolders, ScanProgress
@@ -382,8 +382,8 @@ class Connection:
         view, path = located
         evaluation = view.run_at(path)
         workflow = await self.workflow(view, evaluation) if evaluation else None
-        files, capabilities = EditorFiles(view.root, self.documents), self.server.client_capabilities
-        return DocumentContext(document, view, path, files, capabilities, evaluation, workflow)
+        capabilities = self.server.client_capabilities
+        return DocumentContext(document, view, path, self.documents, capabilities, evaluation, workflow)
 
     async def workflow(self, view: RootView, evaluation: Evaluation) -> Workflow | None:
         """The workflow that a run is evaluated by; None when the run is gone meanwhile."""

@@ -1,4 +1,4 @@
-"""Which folders an editor has open, the roots that were opened for them, and how it spells their files."""
+"""Folders that an editor has open, the roots that were opened for them, and its spelling of their files."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class ScanProgress:
     def __init__(self, server: LspServer) -> None:
         self._server, self._token = server, f"phasekeeper-{uuid4()}"
         self._beginning: asyncio.Task[None] | None = None
-        self._is_shown = self._has_ended = False
+        # -1 until the editor shows the progress.
         self._percent = -1
 
     def report(self, done: int, total: int) -> None:
@@ -110,7 +110,7 @@ class ScanProgress:
         if self._beginning is None:
             self._beginning = asyncio.ensure_future(self._begin(total))
         percent = 100 * done // total
-        if self._is_shown and percent > self._percent:
+        if 0 <= self._percent < percent:
             self._percent = percent
             value = lsp.WorkDoneProgressReport(message=f"{done} of {total} runs", percentage=percent)
             self._server.work_done_progress.report(self._token, value)
@@ -120,12 +120,13 @@ class ScanProgress:
         await asyncio.shield(self._server.work_done_progress.create_async(self._token))
         begin = lsp.WorkDoneProgressBegin("Phasekeeper", message=f"looking at {total} runs", percentage=0)
         self._server.work_done_progress.begin(self._token, begin)
-        self._is_shown = True
-        if self._has_ended:
-            self.end()
+        self._percent = 0
 
     def end(self) -> None:
-        self._has_ended = True
-        if self._is_shown:
-            self._is_shown = False
+        """Take the progress from the editor, as soon as it shows it."""
+        if self._beginning is not None:
+            self._beginning.add_done_callback(self._end)
+
+    def _end(self, beginning: asyncio.Task[None]) -> None:
+        if not beginning.cancelled() and beginning.exception() is None:
             self._server.work_done_progress.end(self._token, lsp.WorkDoneProgressEnd())

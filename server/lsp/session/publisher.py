@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from lsprotocol import types as lsp
 
@@ -26,14 +25,9 @@ _log = logging.getLogger(__name__)
 _Key = tuple[Path, str]
 
 
-class _Pending(NamedTuple):
-    """A file that is to be published; `view` None where all of its diagnostics are taken back.
-
-    `text` is what the file said when it was evaluated, None where that is not known.
-    """
-
-    view: RootView | None
-    text: str | None = None
+# A file to be published: its root's view, None where all of its diagnostics are taken back; and what the file
+# said when it was evaluated, None where that is not known.
+_Pending = tuple[RootView | None, str | None]
 
 
 class Publisher:
@@ -66,7 +60,7 @@ class Publisher:
         `texts` are what files said when they were evaluated, as far as that is known. `unconditionally`:
         also where nothing differs, as for a document that was just opened.
         """
-        pending = {(view.root, path): _Pending(view, texts.get(path)) for path in paths}
+        pending = {(view.root, path): (view, texts.get(path)) for path in paths}
         if unconditionally:
             self._unconditional |= pending.keys()
         self._add(pending)
@@ -74,7 +68,7 @@ class Publisher:
     def forget(self, root: Path) -> None:
         """Take back all diagnostics of a root."""
         self._pending = {key: pending for key, pending in self._pending.items() if key[0] != root}
-        self._add({key: _Pending(None) for key in self._published if key[0] == root})
+        self._add({key: (None, None) for key in self._published if key[0] == root})
 
     def _add(self, pending: Mapping[_Key, _Pending]) -> None:
         self._pending |= pending

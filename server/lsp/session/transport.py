@@ -51,7 +51,7 @@ _log = logging.getLogger(__name__)
 
 
 class RequestFailed(JsonRpcException):
-    """What was asked for cannot be done; the client is told why in one sentence."""
+    """A request that cannot be fulfilled; the client is told why in one sentence."""
 
     def __init__(self, message: str, code: int = REQUEST_FAILED) -> None:
         super().__init__(message, code)
@@ -126,7 +126,7 @@ class LspProtocol(LanguageServerProtocol):
 
     @property
     def is_shut_down(self) -> bool:
-        """Whether the editor has said `shutdown`; then it may only say `exit`."""
+        """True once the editor has said `shutdown`; then it may only say `exit`."""
         return self._shutdown
 
 
@@ -168,7 +168,7 @@ def new_server() -> LspServer:
 
 
 class DroppingWriter:
-    """What pygls writes to; what is written after the editor went is dropped."""
+    """The stream that pygls writes to; what is written after the editor went is dropped."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
@@ -199,7 +199,7 @@ async def read_messages(reader: asyncio.StreamReader, protocol: LspProtocol) -> 
 
 
 class MalformedMessage(Exception):  # noqa: N818 - shown to people as it is
-    """What came is no message; the text says why."""
+    """Bytes that are no message; the text says why."""
 
 
 async def _read_body(reader: asyncio.StreamReader) -> bytes | None:
@@ -238,8 +238,17 @@ def _handle(body: bytes, protocol: LspProtocol) -> None:
     if not isinstance(data, dict) or data.get("jsonrpc") != "2.0":
         protocol.answer_error(None, INVALID_REQUEST, "a message is an object with jsonrpc 2.0")
         return
-    method = data.get("method")
-    error = _order_error(method, protocol)
+    method, started = data.get("method"), protocol._workspace is not None
+    ends, begins = method == lsp.EXIT, method == lsp.INITIALIZE
+    refusals = (
+        (not isinstance(method, str), INVALID_REQUEST, "the name of a method is a text"),
+        (protocol.is_shut_down and not ends, INVALID_REQUEST, f"{method} comes after shutdown"),
+        (begins and started, INVALID_REQUEST, "initialize comes once"),
+        (not (started or begins or ends), NOT_INITIALIZED, f"{method} comes before initialize"),
+    )
+    # What names no method is an answer.
+    wrong = ((code, text) for is_wrong, code, text in refusals if is_wrong and method is not None)
+    error = next(wrong, None)
     if error is None:
         try:
             message: Any = protocol.structure_message(data)
@@ -251,19 +260,3 @@ def _handle(body: bytes, protocol: LspProtocol) -> None:
             error = INTERNAL_ERROR, "the message could not be handled"
     if error is not None and "id" in data and "method" in data:
         protocol.answer_error(data["id"], *error)
-
-
-def _order_error(method: Any, protocol: LspProtocol) -> tuple[int, str] | None:
-    """Why a message may not come now: (code, sentence)."""
-    if method is None:
-        return None
-    if not isinstance(method, str):
-        return INVALID_REQUEST, "the name of a method is a text"
-    if protocol.is_shut_down and method != lsp.EXIT:
-        return INVALID_REQUEST, f"{method} comes after shutdown"
-    started = protocol._workspace is not None
-    if method == lsp.INITIALIZE and started:
-        return INVALID_REQUEST, "initialize comes once"
-    if not started and method not in (lsp.INITIALIZE, lsp.EXIT):
-        return NOT_INITIALIZED, f"{method} comes before initialize"
-    return None

@@ -34,6 +34,7 @@ MOST = 500
 MOST_RELATED = 10
 _LENGTH = 600
 
+_Place = tuple[str, Span | None]
 Locate = Callable[[str], "tuple[str, EncodedText]"]
 """The URI of a path of the root, and its text."""
 
@@ -85,24 +86,23 @@ def _gate(evaluation: Evaluation, gate: GateState) -> Iterator[Annotation]:
 
     `data` has the gate's id.
     """
-    unmet: dict[tuple[str, Span | None], list[CriterionState]] = {}
+    unmet: dict[_Place, list[CriterionState]] = {}
     for criterion in gate.criteria:
         if criterion.met is False:
-            place = _place(evaluation, _decisive(criterion.evidence))
+            place, _, _ = _grounds(evaluation, criterion.evidence)
             unmet.setdefault(place, []).append(criterion)
     next_step = in_sentence(evaluation.suggestion.phrase)
     for (path, span), criteria in unmet.items():
-        reason = _decisive(criteria[0].evidence)
+        _, reason, further = _grounds(evaluation, criteria[0].evidence)
         value = f" ({plain(reason.expression, 80)} = {shown(reason.value)})" if reason else ""
         texts = "; ".join(criterion.text for criterion in criteria)
         message = f"gate {gate.id} is shut: not met: {texts}{value}; next: {next_step}"
         finding = Finding(GATE_FAILED, path, message, span, Severity.WARNING, data={"gate": gate.id})
-        yield Annotation(finding, evaluation.run, _further(criteria[0].evidence))
+        yield Annotation(finding, evaluation.run, further)
 
 
 def _question(evaluation: Evaluation, question: QuestionState) -> Annotation:
     """An open question, with the files that hold the failures that led to it; `data` has its id."""
-    evidence = evaluation.suggestion.evidence
     failures = (
         Evidence(f"{entry.get('phase', '')} {entry.get('outcome', '')}".strip(), entry.get("message"), path)
         for entry in question.history
@@ -111,28 +111,23 @@ def _question(evaluation: Evaluation, question: QuestionState) -> Annotation:
     options = ", ".join(option.id for option in question.options)
     message = f"{question.kind} {question.id}: {question.question}" + (f" ({options})" if options else "")
     severity = Severity.WARNING if question.kind == QuestionKind.ESCALATION else Severity.INFO
-    path, span = _place(evaluation, _decisive(evidence))
+    (path, span), _, further = _grounds(evaluation, evaluation.suggestion.evidence)
     finding = Finding(PERSON_AWAITED, path, message, span, severity, data={"question": question.id})
-    return Annotation(finding, evaluation.run, (*failures, *_further(evidence)))
+    return Annotation(finding, evaluation.run, (*failures, *further))
 
 
-def _decisive(evidence: tuple[Evidence, ...]) -> Evidence | None:
-    """The evidence that decided: the first with a place; of several reports on the same, the newest."""
+def _grounds(
+    evaluation: Evaluation, evidence: tuple[Evidence, ...]
+) -> tuple[_Place, Evidence | None, tuple[Evidence, ...]]:
+    """(where an annotation stands, the evidence that decided, the further evidence with a place).
+
+    The first with a place decided; of several reports on the same, the newest. An annotation without any
+    stands on top of the file that stands for the run.
+    """
     located = [entry for entry in evidence if entry.path]
-    return next((entry for entry in reversed(located) if entry.expression == located[0].expression), None)
-
-
-def _further(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
-    """The evidence with a place that is not the deciding one."""
-    deciding = _decisive(evidence)
-    return tuple(entry for entry in evidence if entry.path and entry is not deciding)
-
-
-def _place(evaluation: Evaluation, evidence: Evidence | None) -> tuple[str, Span | None]:
-    """Where an annotation stands: at its evidence, else on top of the file that stands for the run."""
-    if evidence is not None and evidence.path:
-        return evidence.path, evidence.span
-    return _main_file(evaluation), _TOP
+    decisive = next((entry for entry in reversed(located) if entry.expression == located[0].expression), None)
+    place = (decisive.path or "", decisive.span) if decisive else (_main_file(evaluation), _TOP)
+    return place, decisive, tuple(entry for entry in located if entry is not decisive)
 
 
 def _main_file(evaluation: Evaluation) -> str:

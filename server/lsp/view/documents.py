@@ -118,46 +118,14 @@ def is_definition(path: str, text: str) -> bool:
     return path.rpartition("/")[0] == FOLDER or bool(_WORKFLOW_KEY.search(text) and _PHASES_KEY.search(text))
 
 
-@dataclass(frozen=True)
-class EditorFiles:
-    """The files of a root as one editor has them: its open documents, and the disk for all others.
-
-    Paths are relative to the root.
-    """
-
-    root: Path
-    documents: OpenDocuments
-
-    def uri(self, path: str) -> str:
-        return self.documents.uri(self.root / path)
-
-    def text(self, path: str) -> EncodedText | None:
-        """A file's text; None where there is none that can be read."""
-        document = self.documents.at(self.root / path)
-        if document:
-            return document.text
-        text = DiskFiles(self.root).read(path).text
-        return None if text is None else EncodedText(text, self.documents.encoding)
-
-    def source(self, path: str) -> str | None:
-        """`text` without its encoding."""
-        text = self.text(path)
-        return text.source if text else None
-
-    def version(self, path: str) -> int | None:
-        """The version of an open document; None where it is not open."""
-        document = self.documents.at(self.root / path)
-        return document.version if document else None
-
-
 class DocumentContext(NamedTuple):
-    """One document of a root. `path` is relative to the root; `evaluation` and `workflow` are those of the
+    """One document of a root. Paths are relative to the root; `evaluation` and `workflow` are those of the
     run that the document belongs to, None where it belongs to none."""
 
     document: OpenDocument
     view: RootView
     path: str
-    files: EditorFiles
+    documents: OpenDocuments
     capabilities: lsp.ClientCapabilities
     evaluation: Evaluation | None = None
     workflow: Workflow | None = None
@@ -185,6 +153,21 @@ class DocumentContext(NamedTuple):
     def is_plan(self) -> bool:
         plan = self.evaluation.plan if self.evaluation else None
         return plan is not None and plan.path == self.path
+
+    def uri(self, path: str) -> str:
+        return self.documents.uri(self.view.root / path)
+
+    def text_of(self, path: str) -> EncodedText | None:
+        """A file's text, as the editor holds it open or from disk; None where there is none to be read."""
+        if document := self.documents.at(self.view.root / path):
+            return document.text
+        text = DiskFiles(self.view.root).read(path).text
+        return None if text is None else EncodedText(text, self.documents.encoding)
+
+    def source_of(self, path: str) -> str | None:
+        """`text_of` without its encoding."""
+        text = self.text_of(path)
+        return text.source if text else None
 
     def own_plan(self) -> Plan | None:
         """The plan as this text has it, where the document is its run's plan."""
