@@ -12,9 +12,8 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..findings import Problem, Severity, Span
-from ..formats.json_text import clean, read_json
 from ..states import RecordKind
-from ..vfs.files import digest_of
+from .lines import JournalLine, parse_lines
 
 KINDS = tuple(RecordKind)
 DECISIONS = ("answer", "override")
@@ -91,97 +90,93 @@ class _Line(NamedTuple):
     more: int
 
 
-def read_journal(text: str, verify: Verify = lambda lines: frozenset()) -> Journal:
+def read_journal(text: str | bytes, verify: Verify = lambda lines: frozenset()) -> Journal:
     """The journal in `text`. `verify(lines)` gives the indexes of the decision lines that a person made."""
-    lines, problems = _lines(text)
+    lines, problems = _record_lines(text)
     if any(problem.code == "journal-invalid" for problem in problems):
         return Journal((), (), tuple(problems), broken=True)
     chain = _relinked(_chain(lines), lines)
-    lost, unlinked = _off(chain, lines)
+    on_chain, known = {line.number for line in chain}, {"", *(line.digest for line in lines)}
+    lost = [line for line in lines if line.number not in on_chain]
+    unlinked = [line for line in lost if line.record["prev"] not in known]
     if unlinked:
-        wrong = [
-            _at(line, "journal-invalid", "does not follow any line: one was changed or taken out")
-            for line in unlinked
-        ]
-        return Journal((), (), tuple(problems + wrong), broken=True)
+        said = "does not follow any line: one was changed or taken out"
+        problems += [_problem(line, "journal-invalid", said) for line in unlinked]
+        return Journal((), (), tuple(problems), broken=True)
     if lost:
         waiting = "1 record awaits" if len(lost) == 1 else f"{len(lost)} records await"
         said = f"a second line follows the same line; {waiting} repair"
-        problems.append(_at(lost[0], "journal-forked", said))
-    kept = [*chain, *(line for line in lost if _counts_against(line.record))]
-    refused = _unverified(kept, verify)
-    numbers = {line.number for line in refused}
-    counted = [line for line in kept if line.number not in numbers]
-    problems += _unproven(kept, numbers)
-    records, numbered = tuple(line.record for line in counted), tuple(line.number for line in counted)
-    return Journal(records, numbered, tuple(problems), chain[-1].digest if chain else "", forked=bool(lost))
+        problems.append(_problem(lost[0], "journal-forked", said))
+    failed = [line for line in lost if line.record["kind"] == "report" and line.record["outcome"] in FAILURES]
+    decisions = [line for line in chain if line.record["kind"] in DECISIONS]
+    proven = verify([line.text for line in decisions]) if decisions else frozenset()
+    refused = {line.number for index, line in enumerate(decisions) if index not in proven}
+    problems += _unproven(decisions, refused)
+    counted = [line for line in (*chain, *failed) if line.number not in refused]
+    records, numbers = tuple(line.record for line in counted), tuple(line.number for line in counted)
+    return Journal(records, numbers, tuple(problems), chain[-1].digest if chain else "", forked=bool(lost))
 
 
-def _lines(text: str) -> tuple[list[_Line], list[Problem]]:
-    raw = text.split("\n")
+def _record_lines(text: str | bytes) -> tuple[list[_Line], list[Problem]]:
     # A line that stands twice (a union merge may do that) is one record.
-    found: dict[str, _Line] = {}
+    records: dict[str, _Line] = {}
     problems: list[Problem] = []
-    last = max((number for number, line in enumerate(raw) if line.strip()), default=-1)
-    for number, line in enumerate(raw[: last + 1]):
-        if not line.strip():
-            continue
-        line = line.removesuffix("\r")
-        data = _object(line)
-        entry, wrong = _record(data) if data is not None else (None, "is no JSON object")
-        if entry is not None:
-            digest = digest_of(line)
-            found.setdefault(digest, _Line(number, line, entry, digest, _more(data)))
-            continue
-        # What was cut off is no whole object; a whole one with a wrong value was written that way.
-        torn = data is None and number == last
-        code, said = ("journal-torn", "cut off while it was written") if torn else ("journal-invalid", wrong)
-        problems.append(Problem(code, said, Span(number, 0, number, len(line))))
-    lines = list(found.values())
+    parsed = parse_lines(text)
+    for line in parsed:
+        data = line.data
+        fault = record_fault(data)
+        if data is not None and not fault:
+            entry = {**_EMPTY, **{name: data[name] for name in _EMPTY if name in data}}
+            digest = line.digest
+            records.setdefault(digest, _Line(line.number, line.text, entry, digest, line.integer("more")))
+        elif data is None and line is parsed[-1]:
+            # What was cut off is no whole object; a whole one with a wrong value was written that way.
+            problems.append(_problem(line, "journal-torn", "cut off while it was written"))
+        else:
+            problems.append(_problem(line, "journal-invalid", fault))
+    lines = list(records.values())
     # Records of one commit say how many follow; a commit that ends before that was never made.
     while lines and lines[-1].more > 0:
-        problems.append(_at(lines.pop(), "journal-torn", "its commit was cut off while it was written"))
+        problems.append(_problem(lines.pop(), "journal-torn", "its commit was cut off while it was written"))
     return lines, problems
 
 
-def _more(data: Mapping[str, Any] | None) -> int:
-    more = data.get("more") if data else None
-    return more if type(more) is int else 0
-
-
-def _object(line: str) -> dict[str, Any] | None:
-    """The JSON object of a line as guards may see it: null is absent, numbers fit; None if it holds none."""
-    document = read_json(line)
-    data = clean(document.data)
-    return data if document.readable and isinstance(data, dict) else None
-
-
-def _record(data: Mapping[str, Any]) -> tuple[Record | None, str]:
-    """(the record, "") or (None, what is wrong with it)."""
+def record_fault(data: Mapping[str, Any] | None) -> str:
+    """What keeps the object of a line from being a record; "" where it is one. Null is absent."""
+    if data is None:
+        return "is no JSON object"
     for name, empty in _EMPTY.items():
-        if name in data and type(data[name]) is not type(empty):
-            return None, f"{name} must be a {_type_name(empty)}"
-    if data.get("kind") not in KINDS:
-        return None, f"unknown kind {data.get('kind')!r}"
-    return {**_EMPTY, **{name: data[name] for name in _EMPTY if name in data}}, ""
+        value = data.get(name)
+        if value is not None and type(value) is not type(empty):
+            return f"{name} must be a {_TYPE_NAMES[type(empty)]}"
+    return "" if data.get("kind") in KINDS else f"unknown kind {data.get('kind')!r}"
 
 
-def _type_name(value: object) -> str:
-    return {str: "text", int: "whole number", list: "list"}[type(value)]
+_TYPE_NAMES = {str: "text", int: "whole number", list: "list"}
 
 
 def _chain(lines: Sequence[_Line]) -> list[_Line]:
-    """The longest chain from a line that follows none."""
+    """The longest chain from a line that follows none; of several of one length the one that stands first."""
     following: dict[object, list[_Line]] = {}
     for line in lines:
         following.setdefault(line.record["prev"], []).append(line)
-    length = _lengths(following)
+    length: dict[int, int] = {}
+
+    def longest(digest: str) -> _Line | None:
+        after = following.get(digest, ())
+        return max(after, key=lambda line: (length[line.number], -line.number), default=None)
+
+    order = list(following.get("", ()))
+    for line in order:
+        order += following.get(line.digest, ())
+    for line in reversed(order):
+        after = longest(line.digest)
+        length[line.number] = 1 + (length[after.number] if after else 0)
     chain: list[_Line] = []
-    step = following.get("", [])
+    step = longest("")
     while step:
-        best = max(step, key=lambda line: (length[line.number], -line.number))
-        chain.append(best)
-        step = following.get(best.digest, [])
+        chain.append(step)
+        step = longest(step.digest)
     return chain
 
 
@@ -207,65 +202,30 @@ def _relinked(chain: Sequence[_Line], lines: Sequence[_Line]) -> list[_Line]:
     return whole
 
 
-def _off(chain: Sequence[_Line], lines: Sequence[_Line]) -> tuple[list[_Line], list[_Line]]:
-    """(lines off the chain, those of them that follow nothing)."""
-    on = {line.number for line in chain}
-    digests = {line.digest for line in lines}
-    lost = [line for line in lines if line.number not in on]
-    return lost, [line for line in lost if line.record["prev"] and line.record["prev"] not in digests]
+def _unproven(decisions: Sequence[_Line], refused: Container[int]) -> list[Problem]:
+    """Decisions without proof: errors, but hints where a person has decided the same since, with proof.
 
-
-def _lengths(following: Mapping[object, list[_Line]]) -> dict[int, int]:
-    """How many records the longest chain from each line has, itself included."""
-    order: list[_Line] = []
-    waiting = list(following.get("", []))
-    while waiting:
-        line = waiting.pop()
-        order.append(line)
-        waiting += following.get(line.digest, [])
-    length: dict[int, int] = {}
-    for line in reversed(order):
-        length[line.number] = 1 + max(
-            (length[after.number] for after in following.get(line.digest, [])), default=0
-        )
-    return length
-
-
-def _counts_against(entry: Record) -> bool:
-    return entry["kind"] == "report" and entry["outcome"] in FAILURES
-
-
-def _unverified(lines: Sequence[_Line], verify: Verify) -> list[_Line]:
-    decisions = [line for line in lines if line.record["kind"] in DECISIONS]
-    good = verify([line.text for line in decisions]) if decisions else frozenset()
-    return [line for index, line in enumerate(decisions) if index not in good]
-
-
-def _unproven(lines: Sequence[_Line], refused: Container[int]) -> list[Problem]:
-    """Decisions without proof: errors, but hints where a person has decided the same since, with proof."""
+    The same is decided about one question in one scope, or by moving the run to the same phase.
+    """
     problems: list[Problem] = []
     proven: dict[tuple[object, ...], int] = {}
-    for line in reversed(lines):
-        if line.record["kind"] not in DECISIONS:
-            continue
-        decided, said = _decided(line.record), "no proof that a person made this decision; it does not count"
+    for line in reversed(decisions):
+        decided = tuple(line.record[name] for name in ("kind", "question", "scope", "next"))
         if line.number not in refused:
             proven[decided] = line.number
-        elif decided in proven:
-            said = f"{said}; line {proven[decided] + 1} decides it with proof"
-            problem = _at(line, "decision-unverified", said)
-            problems.append(problem._replace(severity=Severity.HINT))
-        else:
-            problems.append(_at(line, "decision-unverified", said))
+            continue
+        problem = _problem(line, "decision-unverified", _UNPROVEN)
+        if decided in proven:
+            said = f"{_UNPROVEN}; line {proven[decided] + 1} decides it with proof"
+            problem = problem._replace(message=said, severity=Severity.HINT)
+        problems.append(problem)
     return problems[::-1]
 
 
-def _decided(entry: Record) -> tuple[object, ...]:
-    """What a decision decides: a question in a scope, or that the run moves to a phase."""
-    return tuple(entry[name] for name in ("kind", "question", "scope", "next"))
+_UNPROVEN = "no proof that a person made this decision; it does not count"
 
 
-def _at(line: _Line, code: str, message: str) -> Problem:
+def _problem(line: _Line | JournalLine, code: str, message: str) -> Problem:
     return Problem(code, message, Span(line.number, 0, line.number, len(line.text)))
 
 
@@ -278,25 +238,19 @@ class Claim(NamedTuple):
     seq: int
 
 
-def read_claims(text: str, now: str) -> tuple[Claim, ...]:
+def read_claims(log: str | bytes, now: str) -> tuple[Claim, ...]:
     """The claims that are alive at `now` (ISO 8601 in UTC), the newest of each task; released ones dropped.
 
     Lines that are no claim are passed over: claims only keep two from the same work, and each is asked for
     again when something is written.
     """
     newest: dict[str, Claim] = {}
-    for line in text.split("\n"):
-        data = read_json(line).data
-        if not isinstance(data, dict) or not isinstance(data.get("task"), str):
-            continue
-        if data.get("kind") == "release":
-            newest.pop(data["task"], None)
-        elif data.get("kind") == "claim":
-            newest[data["task"]] = _claim(data)
+    for line in parse_lines(log):
+        data = line.written or {}
+        task = data.get("task")
+        if isinstance(task, str) and data.get("kind") == "release":
+            newest.pop(task, None)
+        elif isinstance(task, str) and data.get("kind") == "claim":
+            actor, until = str(data.get("actor", "")), str(data.get("until", ""))
+            newest[task] = Claim(task, actor, until, line.integer("seq"))
     return tuple(claim for claim in newest.values() if claim.until > now)
-
-
-def _claim(data: Mapping[str, Any]) -> Claim:
-    seq = data.get("seq")
-    number = seq if type(seq) is int else 0
-    return Claim(data["task"], str(data.get("actor", "")), str(data.get("until", "")), number)

@@ -1,13 +1,15 @@
-"""Where a run's journal and claims lie, and their lines with byte offsets, as the store reads them.
+"""The one parser of journal and claims lines, and where these logs of a run lie.
 
-A line is one JSON object, kept whole as it was written: its digest is what the next line refers to.
+Whoever reads a log reads it by this: were a line an object to one reader and torn to another, what is
+written behind it would break the journal. A line is kept whole as it was written: its digest is what the
+next line refers to.
 """
 
 from __future__ import annotations
 
-import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from ..formats.json_text import clean, read_json
 from ..vfs.files import digest_of
 
 FOLDER = ".phasekeeper"
@@ -15,40 +17,61 @@ FOLDER = ".phasekeeper"
 JOURNAL_NAME, CLAIMS_NAME = "journal.jsonl", "claims.jsonl"
 JOURNAL = f"{FOLDER}/{JOURNAL_NAME}"
 CLAIMS = f"{FOLDER}/{CLAIMS_NAME}"
+
 _BOM = b"\xef\xbb\xbf"
+_NO_UTF8 = "surrogateescape"
+"""Bytes that are no UTF-8 become halves of characters, which `read_json` refuses."""
 
 
 class JournalLine(NamedTuple):
-    """One line that is not blank: its zero-based number, the offset of its bytes in the log, and the bytes
-    without the line end. `data` is its JSON object, None where it is none."""
+    """One line that is not blank: its zero-based number, the offset of its bytes in the log, and the text
+    without the line end.
+
+    `written` is its JSON object, None where it holds none; signatures are over this one. `repeated` says that
+    a key stands twice in it, of which the last one counts.
+    """
 
     number: int
     start: int
-    raw: bytes
-    data: dict[str, object] | None
+    text: str
+    written: dict[str, Any] | None
+    repeated: bool
+
+    @property
+    def data(self) -> dict[str, Any] | None:
+        """The object as guards may see it: null is absent, and numbers fit."""
+        seen = clean(self.written)
+        return seen if isinstance(seen, dict) else None
 
     @property
     def digest(self) -> str:
         """What the line behind it names in `prev`."""
-        return digest_of(self.raw)
+        return digest_of(self.text)
+
+    def integer(self, name: str) -> int:
+        """The value of a field that is a whole number, else 0."""
+        value = clean((self.written or {}).get(name))
+        return value if type(value) is int else 0
 
 
-def parse_lines(raw: bytes) -> list[JournalLine]:
-    """The lines of a log that are not blank; a byte order mark, and CR before LF, are no content."""
+def parse_lines(log: bytes | str) -> list[JournalLine]:
+    """The lines of a log that are not blank; CR before LF, and a byte order mark in bytes, are no content."""
+    text, start, errors = log, 0, "surrogatepass"
+    if isinstance(text, bytes):
+        start = len(_BOM) if text.startswith(_BOM) else 0
+        text, errors = text[start:].decode("utf-8", _NO_UTF8), _NO_UTF8
     lines: list[JournalLine] = []
-    start = len(_BOM) if raw.startswith(_BOM) else 0
-    for number, line in enumerate(raw[start:].split(b"\n")):
-        if line.strip():
-            bare = line.removesuffix(b"\r")
-            lines.append(JournalLine(number, start, bare, parse_line(bare)))
-        start += len(line) + 1
+    for number, line in enumerate(text.split("\n")):
+        bare = line.removesuffix("\r")
+        if bare.strip():
+            lines.append(parse_line(bare, number, start))
+        start += 1 + (len(line) if line.isascii() else len(line.encode("utf-8", errors)))
     return lines
 
 
-def parse_line(raw: bytes) -> dict[str, object] | None:
-    """The JSON object in one line; None where it is none."""
-    try:
-        data = json.loads(raw.decode("utf-8"))
-    except (ValueError, RecursionError):
-        return None
-    return data if isinstance(data, dict) else None
+def parse_line(line: bytes | str, number: int = 0, start: int = 0) -> JournalLine:
+    """One line. It holds an object only where `read_json` can read one."""
+    text = line if isinstance(line, str) else line.decode("utf-8", _NO_UTF8)
+    document = read_json(text)
+    data = document.data if isinstance(document.data, dict) else None
+    return JournalLine(number, start, text, data, bool(document.problems))

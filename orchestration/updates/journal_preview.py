@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from ..findings import Edit
-from ..formats.json_text import read_json
 from ..journal.journal import EMPTY_RECORD, Journal, Record, Verify
+from ..journal.lines import parse_lines
 from ..vfs.files import digest_of
 
 
@@ -24,7 +24,8 @@ class JournalPreview:
         torn = min(at["journal-torn"], default=len(lines))
         self.kept = "".join(f"{line}\n" for line in lines[:torn])
         self.head = journal.head
-        self.seq = max(map(_seq, lines[:torn]), default=0) + 1
+        whole = (line for line in parse_lines(text) if line.number < torn)
+        self.seq = max((line.integer("seq") for line in whole), default=0) + 1
         self.at = now.astimezone(UTC).isoformat(timespec="milliseconds")
         self.unproven = frozenset(lines[line].removesuffix("\r") for line in at["decision-unverified"])
 
@@ -50,9 +51,3 @@ class JournalPreview:
 
 
 _CODES = ("journal-torn", "decision-unverified")
-
-
-def _seq(line: str) -> int:
-    data = read_json(line).data
-    seq = data.get("seq") if isinstance(data, dict) else 0
-    return seq if type(seq) is int else 0

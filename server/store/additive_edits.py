@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ...orchestration.formats.json_edits import create, set_values
 from ...orchestration.formats.json_text import read_json
-from .folder import StoreError, as_store_error, open_folder
+from .folder import StoreError, as_store_error, open_folder, read_file
 
 
 class PlannedFile(NamedTuple):
@@ -30,20 +30,9 @@ class SkippedFile(NamedTuple):
     why: str
 
 
-def read_bytes(root: Path, path: str) -> bytes | None:
-    """The bytes of a file, None when it is missing. Raises StoreError for one that cannot be read."""
-    folder_path, _, name = path.rpartition("/")
-    with as_store_error(path):
-        try:
-            with open_folder(root, folder_path) as folder:
-                return folder.read(name)
-        except FileNotFoundError:
-            return None
-
-
 def plan_file(root: Path, path: str, text: str) -> PlannedFile | SkippedFile | None:
     """A file of our own; one that is there with another text is left alone."""
-    before = read_bytes(root, path)
+    before = read_file(root, path)[0]
     if before is None:
         return PlannedFile(path, None, text.encode(), tuple(line for line in text.splitlines() if line))
     if before == text.encode():
@@ -53,7 +42,7 @@ def plan_file(root: Path, path: str, text: str) -> PlannedFile | SkippedFile | N
 
 def plan_lines(root: Path, path: str, lines: Sequence[str]) -> PlannedFile | None:
     """A file of lines with those that it lacks, in its own line ends."""
-    before = read_bytes(root, path)
+    before = read_file(root, path)[0]
     raw = before or b""
     there = {line.strip() for line in raw.split(b"\n")}
     missing = tuple(line for line in lines if line.encode() not in there)
@@ -66,7 +55,7 @@ def plan_lines(root: Path, path: str, lines: Sequence[str]) -> PlannedFile | Non
 
 def plan_deny_rules(root: Path, path: str, rules: Sequence[str]) -> PlannedFile | SkippedFile | None:
     """A JSON file of settings whose list `permissions.deny` holds the rules, its own ones first."""
-    before = read_bytes(root, path)
+    before = read_file(root, path)[0]
     if before is None or not before.strip():
         text = create({"permissions": {"deny": list(rules)}})
         return PlannedFile(path, before, (before or b"") + text.encode(), tuple(rules))

@@ -85,8 +85,7 @@ def _read(folder: Folder) -> bytes:
 
 
 def _live_claims(raw: bytes, now: datetime) -> dict[str, Claim]:
-    claims = read_claims(raw.decode("utf-8", "replace"), timestamp(now))
-    return {each.task: each for each in claims}
+    return {each.task: each for each in read_claims(raw, timestamp(now))}
 
 
 def _taken_message(holder: Claim) -> str:

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...orchestration.findings import Edit
-from ...orchestration.journal.journal import DECISIONS, EMPTY_RECORD, Record
+from ...orchestration.journal.journal import DECISIONS, EMPTY_RECORD, Record, record_fault
 from ...orchestration.journal.lines import CLAIMS_NAME, FOLDER, JOURNAL_NAME
 from ...orchestration.vfs.files import digest_of
 from ..disk.safe_open import refusal
-from .folder import Folder, StoreError, as_store_error, close, open_folder
+from .folder import Folder, StoreError, as_store_error, close, open_folder, read_file
 from .lock import (
     HOLDER,
     LOCK,
@@ -37,7 +37,7 @@ from .lock import (
     timestamp,
     utc_now,
 )
-from .log_file import LogTail, UnknownOutcome, WrittenFile, append_lines, check_record, format_line, read_tail
+from .log_file import LogTail, UnknownOutcome, WrittenFile, append_lines, format_line, read_tail
 from .recovery import (
     PendingWrites,
     RecoveryAction,
@@ -259,7 +259,7 @@ def _check_edits(locked: LockedRun, writes: Writes) -> list[_FileWrite]:
 def _check_edit(root: Path, edit: Edit, seq: int, n: int) -> _FileWrite:
     if reason := _protection(edit.path):
         raise StoreError(f"{edit.path} is not written: {reason}")
-    now, mode = _current(root, edit.path)
+    now, mode = read_file(root, edit.path)
     text = edit.text.encode("utf-8")
     # A byte order mark is no part of the text; a file that has one keeps it.
     raw = BOM_UTF8 + text if now is not None and now.startswith(BOM_UTF8) else text
@@ -282,21 +282,9 @@ def _protection(path: str) -> str | None:
     return refusal(path)
 
 
-def _current(root: Path, path: str) -> tuple[bytes | None, int | None]:
-    """(the bytes of a file, its mode) as it is now; None when it is missing."""
-    folder_path, _, name = path.rpartition("/")
-    with as_store_error(path):
-        try:
-            with open_folder(root, folder_path) as folder:
-                raw, status = folder.read(name), folder.status(name)
-                return raw, status.st_mode & 0o777 if status else None
-        except FileNotFoundError:
-            return None, None
-
-
 def _check_again(root: Path, file: WrittenFile) -> None:
     """Raises Conflict when a file was changed since its edit was checked."""
-    now, _ = _current(root, file.path)
+    now, _ = read_file(root, file.path)
     if file.was != ("" if now is None else digest_of(now)):
         raise Conflict(_conflict_message(file.path, file.was or None, now))
 
@@ -317,7 +305,9 @@ def _stamp_records(
     """The records as their lines will have them: numbered, dated, chained, and decisions signed."""
     prev, stamped = locked.head, list[Record]()
     for n, proposed in enumerate(records):
-        check_record(proposed)
+        # Such a line must not get into a journal: it could not be taken out again.
+        if fault := record_fault(proposed):
+            raise ValueError(f"no record: {fault}")
         following = len(records) - 1 - n
         entry: Record = {"seq": locked.seq + n, "at": locked.at}
         entry |= {

@@ -214,3 +214,15 @@ def _step(above: int, name: str, path: str, create: bool) -> int:
                 f"{path}: {name} is a link or no folder; nothing is written through links"
             ) from error
         raise
+
+
+def read_file(root: Path, path: str) -> tuple[bytes | None, int | None]:
+    """(the bytes of a file, its mode) as it is now; None for both where it or its folder is missing.
+
+    Raises StoreError for what cannot be read.
+    """
+    folder_path, _, name = path.rpartition("/")
+    with as_store_error(path), suppress(FileNotFoundError), open_folder(root, folder_path) as folder:
+        raw, status = folder.read(name), folder.status(name)
+        return raw, status.st_mode & 0o777 if status else None
+    return None, None

@@ -1,4 +1,4 @@
-"""The lines of a journal or a claims log: where the next one goes, and putting it there.
+"""The end of a journal or a claims log, and appending lines behind it.
 
 Lines are ASCII, so that a torn one can be cut off anywhere and the rest still reads, and so that no
 control or bidirectional character hides in a review. Several lines of one commit are written by one
@@ -12,17 +12,17 @@ import json
 import os
 import re
 from codecs import BOM_UTF8
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
 
-from ...orchestration.formats.json_text import read_json
-from ...orchestration.journal.journal import EMPTY_RECORD, KINDS, read_journal
-from ...orchestration.journal.lines import JournalLine, parse_line, parse_lines
+from ...orchestration.journal.journal import read_journal, record_fault
+from ...orchestration.journal.lines import parse_line, parse_lines
 from ...orchestration.vfs.files import digest_of
 from ..disk.disk_files import MAX_BYTES
 from .folder import Folder, StoreError, close, write_all
 
 _WRITTEN = re.compile(rb'\{"path": "([^"\\\n]*(?:\\.[^"\\\n]*)*)", "digest": "[0-9a-f]*", "was"')
+_FILE_FIELDS = ("path", "digest", "was")
 _LINKED = re.compile(rb'"prev": "([0-9a-f]{16})"(?:, "mac": "[0-9a-f]*")?\}')
 
 
@@ -57,8 +57,16 @@ class LogTail(NamedTuple):
 
     def written(self, numbers: Container[int]) -> list[WrittenFile]:
         """What the records with these numbers say was written."""
-        marked = (parse_line(line) for line in self.raw.split(b"\n") if b'"was"' in line) if numbers else ()
-        return [each for entry in marked if entry for each in _written_files(entry) if each.seq in numbers]
+        marked = [line for line in self.raw.split(b"\n") if b'"was"' in line] if numbers else []
+        written: list[WrittenFile] = []
+        for line in map(parse_line, marked):
+            seq, files = line.integer("seq"), (line.written or {}).get("files")
+            for n, item in enumerate(files if seq in numbers and isinstance(files, list) else ()):
+                named = item if isinstance(item, dict) else {}
+                texts = [value for name in _FILE_FIELDS if isinstance(value := named.get(name), str)]
+                if len(texts) == len(_FILE_FIELDS):
+                    written.append(WrittenFile(seq, n, *texts))
+        return written
 
 
 class BrokenLog(StoreError):  # noqa: N818 - said to people as it is
@@ -66,7 +74,7 @@ class BrokenLog(StoreError):  # noqa: N818 - said to people as it is
 
 
 def read_tail(raw: bytes, path: str, chained: bool = True) -> LogTail:
-    """Where the log in `raw` ends. Raises Broken when a line before its last cannot be read or, with
+    """The end of the log in `raw`. Raises BrokenLog when a line before its last cannot be read or, with
     `chained`, when lines do not follow each other. A fork is none of that: the longer branch goes on."""
     return (chained and _fast_tail(raw)) or _full_tail(raw, path, chained)
 
@@ -78,108 +86,47 @@ def _fast_tail(raw: bytes) -> LogTail | None:
     all the flushing. A line whose digest stands in the next one is the line that was written.
     """
     lines = raw.split(b"\n")
-    first, last = parse_line(lines[0]), parse_line(lines[-2]) if len(lines) > 1 else None
-    if lines.pop() or first is None or last is None or first.get("prev") or not _is_last(last):
+    if lines.pop() or not lines:
         return None
-    digest = digest_of(lines[0])
+    first, last = parse_line(lines[0]), parse_line(lines[-1])
+    if first.written is None or first.written.get("prev") or record_fault(last.data) or last.integer("more"):
+        return None
+    digest = first.digest
     for line in lines[1:]:
         link = _LINKED.fullmatch(line, max(0, line.rfind(b'"prev": "')))
         if link is None or link[1].decode() != digest:
             return None
         digest = digest_of(line)
-    return LogTail(digest, _integer(last, "seq"), len(raw), raw=raw)
-
-
-def _is_last(entry: Mapping[str, object]) -> bool:
-    return entry.get("kind") in KINDS and _integer(entry, "more") == 0
+    return LogTail(digest, last.integer("seq"), len(raw), raw=raw)
 
 
 def _full_tail(raw: bytes, path: str, chained: bool) -> LogTail:
-    lines, size = _cut_uncommitted(parse_lines(raw), raw, path, chained)
-    good = [(line.raw, line.data) for line in lines if line.data is not None]
-    head = digest_of(good[-1][0]) if good else ""
-    if chained and not _is_linear(good):
-        journal = read_journal(raw[:size].decode("utf-8-sig", "replace"))
-        if journal.broken:
-            raise BrokenLog(_broken_message(path, journal.problems[-1].message))
-        head = journal.head
-    seq = max((_integer(entry, "seq") for _, entry in good), default=0)
-    ended = size == 0 or raw[size - 1 : size] == b"\n" or raw[:size] == BOM_UTF8
-    return LogTail(head, seq, size, size < len(raw), ended, raw[:size])
-
-
-def _cut_uncommitted(
-    lines: list[JournalLine], raw: bytes, path: str, chained: bool
-) -> tuple[list[JournalLine], int]:
-    """(the lines that were committed, how many bytes they take)."""
-    kept, size = list(lines), len(raw)
-    if kept and kept[-1].data is None and _is_torn(kept[-1], raw):
-        size = kept.pop().start
-    while kept and _integer(kept[-1].data or {}, "more") > 0:
-        size = kept.pop().start
-    for line in kept if chained else []:
-        if line.data is None or line.data.get("kind") not in KINDS:
-            raise BrokenLog(_broken_message(path, f"line {line.number + 1} is no record this version knows"))
-    return kept, size
-
-
-def _is_torn(line: JournalLine, raw: bytes) -> bool:
+    lines, size = parse_lines(raw), len(raw)
     # A write that was cut off lacks its line end, or left zeros in blocks that were never flushed.
     # Anything else was put there by somebody and is not ours to cut.
-    return not raw.endswith(b"\n") or b"\0" in line.raw
-
-
-def _integer(entry: Mapping[str, object], name: str) -> int:
-    value = entry.get(name)
-    return value if type(value) is int else 0
-
-
-def _is_linear(lines: Sequence[tuple[bytes, Mapping[str, object]]]) -> bool:
-    previous = ""
-    for raw, entry in lines:
-        if (entry.get("prev") or "") != previous:
-            return False
-        previous = digest_of(raw)
-    return True
-
-
-def _written_files(entry: Mapping[str, object]) -> Iterator[WrittenFile]:
-    files = entry.get("files")
-    for n, item in enumerate(files if isinstance(files, list) else ()):
-        values = [item.get(name) for name in ("path", "digest", "was")] if isinstance(item, dict) else []
-        if values and all(isinstance(value, str) for value in values):
-            yield WrittenFile(_integer(entry, "seq"), n, *map(str, values))
-
-
-def _broken_message(path: str, why: str) -> str:
-    return f"{path}: {why}; nothing is added to it until `phasekeeper repair` was run"
-
-
-def check_record(given: Mapping[str, object]) -> None:
-    """Raises ValueError or TypeError for what a reader of journals would refuse.
-
-    Such a line must not get into a journal: it could not be taken out again.
-    """
-    if given.get("kind") not in KINDS:
-        raise ValueError(f"unknown kind of record {given.get('kind')!r}")
-    for name, empty in EMPTY_RECORD.items():
-        if given.get(name) is not None and type(given[name]) is not type(empty):
-            raise TypeError(f"{name} of a record must be a {type(empty).__name__}")
-
-
-def is_record(entry: Mapping[str, object]) -> bool:
-    """Whether a reader of journals would take the object of a line."""
-    try:
-        check_record(entry)
-    except (ValueError, TypeError):
-        return False
-    return True
+    if lines and lines[-1].written is None and (not raw.endswith(b"\n") or "\0" in lines[-1].text):
+        size = lines.pop().start
+    while lines and lines[-1].integer("more") > 0:
+        size = lines.pop().start
+    good = [line for line in lines if line.written is not None]
+    head = good[-1].digest if good else ""
+    if chained:
+        bad = next((line for line in lines if record_fault(line.data)), None)
+        journal = read_journal(raw[:size])
+        if bad or journal.broken:
+            known = f"line {bad.number + 1} is no record this version knows" if bad else ""
+            why = known or journal.problems[-1].message
+            raise BrokenLog(f"{path}: {why}; nothing is added to it until `phasekeeper repair` was run")
+        head = journal.head
+    seq = max((line.integer("seq") for line in good), default=0)
+    ended = size == 0 or raw[size - 1 : size] == b"\n" or raw[:size] == BOM_UTF8
+    return LogTail(head, seq, size, size < len(raw), ended, raw[:size])
 
 
 def format_line(entry: Mapping[str, object]) -> str:
     """One line without its end. Raises ValueError or TypeError for what no reader would take."""
     line = json.dumps(entry, ensure_ascii=True, allow_nan=False)
-    if not read_json(line).readable:
+    if parse_line(line).written is None:
         raise ValueError("a record holds half a surrogate pair, or is nested too deep")
     return line
 
@@ -215,17 +162,12 @@ def _write_flushed(descriptor: int, raw: bytes, size: int, path: str) -> None:
         write_all(descriptor, raw)
         os.fsync(descriptor)
     except OSError as error:
-        _take_back(descriptor, size, path, error)
+        try:
+            os.ftruncate(descriptor, size)
+            # A flush that failed may have written the line all the same; the cut must be on the disk too.
+            os.fsync(descriptor)
+        except OSError:
+            why = (error.strerror or "the system refused").lower()
+            said = "and whether the record is in it is not known; look with `phasekeeper history`"
+            raise UnknownOutcome(f"{path}: {why}, {said}") from error
         raise
-
-
-def _take_back(descriptor: int, size: int, path: str, error: OSError) -> None:
-    try:
-        os.ftruncate(descriptor, size)
-        # A flush that failed may have written the line all the same; the cut must be on the disk too.
-        os.fsync(descriptor)
-    except OSError:
-        why = (error.strerror or "the system refused").lower()
-        raise UnknownOutcome(
-            f"{path}: {why}, and whether the record is in it is not known; look with `phasekeeper history`"
-        ) from error

@@ -8,18 +8,18 @@ last lines, separated by commas. What is taken out or replaced is copied aside b
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from ...orchestration.findings import Edit
-from ...orchestration.journal.journal import Record, read_journal
-from ...orchestration.journal.lines import JOURNAL_NAME, parse_lines
+from ...orchestration.journal.journal import Record, read_journal, record_fault
+from ...orchestration.journal.lines import JOURNAL_NAME, JournalLine, parse_lines
 from ...orchestration.vfs.files import digest_of
 from .commit import LockedRun, Writes, commit, recover_run
-from .folder import Folder, as_store_error, open_folder
+from .folder import Folder, as_store_error, open_folder, read_file
 from .lock import Clock, run_lock, store_folder, timestamp, utc_now
-from .log_file import BrokenLog, format_line, is_record, read_tail
+from .log_file import BrokenLog, format_line, read_tail
 from .recovery import RecoveryAction, RecoveryKind
 
 
@@ -49,13 +49,7 @@ EVERYTHING = RepairConsent()
 _SHOWN_RECORDS = 10
 
 
-class _Record(NamedTuple):
-    """A line that is a record, and the digest of the line that it follows."""
-
-    text: str
-    digest: str
-    prev: str
-    entry: Mapping[str, object]
+_SHOWN_FIELDS = ("kind", "phase", "stage", "question", "option", "outcome", "next", "actor", "message", "why")
 
 
 def repair(
@@ -76,40 +70,34 @@ def repair(
     to the linking first: what did not count begins to count. What comes back says what was done: also
     `dropped`, `relinked`, `restored`. Doing it again changes nothing.
     """
+    top = root.resolve()
+    below = (Path(folder) for folder, _, _ in os.walk(top / run) if folder != str(top))
     with run_lock(root, run, clock=clock):
         dropped = _drop_bad_lines(root, run, drop_bad_lines, agreed, clock)
-        _, cleared = recover_run(root, run, _folders_below(root, run))
+        _, cleared = recover_run(root, run, [folder.relative_to(top).as_posix() for folder in below])
     edits, restored = _restore_edits(root, restore or {})
     done = commit(root, run, lambda held: _relink_and_restore(held, edits, agreed), clock=clock)
-    relinked = [
-        RecoveryAction(f"{store_folder(run)}/{JOURNAL_NAME}", RecoveryKind.RELINKED)
-        for r in done.records
-        if r.get("about")
-    ]
+    journal = f"{store_folder(run)}/{JOURNAL_NAME}"
+    relinked = [RecoveryAction(journal, RecoveryKind.RELINKED) for r in done.records if r.get("about")]
     return (*dropped, *cleared, *done.recovery, *relinked, *restored)
-
-
-def _folders_below(root: Path, run: str) -> list[str]:
-    top = root.resolve()
-    return [
-        Path(folder).relative_to(top).as_posix() for folder, _, _ in os.walk(top / run) if folder != str(top)
-    ]
 
 
 def find_damage(root: Path, run: str) -> Damage:
     """What a person has to agree to before `repair` does it. Nothing is locked or changed."""
-    with as_store_error(store_folder(run)):
-        try:
-            with open_folder(root, store_folder(run)) as folder:
-                raw = folder.read(JOURNAL_NAME) or b""
-        except FileNotFoundError:
-            return Damage()
+    journal = f"{store_folder(run)}/{JOURNAL_NAME}"
+    raw = read_file(root, journal)[0] or b""
     try:
-        tail = read_tail(raw, f"{store_folder(run)}/{JOURNAL_NAME}")
+        tail = read_tail(raw, journal)
     except BrokenLog:
-        return Damage(unreadable=max(1, len(_lines(raw.decode("utf-8-sig", "replace"))[1])))
-    lines, _ = _lines(raw[: tail.size].decode("utf-8-sig", "replace"))
-    return Damage(tuple(_branches(lines, tail.head)))
+        return Damage(unreadable=max(1, _records(raw)[1]))
+    known, _ = _records(raw[: tail.size])
+    placed = set(_ancestors(tail.head, known, ()))
+    branches: list[JournalBranch] = []
+    for head in _other_heads(known, tail.head):
+        branch = _ancestors(head, known, placed)
+        placed.update(branch)
+        branches.append(JournalBranch(head, tuple(known[digest].data or {} for digest in reversed(branch))))
+    return Damage(tuple(branches))
 
 
 def consent_lines(found: Damage, drop_bad_lines: bool = False) -> Iterator[str]:
@@ -120,7 +108,8 @@ def consent_lines(found: Damage, drop_bad_lines: bool = False) -> Iterator[str]:
     for branch in found.branches:
         count = f"{len(branch.records)} record{'s' if len(branch.records) > 1 else ''}"
         yield f"a branch of {count} was merged in; linked to the others it counts:"
-        yield from (f"  {_record_words(entry)}" for entry in branch.records[:_SHOWN_RECORDS])
+        for entry in branch.records[:_SHOWN_RECORDS]:
+            yield "  " + " ".join(str(entry[name]) for name in _SHOWN_FIELDS if entry.get(name))
         if len(branch.records) > _SHOWN_RECORDS:
             yield f"  and {len(branch.records) - _SHOWN_RECORDS} more"
     if drop_bad_lines and found.unreadable:
@@ -128,33 +117,9 @@ def consent_lines(found: Damage, drop_bad_lines: bool = False) -> Iterator[str]:
         yield "journal is copied before, and the records behind them count again"
 
 
-def _record_words(entry: Mapping[str, object]) -> str:
-    """A record in a line: what it is, of what, and what came of it."""
-    names = ("kind", "phase", "stage", "question", "option", "outcome", "next", "actor", "message", "why")
-    return " ".join(str(entry[name]) for name in names if entry.get(name))
-
-
-def _branches(lines: Sequence[_Record], head: str) -> Iterator[JournalBranch]:
-    known = {line.digest: line for line in lines}
-    placed = set(_ancestors(head, known, frozenset()))
-    for other in _other_heads(lines, head):
-        found = _ancestors(other, known, placed)
-        placed |= set(found)
-        yield JournalBranch(other, tuple(known[digest].entry for digest in reversed(found)))
-
-
-def _ancestors(digest: str, known: Mapping[str, _Record], until: Collection[str]) -> list[str]:
-    """The lines from one back to the first, or to one that is known already; the newest first."""
-    found: list[str] = []
-    while digest in known and digest not in until:
-        found.append(digest)
-        digest = known[digest].prev
-    return found
-
-
 def _relink_and_restore(held: LockedRun, edits: tuple[Edit, ...], agreed: RepairConsent) -> Writes:
-    lines, _ = _lines(_read(held.root, held.run))
-    heads = [h for h in _other_heads(lines, held.head) if agreed.heads is None or h in agreed.heads]
+    known, _ = _records(read_file(held.root, f"{store_folder(held.run)}/{JOURNAL_NAME}")[0] or b"")
+    heads = [h for h in _other_heads(known, held.head) if agreed.heads is None or h in agreed.heads]
     by: Record = {"kind": "relink", "actor": agreed.actor, "channel": agreed.channel}
     records: list[Record] = []
     if heads:
@@ -164,44 +129,43 @@ def _relink_and_restore(held: LockedRun, edits: tuple[Edit, ...], agreed: Repair
     return Writes(records, edits)
 
 
-def _read(root: Path, run: str) -> str:
-    with as_store_error(store_folder(run)), open_folder(root, store_folder(run)) as folder:
-        raw = folder.read(JOURNAL_NAME) or b""
-        return raw[: read_tail(raw, folder.below(JOURNAL_NAME)).size].decode("utf-8-sig", "replace")
+_Known = Mapping[str, JournalLine]
+"""The lines that are records by their digests, each once, in the order of the file."""
 
 
-def _lines(text: str) -> tuple[list[_Record], list[int]]:
-    """(the records, each once, in the order of the file; the numbers of lines that are none)."""
-    records: dict[str, _Record] = {}
-    bad: list[int] = []
-    for line in parse_lines(text.encode("utf-8", "replace")):
-        if line.data is not None and is_record(line.data):
-            digest = line.digest
-            prev = str(line.data.get("prev") or "")
-            records.setdefault(digest, _Record(line.raw.decode(), digest, prev, line.data))
-        else:
-            bad.append(line.number)
-    return list(records.values()), bad
+def _records(log: bytes) -> tuple[_Known, int]:
+    """(the records of a journal, how many lines are none)."""
+    lines = parse_lines(log)
+    good = [line for line in lines if not record_fault(line.data)]
+    known: dict[str, JournalLine] = {}
+    for line in good:
+        known.setdefault(line.digest, line)
+    return known, len(lines) - len(good)
 
 
-def _other_heads(lines: Sequence[_Record], head: str) -> list[str]:
+def _field(line: JournalLine, name: str) -> str:
+    return str((line.written or {}).get(name) or "")
+
+
+def _ancestors(digest: str, known: _Known, until: Container[str]) -> list[str]:
+    """The lines from one back to the first, or to one that is in `until`; the newest first."""
+    found: list[str] = []
+    while digest in known and digest not in until:
+        found.append(digest)
+        digest = _field(known[digest], "prev")
+    return found
+
+
+def _other_heads(known: _Known, head: str) -> list[str]:
     """The last lines of branches that neither end in `head` nor were linked to it before."""
-    linked = {
-        digest
-        for line in lines
-        for digest in str(line.entry.get("about") or "").split(",")
-        if _is_relink(line)
-    }
-    return [digest for digest in _branch_ends(lines) if digest != head and digest not in linked]
+    relinks = [line for line in known.values() if _field(line, "kind") == "relink"]
+    linked = {digest for line in relinks for digest in _field(line, "about").split(",")}
+    return [digest for digest in _branch_ends(known) if digest != head and digest not in linked]
 
 
-def _is_relink(line: _Record) -> bool:
-    return line.entry.get("kind") == "relink"
-
-
-def _branch_ends(lines: Sequence[_Record]) -> list[str]:
-    followed = {line.prev for line in lines}
-    return [line.digest for line in lines if line.digest not in followed]
+def _branch_ends(known: _Known) -> list[str]:
+    followed = {_field(line, "prev") for line in known.values()}
+    return [digest for digest in known if digest not in followed]
 
 
 def _restore_edits(root: Path, restore: Mapping[str, str]) -> tuple[tuple[Edit, ...], list[RecoveryAction]]:
@@ -240,38 +204,30 @@ def _drop_bad_lines(
         else:
             return []
         kept = _copy_aside(folder, JOURNAL_NAME, raw)
-        text = _without_bad_lines(raw.decode("utf-8-sig", "replace"), timestamp(clock()), agreed)
-        folder.put(JOURNAL_NAME, f".{JOURNAL_NAME}.new", text.encode("utf-8"))
+        good = _without_bad_lines(raw, timestamp(clock()), agreed)
+        folder.put(JOURNAL_NAME, f".{JOURNAL_NAME}.new", good)
         folder.sync()
         return [RecoveryAction(folder.below(JOURNAL_NAME), RecoveryKind.DROPPED, kept)]
 
 
-def _without_bad_lines(text: str, at: str, agreed: RepairConsent) -> str:
+def _without_bad_lines(log: bytes, at: str, agreed: RepairConsent) -> bytes:
     """The records of a broken journal, untouched, and one that links those which lost what they followed."""
-    lines, _ = _lines(text)
-    reached = _reachable(lines)
-    rest = [line for line in lines if line.digest not in reached]
-    whole = "".join(line.text + "\n" for line in lines)
-    if not rest:
-        return whole
-    head = read_journal("".join(line.text + "\n" for line in lines if line.digest in reached)).head
-    seq = max((int(str(line.entry.get("seq") or 0)) for line in lines), default=0)
-    entry: Record = {"seq": seq + 1, "at": at, "kind": "relink", "about": ",".join(_branch_ends(rest))}
+    known, _ = _records(log)
+    after: dict[str, list[str]] = {}
+    for digest, line in known.items():
+        after.setdefault(_field(line, "prev"), []).append(digest)
+    reached = list(after.get("", ()))
+    for digest in reached:
+        reached += after.get(digest, ())
+    whole = "".join(f"{line.text}\n" for line in known.values())
+    linked = set(reached)
+    lost = {digest: line for digest, line in known.items() if digest not in linked}
+    if not lost:
+        return whole.encode()
+    head = read_journal("\n".join(known[digest].text for digest in known if digest in linked)).head
+    seq = max(line.integer("seq") for line in known.values())
+    entry: Record = {"seq": seq + 1, "at": at, "kind": "relink", "about": ",".join(_branch_ends(lost))}
     entry |= {"message": "lines that could not be read were taken out"}
     entry |= {"actor": agreed.actor, "channel": agreed.channel} if agreed.actor else {}
     entry |= {"prev": head} if head else {}
-    return whole + format_line(entry) + "\n"
-
-
-def _reachable(lines: Sequence[_Record]) -> set[str]:
-    """The lines that follow, over any number of others, a first line."""
-    after: dict[str, list[str]] = {}
-    for line in lines:
-        after.setdefault(line.prev, []).append(line.digest)
-    reached: set[str] = set()
-    waiting = list(after.get("", ()))
-    while waiting:
-        digest = waiting.pop()
-        reached.add(digest)
-        waiting += after.get(digest, ())
-    return reached
+    return f"{whole}{format_line(entry)}\n".encode()

@@ -1,4 +1,4 @@
-"""Whether a recorded decision was made by a person: keyed digests, and what is in the commit HEAD.
+"""The proof that a person made a recorded decision: keyed digests, and what is in the commit HEAD.
 
 An assistant runs as the same user and could forge a decision; this makes a forgery deliberate and
 visible, not impossible. A decision counts when it carries a digest made with a key that only the
@@ -22,6 +22,7 @@ from typing import NamedTuple
 import platformdirs
 
 from ...orchestration.journal.journal import DECISIONS
+from ...orchestration.journal.lines import parse_line
 from ..disk.disk_files import MAX_BYTES
 from ..disk.repository import toplevel
 from ..disk.safe_open import refusal
@@ -152,7 +153,7 @@ def head_lines(root: Path, journal_path: str) -> frozenset[str]:
     if not size.strip().isdigit() or int(size) > MAX_BYTES:
         return frozenset()
     text = git.answer(root, "cat-file", "blob", blob).decode("utf-8", "replace")
-    return frozenset(_without_line_end(line) for line in text.split("\n"))
+    return frozenset(line.rstrip("\r\n") for line in text.split("\n"))
 
 
 def verified_lines(
@@ -165,47 +166,23 @@ def verified_lines(
     """The indexes of those decision lines of a journal that count as a person's.
 
     `committed` is asked once, and only when a decision lacks a valid signature. Of equal lines only the
-    first counts: a copy of an old decision is not a new one.
+    first counts: a copy of an old decision is not a new one. One in which a key stands twice does not count:
+    another reader might take the other one.
     """
-    decisions = _decisions(lines)
+    decisions: dict[str, int] = {}
+    signed: set[str] = set()
     where = journal_place(root, journal_path)
-    signed = {i for i, record in decisions.items() if key is not None and _is_signed(record, key, where)}
-    unsigned = decisions.keys() - signed
-    if not unsigned:
-        return frozenset(signed)
-    proven = committed(root, journal_path)
-    return frozenset(signed | {i for i in unsigned if _without_line_end(lines[i]) in proven})
-
-
-def _without_line_end(line: str) -> str:
-    return line.rstrip("\r\n")
-
-
-def _decisions(lines: Sequence[str]) -> dict[int, dict[str, object]]:
-    found: dict[int, dict[str, object]] = {}
-    seen: set[str] = set()
     for i, line in enumerate(lines):
-        record = _record(line)
-        if record is not None and record.get("kind") in DECISIONS and _without_line_end(line) not in seen:
-            seen.add(_without_line_end(line))
-            found[i] = record
-    return found
-
-
-def _record(line: str) -> dict[str, object] | None:
-    try:
-        record = json.loads(line, object_pairs_hook=_unique_keys)
-    except (ValueError, RecursionError):
-        return None
-    return record if isinstance(record, dict) and isinstance(record.get("kind"), str) else None
-
-
-def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Refuses a key that stands twice: another reader might take the other one."""
-    record = dict(pairs)
-    if len(record) != len(pairs):
-        raise ValueError("a key stands twice")
-    return record
+        bare = line.rstrip("\r\n")
+        parsed = parse_line(bare)
+        record = parsed.written or {}
+        if record.get("kind") not in DECISIONS or parsed.repeated or bare in decisions:
+            continue
+        decisions[bare] = i
+        if key is not None and _is_signed(record, key, where):
+            signed.add(bare)
+    proven = committed(root, journal_path) if decisions.keys() - signed else frozenset[str]()
+    return frozenset(i for bare, i in decisions.items() if bare in signed or bare in proven)
 
 
 def _is_signed(record: Mapping[str, object], key: bytes, where: str) -> bool:

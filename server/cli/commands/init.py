@@ -16,7 +16,8 @@ from ....orchestration.definition.model import Workflow
 from ....orchestration.definition.root_config import PATH as CONFIG_PATH
 from ....orchestration.journal.lines import CLAIMS_NAME, FOLDER, JOURNAL_NAME
 from ....orchestration.sanitize import plain
-from ...store.additive_edits import PlannedFile, SkippedFile, plan_lines, read_bytes, write_planned
+from ...store.additive_edits import PlannedFile, SkippedFile, plan_lines, write_planned
+from ...store.folder import read_file
 from ...store.lock import HOLDER, LOCK
 from ...terminal.lines import PATH_LIMIT, Part, print_errors, print_lines
 from ..output import OK, REFUSED
@@ -89,7 +90,7 @@ def planned(
 ) -> tuple[list[PlannedFile], list[SkippedFile]]:
     """What is missing in a root, file by file. Raises StoreError for a file that cannot be read."""
     config = None
-    if read_bytes(root, CONFIG_PATH) is None:
+    if read_file(root, CONFIG_PATH)[0] is None:
         text = _CONFIG_HEAD + "".join(line + "\n" for each in workflows for line in _parameters(each))
         lines = tuple(line for line in text.splitlines() if line)
         config = PlannedFile(CONFIG_PATH, None, text.encode(), lines)
