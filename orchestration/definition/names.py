@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from ..expressions.syntax import RESERVED
+from ..expressions.tokens import RESERVED
 from ..suggestions import did_you_mean, misspelling
 from .reader import DefinitionErrors, LocatedText
 

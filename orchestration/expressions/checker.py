@@ -16,10 +16,10 @@ from .functions import (
     METHODS,
     OUTSIDE,
     Function,
-    InvalidPattern,
-    compile_pattern,
 )
-from .syntax import MACROS, TYPE_NAMES, ErrorData, Kind, KnownNames, SyntaxNode, chain_of, path_of
+from .syntax import ErrorData, Kind, KnownNames, SyntaxNode, chain_of, path_of
+from .text_functions import InvalidPattern, compile_pattern
+from .tokens import MACROS, TYPE_NAMES
 from .values import NUMBERS, OPERATORS
 
 _LITERALS = {bool: "bool", int: "int", float: "double", str: "string", type(None): "null"}
@@ -34,7 +34,7 @@ def check_types(tree: SyntaxNode, names: KnownNames) -> tuple[str, list[tuple[in
 
 
 def fits(kind: str, wanted: str) -> bool:
-    """Whether a value of a type may stand where another type is wanted."""
+    """Assignability: may a value of a type stand where another type is wanted?"""
     if "any" in (kind, wanted) or kind == wanted:
         return True
     if wanted in ("list", "strings"):
@@ -91,32 +91,25 @@ class _Checker:
             if flag and not fits(kind := self.type(part), "optional"):
                 self.wrong(part.at, f"behind the ? an optional value is needed, this is {_A.get(kind, kind)}")
 
-    def _name(self, node: SyntaxNode) -> str:
-        return self._path(node) or self._unknown(node)
-
-    def _path(self, node: SyntaxNode) -> str:
-        """The type of a chain NAME.field.field; "" if nothing is called so."""
+    def _field(self, node: SyntaxNode) -> str:
         path = path_of(node)
+        if not path:
+            return self._selected(self.type(node.children[0]), node)
         if path[0] in self.bound:
             return "any"
-        name = self.names.name_in(path)
-        if not name:
-            return "type" if len(path) == 1 and path[0] in TYPE_NAMES else ""
-        kind, chain = self.names.type_of(name), chain_of(node)
-        for field in chain[name.count(".") + 1 :]:
-            kind = self._selected(kind, field)
-        return kind
-
-    def _unknown(self, node: SyntaxNode) -> str:
-        path, at = path_of(node), chain_of(node)[0].at
+        chain, name = chain_of(node), self.names.name_in(path)
+        if name:
+            kind = self.names.type_of(name)
+            for field in chain[name.count(".") + 1 :]:
+                kind = self._selected(kind, field)
+            return kind
+        if len(path) == 1 and path[0] in TYPE_NAMES:
+            return "type"
         known = next((name for name in self.names.names if name.startswith(f"{path[0]}.")), "")
         name = ".".join(path[: known.count(".") + 1 if known else None])
-        return self.unknown(at, name, self.names.names)
+        return self.unknown(chain[0].at, name, self.names.names)
 
-    def _field(self, node: SyntaxNode) -> str:
-        if path_of(node):
-            return self._path(node) or self._unknown(node)
-        return self._selected(self.type(node.children[0]), node)
+    _name = _field
 
     def _selected(self, kind: str, field: SyntaxNode) -> str:
         if not (fits(kind, "map") or kind == "optional"):
@@ -165,9 +158,8 @@ class _Checker:
     def _choice(self, node: SyntaxNode) -> str:
         test, then, other = self.types(node.children)
         if not fits(test, "bool"):
-            self.wrong(
-                node.at, f"what stands before the ? must be true or false, this is {_A.get(test, test)}"
-            )
+            message = f"what stands before the ? must be true or false, this is {_A.get(test, test)}"
+            self.wrong(node.at, message)
         if fits(then, other) or fits(other, then):
             return then if then == other else "list" if {then, other} == {"list", "strings"} else "any"
         said = "what stands before and behind the : must have one type"
@@ -176,77 +168,59 @@ class _Checker:
     # ---- calls
 
     def _call(self, node: SyntaxNode) -> str:
-        functions = FUNCTIONS | (EDITS if self.names.edits else {})
-        kinds = self.types(node.children)
-        function = functions.get(node.text)
-        return (
-            self._called(node, function, kinds) if function else self._no_function(node, functions, METHODS)
-        )
-
-    def _method(self, node: SyntaxNode) -> str:
-        kinds = self.types(node.children)
-        if node.text in FALLBACKS:
-            return self._fallback(node, kinds)
-        function = METHODS.get(node.text)
+        kinds, is_method, name = self.types(node.children), node.kind is Kind.METHOD, node.text
+        given = f"{name} does not take ({', '.join(kinds)})"
+        if is_method and name in FALLBACKS:
+            if len(kinds) != 2 or not fits(kinds[0], "optional"):
+                return self.wrong(node.at, f"{given}; write a.?b.{name}(c)")
+            return "optional" if name == "or" else "any"
+        known = METHODS if is_method else FUNCTIONS | (EDITS if self.names.edits else {})
+        function = known.get(name)
         if function is None:
-            return self._no_function(
-                node, {**METHODS, **dict.fromkeys(MACROS), **dict.fromkeys(FALLBACKS)}, FUNCTIONS
-            )
-        if node.text == "matches" and node.children[1:] and isinstance(node.children[1].value, str):
+            return self._no_function(node, known)
+        pattern = node.children[1] if is_method and name == "matches" and node.children[1:] else None
+        if pattern and isinstance(pattern.value, str):
             try:
-                compile_pattern(node.children[1].value)
+                compile_pattern(pattern.value)
             except InvalidPattern as error:
-                at = node.children[1].at
-                self.wrong(at, f"this regular expression cannot be used: {error}")
-        return self._called(node, function, kinds)
-
-    def _fallback(self, node: SyntaxNode, kinds: Sequence[str]) -> str:
-        if len(kinds) != 2 or not fits(kinds[0], "optional"):
-            return self.wrong(
-                node.at, f"{node.text} does not take ({', '.join(kinds)}); write a.?b.{node.text}(c)"
-            )
-        return "optional" if node.text == "or" else "any"
-
-    def _called(self, node: SyntaxNode, function: Function, kinds: Sequence[str]) -> str:
+                self.wrong(pattern.at, f"this regular expression cannot be used: {error}")
         wanted = [kind.rstrip("?") for kind in function.takes[: len(kinds)]]
         enough = function.least <= len(kinds) <= len(function.takes)
         if not enough or not all(map(fits, kinds, wanted)):
-            takes = f"it takes ({', '.join(function.takes)})"
-            return self.wrong(node.at, f"{node.text} does not take ({', '.join(kinds)}); {takes}")
+            return self.wrong(node.at, f"{given}; it takes ({', '.join(function.takes)})")
         return function.gives
 
-    def _no_function(
-        self, node: SyntaxNode, known: Mapping[str, object], elsewhere: Mapping[str, object]
-    ) -> str:
-        name = node.text
+    _method = _call
+
+    def _no_function(self, node: SyntaxNode, known: Mapping[str, Function]) -> str:
+        name, is_method = node.text, node.kind is Kind.METHOD
         if name in OUTSIDE:
             return self.wrong(node.at, f"{name}: CEL has it, the guard language has not")
         if name in MACROS:
             return self.wrong(node.at, f"{name} takes a name and an expression: x.{name}(y, ..)")
-        if name in elsewhere:
-            how = f"{name}(x)" if node.kind is Kind.METHOD else f"x.{name}(..)"
+        if name in (FUNCTIONS if is_method else METHODS):
+            how = f"{name}(x)" if is_method else f"x.{name}(..)"
             return self.wrong(node.at, f"{name!r} is called in another way: {how}")
-        names = list(dict.fromkeys((*known, *(() if node.kind is Kind.METHOD else self.names.names))))
-        return self.unknown(node.at, name, names)
+        others = (*MACROS, *FALLBACKS) if is_method else self.names.names
+        return self.unknown(node.at, name, list(dict.fromkeys((*known, *others))))
 
     def _loop(self, node: SyntaxNode) -> str:
         of, *parts = node.children
-        kind = self.type(of)
-        wanted = ("optional",) if node.text.startswith("opt") else ("list", "map")
-        if not any(fits(kind, one) for one in wanted):
+        kind, is_optional = self.type(of), node.text.startswith("opt")
+        if not any(fits(kind, one) for one in (("optional",) if is_optional else ("list", "map"))):
             self.wrong(node.at, f"{node.text} does not take ({kind})")
         self.bound.append(str(node.value))
         kinds = self.types(parts)
         self.bound.pop()
-        guards = kinds[:-1] if node.text == "map" else [] if node.text.startswith("opt") else kinds
+        # The last part of `map` and of those of optional values is no guard.
+        guards = kinds[:-1] if is_optional or node.text == "map" else kinds
         for part, one in zip(parts, guards, strict=False):
             if not fits(one, "bool"):
-                self.wrong(
-                    part.at, f"{node.text} needs true or false for each element, this is {_A.get(one, one)}"
-                )
+                message = f"{node.text} needs true or false for each element, this is {_A.get(one, one)}"
+                self.wrong(part.at, message)
         if node.text in ("map", "filter"):
             return "strings" if kind == "strings" and node.text == "filter" else "list"
-        return "optional" if node.text.startswith("opt") else "bool"
+        return "optional" if is_optional else "bool"
 
 
 def _result(sign: str, left: str, right: str) -> str:

@@ -12,7 +12,7 @@ Invariants:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from .functions import as_text
@@ -43,7 +43,7 @@ class Context:
     """Names bound to values, facts computed once when asked for.
 
     `resolve(name)` gives a fact's value or raises UnknownFact; expressions it needs come back through
-    `value`. With `traces_reads`, each evaluation also notes the names that it reads.
+    `value`.
     """
 
     def __init__(
@@ -53,16 +53,13 @@ class Context:
         resolve: Callable[[str], object],
         records: Index | None = None,
         tasks: Tasks | None = None,
-        traces_reads: bool = False,
     ):
         self.language = language
         self.variables = variables
         self.records = records or Index(())
         self.tasks = tasks or Tasks()
         self.facts: dict[str, Outcome] = {}
-        self.traces_reads = traces_reads
-        # What is looked at: the newest of the records, and, where somebody asked for them, the names that are
-        # read ("state.phase", "limits.rounds.count", "newest()"). Each fact has a trace of its own.
+        # The newest of the records that are looked at. Each fact has a trace of its own.
         self._trace: list[Any] = []
         self._fact_traces: dict[str, list[Any]] = {}
         # By id(): the expression is kept, so that no other can come to stand at its place in memory.
@@ -77,7 +74,7 @@ class Context:
         if known is None:
             outer, self._trace = self._trace, []
             try:
-                value = expression.program(ExpressionRun(self, self._trace if self.traces_reads else None))
+                value = expression.program(ExpressionRun(self))
                 kind = type(value)
                 if kind is int:
                     whole(value)
@@ -97,19 +94,18 @@ class Context:
         return known[1]
 
     def holds(self, guard: Expression | None) -> bool:
-        """Whether a guard is exactly true; no guard at all holds."""
+        """True where a guard is exactly true; no guard at all holds."""
         return guard is None or self.value(guard).value is True
 
     def text(self, template: Template) -> str | None:
         """The template with its values. A part without a value is "?"; one that is all of it gives None."""
-        values = [part if isinstance(part, str) else self._part(part) for part in template.parts]
+        values: list[str | None] = []
+        for part in template.parts:
+            value, error = (part, None) if isinstance(part, str) else self.value(part)
+            values.append(as_text(value) if error is None else None)
         if len(values) == 3 and values[0] == values[2] == "":
             return values[1]
         return "".join("?" if value is None else value for value in values)
-
-    def _part(self, expression: Expression) -> str | None:
-        outcome = self.value(expression)
-        return None if outcome.error is not None else as_text(outcome.value)
 
     def items(self, expression: Expression) -> Outcome:
         """Like `value` for a list; the bare name of a set of tasks gives them all, however many there are."""
@@ -136,7 +132,13 @@ class Context:
             self.facts[name] = Outcome(None, "is being computed")
             outer, self._trace = self._trace, []
             try:
-                outcome = Outcome(_as_fact(name, self._resolve(name)))
+                value = self._resolve(name)
+                if type(value) is TaskSet:
+                    value = TaskSet(value.items, value.whole, name)
+                elif isinstance(value, str):
+                    # A word of an enumeration is text to expressions.
+                    value = str(value)
+                outcome = Outcome(value)
             except UnknownFact as error:
                 outcome = Outcome(None, str(error))
             self.facts[name] = outcome
@@ -145,17 +147,6 @@ class Context:
 
     def records_behind(self, looked_into: Expression | str) -> list[Any]:
         """The newest records that an expression itself, or a fact by its name, looked at."""
-        trace = self._traced(looked_into)
-        return [entry for entry in trace if not isinstance(entry, str)] if self.traces_reads else trace
-
-    def reads_of(self, looked_into: Expression | str) -> tuple[str, ...]:
-        """The names that an expression or a fact read: paths of variables, facts, functions.
-
-        Known only with `traces_reads`. What a fact itself reads is asked for by its name.
-        """
-        return tuple(dict.fromkeys(e for e in self._traced(looked_into) if isinstance(e, str)))
-
-    def _traced(self, looked_into: Expression | str) -> list[Any]:
         if isinstance(looked_into, str):
             return self._fact_traces.get(looked_into, [])
         self.value(looked_into)
@@ -169,30 +160,19 @@ class Context:
     def seen(self, path: tuple[str, ...]) -> Outcome:
         """What stands at a path that an expression reads."""
         name = self.language.name_in(path)
-        rest = path[name.count(".") + 1 :]
         if name in self.language.facts:
-            return _below(_with_all_items(self.known(name)), rest)
-        if name in self.variables:
-            return _below(Outcome(self.variables[name]), rest)
-        return Outcome(None, "there is no value")
-
-
-def _as_fact(name: str, value: Any) -> Any:
-    """A fact's value for expressions: a word of an enumeration is text, tasks bear the fact's name."""
-    if type(value) is TaskSet:
-        return value.named(name)
-    return str(value) if isinstance(value, str) else value
+            outcome = _with_all_items(self.known(name))
+        elif name in self.variables:
+            outcome = Outcome(self.variables[name])
+        else:
+            return Outcome(None, "there is no value")
+        value = outcome.value
+        for key in path[name.count(".") + 1 :] if outcome.error is None else ():
+            if not isinstance(value, Mapping) or key not in value:
+                return Outcome(None, f"{key} is missing")
+            value = value[key]
+        return Outcome(value, outcome.error)
 
 
 def _with_all_items(outcome: Outcome) -> Outcome:
-    is_set = type(outcome.value) is TaskSet
-    return Outcome(list(outcome.value.items)) if is_set else outcome
-
-
-def _below(outcome: Outcome, path: Sequence[str]) -> Outcome:
-    value = outcome.value
-    for key in path if outcome.error is None else ():
-        if not isinstance(value, Mapping) or key not in value:
-            return Outcome(None, f"{key} is missing")
-        value = value[key]
-    return Outcome(value, outcome.error)
+    return Outcome(list(outcome.value.items)) if type(outcome.value) is TaskSet else outcome

@@ -11,10 +11,14 @@ from typing import Any
 
 from . import values
 from .functions import EDITS, FALLBACKS, FUNCTIONS, METHODS, Function
-from .syntax import TYPE_NAMES, Kind, KnownNames, SyntaxNode, chain_of, path_of
+from .syntax import Kind, KnownNames, SyntaxNode, chain_of, path_of, walk
+from .tokens import TYPE_NAMES
 from .values import ABSENT, OPERATORS, EvaluationError, ExpressionRun, Optional, TaskSet, TypeName
 
 Program = Callable[[ExpressionRun], Any]
+_CONSTANT = (Kind.LITERAL, Kind.LIST, Kind.MAP)
+# Who evaluates constants reads no names.
+_NO_NAMES: Any = None
 
 
 def compile_tree(tree: SyntaxNode, names: KnownNames) -> Program:
@@ -28,7 +32,15 @@ class _Compiler:
         self.bound: list[str] = []
 
     def program(self, node: SyntaxNode) -> Program:
-        return getattr(self, f"_{node.kind}")(node)
+        program = getattr(self, f"_{node.kind}")(node)
+        if node.kind not in (Kind.LIST, Kind.MAP) or any(part.kind not in _CONSTANT for part in walk(node)):
+            return program
+        # A pattern, mostly: made once, and never changed by whom it is given to.
+        try:
+            made_once = program(ExpressionRun(_NO_NAMES))
+        except EvaluationError:
+            return program
+        return lambda run: made_once
 
     def programs(self, nodes: Sequence[SyntaxNode]) -> list[Program]:
         return [self.program(node) for node in nodes]
@@ -62,12 +74,8 @@ class _Compiler:
             return _with_fields(lambda run: run.bound[depth], parts[1:])
         name = self.names.name_in(path)
         if name:
-            fields = parts[name.count(".") + 1 :]
-            if name in self.names.facts:
-                return _with_fields(_fact(name), fields)
-            direct = next((place for place, part in enumerate(fields) if part.value), len(fields))
-            variable = _variable(name, tuple(part.text for part in fields[:direct]))
-            return _with_fields(variable, fields[direct:])
+            named = _fact(name) if name in self.names.facts else _variable(name)
+            return _with_fields(named, parts[name.count(".") + 1 :])
         type_name = TypeName(path[0])
         return (lambda run: type_name) if node.kind is Kind.NAME and path[0] in TYPE_NAMES else None
 
@@ -88,8 +96,8 @@ class _Compiler:
 
     def _item(self, node: SyntaxNode) -> Program:
         of, key = self.programs(node.children)
-        told = values.optional_item if node.value else values.item
-        return lambda run: told(of(run), key(run))
+        element = values.optional_item if node.value else values.item
+        return lambda run: element(of(run), key(run))
 
     # ---- operators
 
@@ -98,11 +106,11 @@ class _Compiler:
         if node.text == "-":
             return lambda run: values.negative(of(run))
 
-        def denied(run: ExpressionRun) -> bool:
+        def negation(run: ExpressionRun) -> bool:
             value = of(run)
             return not value if value is True or value is False else values.no_overload("!", value)
 
-        return denied
+        return negation
 
     def _binary(self, node: SyntaxNode) -> Program:
         left, right = self.programs(node.children)
@@ -120,7 +128,12 @@ class _Compiler:
             text = other.value
             return lambda run: (left(run) == text) is wanted
         if node.text in ("==", "!=") and other.kind is Kind.LIST and not other.children:
-            return lambda run: _is_empty_list(left(run)) is wanted
+
+            def is_empty(run: ExpressionRun) -> bool:
+                value = left(run)
+                return (values.type_of(value) == "list" and not values.size(value)) is wanted
+
+            return is_empty
         return lambda run: operate(run, left(run), right(run))
 
     def _logic(self, node: SyntaxNode) -> Program:
@@ -158,33 +171,19 @@ class _Compiler:
     # ---- lists and maps
 
     def _list(self, node: SyntaxNode) -> Program:
-        parts, flags = self.elements(node.children), node.flags
+        entries = list(zip(self.elements(node.children), node.flags, strict=True))
 
-        def plain(run: ExpressionRun) -> list[Any]:
-            run.take(len(parts))
-            return [part(run) for part in parts]
+        def list_of(run: ExpressionRun) -> list[Any]:
+            run.take(len(entries))
+            return [
+                value.value if optional else value
+                for part, optional in entries
+                if _is_there(value := part(run), optional)
+            ]
 
-        def with_optional(run: ExpressionRun) -> list[Any]:
-            run.take(len(parts))
-            made = []
-            for part, is_optional in zip(parts, flags, strict=True):
-                value = part(run)
-                if not is_optional:
-                    made.append(value)
-                elif _is_there(value):
-                    made.append(value.value)
-            return made
-
-        return with_optional if any(flags) else plain
+        return list_of
 
     def _map(self, node: SyntaxNode) -> Program:
-        if node.children and not any(node.flags) and all(c.kind is Kind.LITERAL for c in node.children):
-            # A pattern, mostly: made once, and never changed by whom it is given to.
-            made_once = {
-                child.value: node.children[2 * n + 1].value for n, child in enumerate(node.children[::2])
-            }
-            if 2 * len(made_once) == len(node.children) and all(type(key) is str for key in made_once):
-                return lambda run: made_once
         keys, parts = self.programs(node.children[::2]), self.elements(node.children[1::2])
         entries = list(zip(keys, parts, node.flags, strict=True))
 
@@ -197,10 +196,8 @@ class _Compiler:
                     raise EvaluationError(f"a key of a map is text, this is {values.type_of(name)}")
                 if name in made:
                     raise EvaluationError(f"the key {name!r} stands twice in a map")
-                if not optional:
-                    made[name] = value
-                elif _is_there(value):
-                    made[name] = value.value
+                if _is_there(value, optional):
+                    made[name] = value.value if optional else value
             return made
 
         return map_of
@@ -249,11 +246,9 @@ class _Compiler:
             return _fails(f"{node.text} does not take {len(node.children)} values")
         checks = [_argument(kind.rstrip("?")) for kind in function.takes]
         pairs = list(zip(self.programs(node.children), checks, strict=False))
-        called, name, read = function.run, node.text, f"{node.text}()"
+        called, name = function.run, node.text
 
         def call(run: ExpressionRun) -> Any:
-            if run.trace is not None:
-                run.trace.append(read)
             made = called(run, *[check(part(run), name) for part, check in pairs])
             if type(made) is list:
                 run.take(len(made))
@@ -264,8 +259,6 @@ class _Compiler:
         ((only, check),) = pairs
 
         def call_with_one(run: ExpressionRun) -> Any:
-            if run.trace is not None:
-                run.trace.append(read)
             made = called(run, check(only(run), name))
             if type(made) is list:
                 run.take(len(made))
@@ -279,7 +272,19 @@ class _Compiler:
         parts = self.elements(node.children[1:])
         self.bound.pop()
         if node.text in ("optMap", "optFlatMap"):
-            return _optional_map(of, depth, parts[0], node.text == "optMap")
+            part, wraps = parts[0], node.text == "optMap"
+
+            def mapped(run: ExpressionRun) -> Any:
+                value = of(run)
+                if type(value) is not Optional:
+                    return values.no_overload("optMap", value)
+                if not value.present:
+                    return ABSENT
+                run.bound[depth] = value.value
+                made = part(run)
+                return Optional(made) if wraps else made
+
+            return mapped
         loop = _LOOPS[node.text]
 
         def looped(run: ExpressionRun) -> Any:
@@ -309,22 +314,12 @@ def _fails(message: str) -> Program:
     return fails
 
 
-def _variable(name: str, fields: tuple[str, ...]) -> Program:
-    read = ".".join((name, *fields))
-
+def _variable(name: str) -> Program:
     def variable(run: ExpressionRun) -> Any:
-        if run.trace is not None:
-            run.trace.append(read)
         try:
-            value = run.variables[name]
+            return run.names.variables[name]
         except KeyError:
             raise EvaluationError(f"{name} is not there, or not valid") from None
-        for field in fields:
-            try:
-                value = value[field]
-            except (KeyError, TypeError, IndexError):
-                value = values.field(value, field)
-        return value
 
     return variable
 
@@ -333,8 +328,6 @@ def _fact(name: str) -> Program:
     def fact(run: ExpressionRun) -> Any:
         names = run.names
         value, error = names.facts.get(name) or names.known(name)
-        if run.trace is not None:
-            run.trace.append(name)
         if error is not None:
             raise EvaluationError(f"{name}: {error}")
         return value
@@ -342,25 +335,21 @@ def _fact(name: str) -> Program:
     return fact
 
 
-def _with_fields(of: Program, fields: Sequence[SyntaxNode]) -> Program:
-    for field in fields:
-        of = (_with_optional_field if field.value else _with_field)(of, field.text)
-    return of
+def _with_fields(of: Program, nodes: Sequence[SyntaxNode]) -> Program:
+    fields = [(node.text, node.value) for node in nodes]
 
+    def selected(run: ExpressionRun) -> Any:
+        value: Any = of(run)
+        for name, optional in fields:
+            if optional:
+                value = values.optional_item(value, name)
+            elif type(value) is dict and name in value:
+                value = value[name]
+            else:
+                value = values.field(value, name)
+        return value
 
-def _with_field(of: Program, name: str) -> Program:
-    def field(run: ExpressionRun) -> Any:
-        value = of(run)
-        try:
-            return value[name]
-        except (KeyError, TypeError):
-            return values.field(value, name)
-
-    return field
-
-
-def _with_optional_field(of: Program, name: str) -> Program:
-    return lambda run: values.optional_item(of(run), name)
+    return selected if fields else of
 
 
 # ---- operators --------------------------------------------------------------------------------
@@ -370,11 +359,9 @@ def _is_text(node: SyntaxNode) -> bool:
     return node.kind is Kind.LITERAL and type(node.value) is str
 
 
-def _is_empty_list(value: Any) -> bool:
-    return values.type_of(value) == "list" and not values.size(value)
-
-
-def _is_there(value: Any) -> bool:
+def _is_there(value: Any, optional: bool) -> bool:
+    if not optional:
+        return True
     return value.present if type(value) is Optional else values.no_overload("?", value)
 
 
@@ -387,7 +374,7 @@ _ARGUMENTS: dict[str, tuple[type, ...]] = {
 
 
 def _argument(kind: str) -> Callable[[Any, str], Any]:
-    """What converts (a value, the function's name) to an argument of a type, or raises EvaluationError."""
+    """Give the conversion of (a value, the function's name) to an argument of a type."""
     if kind == "any":
         return lambda value, name: value.elements() if type(value) is TaskSet else value
     if kind == "list":
@@ -447,28 +434,10 @@ def _decided(decides: bool) -> Callable[..., bool]:
     return loop
 
 
-def _exists_one(run: ExpressionRun, items: list[Any], depth: int, parts: Sequence[Program]) -> bool:
-    return len(_filter(run, items, depth, parts)) == 1
-
-
-def _optional_map(of: Program, depth: int, part: Program, wraps: bool) -> Program:
-    def mapped(run: ExpressionRun) -> Any:
-        value = of(run)
-        if type(value) is not Optional:
-            return values.no_overload("optMap", value)
-        if not value.present:
-            return ABSENT
-        run.bound[depth] = value.value
-        made = part(run)
-        return Optional(made) if wraps else made
-
-    return mapped
-
-
 _LOOPS: dict[str, Callable[..., Any]] = {
     "filter": _filter,
     "map": _map,
     "all": _decided(False),
     "exists": _decided(True),
-    "exists_one": _exists_one,
+    "exists_one": lambda run, items, depth, parts: len(_filter(run, items, depth, parts)) == 1,
 }

@@ -11,50 +11,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..graphs import find_cycles
+from . import text_functions as texts
 from . import values
 from .queries import dig, matcher
 from .values import ABSENT, EvaluationError, ExpressionRun, Optional, TaskSet, TypeName, few
 
-# Maps of the run; what `where` takes: a map, or an element; what has a size; texts.
+# Maps of the run; what `where` takes: a map, or an element; what has a size.
 Record = Mapping[str, object]
 Pattern = object
 Sized = object
-Strings = list[str]
-
-# The longest regular expression, and the most instructions that it may be compiled to.
-MOST_PATTERN, MOST_INSTRUCTIONS = 1000, 1000
-
-
-class InvalidPattern(ValueError):  # noqa: N818 - said to people as it is
-    """A regular expression that is none, or is too large; the text says what and where."""
-
-
-@lru_cache(maxsize=200)
-def compile_pattern(pattern: str) -> Any:
-    """The automaton of a regular expression, by RE2: its time is linear in the text. Raises InvalidPattern.
-
-    Python's own `re` backtracks: `(a+)+$` can take minutes there. Half a surrogate pair, which JSON can hold,
-    is a character of its own.
-    """
-    import re2
-
-    if len(pattern) > MOST_PATTERN:
-        raise InvalidPattern(f"has {len(pattern)} characters, at most {MOST_PATTERN} are allowed")
-    options = re2.Options()
-    options.max_mem, options.log_errors = 8 << 20, False
-    try:
-        compiled = re2.compile(pattern.encode("utf-8", "surrogatepass"), options)
-    except re2.error as error:
-        what, _, part = error.args[0].decode("utf-8", "replace").partition(": ")
-        place = f": {part!r} (at its character {pattern.find(part) + 1})" if part in pattern and part else ""
-        raise InvalidPattern(f"{what}{place}") from None
-    if compiled.programsize > MOST_INSTRUCTIONS:
-        raise InvalidPattern(f"is too large: at most {MOST_INSTRUCTIONS} instructions are allowed")
-    return compiled
 
 
 def as_text(value: object) -> str:
@@ -128,6 +96,13 @@ def _joined(run: ExpressionRun, items: list, separator: str) -> str:
     texts = list(map(as_text, items))
     run.write(sum(map(len, texts)) + len(separator) * len(texts))
     return separator.join(texts)
+
+
+def _join(run: ExpressionRun, texts: list, separator: str = "") -> str:
+    """one text of texts; joined(..) takes any elements"""
+    if not all(type(text) is str for text in texts):
+        values.no_overload("join", texts)
+    return _joined(run, texts, separator)
 
 
 def _circles(run: ExpressionRun, items: list, name: str, needs: str) -> list:
@@ -279,10 +254,12 @@ def _timestamp(run: ExpressionRun, value: Any) -> datetime:
     return moment
 
 
+_CEL_TYPES = {"null": "null_type", "timestamp": "google.protobuf.Timestamp"}
+
+
 def _type(run: ExpressionRun, value: object) -> TypeName:
     """its type, to be compared with list, map, string, int, double, bool"""
-    names = {"null": "null_type", "timestamp": "google.protobuf.Timestamp"}
-    return TypeName(names.get(kind := values.type_of(value), kind))
+    return TypeName(_CEL_TYPES.get(kind := values.type_of(value), kind))
 
 
 def _dyn(run: ExpressionRun, value: object) -> object:
@@ -307,120 +284,9 @@ def _has_value(run: ExpressionRun, value: Optional) -> bool:
 
 def _value(run: ExpressionRun, value: Optional) -> object:
     """what stands there; an error if nothing does"""
-    return value.get()
-
-
-# ---- of texts ---------------------------------------------------------------------------------
-
-
-def _contains(run: ExpressionRun, text: str, part: str) -> bool:
-    """whether a part of the text is this"""
-    run.write(len(text))
-    return part in text
-
-
-def _starts_with(run: ExpressionRun, text: str, start: str) -> bool:
-    """whether the text begins with this"""
-    return text.startswith(start)
-
-
-def _ends_with(run: ExpressionRun, text: str, end: str) -> bool:
-    """whether the text ends with this"""
-    return text.endswith(end)
-
-
-def _matches(run: ExpressionRun, text: str, pattern: str) -> bool:
-    """whether a part of the text fits a regular expression; ^ and $ are its start and end"""
-    try:
-        compiled = compile_pattern(pattern)
-    except InvalidPattern as error:
-        raise EvaluationError(f"matches: {error}") from None
-    # RE2 takes about as long as the text is long, for some patterns times their own length.
-    run.write(len(text) * (1 + compiled.programsize // 100))
-    return compiled.search(text.encode("utf-8", "surrogatepass")) is not None
-
-
-def _split(run: ExpressionRun, text: str, separator: str, most: int = -1) -> Strings:
-    """the parts between separators; at most so many"""
-    run.take(len(text))
-    if most == 0:
-        return []
-    if separator:
-        return text.split(separator, most - 1 if most > 0 else -1)
-    if most < 0 or 1 < most >= len(text):
-        return list(text) or [""] * (most > 0)
-    return [*text[: most - 1], text[most - 1 :]]
-
-
-def _join(run: ExpressionRun, texts: list, separator: str = "") -> str:
-    """one text of texts; joined(..) takes any elements"""
-    if not all(type(text) is str for text in texts):
-        values.no_overload("join", texts)
-    return _joined(run, texts, separator)
-
-
-def _replace(run: ExpressionRun, text: str, old: str, new: str, most: int = -1) -> str:
-    """the text with `new` for every `old`, or for the first ones only"""
-    times = text.count(old) if most < 0 else min(text.count(old), most)
-    run.write(len(text) + times * len(new))
-    return text.replace(old, new, most)
-
-
-def _lower(run: ExpressionRun, text: str) -> str:
-    """with small letters for the large ones of A-Z"""
-    return _mapped(run, text, str.lower)
-
-
-def _upper(run: ExpressionRun, text: str) -> str:
-    """with large letters for the small ones of a-z"""
-    return _mapped(run, text, str.upper)
-
-
-def _mapped(run: ExpressionRun, text: str, change: Callable[[str], str]) -> str:
-    run.write(len(text))
-    return change(text) if text.isascii() else "".join(change(c) if c.isascii() else c for c in text)
-
-
-# What Unicode calls white space; Python's own `strip` takes control characters, too.
-_BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
-
-
-def _trim(run: ExpressionRun, text: str) -> str:
-    """without the blanks at its start and end"""
-    run.write(len(text))
-    return text.strip(_BLANKS)
-
-
-def _substring(run: ExpressionRun, text: str, start: int, end: int | None = None) -> str:
-    """the characters from a place on, up to another one; the first is 0"""
-    end = len(text) if end is None else end
-    if not 0 <= start <= end <= len(text):
-        raise EvaluationError(f"substring: there is no {start} to {end} in a text of {len(text)} characters")
-    run.write(end - start)
-    return text[start:end]
-
-
-def _char_at(run: ExpressionRun, text: str, place: int) -> str:
-    """the character at a place; the first is 0, behind the last there is ''"""
-    if not 0 <= place <= len(text):
-        raise EvaluationError(f"charAt: there is no {place} in a text of {len(text)} characters")
-    return text[place : place + 1]
-
-
-def _index_of(run: ExpressionRun, text: str, part: str, start: int = 0) -> int:
-    """where a part is first, from a place on; -1 if nowhere"""
-    run.write(len(text))
-    if not 0 <= start <= len(text):
-        raise EvaluationError(f"indexOf: there is no {start} in a text of {len(text)} characters")
-    return text.find(part, start)
-
-
-def _last_index_of(run: ExpressionRun, text: str, part: str, start: int | None = None) -> int:
-    """where a part is last, up to a place; -1 if nowhere"""
-    run.write(len(text))
-    if start is not None and not 0 <= start <= len(text):
-        raise EvaluationError(f"lastIndexOf: there is no {start} in a text of {len(text)} characters")
-    return text.rfind(part) if start is None else text.rfind(part, 0, start + len(part))
+    if not value.present:
+        raise EvaluationError("an optional value is absent")
+    return value.value
 
 
 # ---- edits of plans ---------------------------------------------------------------------------
@@ -473,7 +339,7 @@ class Function(NamedTuple):
 _TYPES = {
     "object": "any", "Any": "any", "bool": "bool", "int": "int", "float": "double", "str": "string",
     "datetime": "timestamp",
-    "list": "list", "TaskSet": "list", "Strings": "strings", "dict": "map", "Record": "map",
+    "list": "list", "TaskSet": "list", "list[str]": "strings", "dict": "map", "Record": "map",
     "Optional": "optional", "TypeName": "type", "Pattern": "pattern", "Sized": "sized",
 }  # fmt: skip
 
@@ -502,13 +368,13 @@ OWN_METHODS = _table(
 )  # fmt: skip
 FUNCTIONS = OWN_FUNCTIONS | _table(
     size=_size, string=_string, int=_int, double=_double, timestamp=_timestamp, type=_type, dyn=_dyn,
-    matches=_matches, optional__of=_of, optional__none=_none,
+    matches=texts.matches, optional__of=_of, optional__none=_none,
 )  # fmt: skip
 METHODS = OWN_METHODS | _table(
-    size=_size, contains=_contains, startsWith=_starts_with, endsWith=_ends_with, matches=_matches,
-    split=_split, join=_join, replace=_replace, lowerAscii=_lower, upperAscii=_upper, trim=_trim,
-    substring=_substring, charAt=_char_at, indexOf=_index_of, lastIndexOf=_last_index_of,
-    hasValue=_has_value, value=_value,
+    size=_size, contains=texts.contains, startsWith=texts.starts_with, endsWith=texts.ends_with,
+    matches=texts.matches, split=texts.split, join=_join, replace=texts.replace, lowerAscii=texts.lower,
+    upperAscii=texts.upper, trim=texts.trim, substring=texts.substring, charAt=texts.char_at,
+    indexOf=texts.index_of, lastIndexOf=texts.last_index_of, hasValue=_has_value, value=_value,
 )  # fmt: skip
 # Functions of effects: they describe an edit of a plan as a map (seed 004), for the plan's dialect.
 EDITS = _table(check_tasks=_check_tasks, append_stage=_append_stage, set_status=_set_status)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,12 +19,12 @@ from .syntax import (
     SyntaxNode,
     parse,
     reads,
-    stray_brace,
     template_parts,
 )
 
 # The longest dotted name of a fact has so many parts: limits.NAME.count.
 MOST_PARTS = 3
+_BRACE = re.compile(r"[{}]")
 
 
 @dataclass(frozen=True)
@@ -148,10 +149,10 @@ class Language:
             except InvalidExpression as error:
                 errors += [(start + offset, message) for offset, message in error.errors]
                 data |= {(start + at, message): each for (at, message), each in error.data.items()}
-            stray = None if position % 2 else stray_brace(text)
-            if stray is not None:
-                message = f"a single {text[stray]!r}; braces of maps cannot stand inside a template"
-                errors.append((start + stray, message))
+            # It would be no expression and no text.
+            if stray := None if position % 2 else _BRACE.search(text):
+                message = f"a single {stray[0]!r}; braces of maps cannot stand inside a template"
+                errors.append((start + stray.start(), message))
         if errors:
             raise InvalidExpression(errors, data)
         return Template(source, tuple(parts))
@@ -187,21 +188,19 @@ def _prefixes(path: tuple[str, ...]) -> list[str]:
 
 def _in_order(expressions: Mapping[str, Expression]) -> Iterator[tuple[str, list[str]]]:
     """(name, []) of each value behind those it uses; of a cycle first (name, the names of the cycle)."""
-    waiting = {name: _used_by(expression) & expressions.keys() for name, expression in expressions.items()}
+    waiting: dict[str, set[str]] = {}
+    for name, expression in expressions.items():
+        try:
+            used = {prefix for path in expression.paths for prefix in _prefixes(path)}
+        except InvalidExpression:
+            used = set()
+        waiting[name] = used & expressions.keys()
     while waiting:
         level = [name for name, needs in waiting.items() if not needs & waiting.keys()]
         cycle = [] if level else _cycle(waiting)
         for name in level or cycle[:1]:
             yield name, cycle
             del waiting[name]
-
-
-def _used_by(expression: Expression) -> set[str]:
-    """The dotted names that an expression may use; none where it is no expression."""
-    try:
-        return {name for path in expression.paths for name in _prefixes(path)}
-    except InvalidExpression:
-        return set()
 
 
 def _cycle(waiting: Mapping[str, set[str]]) -> list[str]:

@@ -1,7 +1,7 @@
-"""The grammar of guard expressions: tokens, a precedence-climbing parser, and the syntax tree.
+"""The grammar of guard expressions: a precedence-climbing parser, and the syntax tree.
 
 The language is a subset of CEL, see "The guard language" in the README of the workflows. Offsets count code
-points of the source. Lint, the type checker, the compiler and the editor all work on these tokens and nodes.
+points of the source. Lint, the type checker, the compiler and the editor all work on these nodes.
 """
 
 from __future__ import annotations
@@ -9,29 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from .tokens import LITERALS, MACROS, RESERVED, TYPE_NAMES, Lexeme, Token, tokens
 
 # The most characters of one expression, and of a text with expressions in it.
 MOST_CHARACTERS, MOST_TEMPLATE = 2000, 10_000
 # The most levels of a syntax tree, and of brackets: trees are walked by recursion.
 MOST_LEVELS = 32
-# The words that CEL keeps for itself.
-RESERVED = frozenset((
-    "as", "break", "const", "continue", "else", "false", "for", "function", "has", "if", "import", "in",
-    "let", "loop", "namespace", "null", "package", "return", "true", "var", "void", "while",
-))  # fmt: skip
-# Names of types, as `type(x) == list` compares them.
-TYPE_NAMES = ("bool", "double", "int", "list", "map", "null_type", "string", "type")
-MACROS = {
-    "all": "whether the guard holds for every element",
-    "exists": "whether the guard holds for one element",
-    "exists_one": "whether the guard holds for exactly one element",
-    "filter": "the elements for which the guard holds",
-    "map": "a value for each element, with a guard before it only for those that it holds for",
-    "optMap": "of an optional value: another one made of it, or none",
-    "optFlatMap": "of an optional value: another optional one made of it",
-}
-LITERALS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _BINDING = {
     "||": 1, "&&": 2, "==": 3, "!=": 3, "<": 3, "<=": 3, ">": 3, ">=": 3, "in": 3, "+": 4, "-": 4,
     "*": 5, "/": 5, "%": 5,
@@ -55,49 +40,7 @@ class InvalidExpression(Exception):  # noqa: N818 - the expression is invalid; n
         self.data = data or {}
 
 
-# ---- tokens -----------------------------------------------------------------------------------
-
-
-class Lexeme(StrEnum):
-    """The kinds of tokens. An `UNCLOSED` text goes to the end; `UNKNOWN` is a character of no token."""
-
-    TEXT = "text"
-    NUMBER = "number"
-    NAME = "name"
-    SIGN = "sign"
-    UNCLOSED = "unclosed"
-    UNKNOWN = "unknown"
-
-
-class Token(NamedTuple):
-    """One token. `at`, `end`: its offsets."""
-
-    kind: Lexeme
-    text: str
-    at: int
-    end: int
-
-
-_TOKEN = re.compile(
-    r"""(?:[ \t\r\n\f]+|//[^\n]*)
-    |(?P<text>(?:[bB]?[rR]|[rR][bB])(?:'''(?s:.*?)'''|\"\"\"(?s:.*?)\"\"\"|'[^'\n]*'|"[^"\n]*")
-        |[bB]?(?:'''(?s:\\.|[^\\])*?'''|\"\"\"(?s:\\.|[^\\])*?\"\"\"
-        |'(?:\\.|[^'\\\n])*+'|"(?:\\.|[^"\\\n])*+"))
-    |(?P<number>0[xX][0-9a-fA-F]+[uU]?|(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?[uU]?)
-    |(?P<name>[A-Za-z_][A-Za-z0-9_]*)
-    |(?P<sign>\|\||&&|[=!<>]=|[-+*/%!?:.,<>(){}\[\]])
-    |(?P<unclosed>(?:[bBrR]{0,2})(?:'''|\"\"\"|'|")(?s:.*))
-    |(?P<unknown>(?s:.))""",
-    re.VERBOSE,
-)
-
-
-def tokens(source: str) -> Iterator[Token]:
-    """The tokens of a text, which need not be an expression yet; blanks and comments are left out."""
-    for match in _TOKEN.finditer(source):
-        kind = match.lastgroup
-        if kind:
-            yield Token(Lexeme(kind), match[0], match.start(), match.end())
+# ---- literals ---------------------------------------------------------------------------------
 
 
 _ESCAPE = re.compile(r"\\(?:[0-3][0-7]{2}|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|(?s:.))")
@@ -266,9 +209,13 @@ def parse(source: str) -> SyntaxNode:
         raise InvalidExpression([(0, message)])
     parser = _Parser(source)
     tree = parser.choice()
-    if parser.sign or parser.token is not None:
+    if parser.token is not None:
         raise parser.unexpected("an operator")
-    if len(source) > MOST_LEVELS and _is_deep(tree):
+    # A shorter text has no deeper tree.
+    level, depth = [tree] if len(source) > MOST_LEVELS else [], -1
+    while level:
+        level, depth = [child for node in level for child in node.children], depth + 1
+    if depth > MOST_LEVELS:
         raise _too_deep()
     return tree
 
@@ -277,11 +224,7 @@ def _too_deep() -> InvalidExpression:
     return InvalidExpression([(0, f"is nested too deep, at most {MOST_LEVELS} levels are allowed")])
 
 
-def _is_deep(tree: SyntaxNode) -> bool:
-    level, depth = list(tree.children), 1
-    while level and depth <= MOST_LEVELS:
-        level, depth = [child for node in level for child in node.children], depth + 1
-    return bool(level)
+_Part = TypeVar("_Part")
 
 
 class _Parser:
@@ -290,22 +233,16 @@ class _Parser:
     def __init__(self, source: str):
         self.source = source
         self.tokens = list(tokens(source))
-        self.at = -1
-        self.level = -1
-        self.token: Token | None = None
-        self.sign = ""
+        self.at = self.level = -1
         self.advance()
 
     def advance(self) -> None:
         """Go on to the next token; behind the last there is None."""
         self.at += 1
         self.token = self.tokens[self.at] if self.at < len(self.tokens) else None
-        signs = (Lexeme.SIGN, Lexeme.NAME)
-        self.sign = self.token.text if self.token and self.token.kind in signs else ""
-
-    @property
-    def start(self) -> int:
-        return self.token.at if self.token else len(self.source)
+        self.start = self.token.at if self.token else len(self.source)
+        is_sign = self.token and self.token.kind in (Lexeme.SIGN, Lexeme.NAME)
+        self.sign = self.token.text if self.token and is_sign else ""
 
     def take(self, sign: str) -> bool:
         taken = self.sign == sign
@@ -340,12 +277,14 @@ class _Parser:
         hint = f"write {meant}" if meant else f"{wanted} is expected"
         return InvalidExpression([(token.at, f"{token.text!r} is not expected here; {hint}")])
 
-    def several(self, end: str, one: Callable[[], object]) -> None:
-        """What stands between commas up to a closing sign; a comma may stand before that."""
+    def several(self, end: str, one: Callable[[], _Part]) -> list[_Part]:
+        """The parts between commas up to a closing sign; a comma may stand before that."""
+        parts = []
         while not self.take(end):
-            one()
+            parts.append(one())
             if self.sign != end and not self.take(","):
                 raise self.unexpected(repr(end))
+        return parts
 
     # ---- levels
 
@@ -377,21 +316,17 @@ class _Parser:
         return left
 
     def unary(self) -> SyntaxNode:
-        sign, at = self.sign, self.start
-        if sign not in ("!", "-"):
-            return self.member()
-        self.level += 1
-        if self.level > MOST_LEVELS:
-            raise _too_deep()
-        self.advance()
-        if sign == "-" and self.token and self.token.kind is Lexeme.NUMBER:
-            number = _number_of(self.token, "-")
+        signs = []
+        while self.sign in ("!", "-"):
+            signs.append((self.sign, self.start))
             self.advance()
-            node = self.member(SyntaxNode(Kind.LITERAL, "", (), at, number))
-        else:
-            of = self.unary()
-            node = SyntaxNode(Kind.UNARY, sign, (of,), at)
-        self.level -= 1
+        number = None
+        if self.token and self.token.kind is Lexeme.NUMBER and signs and signs[-1][0] == "-":
+            number = SyntaxNode(Kind.LITERAL, "", (), signs.pop()[1], _number_of(self.token, "-"))
+            self.advance()
+        node = self.member(number)
+        for sign, at in reversed(signs):
+            node = SyntaxNode(Kind.UNARY, sign, (node,), at)
         return node
 
     def member(self, node: SyntaxNode | None = None) -> SyntaxNode:
@@ -422,34 +357,25 @@ class _Parser:
         if name.text in MACROS and following == ",":
             variable = self.name().text
             self.advance()
-            parts: list[SyntaxNode] = []
-            self.several(")", lambda: parts.append(self.choice()))
+            parts = self.several(")", self.choice)
             if not 1 <= len(parts) <= (2 if name.text == "map" else 1):
-                raise InvalidExpression(
-                    [(name.at, f"{name.text} takes one name and an expression; {_OUTSIDE.format('more')}")]
-                )
+                message = f"{name.text} takes one name and an expression; {_OUTSIDE.format('more')}"
+                raise InvalidExpression([(name.at, message)])
             return SyntaxNode(Kind.LOOP, name.text, (of, *parts), name.at, variable)
-        called = self.call(name)
-        return called._replace(kind=Kind.METHOD, children=(of, *called.children))
+        return SyntaxNode(Kind.METHOD, name.text, (of, *self.several(")", self.choice)), name.at)
 
     def call(self, name: Token) -> SyntaxNode:
-        arguments: list[SyntaxNode] = []
-        self.several(")", lambda: arguments.append(self.choice()))
-        return SyntaxNode(Kind.CALL, name.text, tuple(arguments), name.at)
+        return SyntaxNode(Kind.CALL, name.text, tuple(self.several(")", self.choice)), name.at)
 
     def primary(self) -> SyntaxNode:
         token = self.token
         if token is None:
             raise self.unexpected("an expression")
-        if token.kind is Lexeme.TEXT:
+        read = {Lexeme.TEXT: _text_of, Lexeme.NUMBER: _number_of}.get(token.kind)
+        if read or self.sign in LITERALS:
             self.advance()
-            return SyntaxNode(Kind.LITERAL, "", (), token.at, _text_of(token))
-        if token.kind is Lexeme.NUMBER:
-            self.advance()
-            return SyntaxNode(Kind.LITERAL, "", (), token.at, _number_of(token))
-        if self.sign in LITERALS:
-            self.advance()
-            return SyntaxNode(Kind.LITERAL, "", (), token.at, LITERALS[token.text])
+            value = read(token) if read else LITERALS[token.text]
+            return SyntaxNode(Kind.LITERAL, "", (), token.at, value)
         if self.take("("):
             inner = self.choice()
             self.need(")")
@@ -474,24 +400,22 @@ class _Parser:
 
     def collection(self, kind: Kind, end: str, at: int) -> SyntaxNode:
         """What stands in the brackets of a list or the braces of a map."""
-        parts: list[SyntaxNode] = []
-        optional: list[bool] = []
 
-        def entry() -> None:
-            optional.append(self.take("?"))
-            parts.append(self.choice())
+        def entry() -> tuple[bool, list[SyntaxNode]]:
+            optional, parts = self.take("?"), [self.choice()]
             if kind is Kind.MAP:
                 self.need(":")
                 parts.append(self.choice())
+            return optional, parts
 
-        self.several(end, entry)
-        return SyntaxNode(kind, "", tuple(parts), at, tuple(optional))
+        entries = self.several(end, entry)
+        parts = tuple(part for _, parts in entries for part in parts)
+        return SyntaxNode(kind, "", parts, at, tuple(optional for optional, _ in entries))
 
 
 # ---- templates --------------------------------------------------------------------------------
 
 _BRACES = re.compile(r"""\{((?:[^{}'"]|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")+)\}""")
-_BRACE = re.compile(r"[{}]")
 
 
 def template_parts(source: str) -> list[tuple[str, int]]:
@@ -502,9 +426,3 @@ def template_parts(source: str) -> list[tuple[str, int]]:
         parts += [(source[at : match.start()], at), (match[1], match.start(1))]
         at = match.end()
     return [*parts, (source[at:], at)]
-
-
-def stray_brace(text: str) -> int | None:
-    """Where a brace stands in the text part of a template, which would be no expression and no text."""
-    brace = _BRACE.search(text)
-    return brace.start() if brace else None

@@ -47,19 +47,17 @@ class Names(Protocol):
 
 
 class ExpressionRun:
-    """One evaluation of one expression: its names, what its loops bind, by their depth, and its run.
+    """One evaluation of one expression: its names, what its loops bind, by their depth, and what it spent.
 
-    `trace` is the list to which the names that are read are added, if anybody asked for them. The methods
-    raise BudgetExceededError before more is done than is allowed.
+    The methods raise BudgetExceededError before more is done than is allowed.
     """
 
-    __slots__ = ("bound", "characters", "elements", "names", "rounds", "trace", "variables")
+    # Most evaluations spend nothing: a counter becomes the instance's own with its first charge.
+    rounds = elements = characters = 0
 
-    def __init__(self, names: Names, trace: list[Any] | None = None):
+    def __init__(self, names: Names):
         self.names = names
-        self.variables, self.trace = names.variables, trace
         self.bound: dict[int, Any] = {}
-        self.rounds = self.elements = self.characters = 0
 
     def go_round(self, times: int) -> None:
         """A loop begins that goes round so often."""
@@ -88,12 +86,6 @@ class Optional:
     def __init__(self, value: object = None, present: bool = True):
         self.value, self.present = value, present
 
-    def get(self) -> Any:
-        """The value. Raises EvaluationError where it is absent."""
-        if not self.present:
-            raise EvaluationError("an optional value is absent")
-        return self.value
-
 
 ABSENT = Optional(present=False)
 
@@ -107,20 +99,16 @@ class TypeName(NamedTuple):
 class TaskSet:
     """Tasks of the plan. Their number costs nothing; their elements come with what their own files say."""
 
-    __slots__ = ("_elements", "_whole", "items", "name")
+    __slots__ = ("_elements", "items", "name", "whole")
 
     def __init__(self, items: Sequence[Any], whole: Callable[[Sequence[Any]], list[Any]], name: str):
-        self.items, self.name = items, name
-        self._whole, self._elements = whole, None
-
-    def named(self, name: str) -> TaskSet:
-        """The same tasks under the name of the value that they are."""
-        return TaskSet(self.items, self._whole, name)
+        self.items, self.whole, self.name = items, whole, name
+        self._elements: list[Any] | None = None
 
     def elements(self) -> list[Any]:
         """Raises EvaluationError where there are too many."""
         if self._elements is None:
-            self._elements = self._whole(few(self.items, self.name))
+            self._elements = self.whole(few(self.items, self.name))
         return self._elements
 
 
@@ -178,14 +166,13 @@ def whole(number: Any) -> Any:
 
 _NUMBERS = frozenset((int, float))
 _ORDERED = frozenset((bool, int, float, str, datetime))
+_PLAIN = _ORDERED | {TypeName}
 
 
 def equal(run: ExpressionRun, left: Any, right: Any) -> bool:
-    """Whether two values are equal; values of different types are not, but numbers."""
+    """CEL's `==`: values of different types are not equal, but numbers."""
     kind, other = type(left), type(right)
-    if kind is other and kind in _ORDERED:
-        return left == right
-    if kind in _NUMBERS and other in _NUMBERS:
+    if (kind is other and kind in _PLAIN) or (kind in _NUMBERS and other in _NUMBERS):
         return left == right
     if isinstance(left, str) and isinstance(right, str):
         # One is a word of an enumeration.
@@ -194,22 +181,18 @@ def equal(run: ExpressionRun, left: Any, right: Any) -> bool:
         run.take(len(left))
         return left.keys() == right.keys() and all(equal(run, left[key], right[key]) for key in left)
     if type_of(left) == "list" == type_of(right):
-        return _equal_lists(run, left, right)
+        if size(left) != size(right):
+            return False
+        first, second = as_list(left), as_list(right)
+        run.take(len(first))
+        return all(equal(run, *pair) for pair in zip(first, second, strict=True))
     if isinstance(left, Optional) and isinstance(right, Optional):
         return left.present is right.present and equal(run, left.value, right.value)
     return kind is other and left == right
 
 
-def _equal_lists(run: ExpressionRun, left: Any, right: Any) -> bool:
-    if size(left) != size(right):
-        return False
-    first, second = as_list(left), as_list(right)
-    run.take(len(first))
-    return all(equal(run, *pair) for pair in zip(first, second, strict=True))
-
-
 def size(value: Any) -> int:
-    """How many elements a list or map has, or how many characters a text."""
+    """The number of elements of a list or map, or of characters of a text."""
     if type(value) is TaskSet:
         return len(value.items)
     if isinstance(value, (list, dict, str)):
@@ -218,21 +201,15 @@ def size(value: Any) -> int:
 
 
 def contains(run: ExpressionRun, value: Any, whole: Any) -> bool:
-    """Whether a list has an element that equals the value, or a map the key."""
+    """CEL's `in`: a list has an element that equals the value, or a map the key."""
     if isinstance(whole, dict):
-        return value in whole if isinstance(value, str) else _is_no_key(value)
+        if isinstance(value, str):
+            return value in whole
+        return False if type(value) in (bool, int, float) else no_overload("in", value)
     items = as_list(whole, "in")
     run.take(len(items))
     # Python finds a text in a list quickly; whatever equals a text is one.
     return value in items if isinstance(value, str) else any(equal(run, value, item) for item in items)
-
-
-def _is_no_key(value: Any) -> bool:
-    return False if type(value) in (bool, int, float) else no_overload("in", value)
-
-
-def unequal(run: ExpressionRun, left: Any, right: Any) -> bool:
-    return not equal(run, left, right)
 
 
 def _ordering(sign: str, compare: Callable[[Any, Any], bool]) -> Callable[..., bool]:
@@ -307,7 +284,7 @@ NUMBERS = ("int", "double")
 _COMPARABLE = ("bool", *NUMBERS, "string", "timestamp")
 OPERATORS = {
     "==": Operator(equal, (), "bool"),
-    "!=": Operator(unequal, (), "bool"),
+    "!=": Operator(lambda run, left, right: not equal(run, left, right), (), "bool"),
     "in": Operator(contains, (), "bool"),
     "<": Operator(_ordering("<", operator.lt), _COMPARABLE, "bool"),
     "<=": Operator(_ordering("<=", operator.le), _COMPARABLE, "bool"),

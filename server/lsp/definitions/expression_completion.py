@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ....orchestration.expressions.functions import FALLBACKS, FUNCTIONS, METHODS
-from ....orchestration.expressions.syntax import MACROS, Lexeme, tokens
+from ....orchestration.expressions.tokens import MACROS, Lexeme, tokens
 from ....orchestration.lint.expressions import OF_RECORDS, OF_TASKS, STAGE_FIELDS, TASK_FIELDS
 from ....orchestration.plans.dialects import DIALECTS
 from ....orchestration.plans.model import STATUS_MEANING

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from phasekeeper.orchestration.expressions.context import Context, Outcome
-from phasekeeper.orchestration.expressions.functions import InvalidPattern, compile_pattern
 from phasekeeper.orchestration.expressions.language import Language
+from phasekeeper.orchestration.expressions.text_functions import InvalidPattern, compile_pattern
 from phasekeeper.orchestration.expressions.values import MOST_ELEMENTS, MOST_ROUNDS
 
 DATA: dict[str, Any] = {

@@ -492,22 +492,6 @@ def test_lists_take_optional_values_beside_others_and_tasks_become_a_list():
     assert value("tasks({'done': true})", tasks=Tasks(Index(TASKS), STAGES)) == [{**TASKS[0]}]
 
 
-# ---- what an evaluation read ------------------------------------------------------------------
-
-
-def test_an_evaluation_says_what_it_read_where_it_is_asked_to():
-    spoken = language({"phase": "string"}, {"done": "state.status == 'done' || count({}) > 0"})
-    resolve = Facts(spoken, {"phase": "one"})
-    made = resolve.context = Context(spoken, {"state": {"status": "open"}}, resolve, traces_reads=True)
-    guard = spoken.compile("done || has(state.x) && state.late || phase == 'two'")
-    assert made.value(guard) == Outcome(False)
-    assert made.reads_of(guard) == ("done", "state", "phase")
-    assert made.reads_of("done") == ("state.status", "count()")
-    assert made.reads_of(spoken.compile("count_since({}, {}) == plan.done")) == ("count_since()", "plan.done")
-    assert made.records_behind(guard) == []
-    assert context().reads_of(language().compile("state.x == 1")) == ()
-
-
 def test_a_function_is_added_by_one_function_and_one_line(monkeypatch):
     def _doubled(run: object, number: int) -> int:
         """twice the number"""

@@ -7,7 +7,7 @@ from lsprotocol import types as lsp
 from phasekeeper.orchestration.definition.artifact_kinds import KINDS_AND_DIALECTS
 from phasekeeper.orchestration.definition.schema import STRUCTS
 from phasekeeper.orchestration.expressions.functions import FALLBACKS, FUNCTIONS, METHODS, OWN_FUNCTIONS
-from phasekeeper.orchestration.expressions.syntax import MACROS
+from phasekeeper.orchestration.expressions.tokens import MACROS
 from phasekeeper.orchestration.journal.journal import FIELDS
 from phasekeeper.orchestration.journal.journal import KINDS as RECORD_KINDS
 from phasekeeper.orchestration.lint.expressions import STAGE_FIELDS, TASK_FIELDS
