@@ -168,7 +168,7 @@ class Context:
             return Outcome(None, "there is no value")
         value = outcome.value
         for key in path[name.count(".") + 1 :] if outcome.error is None else ():
-            if not isinstance(value, Mapping) or key not in value:
+            if not isinstance(value, dict) or key not in value:
                 return Outcome(None, f"{key} is missing")
             value = value[key]
         return Outcome(value, outcome.error)

@@ -6,6 +6,7 @@ Each check is a function from a Workflow to faults. Errors refuse the definition
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 
 from ..definition.compiler import compile_definition
@@ -23,6 +24,7 @@ Check = Callable[[Workflow], Iterator[Fault]]
 
 # Events of effects that are no outcome of a report.
 EVENTS = ("start", "override", "answer", "redo", "skip", "stop", "always")
+_CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def parse_workflow(text: str, path: str = "workflow.yaml", extend: Extend = lambda name: None) -> Workflow:
@@ -40,19 +42,16 @@ def parse_workflow(text: str, path: str = "workflow.yaml", extend: Extend = lamb
 
 def check(workflow: Workflow) -> list[Finding]:
     """Every fault of the definition, in the order of its files."""
-    found = [_finding(workflow, fault) for one in CHECKS for fault in one(workflow)]
-    return sorted(dict.fromkeys(found), key=lambda f: (f.path, f.span or Span(0, 0, 0, 0), f.message))
-
-
-def _finding(workflow: Workflow, fault: Fault) -> Finding:
-    if isinstance(fault.at, Expression):
-        _, text, offset = workflow.places[id(fault.at)]
-        length = len(fault.at.source) - fault.offset
-        place = DefinitionPlace(text.node.source, text.span(offset + fault.offset, max(length, 1)))
-    else:
+    findings: list[Finding] = []
+    for fault in (fault for one in CHECKS for fault in one(workflow)):
         place = fault.at
-    problem = Problem("workflow-invalid", fault.message, place.span, fault.severity, fault.data)
-    return finding(problem, place.source.path)
+        if isinstance(place, Expression):
+            _, text, offset = workflow.places[id(place)]
+            length = max(len(place.source) - fault.offset, 1)
+            place = DefinitionPlace(text.node.source, text.span(offset + fault.offset, length))
+        problem = Problem("workflow-invalid", fault.message, place.span, fault.severity, fault.data)
+        findings.append(finding(problem, place.source.path))
+    return sorted(dict.fromkeys(findings), key=lambda f: (f.path, f.span or Span(0, 0, 0, 0), f.message))
 
 
 # ---- rules, names, options --------------------------------------------------------------------
@@ -61,14 +60,10 @@ def _finding(workflow: Workflow, fault: Fault) -> Finding:
 def _too_early(workflow: Workflow) -> Iterator[Fault]:
     """`phase` and `report` in what tells the phase: they are not known yet."""
     if isinstance(workflow.phase, tuple):
-        starts = [
-            part
-            for way in workflow.phase
-            for part in (*([way.when] if way.when else []), *way.phase.expressions)
-        ]
+        starts = [part for way in workflow.phase for part in (way.when, *way.phase.expressions)]
     else:
         starts = [workflow.phase]
-    for start in starts:
+    for start in filter(None, starts):
         read = {name.path[0] for one in behind(workflow, start) for name in one.reads}
         for early in sorted(read & {"phase", "report", "next_step"}):
             yield Fault(start, f"uses {early!r}, which is known only once the phase is")
@@ -102,10 +97,10 @@ def _fallen_through(workflow: Workflow) -> Iterator[Fault]:
 def _marker_reads(workflow: Workflow) -> Iterator[Fault]:
     """Where runs are found only the state file is known."""
     for test in workflow.marker:
-        for read in test.where.reads if test.where else ():
-            if test.where and read.path[0] != "state":
-                said = f"a marker knows `state` only, not {'.'.join(read.path)!r}"
-                yield Fault(test.where, said, offset=read.offset)
+        where = test.where
+        for path, offset in where.reads if where else ():
+            if where and path[0] != "state":
+                yield Fault(where, f"a marker knows `state` only, not {'.'.join(path)!r}", offset=offset)
 
 
 def _targets(workflow: Workflow) -> Iterator[Fault]:
@@ -115,7 +110,7 @@ def _targets(workflow: Workflow) -> Iterator[Fault]:
             yield _unknown(rule.place, f"unknown phase {target!r}", target, workflow.phases)
         if action and not _known_action(workflow, action):
             yield _unknown(rule.place, f"unknown action {action!r}", action, workflow.actions)
-        if rule.warn and rule.warn not in CODES and not _is_code(rule.warn):
+        if rule.warn and rule.warn not in CODES and not _CODE.fullmatch(rule.warn):
             yield Fault(rule.place, f"{rule.warn!r} is no code: small letters and digits with hyphens")
 
 
@@ -123,10 +118,6 @@ def _unknown(place: DefinitionPlace, said: str, word: str, known: Iterable[str])
     """The fault of a word that is not known, with the known ones that are near."""
     known = list(known)
     return Fault(place, said + did_you_mean(word, known), data=misspelling(word, known))
-
-
-def _is_code(word: str) -> bool:
-    return word.isascii() and word == word.lower() and all(part.isalnum() for part in word.split("-"))
 
 
 def _known_action(workflow: Workflow, name: str) -> bool:
@@ -151,7 +142,12 @@ def _gate_names(workflow: Workflow) -> Iterator[Fault]:
 
 def _unread_options(workflow: Workflow) -> Iterator[Fault]:
     """An option that no guard reads and no effect writes would be an answer that changes nothing."""
-    words = [_words(expression) for expression in expressions(workflow)]
+    # The texts in each expression, and the questions whose answers it reads.
+    words = [
+        {node.value for node in walk(expression.tree) if node.kind is Kind.LITERAL}
+        | {path[1] for path in expression.paths if path[0] == "answers" and path[1:]}
+        for expression in expressions(workflow)
+    ]
     for question in workflow.questions.values():
         read = {word for some in words if question.id in some for word in some}
         for option in question.options:
@@ -160,12 +156,6 @@ def _unread_options(workflow: Workflow) -> Iterator[Fault]:
             if option not in read and not effect:
                 said = f"option {option!r} of {question.id} is read by no guard and has no effect {event!r}"
                 yield Fault(workflow.keys[f"questions.{question.id}.{option}"], said)
-
-
-def _words(expression: Expression) -> set[object]:
-    """The texts in an expression, and the questions whose answers it reads."""
-    texts = {node.value for node in walk(expression.tree) if node.kind is Kind.LITERAL}
-    return texts | {read.path[1] for read in expression.reads if read.path[0] == "answers" and read.path[1:]}
 
 
 def _report_words(workflow: Workflow) -> Iterator[Fault]:

@@ -80,22 +80,19 @@ def behind(workflow: Workflow, *starts: Expression | None) -> Iterator[Expressio
         if id(current) not in seen:
             seen.add(id(current))
             yield current
-            for read in current.reads:
-                waiting += _definitions(workflow, read.path)
-
-
-def _definitions(workflow: Workflow, path: tuple[str, ...]) -> list[Expression]:
-    head, name = path[0], path[1] if len(path) > 1 else ""
-    if head in workflow.values:
-        return [workflow.values[head]]
-    if head == "limits" and name in workflow.limits:
-        return [workflow.limits[name].count, workflow.limits[name].max]
-    scope = workflow.questions[name].scope if head == "answers" and name in workflow.questions else None
-    return [scope] if scope else []
+            for head, *rest in (read.path for read in current.reads):
+                name = rest[0] if rest else ""
+                scope = workflow.questions[name].scope if name in workflow.questions else None
+                if head in workflow.values:
+                    waiting.append(workflow.values[head])
+                elif head == "limits" and name in workflow.limits:
+                    waiting += (workflow.limits[name].count, workflow.limits[name].max)
+                elif head == "answers" and scope:
+                    waiting.append(scope)
 
 
 class Thing(NamedTuple):
-    """What an expression is known to give: one thing of a kind, or a list of such."""
+    """The known value of an expression: one thing of a kind, or a list of such."""
 
     name: str
     fields: Collection[str]
@@ -117,33 +114,22 @@ def _calls(workflow: Workflow) -> Iterator[tuple[Expression, SyntaxNode]]:
 # ---- null, has, size --------------------------------------------------------------------------
 
 
-def _null_tests(workflow: Workflow) -> Iterator[Fault]:
+def _comparisons(workflow: Workflow) -> Iterator[Fault]:
+    """Comparisons with null, and of the size of a filter with 0."""
     for expression, node in _calls(workflow):
-        if node.text in ("==", "!=") and any(_is_null(child) for child in node.children):
+        literals = [child.value for child in node.children if child.kind is Kind.LITERAL]
+        if node.text in ("==", "!=") and None in literals:
             said = "null is absent before guards see it: use has(x), or x == [] and the like"
             yield Fault(expression, said, Severity.ERROR, node.at)
-
-
-def _is_null(node: SyntaxNode) -> bool:
-    return node.kind is Kind.LITERAL and node.value is None
-
-
-def _sizes(workflow: Workflow) -> Iterator[Fault]:
-    said = (
-        "counting a filter looks at every item twice: write x.exists(..), !x.exists(..) or x.filter(..) == []"
-    )
-    for expression, node in _calls(workflow):
-        compares = node.text in ("==", ">", "!=", "<")
-        if compares and any(map(_is_filtered_size, node.children)) and any(map(_is_zero, node.children)):
+        counts = any(
+            child.text == "size" and child.children and child.children[0].kind is Kind.LOOP
+            for child in node.children
+        )
+        is_zero = any(value == 0 and value is not False for value in literals)
+        if counts and is_zero and node.text in ("==", ">", "!=", "<"):
+            said = "counting a filter looks at every item twice: "
+            said += "write x.exists(..), !x.exists(..) or x.filter(..) == []"
             yield Fault(expression, said, Severity.WARNING, node.at)
-
-
-def _is_zero(node: SyntaxNode) -> bool:
-    return node.kind is Kind.LITERAL and node.value == 0 and node.value is not False
-
-
-def _is_filtered_size(node: SyntaxNode) -> bool:
-    return node.text == "size" and bool(node.children) and node.children[0].kind is Kind.LOOP
 
 
 # ---- patterns ---------------------------------------------------------------------------------
@@ -154,11 +140,9 @@ def _patterns(workflow: Workflow) -> Iterator[Fault]:
         if node.text == "stage_ids" and node.children:
             yield from _fields(expression, node.children[0], _STAGE)
         # As a method `newest` has no pattern: its child is the list.
-        if node.text in OF_RECORDS and node.kind is Kind.CALL:
-            for pattern in node.children:
-                yield from _record_pattern(expression, pattern)
-        for position, pattern in enumerate(node.children if node.text in OF_TASKS else ()):
-            if position == OF_TASKS[node.text]:
+        of_records = node.text in OF_RECORDS and node.kind is Kind.CALL
+        for position, pattern in enumerate(node.children if of_records or node.text in OF_TASKS else ()):
+            if position == OF_TASKS.get(node.text):
                 yield from _fields(expression, pattern, _TASK)
             else:
                 yield from _record_pattern(expression, pattern)
@@ -191,13 +175,9 @@ def _no_field(expression: Expression, thing: Thing, name: str, offset: int) -> F
 
 def _maps(pattern: SyntaxNode) -> list[SyntaxNode]:
     """The maps that a pattern can be: itself, or the branches of a condition."""
-    return [node for node in _branches(pattern) if node.kind is Kind.MAP]
-
-
-def _branches(node: SyntaxNode) -> list[SyntaxNode]:
-    if node.kind is Kind.CHOICE:
-        return [leaf for child in node.children[1:] for leaf in _branches(child)]
-    return [node]
+    if pattern.kind is Kind.CHOICE:
+        return [leaf for child in pattern.children[1:] for leaf in _maps(child)]
+    return [pattern] if pattern.kind is Kind.MAP else []
 
 
 # ---- fields of records and tasks --------------------------------------------------------------
@@ -208,30 +188,22 @@ _SAME = ("where", "after", "keep", "by", "reversed", "minus")
 
 def _selected(workflow: Workflow) -> Iterator[Fault]:
     """Fields that a record, a task or a stage never has, and `has` of one that a record always has."""
-    values = _known_values(workflow)
+    values: dict[str, Thing | None] = {"report": _RECORD}
+    for name, value in workflow.values.items():
+        # They stand in the order in which they use each other.
+        values[name] = _thing(value.tree, values)
     for expression in expressions(workflow):
         tested = {id(node.children[0]) for node in walk(expression.tree) if node.kind is Kind.HAS}
         for node, names in _scoped(expression.tree, values):
-            is_tested = id(node) in tested
             thing = _thing(node.children[0], names) if node.kind is Kind.FIELD else None
             if thing is None or thing.listed:
                 continue
             if node.text not in thing.fields:
                 yield _no_field(expression, thing, node.text, node.at)
-            elif is_tested and thing is _RECORD:
-                said = (
-                    f"a record has every field: has(..{node.text}) is always true, compare it with '' or []"
-                )
+            elif id(node) in tested and thing == _RECORD:
+                said = "a record has every field: "
+                said += f"has(..{node.text}) is always true, compare it with '' or []"
                 yield Fault(expression, said, offset=node.at)
-
-
-def _known_values(workflow: Workflow) -> dict[str, Thing | None]:
-    """What values give, as far as it can be told; `report` is a record."""
-    known: dict[str, Thing | None] = {"report": _RECORD}
-    for name, value in workflow.values.items():
-        # They stand in the order in which they use each other.
-        known[name] = _thing(value.tree, known)
-    return known
 
 
 def _scoped(
@@ -242,18 +214,13 @@ def _scoped(
     inside = names
     if tree.kind is Kind.LOOP:
         listed = _thing(tree.children[0], names)
-        element = listed._replace(listed=False) if listed else None
-        inside = {**names, str(tree.value): _same(element)}
+        inside = {**names, str(tree.value): listed and listed._replace(listed=False)}
     for position, child in enumerate(tree.children):
         yield from _scoped(child, inside if position else names)
 
 
-def _same(thing: Thing | None) -> Thing | None:
-    return next((known for known in (_RECORD, _TASK, _STAGE) if thing == known), None)
-
-
 def _thing(node: SyntaxNode, names: Mapping[str, Thing | None]) -> Thing | None:
-    """What a node gives, None if that cannot be told."""
+    """The thing that a node gives, None if that cannot be told."""
     if node.kind is Kind.NAME:
         return names.get(node.text)
     if node.kind is Kind.LOOP:
@@ -266,7 +233,7 @@ def _thing(node: SyntaxNode, names: Mapping[str, Thing | None]) -> Thing | None:
     if node.kind is Kind.METHOD and node.text in _SAME:
         return _thing(node.children[0], names)
     of = _thing(node.children[0], names) if node.kind is Kind.ITEM or node.text == "newest" else None
-    return of and _same(of._replace(listed=False))
+    return of and of._replace(listed=False)
 
 
 _GIVES: dict[str, Thing] = {
@@ -278,9 +245,4 @@ _GIVES: dict[str, Thing] = {
 }
 
 
-FIELD_CHECKS: tuple[Callable[[Workflow], Iterator[Fault]], ...] = (
-    _null_tests,
-    _sizes,
-    _patterns,
-    _selected,
-)
+FIELD_CHECKS: tuple[Callable[[Workflow], Iterator[Fault]], ...] = (_comparisons, _patterns, _selected)

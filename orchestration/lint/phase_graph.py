@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from ..definition.model import Phase, Rule, Workflow
+from ..definition.model import Workflow
 from ..definition.phase_graph import edges
 from ..expressions.language import Expression
-from ..expressions.syntax import Kind, SyntaxNode, walk
+from ..expressions.syntax import Kind, walk
 from ..findings import Severity
 from ..graphs import reachable
 from .expressions import Fault, behind, constant
@@ -50,10 +50,23 @@ def dead_ends(workflow: Workflow) -> Iterator[Fault]:
 def endless(workflow: Workflow) -> Iterator[Fault]:
     """Ways back that neither a limit, nor a person, nor a question bounds."""
     ways = _all_ways(workflow)
-    bounded = {name for name in workflow.phases if _is_bounded(workflow, workflow.phases[name])}
+    backwards = {name: {other for other, targets in ways.items() if name in targets} for name in ways}
+    bounded = set()
+    for phase in workflow.phases.values():
+        rules = workflow.rules_of(phase.id)
+        guards = behind(workflow, *(rule.when for rule in rules))
+        if (
+            "person" in phase.agents
+            or any(rule.ask or rule.wait == "person" for rule in rules)
+            or any(read.path[0] == "limits" for guard in guards for read in guard.reads)
+        ):
+            bounded.add(phase.id)
     for name, targets in ways.items():
         for target in sorted(targets, key=workflow.order):
-            circle = _circle(ways, target, name) if workflow.order(target) < workflow.order(name) else set()
+            if workflow.order(target) >= workflow.order(name):
+                continue
+            # The phases on some way from there to here.
+            circle = reachable(ways, {target}) & reachable(backwards, {name})
             if circle and not circle & bounded:
                 said = f"{name} leads back to {target} without a limit, a person or a question on the way"
                 yield Fault(workflow.phases[name].place, said, Severity.WARNING)
@@ -64,50 +77,24 @@ def endless(workflow: Workflow) -> Iterator[Fault]:
             yield Fault(rule.place, said, Severity.WARNING)
 
 
-def _circle(ways: Mapping[str, set[str]], start: str, end: str) -> set[str]:
-    """The phases that lie on some way from `start` to `end`; empty if there is none."""
-    backwards = {name: {other for other, targets in ways.items() if name in targets} for name in ways}
-    return reachable(ways, {start}) & reachable(backwards, {end})
-
-
-def _is_bounded(workflow: Workflow, phase: Phase) -> bool:
-    """Whether a person, a question or a limit has a say in a phase."""
-    rules = workflow.rules_of(phase.id)
-    guards = behind(workflow, *(rule.when for rule in rules))
-    return (
-        "person" in phase.agents
-        or any(rule.ask or rule.wait == "person" for rule in rules)
-        or any(read.path[0] == "limits" for guard in guards for read in guard.reads)
-    )
-
-
 def denials(workflow: Workflow) -> Iterator[Fault]:
     """Ways forward that only say what must not be (002: fail closed)."""
+    guards: list[tuple[Expression, str]] = []
     for phase, rule in workflow.all_rules():
-        forward = bool(phase) and _leads_forward(workflow, workflow.phases[phase], rule)
-        if forward and rule.when and _only_denies(rule.when):
-            said = "this way forward only denies a word, so anything unheard of opens it"
-            yield Fault(rule.when, f"{said}: write what must hold")
-    for gate in workflow.gates:
-        for criterion in gate.criteria:
-            if _only_denies(criterion.when):
-                said = "this criterion only denies a word, so anything unheard of meets it"
-                yield Fault(criterion.when, f"{said}: write what must hold")
-
-
-def _leads_forward(workflow: Workflow, phase: Phase, rule: Rule) -> bool:
-    target = constant(rule.to)
-    if rule.stop == "complete" or target == "next":
-        return True
-    return (
-        target in workflow.phases
-        and workflow.order(target) > phase.order
-        and not workflow.phases[target].detour
-    )
+        target = workflow.phases.get(constant(rule.to))
+        further = phase and target and target.order > workflow.order(phase) and not target.detour
+        completes = rule.stop == "complete" or constant(rule.to) == "next"
+        if rule.when and phase and (further or completes):
+            guards.append((rule.when, "this way forward only denies a word, so anything unheard of opens it"))
+    for criterion in (criterion for gate in workflow.gates for criterion in gate.criteria):
+        guards.append((criterion.when, "this criterion only denies a word, so anything unheard of meets it"))
+    for guard, said in guards:
+        if _only_denies(guard):
+            yield Fault(guard, f"{said}: write what must hold")
 
 
 def _only_denies(guard: Expression) -> bool:
-    """Whether a guard is made of `x != 'word'` and `!(x in ['word'])` alone, by && or ||."""
+    """True of a guard that is made of `x != 'word'` and `!(x in ['word'])` alone, by && or ||."""
     waiting = [guard.tree]
     for node in waiting:
         denied, signs = node, ("!=",)
@@ -115,12 +102,13 @@ def _only_denies(guard: Expression) -> bool:
             denied, signs = node.children[0], ("==", "in")
         if node.kind is Kind.LOGIC:
             waiting += node.children
-        elif denied.kind is not Kind.BINARY or denied.text not in signs or not _is_words(denied.children[1]):
+            continue
+        if denied.kind is not Kind.BINARY or denied.text not in signs:
+            return False
+        parts = list(walk(denied.children[1]))
+        words = [part.value for part in parts if part.kind is Kind.LITERAL]
+        if not words or any(part.kind not in (Kind.LIST, Kind.LITERAL) for part in parts):
+            return False
+        if not all(isinstance(word, str) and word for word in words):
             return False
     return True
-
-
-def _is_words(tree: SyntaxNode) -> bool:
-    words = [node.value for node in walk(tree) if node.kind is Kind.LITERAL]
-    plain = all(node.kind in (Kind.LIST, Kind.LITERAL) for node in walk(tree))
-    return plain and bool(words) and all(isinstance(word, str) and word != "" for word in words)
