@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -36,9 +36,9 @@ class RootChange(NamedTuple):
     """What is different at one version of a root.
 
     `version` counts the changes of the root up by one. `changed` has runs that are new or stand otherwise
-    now, `removed` those that are gone; `findings` the paths whose list differs now, () where none is left.
-    All three are empty when only the root's projects are others. `texts` are those of the files read anew
-    that are still at hand.
+    now, `added` the names of the new ones, `removed` of those that are gone; `findings` the paths whose list
+    differs now, () where none is left. All of these are empty when only the root's projects are others.
+    `texts` are those of the files read anew that are still at hand.
     """
 
     root: Path
@@ -47,6 +47,7 @@ class RootChange(NamedTuple):
     removed: tuple[str, ...]
     findings: Mapping[str, tuple[Finding, ...]]
     texts: Mapping[str, str] = MappingProxyType({})
+    added: Set[str] = frozenset()
 
 
 def merge_in_order(

@@ -391,12 +391,13 @@ class LiveRoot:
         if not (changed or removed or findings or self._config_projects != self.projects):
             return None
         self.version += 1
+        added = changed.keys() - self.runs.keys()
         self.projects = self._config_projects
         self.runs = merge_in_order(self.runs, changed, removed, natural)
         present = {path: reported for path, reported in findings.items() if reported}
         self.findings = merge_in_order(self.findings, present, findings.keys() - present.keys(), str)
         texts = {path: text for path in read if (text := self._files.text(path)) is not None}
-        return RootChange(self.root, self.version, changed, tuple(removed), findings, texts)
+        return RootChange(self.root, self.version, changed, tuple(removed), findings, texts, added)
 
 
 def _broken_paths(evaluation: Evaluation | None) -> set[str]:

@@ -63,7 +63,6 @@ class OpenRoots:
         for root in roots:
             self.counts[root] = self.counts.get(root, 0) + 1
             if root not in self._unsubscribe:
-                self.notifier.add_root(root, frozenset(self.engine.board(root).runs))
                 self._unsubscribe[root] = self.engine.subscribe(root, self.notifier.notify)
         return roots
 
@@ -73,7 +72,6 @@ class OpenRoots:
             if self.counts[root] == 0:
                 del self.counts[root]
                 self._unsubscribe.pop(root)()
-                self.notifier.remove_root(root)
             self.engine.close(root)
 
     def lock(self, root: Path, run: str) -> asyncio.Lock:
@@ -170,13 +168,13 @@ def is_within(folder: Path, allowed: Iterable[Path]) -> bool:
 
 
 async def roots_of(
-    client: ClientSession, context: RequestContext, answers: types.InputResponses | None = None
+    client: ClientSession, context: RequestContext, answers: types.InputResponses
 ) -> Sequence[Path]:
     """The folders that the client says it works in; none where it does not tell.
 
     Raises NeedsRoots where the answer has to come with a second call. `answers` are those of such a call.
     """
-    answer = (answers or {}).get(ROOTS)
+    answer = answers.get(ROOTS)
     if client.roots is not None and answer is None:
         return client.roots
     capabilities, folders = context.session.client_capabilities, ()

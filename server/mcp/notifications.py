@@ -12,7 +12,6 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable
 from contextlib import suppress
-from pathlib import Path
 
 from mcp.server.session import ServerSession
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourcesListChanged, ResourceUpdated
@@ -34,7 +33,6 @@ class ChangeNotifier:
     def __init__(self) -> None:
         self.bus = InMemorySubscriptionBus()
         self._sessions: OrderedDict[str, tuple[ServerSession, set[str]]] = OrderedDict()
-        self._runs: dict[Path, frozenset[str]] = {}
         self._queue: asyncio.Queue[RootChange] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
 
@@ -68,7 +66,7 @@ class ChangeNotifier:
                 _log.exception("a change of %s could not be published", change.root)
 
     async def _publish(self, change: RootChange) -> None:
-        if self._changes_list(change):
+        if change.added or change.removed:
             await self.bus.publish(ResourcesListChanged())
             for key, (session, _) in list(self._sessions.items()):
                 await self._send(key, session.send_resource_list_changed())
@@ -89,20 +87,6 @@ class ChangeNotifier:
             # One that is about to end; the others are notified nevertheless.
             _log.info("a client could not be notified of a change: %r", error)
             self.forget(key)
-
-    def _changes_list(self, change: RootChange) -> bool:
-        """Whether runs appeared or went away."""
-        before = self._runs.get(change.root)
-        self._runs[change.root] = (before or frozenset()).union(change.changed).difference(change.removed)
-        return bool(change.removed) or self._runs[change.root] != before
-
-    def add_root(self, root: Path, runs: frozenset[str]) -> None:
-        """Note the runs of a root that was just opened."""
-        self._runs.setdefault(root, runs)
-
-    def remove_root(self, root: Path) -> None:
-        """Nobody follows a root any more."""
-        self._runs.pop(root, None)
 
     async def stop(self) -> None:
         if self._task is not None:

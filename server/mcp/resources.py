@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import mcp_types as types
 
@@ -20,12 +19,13 @@ from ...orchestration.result.values import Evaluation, as_json
 from ...orchestration.sanitize import markdown, plain
 from ...orchestration.vfs.files import below
 from ...tools.assistant.access import RootRuns, ToolRefused
+from ...tools.assistant.answer import excerpt
 from ...tools.assistant.headers import revision_of
 from ..disk.disk_files import DiskFiles
 from ..json_chunks import dumped
 from ..workspace.history import verified_journal
 from .tool_access import CallAccess, OutsideAllowedFolders
-from .uris import SCHEMA, parse_uri, resource_uri
+from .uris import SCHEMA, ResourceUri, resource_uri
 
 PAGE = 100
 """Resources of one page of the list."""
@@ -33,6 +33,12 @@ MOST_CHARACTERS = 400_000
 """Of one resource; a plan too large for that is given by its open stage alone."""
 _MOST_RUNS, _MOST_RECORDS = 1_000, 200
 _JSON, _MARKDOWN = "application/json", "text/markdown"
+# Of a run in the list of all.
+_SHORT = {
+    **dict.fromkeys(("title", "workflow", "current_phase", "status", "revision"), 0),
+    "suggestion": {"kind": 0, "suggested_next": 0},
+    "questions": lambda questions: [question.id for question in questions],
+}
 
 
 # ---- the list ---------------------------------------------------------------------------------
@@ -87,16 +93,17 @@ def _run(name: str, e: Evaluation) -> types.Resource:
 # ---- reading ----------------------------------------------------------------------------------
 
 
-async def read(access: CallAccess, uri: str) -> tuple[str, str] | None:
-    """(the text, its kind); None where nothing has that URI. Text is ASCII where it is JSON.
+@cache
+def schema() -> tuple[str, str]:
+    """(the text of the evaluation's schema, its kind)."""
+    return json.dumps(evaluation_schema()), _JSON
+
+
+async def read(access: CallAccess, named: ResourceUri) -> tuple[str, str] | None:
+    """(the text, its kind); None where there is nothing of that name. Text is ASCII where it is JSON.
 
     Raises OutsideAllowedFolders for a root that the client may not look at.
     """
-    if uri == SCHEMA:
-        return _schema_text(), _JSON
-    named = parse_uri(uri)
-    if named is None:
-        return None
     try:
         place = await access.place(named.root)
     except OutsideAllowedFolders:
@@ -105,8 +112,8 @@ async def read(access: CallAccess, uri: str) -> tuple[str, str] | None:
         return None
     if named.run is None:
         return await asyncio.to_thread(_runs, place), _JSON
-    run = next((e for e in place.runs.values() if e.run == named.run and e.root == named.root), None)
-    run = run or place.runs.get(named.run)
+    own = (e for e in place.runs.values() if e.run == named.run and e.root == named.root)
+    run = next(own, place.runs.get(named.run))
     if run is None:
         return None
     if named.part in _JSON_PARTS:
@@ -116,11 +123,6 @@ async def read(access: CallAccess, uri: str) -> tuple[str, str] | None:
     return f"# {markdown(workflow.title)}\n\n```mermaid\n{diagram}```\n", _MARKDOWN
 
 
-@cache
-def _schema_text() -> str:
-    return json.dumps(evaluation_schema())
-
-
 def _questions(run: Evaluation) -> str:
     # What else there is of a run may be a plan of thousands of tasks.
     data = as_json(replace(run, plan=None, phases=(), findings=()))
@@ -128,18 +130,8 @@ def _questions(run: Evaluation) -> str:
 
 
 def _runs(place: RootRuns) -> str:
-    runs: list[dict[str, Any]] = [
-        {
-            "run": name,
-            "uri": resource_uri(e.root, e.run),
-            "title": e.title,
-            "workflow": e.workflow,
-            "currentPhase": e.current_phase,
-            "status": e.status,
-            "suggestion": {"kind": e.suggestion.kind, "suggestedNext": e.suggestion.suggested_next},
-            "questions": [question.id for question in e.questions],
-            "revision": e.revision,
-        }
+    runs = [
+        {"run": name, "uri": resource_uri(e.root, e.run), **excerpt(e, _SHORT)}
         for name, e in islice(place.runs.items(), _MOST_RUNS)
     ]
     head = {"root": place.root, "revision": revision_of(place.runs), "total": len(place.runs)}

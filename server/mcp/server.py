@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import mcp_types as types
 from anyio import AsyncFile
-from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.runner import serve_dual_era_loop
 from mcp.server.stdio import stdio_server
@@ -25,7 +25,6 @@ from ...orchestration.sanitize import plain
 from ...orchestration.vfs.files import digest_of
 from ...tools.assistant.access import ToolRefused
 from ...tools.assistant.answer import TEXT_LIMIT
-from ...tools.run_names import NoSuchRun
 from ..live.engine import Engine
 from ..workspace.roots import UsageError
 from . import prompts, resources, tools
@@ -44,7 +43,7 @@ from .elicitation import known_roots, request_decision
 from .notifications import MOST_SUBSCRIPTIONS, ChangeNotifier
 from .tool_access import CallAccess, OutsideAllowedFolders, is_allowed
 from .transports import App, LineWriter, read_lines, secured_app
-from .uris import parse_uri
+from .uris import SCHEMA, parse_uri
 
 INSTRUCTIONS = """\
 Phasekeeper computes from files where each piece of work (a run) stands in its workflow.
@@ -62,14 +61,11 @@ _ASK_ROOTS = types.InputRequiredResult(input_requests={ROOTS: types.ListRootsReq
 class _SdkServer(Server[ClientSession]):
     """The SDK's server, saying in both eras what it notifies of: resources, and no other list."""
 
-    def get_capabilities(
-        self, notification_options: NotificationOptions | None = None, *rest: Any, **more: Any
-    ) -> types.ServerCapabilities:
-        changing = NotificationOptions(resources_changed=True)
-        capabilities = super().get_capabilities(changing, *rest, **more)
-        for unchanging in (capabilities.tools, capabilities.prompts):
-            if unchanging is not None:
-                unchanging.list_changed = False
+    def get_capabilities(self, *arguments: Any, **named: Any) -> types.ServerCapabilities:
+        capabilities = super().get_capabilities(*arguments, **named)
+        capabilities.resources = types.ResourcesCapability(subscribe=True, list_changed=True)
+        capabilities.tools = types.ToolsCapability(list_changed=False)
+        capabilities.prompts = types.PromptsCapability(list_changed=False)
         return capabilities
 
 
@@ -159,32 +155,31 @@ class McpServer:
         return self._http_sessions[session]
 
     async def _access(
-        self, context: RequestContext, answers: types.InputResponses | None, root: str, *, ask: bool = True
+        self, context: RequestContext, root: str = "", answers: types.InputResponses | None = None
     ) -> CallAccess:
-        """What this call may look at. Raises NeedsRoots where the client has to be asked first.
+        """What this call may look at. The client is asked for its roots when the call names none, or one
+        that is not known to be its own.
 
-        It is asked for its roots when the call names none, or one that is not known to be its own.
+        `answers` are those that came with a call that can have the client asked: then this raises NeedsRoots.
+        Without them it is the client's roots if they are known, else its folder.
         """
         client = self._client(context)
         self._subscriptions(context)
         served = tuple(self._served_roots())
         own = (client.folder,) if client.folder is not None else ()
         roots: Sequence[Path] = client.roots or ()
-        if ask and not (root and await asyncio.to_thread(is_allowed, root, (*own, *served, *roots))):
-            roots = await roots_of(client, context, answers)
+        if not (root and await asyncio.to_thread(is_allowed, root, (*own, *served, *roots))):
+            try:
+                roots = await roots_of(client, context, answers or {})
+            except NeedsRoots:
+                if answers is not None:
+                    raise
         # What tells HTTP sessions apart in records, which others read, is not the id itself.
         session = _session_id(context)
         mark = digest_of(session)[:8] if session else None
         label = client.label if client.folder is not None else mark
         folders, allowed = roots or own or served, (*own, *roots, *served)
         return CallAccess(self.engine, client, folders, allowed, client_name(context), label)
-
-    async def _access_unasked(self, context: RequestContext, root: str = "") -> CallAccess:
-        """The same for a request that cannot ask: the client's roots if they are known, else its folder."""
-        try:
-            return await self._access(context, None, root)
-        except NeedsRoots:
-            return await self._access(context, None, root, ask=False)
 
     def _subscriptions(self, context: RequestContext) -> set[str]:
         """The URIs that a session of the handshake era is subscribed to; it is noted as alive."""
@@ -214,7 +209,7 @@ class McpServer:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {plain(params.name, 80)!r}")
         try:
             arguments: Any = tools.read_arguments(tool, params.arguments or {})
-            access = await self._access(context, known_roots(params), arguments.root)
+            access = await self._access(context, arguments.root, known_roots(params))
             if tool.run is None:
                 answer = await request_decision(access, context, params, arguments)
             else:
@@ -223,7 +218,7 @@ class McpServer:
             return _ASK_ROOTS
         except ValidationError as error:
             return tools.error_result(tools.validation_message(error))
-        except (ToolRefused, NoSuchRun, UsageError) as error:
+        except (ToolRefused, UsageError) as error:
             return tools.error_result(str(error))
         return answer if isinstance(answer, types.InputRequiredResult) else tools.call_result(answer)
 
@@ -236,7 +231,7 @@ class McpServer:
         if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 9):
             raise MCPError(types.INVALID_PARAMS, "this cursor was not given by this server")
         try:
-            places = [await (await self._access_unasked(context)).place("")]
+            places = [await (await self._access(context)).place("")]
         except ToolRefused:
             places = []
         page, following = resources.page_of(places, int(cursor))
@@ -249,18 +244,20 @@ class McpServer:
     async def _read_resource(
         self, context: RequestContext, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult | types.InputRequiredResult:
-        uri = str(params.uri)
-        named = parse_uri(uri)
-        root = named.root if named else ""
+        uri, named, content = str(params.uri), parse_uri(str(params.uri)), None
+        self._subscriptions(context)
         try:
-            access = await self._access(context, params.input_responses, root, ask=bool(named))
-            content = await resources.read(access, uri)
+            if named is not None:
+                access = await self._access(context, named.root, params.input_responses or {})
+                content = await resources.read(access, named)
+            elif uri == SCHEMA:
+                content = resources.schema()
         except NeedsRoots:
             return _ASK_ROOTS
         except OutsideAllowedFolders as error:
-            raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri[:1_000]}) from None
+            raise _invalid_uri(uri, str(error)) from None
         if content is None:
-            raise MCPError(types.INVALID_PARAMS, "there is no such resource", {"uri": uri[:1_000]})
+            raise _invalid_uri(uri, "there is no such resource")
         text, kind = content
         resource = types.TextResourceContents(uri=params.uri, text=text, mime_type=kind)
         return types.ReadResourceResult(contents=[resource])
@@ -271,13 +268,12 @@ class McpServer:
         uri = str(params.uri)
         named, subscribed = parse_uri(uri), self._subscriptions(context)
         if len(subscribed) >= MOST_SUBSCRIPTIONS and uri not in subscribed:
-            message = f"at most {MOST_SUBSCRIPTIONS} addresses can be subscribed to"
-            raise MCPError(types.INVALID_PARAMS, message)
+            raise _invalid_uri(uri, f"at most {MOST_SUBSCRIPTIONS} addresses can be subscribed to")
         if named is not None:
             try:
-                await (await self._access_unasked(context, named.root)).pin(uri, named.root)
+                await (await self._access(context, named.root)).pin(uri, named.root)
             except ToolRefused as error:
-                raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri[:1_000]}) from None
+                raise _invalid_uri(uri, str(error)) from None
         subscribed.add(uri)
         return types.EmptyResult()
 
@@ -297,7 +293,7 @@ class McpServer:
         # A stream outlives the calls beside it, and so does what it holds.
         with closing(ClientSession(self.open_roots, None, "stream")) as stream:
             for root in sorted(roots)[:MOST_FOLDERS] or [""]:
-                access = replace(await self._access_unasked(context, root), client=stream)
+                access = replace(await self._access(context, root), client=stream)
                 # What cannot be opened has no changes; there may be such a root later.
                 with suppress(ToolRefused):
                     await access.place(root)
@@ -314,11 +310,11 @@ class McpServer:
     ) -> types.GetPromptResult | types.InputRequiredResult:
         arguments = params.arguments or {}
         try:
-            access = await self._access(context, params.input_responses, arguments.get("root", ""))
+            access = await self._access(context, arguments.get("root", ""), params.input_responses or {})
             about, text = await prompts.text_of(access, params.name, arguments)
         except NeedsRoots:
             return _ASK_ROOTS
-        except (ToolRefused, NoSuchRun, UsageError) as error:
+        except (ToolRefused, UsageError) as error:
             raise MCPError(types.INVALID_PARAMS, plain(str(error), TEXT_LIMIT)) from None
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(description=about, messages=[message])
@@ -327,12 +323,16 @@ class McpServer:
         self, context: RequestContext, params: types.CompleteRequestParams
     ) -> types.CompleteResult:
         try:
-            place = await (await self._access_unasked(context)).place("")
+            place = await (await self._access(context)).place("")
         except (ToolRefused, UsageError):
             return types.CompleteResult(completion=types.Completion(values=[]))
         others = (params.context and params.context.arguments) or {}
         completion = prompts.completions(place, params.argument.name, params.argument.value, others)
         return types.CompleteResult(completion=completion)
+
+
+def _invalid_uri(uri: str, why: str) -> MCPError:
+    return MCPError(types.INVALID_PARAMS, why, {"uri": uri[:1_000]})
 
 
 def _session_id(context: RequestContext) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -180,17 +180,14 @@ class CallAccess:
                 return revision_of(runs)
             return runs[run].revision if run in runs else None
 
-        with suppress(TimeoutError):
+        changed = asyncio.Event()
+        with ExitStack() as subscriptions, suppress(TimeoutError):
+            for root in roots:
+                subscriptions.callback(self.engine.subscribe(root, lambda _: changed.set()))
             async with asyncio.timeout(seconds):
                 while revision() == since:
-                    async with asyncio.TaskGroup() as group:
-                        waits = [
-                            group.create_task(self.engine.wait(root, self.engine.board(root).version, 3600.0))
-                            for root in roots
-                        ]
-                        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-                        for task in waits:
-                            task.cancel()
+                    await changed.wait()
+                    changed.clear()
         return self._place_of(roots)
 
     def who(self, named: str) -> str:

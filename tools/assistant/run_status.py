@@ -11,7 +11,7 @@ from ...orchestration.result.values import Evaluation, GateState
 from ...orchestration.sanitize import plain
 from ...orchestration.states import GateStatus
 from ...orchestration.suggestions import did_you_mean
-from ..run_names import NoSuchRun
+from .access import ToolRefused
 from .answer import Answer, AnswerBuilder, at_place, evidence_data, excerpt, optional, quoted, size
 from .headers import head_of, head_of_root, progress_words, short_run
 
@@ -54,11 +54,13 @@ def _run(name: str, e: Evaluation) -> tuple[dict[str, Any], str]:
 def gates(e: Evaluation, gate: str = "", start: int = 0) -> Answer:
     """The gates of a run, or one of them, with their criteria and the evidence for each.
 
-    Raises NoSuchRun, in the same words, for a gate that the workflow does not have.
+    Raises ToolRefused for a gate that the workflow does not have.
     """
     names = [each.id for each in e.gates]
     if gate and gate not in names:
-        raise NoSuchRun(f"{plain(e.workflow, 60)} has no gate {quoted(gate, 60)}{did_you_mean(gate, names)}")
+        raise ToolRefused(
+            f"{plain(e.workflow, 60)} has no gate {quoted(gate, 60)}{did_you_mean(gate, names)}"
+        )
     head, line = head_of(e)
     shut = [plain(each.id, 60) for each in e.gates if each.shut and each.in_force]
     if shut:

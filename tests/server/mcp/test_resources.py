@@ -229,7 +229,6 @@ async def test_a_client_that_stopped_reading_keeps_nobody_waiting(
             told.put_nowait(uri)
 
     made = notifications.ChangeNotifier()
-    made.add_root(root, frozenset({T1}))
     uri = resource_uri(str(root), T1)
     for key, session in (("a", Stuck()), ("b", Reading())):
         made.subscriptions(key, cast(Any, session)).add(uri)
