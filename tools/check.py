@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from ..orchestration.findings import CODES, Evidence, Finding, Severity, Span
-from ..orchestration.result.values import Evaluation, finding_json
+from ..orchestration.result.values import Evaluation
+from ..orchestration.result.values import as_json as as_data
 from ..orchestration.sanitize import github_message, github_property, markdown, plain
 from ..orchestration.states import GateStatus
 from .run_names import awaits_person
@@ -93,7 +94,7 @@ def as_json(checked: Checked, root: str) -> dict[str, Any]:
     return {
         "root": root,
         "runs": checked.runs,
-        "findings": [finding_json(found) for found in checked.findings],
+        "findings": [as_data(found) for found in checked.findings],
         "failedGates": [{"run": each.run, "gate": each.gate} for each in checked.failed_gates],
         "waiting": [each.run for each in checked.waiting],
     }

@@ -12,7 +12,7 @@ from ..evaluation.trace import EvaluationTrace
 from ..expressions.language import Expression
 from ..findings import Evidence
 from ..result.phrases import value_summary
-from ..result.values import evidence_json
+from ..result.values import as_json as as_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def as_json(trace: EvaluationTrace) -> dict[str, Any]:
                 "about": entry.about,
                 "decided": entry.decided,
                 "named": {each.expression: each.value for each in entry.named},
-                "evidence": list(map(evidence_json, entry.evidence)),
+                "evidence": list(map(as_data, entry.evidence)),
             }
             for entry in explain(trace)
         ],

@@ -1,127 +1,77 @@
-"""The JSON Schema of an evaluation, made from the dataclasses that `values.as_json` renders."""
+"""The JSON Schema of an evaluation, made from the types that `values.as_json` renders."""
 
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from ..findings import Evidence, Finding, Severity
-from ..journal.journal import Claim
-from ..plans.schedule import StageState, TaskBoard, TaskState
-from .values import CriterionState, Evaluation, json_fields
+from .values import PLACE_KEYS, CriterionState, Evaluation, json_fields
 
 Schema = dict[str, Any]
-_TEXT: Schema = {"type": "string"}
-_WHOLE: Schema = {"type": "integer"}
-# Lines and columns are one-based in JSON; a finding or evidence without a place has neither.
+_PLAIN: dict[Any, Schema] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    bool: {"type": "boolean"},
+    type(None): {"type": "null"},
+    object: {},
+}
+# Fields that are more than their type says. Lines and columns are one-based in JSON.
+_FIELDS: dict[str, Schema] = {
+    "line": {"type": "integer", "minimum": 1},
+    "code": {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$"},
+}
 _PLACE: Schema = {"type": ["integer", "null"], "minimum": 1}
 
 
 def evaluation_schema() -> Schema:
     """The schema (JSON Schema 2020-12) of the JSON of one evaluation, whole."""
-    definitions = {_name(kind): _object(kind) for kind in _KINDS}
-    path = {"type": ["string", "null"]}
-    definitions["evidence"] = _closed(
-        {"path": path, "line": _PLACE, "column": _PLACE, "expression": _TEXT, "value": {}}
-    )
-    definitions["finding"] = _finding()
-    definitions["claim"] = _closed({name: _of(hint) for name, hint in get_type_hints(Claim).items()})
+    definitions: dict[str, Schema] = {}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Phasekeeper evaluation of one run",
-        "$ref": "#/$defs/evaluation",
+        **_of(Evaluation, definitions),
         "$defs": dict(sorted(definitions.items())),
     }
 
 
-def _collect(kind: type, found: dict[type, None]) -> dict[type, None]:
-    """The dataclasses that a dataclass is made of, itself first; those with a JSON of their own left out."""
-    if kind not in found and hasattr(kind, "__dataclass_fields__") and kind not in _OWN:
-        found[kind] = None
-        for hint in get_type_hints(kind).values():
-            for part in (hint, *get_args(hint)):
-                if isinstance(part, type):
-                    _collect(part, found)
-    return found
+def _of(hint: Any, definitions: dict[str, Schema]) -> Schema:
+    """The schema of a type; of one with fields a reference to its entry in `definitions`, made if need be."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is tuple:
+        return {"type": "array", "items": _of(parts[0], definitions)}
+    if origin in (Union, types.UnionType):
+        return {"anyOf": [_of(part, definitions) for part in parts]}
+    if origin is not None:
+        return {"type": "object"}
+    if issubclass(hint, StrEnum):
+        return {"enum": [word.value for word in hint]}
+    if hint in _PLAIN:
+        return _PLAIN[hint]
+    name = "criterion" if hint is CriterionState else hint.__name__.removesuffix("State").removesuffix("Text")
+    name = name[0].lower() + name[1:]
+    if name not in definitions:
+        definitions[name] = {}
+        definitions[name] |= _object(hint, definitions)
+    return {"$ref": f"#/$defs/{name}"}
 
 
-_OWN = (Finding, Evidence, TaskBoard)
-_KINDS = (*_collect(Evaluation, {}), StageState, TaskState)
-_NAMES = {CriterionState: "criterion"}
-
-
-def _name(kind: type) -> str:
-    plain = _NAMES.get(kind, kind.__name__.removesuffix("State").removesuffix("Text"))
-    return plain[0].lower() + plain[1:]
-
-
-def _object(kind: type) -> Schema:
-    hints = get_type_hints(kind)
-    return _closed({key: _field(kind, name, hints) for name, key in json_fields(kind).items()})
-
-
-def _field(kind: type, name: str, hints: dict[str, Any]) -> Schema:
-    if name == "line":
-        return {"type": "integer", "minimum": 1}
-    computed = getattr(kind, name, None)
-    return _of(get_type_hints(computed.fget)["return"] if isinstance(computed, property) else hints[name])
-
-
-def _closed(properties: Schema) -> Schema:
-    """An object with exactly these keys."""
+def _object(kind: type, definitions: dict[str, Schema]) -> Schema:
+    """An object with exactly the keys that the JSON of a type has."""
+    hints, properties = get_type_hints(kind), Schema()
+    for name, key in json_fields(kind).items():
+        computed = getattr(kind, name, None)
+        if isinstance(computed, (property, cached_property)):
+            getter = computed.fget if isinstance(computed, property) else computed.func
+            hints[name] = get_type_hints(getter)["return"]
+        if name == "span":
+            properties |= dict.fromkeys(PLACE_KEYS[kind], _PLACE)
+        else:
+            properties[key] = _FIELDS.get(name) or _of(hints[name], definitions)
     return {
         "type": "object",
         "properties": properties,
         "required": list(properties),
         "additionalProperties": False,
     }
-
-
-def _of(hint: Any) -> Schema:
-    origin, parts = get_origin(hint), get_args(hint)
-    if origin is tuple:
-        return _list(_of(parts[0]))
-    if origin in (Union, types.UnionType):
-        return {"anyOf": [_of(part) for part in parts]}
-    if origin is not None and issubclass(origin, Mapping):
-        return {"type": "object"}
-    if hint is TaskBoard:
-        # A board is rendered as its path and stages alone.
-        return _closed({"path": _TEXT, "stages": _list(_reference(StageState))})
-    if isinstance(hint, type) and issubclass(hint, StrEnum):
-        return {"enum": [word.value for word in hint]}
-    plain: dict[Any, Schema] = {
-        str: _TEXT,
-        int: _WHOLE,
-        bool: {"type": "boolean"},
-        type(None): {"type": "null"},
-    }
-    return plain.get(hint) or _reference(hint)
-
-
-def _list(items: Schema) -> Schema:
-    return {"type": "array", "items": items}
-
-
-def _reference(kind: type) -> Schema:
-    return {"$ref": f"#/$defs/{_name(kind)}"}
-
-
-def _finding() -> Schema:
-    fix = _closed({"title": _TEXT, "command": _list(_TEXT)})
-    return _closed(
-        {
-            "code": {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$"},
-            "severity": _of(Severity),
-            "path": _TEXT,
-            "line": _PLACE,
-            "column": _PLACE,
-            "endLine": _PLACE,
-            "endColumn": _PLACE,
-            "message": _TEXT,
-            "fixes": _list(fix),
-            "overridden": {"type": "boolean"},
-        }
-    )

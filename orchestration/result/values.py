@@ -5,15 +5,16 @@ Names in JSON are camelCase as in the seeds; lines and columns are one-based the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from typing import Any
 
-from ..findings import Evidence, Finding, Span
+from ..findings import Evidence, Finding
 from ..journal.journal import Claim
-from ..plans.schedule import StageState, TaskBoard, TaskState
+from ..plans.schedule import TaskBoard
 from ..states import ArtifactStatus, GateStatus, PhaseStatus, QuestionKind, RunStatus, SuggestionKind
 from .phrases import step_phrase
 
@@ -215,78 +216,54 @@ class Evaluation:
         return tuple(question for question in self.questions if question.kind is QuestionKind.ESCALATION)
 
 
-def as_json(evaluation: Evaluation) -> dict[str, Any]:
-    """The evaluation as JSON data, whole."""
-    return _json(evaluation)
+def as_json(value: Evaluation | Evidence | Finding) -> dict[str, Any]:
+    """An evaluation, whole, or a part of it as JSON data."""
+    return _json(value)
 
 
-# What is computed from a value stands in JSON behind one of its fields; what is read has no place there.
+# What JSON has of values that hold more than that, in its order there.
+_FIELDS: Mapping[type, tuple[str, ...]] = {
+    Finding: ("code", "severity", "path", "span", "message", "fixes", "overridden"),
+    Evidence: ("path", "span", "expression", "value"),
+    TaskBoard: ("path", "stages"),
+}
+# What is computed from a value stands in JSON behind one of its fields.
 _COMPUTED: Mapping[type, Mapping[str, str]] = {
     Evaluation: {"questions": "escalations"},
     Suggestion: {"kind": "phrase"},
 }
-_INTERNAL = ((Evaluation, "reads"),)
+# A span gives these keys, one-based; null where there is none.
+PLACE_KEYS: Mapping[type, tuple[str, ...]] = {
+    Finding: ("line", "column", "endLine", "endColumn"),
+    Evidence: ("line", "column"),
+}
 
 
 @cache
 def json_fields(kind: type) -> Mapping[str, str]:
-    """The attributes of a dataclass that its JSON has, in order, with their keys there."""
-    computed = _COMPUTED.get(kind, {})
-    names = (name for entry in fields(kind) for name in (entry.name, computed.get(entry.name)) if name)
-    return {name: _camel(name) for name in names if (kind, name) not in _INTERNAL}
-
-
-def _camel(name: str) -> str:
-    head, *rest = name.split("_")
-    return head + "".join(word.capitalize() for word in rest)
+    """The attributes of a kind of value that its JSON has, in order, with their keys there."""
+    names: Iterable[str] | None = _FIELDS.get(kind) or getattr(kind, "_fields", None)
+    if names is None:
+        computed = _COMPUTED.get(kind, {})
+        # What has no place in a repr (`reads`) has none in JSON.
+        declared = (entry.name for entry in fields(kind) if entry.repr)
+        names = (name for each in declared for name in (each, computed.get(each)) if name)
+    return {name: re.sub("_(.)", lambda match: match[1].upper(), name) for name in names}
 
 
 def _json(value: Any) -> Any:
-    if isinstance(value, Finding):
-        return finding_json(value)
-    if isinstance(value, Evidence):
-        return evidence_json(value)
-    if isinstance(value, Claim):
-        return value._asdict()
-    if isinstance(value, TaskBoard):
-        return {"path": value.path, "stages": _json(value.stages)}
     if isinstance(value, StrEnum):
         return value.value
-    if is_dataclass(value):
-        data = {key: _json(getattr(value, name)) for name, key in json_fields(type(value)).items()}
-        return data | {"line": value.line + 1} if isinstance(value, (StageState, TaskState)) else data
     if isinstance(value, Mapping):
         return {str(key): _json(item) for key, item in value.items()}
-    return [_json(item) for item in value] if isinstance(value, (tuple, list)) else value
-
-
-def evidence_json(evidence: Evidence) -> dict[str, Any]:
-    line, column = _start(evidence.span)
-    return {
-        "path": evidence.path,
-        "line": line,
-        "column": column,
-        "expression": evidence.expression,
-        "value": list(evidence.value) if isinstance(evidence.value, tuple) else evidence.value,
-    }
-
-
-def finding_json(found: Finding) -> dict[str, Any]:
-    line, column = _start(found.span)
-    end = (found.span.end_line + 1, found.span.end_column + 1) if found.span else (None, None)
-    return {
-        "code": found.code,
-        "severity": str(found.severity),
-        "path": found.path,
-        "line": line,
-        "column": column,
-        "endLine": end[0],
-        "endColumn": end[1],
-        "message": found.message,
-        "fixes": [{"title": fix.title, "command": list(fix.command)} for fix in found.fixes],
-        "overridden": found.overridden,
-    }
-
-
-def _start(span: Span | None) -> tuple[int | None, int | None]:
-    return (span.line + 1, span.column + 1) if span else (None, None)
+    if not is_dataclass(value) and not hasattr(value, "_fields"):
+        return [_json(item) for item in value] if isinstance(value, (tuple, list)) else value
+    data: dict[str, Any] = {}
+    for name, key in json_fields(type(value)).items():
+        item = getattr(value, name)
+        if name == "span":
+            at = [number + 1 for number in item] if item else [None] * 4
+            data |= zip(PLACE_KEYS[type(value)], at, strict=False)
+        else:
+            data[key] = item + 1 if name == "line" else _json(item)
+    return data

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ...orchestration.findings import Evidence
-from ...orchestration.result.values import evidence_json, json_fields
+from ...orchestration.result.values import as_json, json_fields
 from ...orchestration.sanitize import plain
 
 TEXT_LIMIT = 2_000
@@ -118,7 +118,7 @@ def optional(text: str | None, limit: int) -> str | None:
 def evidence_data(entry: Evidence, path: int = 160, expression: int = 80, value: int = 80) -> dict[str, Any]:
     """A piece of evidence as data, its members within so many characters; lines count from 1."""
     texts = {"path": optional(entry.path, path), "expression": plain(entry.expression, expression)}
-    return {**evidence_json(entry), **texts, "value": shrunk(entry.value, value)}
+    return {**as_json(entry), **texts, "value": shrunk(entry.value, value)}
 
 
 def at_place(evidence: Iterable[Mapping[str, Any]]) -> str:

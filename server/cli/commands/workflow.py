@@ -10,7 +10,7 @@ from typing import Any
 
 from ....orchestration.definition.model import Gate, Phase, Question, Workflow
 from ....orchestration.findings import Severity
-from ....orchestration.result.values import finding_json
+from ....orchestration.result.values import as_json
 from ....orchestration.sanitize import plain
 from ...terminal.finding_views import error_lines, finding_lines
 from ...terminal.lines import PATH_LIMIT, Line, Part, print_errors, print_lines
@@ -109,7 +109,7 @@ def lint(options: Namespace) -> int:
         raise UsageError(f"{str(options.file)!r} is no file; name a YAML file with a definition")
     findings = lint_file(options.file, open_workspaces(options.file, None).workspaces[0].library)
     if options.json:
-        print_json([finding_json(found) for found in findings])
+        print_json([as_json(found) for found in findings])
     else:
         print_lines(finding_lines(findings, str, hints=True))
         if not findings:
