@@ -79,23 +79,6 @@ class Override(NamedTuple):
         return self.record is not None and self.stage in ("", stage)
 
 
-def newest_override(records: Sequence[Record]) -> Override:
-    """The override that the records, oldest first, leave in force."""
-    at = max((i for i, entry in enumerate(records) if entry["kind"] == RecordKind.OVERRIDE), default=None)
-    if at is None:
-        return Override()
-    record = records[at]
-    later = [entry for entry in records[at + 1 :] if entry["kind"] == RecordKind.REPORT]
-    phases, gates = _names(record["phases"]), _names(record["gates"])
-    if any(entry["phase"] in phases for entry in later):
-        phases = gates = frozenset()
-    return Override(record, not later, phases, gates, str(record["stage"]))
-
-
-def _names(listed: object) -> frozenset[str]:
-    return frozenset(map(str, listed)) if isinstance(listed, list) else frozenset()
-
-
 def make_finding(
     code: str, path: str, message: str, span: Span | None = None, fixes: Sequence[Fix] = (),
     data: Mapping[str, Any] = NO_DATA,
@@ -265,7 +248,16 @@ class RunFacts:
     @cached_property
     def override(self) -> Override:
         """What a person's newest override leaves in force."""
-        return newest_override(self.records)
+        later: list[Record] = []
+        for record in reversed(self.records):
+            if record["kind"] == RecordKind.OVERRIDE:
+                listed = (record["phases"], record["gates"])
+                phases, gates = (frozenset(map(str, e if isinstance(e, list) else ())) for e in listed)
+                if any(entry["phase"] in phases for entry in later):
+                    phases = gates = frozenset()
+                return Override(record, not later, phases, gates, str(record["stage"]))
+            later += [record] if record["kind"] == RecordKind.REPORT else []
+        return Override()
 
     @cached_property
     def stage(self) -> str:

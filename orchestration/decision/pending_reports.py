@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import NamedTuple
 
 from ..definition.model import Workflow
 from ..findings import Finding
@@ -55,9 +54,10 @@ def fold_reports(workflow: Workflow, snapshot: Snapshot) -> FoldedReports:
         # The stage that a report names, itself or by its tasks.
         tasks = stamped(record(tasks=list(entry.report.tasks_named)), snapshot.plan)
         stages[entry.path] = entry.report.stage or str(tasks["stage"])
+    judge = _Judge(workflow, snapshot, stages, state)
     for group in groups_by_time(snapshot.pending):
-        state = _judge_group(_Judge(workflow, snapshot, stages, state), group)
-    return state
+        judge.judge_group(group)
+    return judge.state
 
 
 def _standing(
@@ -80,30 +80,38 @@ def groups_by_time(pending: Sequence[PendingReport]) -> list[list[PendingReport]
     return [sorted(group, key=lambda entry: natural(entry.path)) for group in groups]
 
 
-def _judge_group(judge: _Judge, group: list[PendingReport]) -> FoldedReports:
-    """Take the reports of one moment, each when its turn comes; what finds no turn is late.
-
-    Time grows with the square of the reports of one moment; each accepted report costs one decision.
-    """
-    waiting: list[PendingReport] = list(group)
-    taken: list[PendingReport] = []
-    while entry := judge.choice(waiting, taken):
-        waiting.remove(entry)
-        taken.append(entry)
-        phase = judge.turn(entry) or judge.past(entry)
-        judge = judge._replace(state=judge.accept(entry, phase, judge.order_uncertain(entry, group)))
-    for entry in waiting:
-        judge = judge._replace(state=judge.judge_late(entry, group))
-    return judge.state
-
-
-class _Judge(NamedTuple):
+@dataclass
+class _Judge:
     """What a report file is worth, as the run stands on the records so far. `stages`: path -> named stage."""
 
     workflow: Workflow
     snapshot: Snapshot
     stages: Mapping[str, str]
     state: FoldedReports
+
+    def judge_group(self, group: list[PendingReport]) -> None:
+        """Take the reports of one moment, each when its turn comes; what finds no turn is late.
+
+        Time grows with the square of the reports of one moment; each accepted report costs one decision.
+        """
+        waiting: list[PendingReport] = list(group)
+        taken: list[PendingReport] = []
+        while entry := self.choice(waiting, taken):
+            waiting.remove(entry)
+            taken.append(entry)
+            self.accept(entry, self.turn(entry) or self.past(entry), self.order_uncertain(entry, group))
+        # What no turn came for counts for nothing, but a failure saved with a pass still stands.
+        # Where the run cannot be evaluated its reports are not judged: why is reported elsewhere, once.
+        for entry in waiting:
+            state = self.state
+            if ended_without_completing(state.decision) or state.decision.kind is SuggestionKind.NONE:
+                return
+            if uncertain := self.order_uncertain(entry, group):
+                self.accept(entry, entry.report.phases[0], uncertain)
+                continue
+            turn = f"it is the turn of {', '.join(state.due)}" if state.due else "a person decides first"
+            said = f"a report of {' or '.join(entry.report.phases)}, but {turn}"
+            self.add_findings(_finding(entry, "report-out-of-turn", said))
 
     def choice(self, waiting: list[PendingReport], taken: list[PendingReport]) -> PendingReport | None:
         """The report to take next: one whose turn it is, else one that is history."""
@@ -125,21 +133,6 @@ class _Judge(NamedTuple):
         phase = self.workflow.phases[report.phases[0]]
         tasks = report.tasks_named if phase.tasks is not None else ()
         return report.phases, tasks, self.stages[entry.path] or self.state.facts.stage
-
-    def judge_late(self, entry: PendingReport, group: list[PendingReport]) -> FoldedReports:
-        """A report that no turn came for counts for nothing, but a failure saved with a pass still stands.
-
-        Where the run cannot be evaluated its reports are not judged: why is reported elsewhere, once.
-        """
-        state = self.state
-        if ended_without_completing(state.decision) or state.decision.kind is SuggestionKind.NONE:
-            return state
-        uncertain = self.order_uncertain(entry, group)
-        if uncertain:
-            return self.accept(entry, entry.report.phases[0], uncertain)
-        turn = f"it is the turn of {', '.join(state.due)}" if state.due else "a person decides first"
-        said = f"a report of {' or '.join(entry.report.phases)}, but {turn}"
-        return replace(state, findings=(*state.findings, _finding(entry, "report-out-of-turn", said)))
 
     def order_uncertain(self, entry: PendingReport, group: list[PendingReport]) -> tuple[Finding, ...]:
         """A finding where a failure was saved together with another verdict on the same, without numbers."""
@@ -175,10 +168,13 @@ class _Judge(NamedTuple):
         delivered = (p.produces and all(facts.artifact(n).valid for n in p.produces) for p in between)
         return phase if any(delivered) else ""
 
-    def accept(self, entry: PendingReport, phase: str, findings: tuple[Finding, ...]) -> FoldedReports:
-        """The run with the report among its records; one of a task that is not in the plan says nothing."""
+    def add_findings(self, *findings: Finding) -> None:
+        self.state = replace(self.state, findings=(*self.state.findings, *findings))
+
+    def accept(self, entry: PendingReport, phase: str, findings: tuple[Finding, ...]) -> None:
+        """Take the report among the records; one of a task that is not in the plan says nothing."""
+        self.add_findings(*findings)
         report, snapshot, state = entry.report, self.snapshot, self.state
-        findings = (*state.findings, *findings)
         tasks = list(report.tasks_named)
         accepted = stamped(record(
             kind=RecordKind.REPORT.value, phase=phase, outcome=report.outcome, tasks=tasks,
@@ -191,10 +187,11 @@ class _Judge(NamedTuple):
             unknown = [str(name) for name in accepted["tasks"] if name not in known]  # type: ignore[union-attr]
             if unknown:
                 said = f"{unknown[0]!r} is no task of the plan{did_you_mean(unknown[0], list(known))}"
-                return replace(state, findings=(*findings, _finding(entry, "report-unclear", said)))
+                self.add_findings(_finding(entry, "report-unclear", said))
+                return
         accepted["stage"] = accepted["stage"] or state.facts.stage
         log = state.log.with_record(accepted, RecordOrigin(entry.path, report.span))
-        return _standing(self.workflow, snapshot, log, findings)
+        self.state = _standing(self.workflow, snapshot, log, state.findings)
 
 
 def _finding(entry: PendingReport, code: str, message: str) -> Finding:

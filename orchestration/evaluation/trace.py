@@ -43,8 +43,13 @@ def check_action(trace: EvaluationTrace, step: str) -> Permission | None:
     if suggestion.kind.is_final:
         why, said = evaluation.status_reason, f"the run is {evaluation.status}"
         return Permission(name, False, why if why.startswith(said) else f"{said}: {why}")
-    if forbidden := _forbidding_gate(evaluation, name):
-        return forbidden
+    for gate in evaluation.gates:
+        # A gate in force forbids steps by their names, or with "*" all that it does not allow.
+        reasons = {entry.action: entry.because for entry in gate.forbidden} if gate.in_force else {}
+        at_hand = (evaluation.current_phase, suggestion.suggested_next)
+        why = reasons.get(name, None if name in (*gate.allowed, *at_hand) else reasons.get("*"))
+        if why is not None:
+            return Permission(name, False, why, gate.id)
     if suggestion.kind is SuggestionKind.ESCALATE:
         return Permission(name, False, f"a person decides first: {suggestion.reason}")
     if action is not None and name not in workflow.phases:
@@ -58,15 +63,3 @@ def check_action(trace: EvaluationTrace, step: str) -> Permission | None:
     if name in suggestion.allowed:
         return Permission(name, True, "a gate in force allows it")
     return Permission(name, False, "phases are not skipped")
-
-
-def _forbidding_gate(evaluation: Evaluation, name: str) -> Permission | None:
-    """The gate in force that forbids the step: by its name, or with all others that it does not allow."""
-    at_hand = (evaluation.current_phase, evaluation.suggestion.suggested_next)
-    for gate in evaluation.gates:
-        reasons = {entry.action: entry.because for entry in gate.forbidden} if gate.in_force else {}
-        if name in reasons:
-            return Permission(name, False, reasons[name], gate.id)
-        if "*" in reasons and name not in (*gate.allowed, *at_hand):
-            return Permission(name, False, reasons["*"], gate.id)
-    return None

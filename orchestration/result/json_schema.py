@@ -7,6 +7,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from ..findings import Fix
+from ..plans.schedule import TaskBoard
 from .values import PLACE_KEYS, CriterionState, Evaluation, json_fields
 
 Schema = dict[str, Any]
@@ -23,6 +25,7 @@ _FIELDS: dict[str, Schema] = {
     "code": {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$"},
 }
 _PLACE: Schema = {"type": ["integer", "null"], "minimum": 1}
+_INLINE = (TaskBoard, Fix)
 
 
 def evaluation_schema() -> Schema:
@@ -49,6 +52,8 @@ def _of(hint: Any, definitions: dict[str, Schema]) -> Schema:
         return {"enum": [word.value for word in hint]}
     if hint in _PLAIN:
         return _PLAIN[hint]
+    if hint in _INLINE:
+        return _object(hint, definitions)
     name = "criterion" if hint is CriterionState else hint.__name__.removesuffix("State").removesuffix("Text")
     name = name[0].lower() + name[1:]
     if name not in definitions:
