@@ -133,8 +133,10 @@ class _ViewFeed:
                 if journal:
                     from ..live.auto_journal import AutoJournal
 
-                    self._auto_journal = AutoJournal(self._engine, self._pending, self._write_sentence)
+                    self._auto_journal = AutoJournal(self._engine, self._write_sentence)
                     stack.push_async_callback(self._auto_journal.stop)
+                    for root in self._pending:
+                        self._auto_journal.add(root, self._engine.board(root).runs)
                 if http is not None:
                     from .http_listener import HttpListener
 
@@ -159,10 +161,11 @@ class _ViewFeed:
             self._hub.served_roots[root] += 1
             if root not in self._unsubscribe:
                 self._unsubscribe[root] = self._engine.subscribe(root, self._on_change)
-                self._pending[root] = dict.fromkeys(self._engine.board(root).runs)
+                runs = self._engine.board(root).runs
+                self._pending[root] = dict.fromkeys(runs)
+                if self._auto_journal:
+                    self._auto_journal.add(root, runs)
         self._close(before)
-        if self._auto_journal:
-            self._auto_journal.follow(self._pending)
 
     def _close(self, roots: Iterable[Path]) -> None:
         still_open = {root for each in self._opened.values() for root in each}
@@ -187,6 +190,8 @@ class _ViewFeed:
 
     def _on_change(self, change: RootChange) -> None:
         self._pending[change.root].update(dict.fromkeys((*change.changed, *change.removed)))
+        if self._auto_journal:
+            self._auto_journal.add(change.root, change.changed)
         self._wake.set()
 
     def _progress(self, path: str, done: int, total: int) -> None:

@@ -22,43 +22,28 @@ _log = logging.getLogger(__name__)
 
 
 class AutoJournal:
-    """Keeps the journals of some roots current until it is stopped.
+    """Keeps the journals of runs current until it is stopped.
 
     `on_sentence` is called with what was recorded, or could not be, to be shown to a person.
     """
 
-    def __init__(self, engine: Engine, roots: Iterable[Path], on_sentence: Callable[[str], None]) -> None:
+    def __init__(self, engine: Engine, on_sentence: Callable[[str], None]) -> None:
         self._engine = engine
         self._on_sentence = on_sentence
         self._due: dict[tuple[Path, str], None] = {}
         self._wake = asyncio.Event()
-        self._unsubscribe: dict[Path, Callable[[], None]] = {}
-        self.follow(roots)
         self._task = asyncio.ensure_future(self._run())
 
-    def follow(self, roots: Iterable[Path]) -> None:
-        """Keep these roots current, and no others; they are open."""
-        wanted = list(roots)
-        for root in [root for root in self._unsubscribe if root not in wanted]:
-            self._unsubscribe.pop(root)()
-        for root in [root for root in wanted if root not in self._unsubscribe]:
-            self._unsubscribe[root] = self._engine.subscribe(
-                root, lambda change: self._add(change.root, change.changed)
-            )
-            self._add(root, self._engine.board(root).runs)
+    def add(self, root: Path, runs: Iterable[str]) -> None:
+        """Record what these runs of an open root have, which are new or stand otherwise than before."""
+        self._due.update(dict.fromkeys((root, run) for run in runs))
         self._wake.set()
 
     async def stop(self) -> None:
         """Record nothing more; what is being written is finished."""
-        for unsubscribe in self._unsubscribe.values():
-            unsubscribe()
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             await self._task
-
-    def _add(self, root: Path, runs: Iterable[str]) -> None:
-        self._due.update(dict.fromkeys((root, run) for run in runs))
-        self._wake.set()
 
     async def _run(self) -> None:
         while await self._wake.wait():

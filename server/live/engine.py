@@ -24,6 +24,7 @@ from ...orchestration.journal.lines import CLAIMS, JOURNAL
 from ...orchestration.result.values import Evaluation
 from ...orchestration.updates.commands import Command
 from ...orchestration.vfs.files import join
+from ..workspace import apply
 from ..workspace.apply import ClaimToken, CommandResult
 from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace
@@ -34,6 +35,7 @@ from .worker import Worker
 _MAX_WRITERS = 32
 """At one time, in all roots; more wait for their turn."""
 _PROGRESS_S = 0.1
+"""Between two reports of a first scan; the last one is always made."""
 _WARM_ACTS = 8
 """The parse results of the last so many runs that were acted on are kept."""
 _BEHIND = "somebody who looks at this root may not have been told of all changes; the server's log says why"
@@ -76,9 +78,16 @@ class Engine:
         Raises UsageError for a path that does not exist.
         """
         opened: list[Path] = []
-        posted = None if progress is None else self._throttled(progress)
+        posted_at = float("-inf")
+
+        def post_progress(done: int, total: int) -> None:
+            nonlocal posted_at
+            if progress and (done == total or monotonic() - posted_at > _PROGRESS_S):
+                posted_at = monotonic()
+                self._post(progress, done, total)
+
         try:
-            return await self._submit(lambda result: self._worker.open(path, posted, opened, result))
+            return await self._submit(lambda result: self._worker.open(path, post_progress, opened, result))
         except asyncio.CancelledError:
             # Whoever wanted it is gone; what was opened for them is closed again.
             self._worker.do(lambda: [self._worker.close(root) for root in opened])
@@ -160,8 +169,6 @@ class Engine:
         revision: str | None = None,
     ) -> CommandResult:
         """`apply.apply_command` on a writer's thread. Raises what that raises."""
-        from ..workspace import apply
-
         # Whoever acts on the same run at the same time does without: parse results belong to one thread.
         parsed = self._acts_parsed.begin((root, run))
         self._acts_parsed.drop((root, run))
@@ -182,7 +189,6 @@ class Engine:
         self, root: Path, workflow: str, name: str, title: str, actor: str
     ) -> tuple[str, CommandResult]:
         """`apply.start_run` of the workflow of that name: (the new run, how it stands)."""
-        from ..workspace import apply
 
         def start() -> tuple[str, CommandResult]:
             workspace = Workspace(root)
@@ -223,18 +229,6 @@ class Engine:
         """Have the loop do something; one that is closed needs to do nothing."""
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(what, *values)
-
-    def _throttled(self, progress: Progress) -> Progress:
-        """`progress` posted to the loop, at most every _PROGRESS_S and at the end."""
-        last = float("-inf")
-
-        def report(done: int, total: int) -> None:
-            nonlocal last
-            if done == total or monotonic() - last > _PROGRESS_S:
-                last = monotonic()
-                self._post(progress, done, total)
-
-        return report
 
     def _on_board(self, board: RootBoard, change: RootChange | None) -> None:
         self._boards[board.root] = self._with_condition(board)

@@ -105,8 +105,8 @@ class Deadlines:
         ended = [run for run, until in self._claim_ends.items() if until <= now]
         return ended + [run for run, at in self._grace_ends_ns.items() if at <= now_ns]
 
-    def wait_ms(self) -> float | None:
-        """Milliseconds until the first run is due; None when none will be."""
+    def wait_ms(self) -> float:
+        """Milliseconds until the first run is due; infinite when none will be."""
         now = self._clock()
         # Times are compared as they are written, which may say that one is over a little later.
         waits = [(at - time_ns()) / 1e6 for at in self._grace_ends_ns.values()]
@@ -116,4 +116,4 @@ class Deadlines:
             except (ValueError, TypeError):
                 wait = _DAY_MS
             waits.append(max(wait, 0 if until <= now.isoformat() else 50))
-        return max(0.0, min(waits)) if waits else None
+        return max(0.0, min(waits, default=float("inf")))

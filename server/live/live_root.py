@@ -133,9 +133,10 @@ class LiveRoot:
         self._files.refresh(self._relative(paths))
         return self._recompute(grace)
 
-    def refresh_folders(self, folders: Iterable[Path]) -> RootChange | None:
-        """Look again at the names and files right in folders (absolute), but at nothing below them."""
+    def refresh_folders(self, folders: Mapping[Path, bool]) -> RootChange | None:
+        """Look again at what is right in folders (absolute), and at all below those that are True."""
         self._files.refresh_right_in(self._relative(folders))
+        self._files.refresh(self._relative(folder for folder, is_whole in folders.items() if is_whole))
         return self._recompute()
 
     def refresh_all_in_parts(self) -> Refresh:
@@ -163,8 +164,11 @@ class LiveRoot:
 
     # ---- questions
 
-    def wait_ms(self) -> float | None:
-        """Milliseconds until `refresh_paths` is due without any hint: a claim ends, a file was half saved."""
+    def wait_ms(self) -> float:
+        """Milliseconds until `refresh_paths` is due without any hint: a claim ends, a file was half saved.
+
+        Infinite when nothing will be due.
+        """
         return self._deadlines.wait_ms()
 
     def watched(self) -> Mapping[Path, bool]:
@@ -286,25 +290,18 @@ class LiveRoot:
             if differs or (name and _parameters(before, name) != _parameters(after, name)):
                 self._due[run] = None
 
-    def _find_candidates(self) -> None:
-        """Find the folders that may be runs, everywhere."""
+    def _find_candidates(self, folders: Iterable[str] = ()) -> None:
+        """Find the folders that may be runs, where folders came or went or, without any, everywhere."""
         files = RecordingFiles(self._files)
-        found = candidates(self._known, files)
-        self._depend(_CANDIDATES, _listings(files.used))
-        for run in (*self._candidates, *sorted(found, key=natural)):
-            self._set_candidate(run, tuple(found.get(run, ())))
-
-    def _find_candidates_at(self, folders: Iterable[str]) -> None:
-        """Find the folders that may be runs where folders came or went."""
-        files = RecordingFiles(self._files)
-        for folder in folders:
+        for folder in folders or (None,):
             found = candidates(self._known, files, folder)
-            inside = [folder] if folder in self._candidates else []
-            if self._known.lead_below(folder):
-                inside += [run for run in self._candidates if run.startswith(f"{folder}/")]
-            for run in (*inside, *found):
-                self._set_candidate(run, tuple(found.get(run, ())))
-        self._depend(_CANDIDATES, {*_listings(files.used), *self._dependencies.keys_of(_CANDIDATES)})
+            before = list(self._candidates) if folder is None or self._known.lead_below(folder) else [folder]
+            for run in (*before, *sorted(found, key=natural)):
+                if folder is None or f"{run}/".startswith(f"{folder}/"):
+                    self._set_candidate(run, tuple(found.get(run, ())))
+        # A name that comes or goes is told apart from the folders whose names were looked through.
+        used = {key if key.endswith("/") else f"{parent(key)}/" for key in files.used}
+        self._depend(_CANDIDATES, used.union(self._dependencies.keys_of(_CANDIDATES) if folders else ()))
 
     def _set_candidate(self, run: str, definitions: tuple[str, ...]) -> None:
         """By these definitions a folder may be a run; by none it is not."""
@@ -355,7 +352,7 @@ class LiveRoot:
         if _CONFIG in dependants:
             self._read_config()
         if moved:
-            self._find_candidates_at(moved)
+            self._find_candidates(moved)
             self._watch_plan.invalidate(moved)
         if not self.version or not dependants.isdisjoint((_LIBRARY, _CONFIG)):
             self._reported.replace(
@@ -403,11 +400,6 @@ class LiveRoot:
 def _broken_paths(evaluation: Evaluation | None) -> set[str]:
     findings = evaluation.findings if evaluation else ()
     return {each.path for each in findings if each.code in _BROKEN}
-
-
-def _listings(used: Iterable[str]) -> set[str]:
-    """The folders whose names were looked through or looked up. A name that comes or goes is told apart."""
-    return {key if key.endswith("/") else f"{parent(key)}/" for key in used}
 
 
 def _parameters(config: Config, workflow: str) -> object:

@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from watchdog import events
 from watchdog.observers import Observer
@@ -44,13 +44,6 @@ warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning, r"watchdog
 _INOTIFY_LOG = logging.getLogger("watchdog.observers.inotify_c")
 
 
-class Hints(NamedTuple):
-    """Absolute paths that may have changed since the last time; `lost` says that there may be others."""
-
-    paths: frozenset[str]
-    lost: bool
-
-
 class Watcher(events.FileSystemEventHandler):
     """The watched folders of a process. `on_hints` is called on any thread when there are hints to be taken.
 
@@ -68,7 +61,6 @@ class Watcher(events.FileSystemEventHandler):
         """Watched folders that came, went or were moved: what is watched there now may be another folder."""
         self._wanted: dict[Path, Mapping[Path, bool]] = {}
         self._watches: dict[Path, tuple[bool, Any]] = {}
-        self._overflow = _OverflowHandler(self._add)
         self._observer: Any = None
         self._restart()
 
@@ -98,16 +90,16 @@ class Watcher(events.FileSystemEventHandler):
             self.condition = _NO_ROOM if is_full else ""
         return self._reschedule()
 
-    def take(self) -> Hints:
-        """The hints since the last time."""
+    def take(self) -> tuple[set[str], bool]:
+        """(the absolute paths that may have changed since the last time, whether there may be others)."""
         with self._lock:
-            paths, lost = self._paths, self._lost
+            hints = self._paths, self._lost
             self._paths, self._lost = set(), False
-        return Hints(frozenset(paths), lost)
+        return hints
 
     def stop(self) -> None:
         """Hear nothing more."""
-        _INOTIFY_LOG.removeHandler(self._overflow)
+        _INOTIFY_LOG.removeFilter(self._note_overflow)
         if self._observer:
             self._observer.stop()
             self._observer.join()
@@ -116,7 +108,7 @@ class Watcher(events.FileSystemEventHandler):
     def _restart(self) -> None:
         if self._observer:
             self.stop()
-        _INOTIFY_LOG.addHandler(self._overflow)
+        _INOTIFY_LOG.addFilter(self._note_overflow)
         self._watches, self.condition = {}, ""
         try:
             self._observer = Observer()
@@ -175,17 +167,11 @@ class Watcher(events.FileSystemEventHandler):
         if is_first:
             self._on_hints()
 
-
-class _OverflowHandler(logging.Handler):
-    """Notes that the system's queue of events was too short, which watchdog says in its log only."""
-
-    def __init__(self, add: Callable[..., None]) -> None:
-        super().__init__(logging.WARNING)
-        self._add = add
-
-    def emit(self, record: logging.LogRecord) -> None:
+    def _note_overflow(self, record: logging.LogRecord) -> bool:
+        """Let a record of the log pass; some say that the system's queue of events was too short."""
         if "overflow" in record.getMessage():
             self._add((), lost=True)
+        return True
 
 
 def _is_full() -> bool:

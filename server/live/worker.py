@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -126,11 +127,8 @@ class Worker(threading.Thread):
         if self._refreshing:
             return 0.0
         now = monotonic()
-        waits = [RESCAN_S]
-        for root in self._roots.values():
-            wait_ms = root.live.wait_ms()
-            waits += [root.rescan_at - now] + ([] if wait_ms is None else [wait_ms / 1000])
-        return max(0.0, min(waits))
+        waits = [min(root.rescan_at - now, root.live.wait_ms() / 1000) for root in self._roots.values()]
+        return max(0.0, min([RESCAN_S, *waits]))
 
     # ---- long refreshes, in parts
 
@@ -144,7 +142,7 @@ class Worker(threading.Thread):
                 self._drop(root)
             elif root.rescan_at <= now:
                 self._begin(root, root.live.refresh_all_in_parts())
-            elif (wait_ms := root.live.wait_ms()) is not None and wait_ms <= 0:
+            elif root.live.wait_ms() <= 0:
                 self._refresh(root, root.live.refresh_paths)
 
     def _begin(self, root: OpenRoot, refresh: Refresh) -> None:
@@ -185,14 +183,14 @@ class Worker(threading.Thread):
     def refresh(self, path: Path, hints: Iterable[Path]) -> None:
         """Look now where `hints` (absolute) may have changed. Raises UsageError when the root is not open."""
         root = self.open_root(path)
-        self._refresh(root, lambda: root.live.refresh_paths(hints))
+        self._refresh(root, partial(root.live.refresh_paths, hints))
 
     def _take_hints(self) -> None:
         assert self._watcher
-        hints = self._watcher.take()
+        paths, has_lost_some = self._watcher.take()
         for root in list(self._roots.values()):
-            self._refresh(root, lambda live=root.live: live.refresh_paths(hints.paths, grace=True))
-            if hints.lost and root.refresh is None:
+            self._refresh(root, partial(root.live.refresh_paths, paths, grace=True))
+            if has_lost_some and root.refresh is None:
                 self._begin(root, root.live.refresh_all_in_parts())
 
     def _refresh(self, root: OpenRoot, refresh: Callable[[], RootChange | None]) -> None:
@@ -269,24 +267,20 @@ class Worker(threading.Thread):
         return self._watch_failure or (self._watcher.condition if self._watcher else "")
 
     def _refresh_newly_watched(self, folders: Mapping[Path, bool]) -> None:
-        whole = [folder for folder, is_whole in folders.items() if is_whole]
-        single = [folder for folder, is_whole in folders.items() if not is_whole]
         for root in self._roots.values() if folders else ():
-            live = root.live
-            self._publish(root, self._try(root, lambda live=live: live.refresh_folders(single)))
-            self._publish(root, self._try(root, lambda live=live: live.refresh_paths(whole)))
+            self._publish(root, self._try(root, partial(root.live.refresh_folders, folders)))
 
     # ---- roots
 
     def open(
-        self, path: Path, progress: Progress | None, opened: list[Path], result: Future[tuple[Path, ...]]
+        self, path: Path, progress: Progress, opened: list[Path], result: Future[tuple[Path, ...]]
     ) -> None:
         """Open the root of `path` and those of its projects; `result` has them once all were scanned.
 
         Those opened are in `opened` at once, for who is cancelled meanwhile.
         """
         paths = tuple(workspace.root for workspace in open_path(path).workspaces)
-        roots = [self._open_root_at(root, progress) for root in paths]
+        roots = [self._roots.get(root) or self._begin_root(root, progress) for root in paths]
         opened += paths
 
         def ready() -> None:
@@ -312,19 +306,17 @@ class Worker(threading.Thread):
             raise UsageError(f"{path} is not open")
         return self._roots[path]
 
-    def _open_root_at(self, path: Path, progress: Progress | None) -> OpenRoot:
-        root = self._roots.get(path)
-        if root is None:
-            live = LiveRoot(path)
-            root = self._roots[path] = OpenRoot(live, rescan_at=float("inf"))
+    def _begin_root(self, path: Path, progress: Progress) -> OpenRoot:
+        live = LiveRoot(path)
+        root = self._roots[path] = OpenRoot(live, rescan_at=float("inf"))
 
-            def begin_watching(watcher: Watcher) -> Mapping[Path, bool]:
-                live.read_definitions()
-                return watcher.watch(path, live.watched())
+        def begin_watching(watcher: Watcher) -> Mapping[Path, bool]:
+            live.read_definitions()
+            return watcher.watch(path, live.watched())
 
-            # Watched first and looked at then: what changes in between is heard.
-            self._with_watcher(begin_watching)
-            self._begin(root, live.scan_in_parts(progress))
+        # Watched first and looked at then: what changes in between is heard.
+        self._with_watcher(begin_watching)
+        self._begin(root, live.scan_in_parts(progress))
         return root
 
     def _drop(self, root: OpenRoot) -> None:

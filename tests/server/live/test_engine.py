@@ -148,7 +148,8 @@ def test_a_mistake_about_one_run_does_not_end_the_journalling_of_all(root: Path,
         said: asyncio.Queue[str] = asyncio.Queue()
         async with engine() as e:
             await e.open(root)
-            keeping = AutoJournal(e, [root], said.put_nowait)
+            keeping = AutoJournal(e, said.put_nowait)
+            keeping.add(root, e.board(root).runs)
             assert (await said.get()).startswith(f"the reports of {T1} could not be recorded;")
             assert await said.get() == f"1 report of {TASKS}/T2 recorded"
             await keeping.stop()

@@ -95,7 +95,7 @@ def test_a_claim_ends_without_any_file_that_changed(root):
     assert current.wait_ms() == 0
     assert current.refresh_paths()
     assert current.runs[".orchestrator/tasks/p"].claims == ()
-    assert current.wait_ms() is None
+    assert current.wait_ms() == float("inf")
 
 
 DECISION = {"seq": 1, "at": "2030-01-01T00:00:00.000+00:00", "kind": "override", "from": "plan_review"}
@@ -154,7 +154,7 @@ def test_half_a_save_is_not_shown_unless_it_stays_so(root, monkeypatch, half):
     put(folder / "state.json", {"phase": "planning"})
     assert current.refresh_paths([path], grace=True)
     assert current.runs[T1].current_phase == "planning"
-    assert current.wait_ms() is None
+    assert current.wait_ms() == float("inf")
 
     path = put(folder / "state.json", half)
     assert current.refresh_paths([path], grace=True) is None

@@ -26,9 +26,9 @@ class Heard:
         while path not in self.paths:
             assert self.said.wait(LIMIT_S), f"nothing was said of {path}"
             self.said.clear()
-            hints = self.watcher.take()
-            self.paths.update(map(Path, hints.paths))
-            self.lost |= hints.lost
+            paths, has_lost_some = self.watcher.take()
+            self.paths.update(map(Path, paths))
+            self.lost |= has_lost_some
 
 
 @contextmanager

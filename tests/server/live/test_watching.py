@@ -276,7 +276,7 @@ def test_hints_that_are_lost_by_a_mistake_are_made_good_by_a_look_at_all(root, m
     take = watcher.Watcher.take
     left = [1]
 
-    def failing(self) -> watcher.Hints:
+    def failing(self) -> tuple[set[str], bool]:
         hints = take(self)
         if left[0]:
             left[0] -= 1
