@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from ..orchestration.definition.schema import json_schema
 from ..orchestration.result.json_schema import evaluation_schema
@@ -14,14 +13,10 @@ FOLDER = Path(__file__).parents[1] / "orchestration" / "schemas"
 
 def schemas() -> dict[str, str]:
     """File name to text of each schema."""
+    contents = {"definition.schema.json": json_schema(), "evaluation.schema.json": evaluation_schema()}
     return {
-        "definition.schema.json": _text(json_schema()),
-        "evaluation.schema.json": _text(evaluation_schema()),
+        name: json.dumps(schema, indent=2, ensure_ascii=False) + "\n" for name, schema in contents.items()
     }
-
-
-def _text(schema: dict[str, Any]) -> str:
-    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def main(folder: Path = FOLDER) -> None:

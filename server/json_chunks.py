@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 _DEEP = 6
@@ -23,20 +23,15 @@ def dumped(value: Any, deep: int = _DEEP) -> bytearray:
 
 
 def _parts(value: Any, deep: int) -> Iterator[str]:
-    if deep and isinstance(value, Mapping):
-        named = ((f"{json.dumps(key)}: ", each) for key, each in value.items())
-        yield from _in_between("{", named, "}", deep)
-    elif deep and isinstance(value, (list, tuple, Iterator)):
-        yield from _in_between("[", (("", each) for each in value), "]", deep)
-    else:
+    is_object = isinstance(value, Mapping)
+    if not (deep and (is_object or isinstance(value, (list, tuple, Iterator)))):
         yield json.dumps(value)
-
-
-def _in_between(begin: str, items: Iterable[tuple[str, Any]], end: str, deep: int) -> Iterator[str]:
-    yield begin
+        return
+    yield "{" if is_object else "["
     comma = ""
-    for name, value in items:
+    for item in value.items() if is_object else value:
+        name, each = (f"{json.dumps(item[0])}: ", item[1]) if is_object else ("", item)
         yield comma + name
-        yield from _parts(value, deep - 1)
+        yield from _parts(each, deep - 1)
         comma = ", "
-    yield end
+    yield "}" if is_object else "]"

@@ -11,8 +11,8 @@ import os
 import secrets
 import socket
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,57 +33,50 @@ _STOP_S = 2
 _MIN_TOKEN = 16
 
 
-class HttpListener:
-    """The HTTP port of a server, from `start` to `stop`; a server has at most one."""
+@asynccontextmanager
+async def serve_http(hub: Hub, port: int) -> AsyncIterator[str]:
+    """Serve assistants on a port, 0 for any, while the context lasts; gives a sentence that says where.
 
-    def __init__(self, hub: Hub) -> None:
-        self._hub = hub
-        self._server: uvicorn.Server | None = None
-        self._task: asyncio.Task[None] | None = None
+    A server has one such port at most. Raises UsageError when that cannot be. At the end requests that are
+    under way are given a moment.
+    """
+    if "http" in hub.about:
+        raise UsageError(f"assistants are served at {hub.about['http']} already")
+    token, path = load_token()
+    sock = _bind(port)
+    port = sock.getsockname()[1]
+    hub.about["http"] = url = f"http://127.0.0.1:{port}/mcp"
 
-    async def start(self, port: int) -> str:
-        """Listen on a port, 0 for any; a sentence that says where. Raises UsageError when that cannot be."""
-        if "http" in self._hub.about:
-            raise UsageError(f"assistants are served at {self._hub.about['http']} already")
-        token, path = load_token()
-        sock = _bind(port)
-        port = sock.getsockname()[1]
-        self._hub.about["http"] = url = f"http://127.0.0.1:{port}/mcp"
-        try:
-            app = (await self._hub.assistants()).http_app(port, token)
-            self._server = await asyncio.to_thread(_make_server, app)
-            self._task = asyncio.ensure_future(self._server.serve(sockets=[sock]))
-            self._task.add_done_callback(self._on_end)
-            while not (self._server.started or self._task.done()):
-                await asyncio.sleep(_POLL_S)
-            if self._task.done():
-                await self._task
-                raise RuntimeError("it ended at once")
-        except BaseException as error:
-            sock.close()
-            self._hub.about.pop("http", None)
-            if not isinstance(error, Exception):
-                raise
-            _log.exception("assistants could not be served over HTTP")
-            why = f"{type(error).__name__}: {error}"
-            raise UsageError(
-                f"assistants cannot be served at {url}, {why}; `phasekeeper doctor` says where the log is"
-            ) from None
-        return f"assistants reach {url} with the bearer token in {path}"
-
-    def _on_end(self, work: asyncio.Task[None]) -> None:
-        """Nobody is served any more, whatever the reason is."""
-        self._hub.about.pop("http", None)
+    def on_end(work: asyncio.Task[None]) -> None:
+        # Nobody is served any more, whatever the reason is.
+        hub.about.pop("http", None)
         if not work.cancelled() and (error := work.exception()) is not None:
             _log.error("serving assistants over HTTP ended", exc_info=error)
 
-    async def stop(self) -> None:
-        """Listen no more; requests that are under way are given a moment."""
-        if self._server is None or self._task is None:
-            return
-        self._server.should_exit = True
+    try:
+        app = (await hub.assistants()).http_app(port, token)
+        server = await asyncio.to_thread(_make_server, app)
+        serving = asyncio.ensure_future(server.serve(sockets=[sock]))
+        serving.add_done_callback(on_end)
+        while not (server.started or serving.done()):
+            await asyncio.sleep(_POLL_S)
+        if serving.done():
+            await serving
+            raise RuntimeError("it ended at once")
+    except BaseException as error:
+        sock.close()
+        hub.about.pop("http", None)
+        if not isinstance(error, Exception):
+            raise
+        _log.exception("assistants could not be served over HTTP")
+        why = f"{type(error).__name__}: {error}; `phasekeeper doctor` says where the log is"
+        raise UsageError(f"assistants cannot be served at {url}, {why}") from None
+    try:
+        yield f"assistants reach {url} with the bearer token in {path}"
+    finally:
+        server.should_exit = True
         # How it ended was told when it did.
-        await asyncio.wait([self._task])
+        await asyncio.wait([serving])
 
 
 def _make_server(app: object) -> uvicorn.Server:

@@ -13,6 +13,7 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
@@ -62,17 +63,14 @@ class _PrivateLogFile(RotatingFileHandler):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._redirect_output = redirect_output
         super().__init__(path, maxBytes=_MAX_LOG_BYTES, backupCount=1, encoding="utf-8", errors="replace")
-        self._set_up_file()
 
-    def doRollover(self) -> None:  # noqa: N802 - logging's name
-        super().doRollover()
-        self._set_up_file()
-
-    def _set_up_file(self) -> None:
+    def _open(self) -> TextIOWrapper:
+        stream = super()._open()
         os.chmod(self.baseFilename, 0o600)  # noqa: PTH101
-        if self._redirect_output and self.stream is not None:
-            os.dup2(self.stream.fileno(), 1)
-            os.dup2(self.stream.fileno(), 2)
+        if self._redirect_output:
+            os.dup2(stream.fileno(), 1)
+            os.dup2(stream.fileno(), 2)
+        return stream
 
 
 def on_termination(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:

@@ -138,11 +138,9 @@ class _ViewFeed:
                     for root in self._pending:
                         self._auto_journal.add(root, self._engine.board(root).runs)
                 if http is not None:
-                    from .http_listener import HttpListener
+                    from .http_listener import serve_http
 
-                    listener = HttpListener(self._hub)
-                    stack.push_async_callback(listener.stop)
-                    self._write_sentence(await listener.start(http))
+                    self._write_sentence(await stack.enter_async_context(serve_http(self._hub, http)))
             except UsageError as error:
                 await self._send(error=str(error))
                 return

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import overload
 
 from phasekeeper.orchestration.definition.model import Workflow
-from phasekeeper.orchestration.definition.reader import InvalidWorkflow
+from phasekeeper.orchestration.definition.reader import InvalidWorkflow as InvalidWorkflow
 from phasekeeper.orchestration.evaluation.evaluate import evaluate as _evaluate
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.result.values import Evaluation
@@ -15,23 +15,10 @@ from phasekeeper.orchestration.snapshot.discovery import Match
 from phasekeeper.orchestration.snapshot.snapshot import Snapshot
 from phasekeeper.orchestration.states import RunStatus
 from phasekeeper.server.disk.disk_files import DiskFiles
-from phasekeeper.server.workspace.definitions import DefinitionLibrary, UnknownWorkflow
+from phasekeeper.server.workspace.definitions import DefinitionLibrary
+from phasekeeper.server.workspace.definitions import UnknownWorkflow as UnknownWorkflow
 from phasekeeper.server.workspace.roots import UsageError
-from phasekeeper.server.workspace.workspace import Workspace, open_path
-
-__all__ = [
-    "Evaluation",
-    "InvalidWorkflow",
-    "Snapshot",
-    "UnknownWorkflow",
-    "UsageError",
-    "Workflow",
-    "evaluate",
-    "is_complete",
-    "load_workflow",
-    "read_run",
-    "steps",
-]
+from phasekeeper.server.workspace.workspace import open_path
 
 
 def load_workflow(name_or_path: str | PathLike[str]) -> Workflow:
@@ -66,13 +53,10 @@ def read_run(path: str | PathLike[str], workflow: Workflow | None = None) -> Sna
         return workspace.snapshot(Match(run, workflow))
     match = next((match for match in workspace.matches if match.run == run), None)
     if match is None:
-        raise UsageError(f"{str(folder)!r} is no run{_why(workspace, run)}")
+        reasons = [f"{entry.workflow}: {entry.because}" for entry in workspace.passed if entry.run == run]
+        why = f" ({'; '.join(reasons)})" if reasons else ""
+        raise UsageError(f"{str(folder)!r} is no run{why}")
     return workspace.snapshot(match)
-
-
-def _why(workspace: Workspace, run: str) -> str:
-    reasons = [f"{entry.workflow}: {entry.because}" for entry in workspace.passed if entry.run == run]
-    return f" ({'; '.join(reasons)})" if reasons else ""
 
 
 @overload

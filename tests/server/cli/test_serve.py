@@ -430,7 +430,6 @@ def test_serving_over_http_that_fails_is_told_and_is_not_said_to_be(home, monkey
 
     async def test() -> None:
         hub = Hub(asyncio.get_running_loop())
-        served = http_listener.HttpListener(hub)
         try:
             with monkeypatch.context() as patch:
                 if broken == "the application":
@@ -440,11 +439,11 @@ def test_serving_over_http_that_fails_is_told_and_is_not_said_to_be(home, monkey
                 else:
                     patch.setattr("uvicorn.Server.serve", end)
                 with pytest.raises(UsageError, match="cannot be served at http"):
-                    await served.start(0)
+                    await http_listener.serve_http(hub, 0).__aenter__()
             assert "http" not in hub.about
-            assert (await served.start(0)).startswith("assistants reach")
+            async with http_listener.serve_http(hub, 0) as sentence:
+                assert sentence.startswith("assistants reach")
         finally:
-            await served.stop()
             await hub.stop()
 
     asyncio.run(test())
@@ -453,18 +452,21 @@ def test_serving_over_http_that_fails_is_told_and_is_not_said_to_be(home, monkey
 def test_a_port_that_is_served_no_more_is_not_said_to_be(home, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(home.path / "state"))
 
+    servers = []
+    make_server = http_listener._make_server
+    monkeypatch.setattr(
+        http_listener, "_make_server", lambda app: servers.append(make_server(app)) or servers[0]
+    )
+
     async def test() -> None:
         hub = Hub(asyncio.get_running_loop())
-        served = http_listener.HttpListener(hub)
         try:
-            await served.start(0)
-            assert served._server is not None and served._task is not None
-            served._server.should_exit = True
-            await asyncio.wait([served._task])
-            await asyncio.sleep(0)
-            assert "http" not in (await hub.information())
+            async with http_listener.serve_http(hub, 0):
+                assert "http" in await hub.information()
+                servers[0].should_exit = True
+                while "http" in await hub.information():
+                    await asyncio.sleep(0)
         finally:
-            await served.stop()
             await hub.stop()
 
-    asyncio.run(test())
+    asyncio.run(asyncio.wait_for(test(), BOUND_S))

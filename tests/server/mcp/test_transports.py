@@ -7,7 +7,7 @@ import json
 import re
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ import mcp_types as types
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
-from phasekeeper.server.hub.http_listener import HttpListener, load_token
+from phasekeeper.server.hub.http_listener import load_token, serve_http
 from phasekeeper.server.hub.hub import Hub
 from phasekeeper.server.mcp import client as clients
 from phasekeeper.server.mcp.uris import resource_uri
@@ -126,27 +126,24 @@ async def over_http(*named: Path) -> AsyncIterator[tuple[Hub, str, str]]:
     """A server of named roots with its HTTP port: (it, the address, the token)."""
     hub = Hub(asyncio.get_running_loop())
     hub.served_roots.update(named)
-    served = HttpListener(hub)
     try:
-        await served.start(0)
-        yield hub, hub.about["http"], load_token()[0]
+        async with serve_http(hub, 0):
+            yield hub, hub.about["http"], load_token()[0]
     finally:
-        await served.stop()
         await hub.stop()
 
 
 @async_test
 async def test_over_http_whoever_is_told_the_address_is_served(root: Path) -> None:
     hub = Hub(asyncio.get_running_loop())
-    served = HttpListener(hub)
-    starting = asyncio.create_task(served.start(0))
-    while "http" not in hub.about:
-        await asyncio.sleep(0)
-    assert not starting.done()
-    async with httpx2.AsyncClient(timeout=httpx2.Timeout(LIMIT_S)) as http:
-        assert (await http.post(hub.about["http"], json={})).status_code == 401
-    await starting
-    await served.stop()
+    async with AsyncExitStack() as stack:
+        starting = asyncio.create_task(stack.enter_async_context(serve_http(hub, 0)))
+        while "http" not in hub.about:
+            await asyncio.sleep(0)
+        assert not starting.done()
+        async with httpx2.AsyncClient(timeout=httpx2.Timeout(LIMIT_S)) as http:
+            assert (await http.post(hub.about["http"], json={})).status_code == 401
+        await starting
     await hub.stop()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
-from phasekeeper.server.hub.http_listener import HttpListener
+from phasekeeper.server.hub.http_listener import serve_http
 from phasekeeper.server.hub.hub import Hub
 from phasekeeper.server.mcp.client import ClientSession, RequestContext
 from phasekeeper.server.mcp.server import McpServer
@@ -121,10 +121,8 @@ class _Hub(Hub):
 async def server_url(kind: type[McpServer]) -> AsyncIterator[str]:
     """The address of a server on a free port, with assistants of a kind."""
     hub = _Hub(asyncio.get_running_loop(), kind)
-    listener = HttpListener(hub)
     try:
-        await listener.start(0)
-        yield hub.about["http"]
+        async with serve_http(hub, 0):
+            yield hub.about["http"]
     finally:
-        await listener.stop()
         await hub.stop()
