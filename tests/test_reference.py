@@ -13,9 +13,10 @@ from phasekeeper.orchestration.definition import model as workflow
 from phasekeeper.orchestration.definition import reader as definition
 from phasekeeper.orchestration.definition.artifact_kinds import KINDS
 from phasekeeper.orchestration.definition.compiler import compile_definition
+from phasekeeper.orchestration.definition.model import STRUCTS
 from phasekeeper.orchestration.definition.reader import load_definition
 from phasekeeper.orchestration.definition.root_config import KEYS, read_config
-from phasekeeper.orchestration.definition.schema import STRUCTS, Shape
+from phasekeeper.orchestration.definition.shapes import Shape
 from phasekeeper.orchestration.evaluation.evaluate import evaluate
 from phasekeeper.orchestration.expressions.functions import OWN_FUNCTIONS, OWN_METHODS
 from phasekeeper.orchestration.findings import CODES
@@ -168,7 +169,7 @@ def judged(
 ) -> Evaluation:
     """The one run of a root, evaluated."""
     files = MemoryFiles(texts, times or {})
-    known = DiscoverableWorkflow(found.name, found.at, False, lambda: found)
+    known = DiscoverableWorkflow(found.name, found.runs.at, False, lambda: found)
     (match,) = discover(DefinitionSet([known]), files, read_config("")).matches
     return evaluate(found, read_run(found, files, match.run))
 
@@ -269,9 +270,9 @@ def test_the_audit_goes_by_its_reports(reports: dict[str, str], status: str, pha
 def test_the_extended_pipeline_has_its_own_place_and_coder_and_lacks_the_gate() -> None:
     found = lint.parse_workflow(example("our-pipeline"), "our-pipeline.yaml", extended)
     original = DefinitionLibrary().workflow("artifact-pipeline")
-    assert found.at == ("work/*",)
+    assert found.runs.at == ("work/*",)
     assert found.phases["codegen"].agents == ("our-coder",)
-    assert {gate.id for gate in original.gates} - {gate.id for gate in found.gates} == {"scope"}
+    assert original.gates.keys() - found.gates.keys() == {"scope"}
     assert [rule.where for rule in found.phases["codegen"].rules] == [
         rule.where for rule in original.phases["codegen"].rules
     ]

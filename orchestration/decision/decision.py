@@ -247,7 +247,7 @@ class _Procedure:
     def hold_at(self, gate: GateState, draft: Decision) -> Decision:
         """Stay, since a gate is not passed; its criteria are the evidence."""
         reason = f"gate {gate.id} is {gate.status}, {unmet_criteria(gate) or f'since {CHANGED}'}"
-        guards = tuple(c.when for g in self.workflow.gates if g.id == gate.id for c in g.criteria)
+        guards = tuple(criterion.when for criterion in self.workflow.gates[gate.id].criteria)
         return self.stay(replace(draft, reason=reason, rule=None, guards=guards))
 
     def stay(self, draft: Decision) -> Decision:

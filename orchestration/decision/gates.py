@@ -12,7 +12,7 @@ from .facts import RunFacts
 
 def gate_states(facts: RunFacts, phase: Phase) -> tuple[GateState, ...]:
     """How every gate of the workflow stands while the run is in a phase."""
-    return tuple(_gate_state(facts, gate, phase) for gate in facts.workflow.gates)
+    return tuple(_gate_state(facts, gate, phase) for gate in facts.workflow.gates.values())
 
 
 def _gate_state(facts: RunFacts, gate: Gate, phase: Phase) -> GateState:

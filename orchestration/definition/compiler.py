@@ -1,12 +1,13 @@
 """From the plain values of a definition to the model: expressions compiled, names looked up.
 
-Most keys are taken over as the grammar says (`schema.STRUCTS`): a field of the model has the name of its key
-or the one in `_FIELDS`, and its value by the key's shape. Only what means more than one key is written out.
+Every map becomes the class that `model.MODELS` says, each key the field that holds it, by its shape. Only
+what means more than one key is written out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..expressions.language import Expression, Language
@@ -15,37 +16,18 @@ from ..findings import NO_DATA
 from ..journal.report_files import ReportForm
 from ..suggestions import did_you_mean, misspelling
 from .expression_names import facts, variables
-from .model import (
-    DEFAULT_OUTCOMES,
-    Action,
-    Artifact,
-    Criterion,
-    ExpressionOrigin,
-    Gate,
-    Limit,
-    MarkerTest,
-    NewRun,
-    Note,
-    Parameter,
-    Phase,
-    PhaseRule,
-    Question,
-    Rule,
-    StateFile,
-    Workflow,
-    Write,
-)  # fmt: skip
+from .model import DEFAULT_OUTCOMES, MODELS, STRUCTS, ExpressionOrigin, Workflow, Write
 from .names import check_names, check_references, known
-from .reader import DefinitionErrors, DefinitionNode, DefinitionPlace, LocatedText, read
-from .schema import STRUCTS, Shape, struct
+from .reader import DefinitionErrors, DefinitionNode, DefinitionPlace, LocatedMap, LocatedText
+from .schema import read
+from .shapes import Shape, struct
 
 # More expressions than this are no definition that people wrote.
 MOST_EXPRESSIONS = 500
 REQUIRED_TYPES = ("any", "bool", "int", "number", "string", "list", "map")
 # Whole numbers of expressions have 64 bits.
 LEAST_INT, MOST_INT = -(2**63), 2**63 - 1
-_FIELDS = {"agent": "agents", "from": "source", "is": "phase"}
-"""Fields of the model whose keys are called otherwise."""
+_Path = tuple[str | int, ...]
 
 
 def compile_definition(root: DefinitionNode, digest: str, trusted: bool = False) -> Workflow:
@@ -57,8 +39,8 @@ def compile_definition(root: DefinitionNode, digest: str, trusted: bool = False)
     errors = DefinitionErrors()
     raw = read(root, struct("definition"), errors)
     errors.check()
-    assert isinstance(raw, dict)
-    workflow = _Compiler(errors, trusted).workflow(raw, root, digest)
+    check_names(raw, errors)
+    workflow = _Compiler(raw, errors, trusted).workflow(digest)
     errors.check()
     return workflow
 
@@ -66,16 +48,111 @@ def compile_definition(root: DefinitionNode, digest: str, trusted: bool = False)
 class _Compiler:
     """Turns the plain values of one definition into the model; it exists while one definition is compiled."""
 
-    def __init__(self, errors: DefinitionErrors, trusted: bool):
+    def __init__(self, raw: LocatedMap, errors: DefinitionErrors, trusted: bool):
+        self.raw = raw
         self.errors = errors
-        self.trusted = trusted
-        self.language = self.effects = Language({}, {})
+        self.order = {name: position for position, name in enumerate(raw["phases"])}
+        self.language = Language(variables(raw), facts(raw), trusted=trusted)
         self.places: dict[int, ExpressionOrigin] = {}
         self.count = 0
+        self._values(raw.get("values", {}))
+        self.effects = self.language.with_edits({"step": "string", "now": "timestamp"})
+
+    def workflow(self, digest: str) -> Workflow:
+        check_references(self.raw, self.errors)
+        effects = {
+            str(event): tuple(write for group in groups for write in self._writes(group))
+            for event, groups in self.raw.get("effects", {}).items()
+        }
+        others = {name: value for name, value in self.raw.items() if name not in ("values", "effects")}
+        return Workflow(
+            digest=digest,
+            language=self.language,
+            effects_language=self.effects,
+            values=self.language.values,
+            effects=effects,
+            places=self.places,
+            keys=dict(_keys(self.raw)),
+            **self.fields("definition", {"title": self.raw["workflow"], **others}, ()),
+        )
+
+    # -- by the grammar
+
+    def fields(self, kind: str, entry: Mapping[str, Any], path: _Path) -> dict[str, Any]:
+        """The fields of the model for the keys of a struct."""
+        return {
+            key.field or name: self.value(entry[name], key.shape, (*path, name))
+            for name, key in STRUCTS[kind].items()
+            if entry.get(name) is not None
+        }
+
+    def struct(self, kind: str, entry: LocatedMap, path: _Path) -> Any:
+        """What a struct becomes; what has a title is called by its name where none is given."""
+        if kind in _CHECKS:
+            _CHECKS[kind](entry, path[-1], self.errors)
+        if kind == "report form":
+            return self._form(path[-1], entry)
+        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+        own = {
+            "id": str(path[-1]),
+            "title": str(path[-1]),
+            "where": "".join(steps)[1:],
+            "place": entry.node.place,
+            "order": self.order.get(path[-1]),
+        }
+        model = MODELS[kind]
+        keyless = [each.name for each in dataclasses.fields(model) if "key" not in each.metadata]
+        titled = ["title"] if "title" in STRUCTS[kind] else []
+        given = {name: own[name] for name in keyless + titled}
+        return model(**given | self.fields(kind, entry, path))
+
+    def value(self, value: Any, shape: Shape, path: _Path) -> Any:
+        """A plain value as the model has it, by the shape of its key."""
+        inner = shape.of or shape
+        match shape.kind:
+            case "cel":
+                return self.expression(value, next(iter(shape.words)), self.effects if shape.name else None)
+            case "template":
+                return self.template(value)
+            case "struct":
+                return self.struct(shape.name, value, path)
+            case "either":
+                chosen = inner if isinstance(value, LocatedText) else shape.other or shape
+                return self.value(value, chosen, path)
+            case "list" | "some":
+                return tuple(self.value(item, inner, (*path, index)) for index, item in enumerate(value))
+            case "map" if shape.other:
+                return tuple(
+                    (self.value(key, shape.other, path), self.value(item, inner, path))
+                    for key, item in value.items()
+                )
+            case "map":
+                return {str(key): self.value(item, inner, (*path, key)) for key, item in value.items()}
+            case "alternatives":
+                return tuple(part.strip() for part in value.split("|"))
+            case "id" if shape.name:
+                return known(value, self.raw.get(f"{shape.name}s", {}), shape.name, self.errors)
+            case "bool" | "typed":
+                return value
+        return str(value)
+
+    def _form(self, phase: Any, entry: LocatedMap) -> ReportForm:
+        heading = entry.get("heading", {})
+        if not isinstance(heading, Mapping):
+            heading = dict.fromkeys([heading] if isinstance(heading, LocatedText) else heading, "")
+        phases = self.raw["phases"]
+        outcomes = phases.get(phase, {}).get("outcomes", DEFAULT_OUTCOMES)
+        others = {name: value for name, value in entry.items() if name != "heading"}
+        return ReportForm(
+            phase=known(phase, phases, "phase", self.errors),
+            headings={str(key): str(value) for key, value in heading.items()},
+            outcomes=tuple(map(str, outcomes)),
+            **self.fields("report form", others, ()),
+        )
 
     # -- expressions
 
-    def expression(self, text: LocatedText, want: str = "any", language: Language | None = None) -> Any:
+    def expression(self, text: LocatedText, want: str, language: Language | None) -> Any:
         """The compiled expression of a scalar, None if it is wrong (which is noted)."""
         self._count(text, 1)
         try:
@@ -111,96 +188,11 @@ class _Compiler:
         for offset, message in error.errors:
             data = error.data.get((offset, message), NO_DATA)
             place = text.span(offset, len(data.get("word", " ")))
-            self.errors.add(text, message + self._cut_off(text), place, data)
-
-    def _cut_off(self, text: LocatedText) -> str:
-        """A hint where YAML took the rest of an unquoted expression for a comment."""
-        node, source = text.node.yaml, text.node.source.text
-        if node.style:
-            return ""
-        line = source.split("\n", node.span.end_line + 1)[node.span.end_line]
-        hint = "; YAML reads what follows # as a comment: put quotes around all of it"
-        return hint if line[node.span.end_column :].startswith(" #") else ""
-
-    # -- by the grammar
-
-    def fields(self, name: str, entry: Mapping[str, Any], *without: str) -> dict[str, Any]:
-        """The fields of the model for the keys of a struct, those left out that the caller makes itself."""
-        shapes = STRUCTS[name]
-        return {
-            _FIELDS.get(key, key): self.value(value, shapes[key].shape)
-            for key, value in entry.items()
-            if key != "at" and key not in without
-        }
-
-    def value(self, value: Any, shape: Shape) -> Any:
-        """A plain value as the model has it, by the shape of its key."""
-        match shape.kind:
-            case "cel":
-                return self.expression(value, next(iter(shape.words)))
-            case "template":
-                return self.template(value)
-            case "list" | "some" if shape.of:
-                return tuple(self.value(item, shape.of) for item in value)
-            case "map" if shape.of:
-                return {str(key): self.value(item, shape.of) for key, item in value.items()}
-            case "bool" | "typed":
-                return value
-        return str(value)
-
-    # -- the whole
-
-    def workflow(self, raw: dict[str, Any], root: DefinitionNode, digest: str) -> Workflow:
-        check_names(raw, self.errors)
-        self.language = Language(variables(raw), facts(raw), trusted=self.trusted)
-        self._values(raw.get("values", {}))
-        self.effects = self.language.with_edits({"step": "string", "now": "timestamp"})
-        artifacts = {str(n): self._artifact(n, e) for n, e in raw.get("artifacts", {}).items()}
-        phases = {
-            str(name): self._phase(str(name), order, entry)
-            for order, (name, entry) in enumerate(raw["phases"].items())
-        }
-        check_references(raw, self.errors)
-        runs, reports, progress = raw["runs"], raw.get("reports", {}), raw.get("progress")
-
-        def each(group: str) -> Iterator[tuple[str, dict[str, Any]]]:
-            return ((str(name), entry) for name, entry in raw.get(group, {}).items())
-
-        scalars = ("aliases", "action_aliases", "report_stage", "skipped_stages")
-        return Workflow(
-            name=str(raw["workflow"]),
-            title=str(raw.get("title", raw["workflow"])),
-            digest=digest,
-            source=root.source,
-            language=self.language,
-            effects_language=self.effects,
-            at=tuple(map(str, runs["at"])),
-            marker=self._marker(runs["marker"]),
-            phases=phases,
-            phase=self._phase_source(raw["phase"]),
-            state=self._state(raw["state"]) if "state" in raw else None,
-            parameters={str(n): self._parameter(n, e) for n, e in raw.get("parameters", {}).items()},
-            artifacts=artifacts,
-            report_files=tuple(map(str, reports.get("files", ()))),
-            report_forms=tuple(self._form(n, e, phases) for n, e in reports.get("read", {}).items()),
-            values=self.language.values,
-            limits={n: Limit(n, **self.fields("limit", e)) for n, e in each("limits")},
-            before=self._rules(raw.get("before", []), "before"),
-            otherwise=self._rules(raw.get("otherwise", []), "otherwise"),
-            actions={n: Action(**self._titled("action", n, e)) for n, e in each("actions")},
-            questions={n: Question(n, **self.fields("question", e)) for n, e in each("questions")},
-            gates=tuple(self._gate(n, e) for n, e in each("gates")),
-            progress=tuple(self.fields("progress", progress).values()) if progress else None,
-            new=NewRun(**self.fields("new", raw["new"])) if raw.get("new") else None,
-            notes=tuple(Note(**self._titled("note", n, e)) for n, e in each("notes")),
-            effects={
-                str(event): tuple(write for group in groups for write in self._writes(group))
-                for event, groups in raw.get("effects", {}).items()
-            },
-            places=self.places,
-            keys=dict(_keys(raw)),
-            **self.fields("definition", {key: raw[key] for key in scalars if key in raw}),
-        )
+            node, end = text.node.yaml, text.node.yaml.span
+            line = text.node.source.text.split("\n", end.end_line + 1)[end.end_line]
+            if not node.style and line[end.end_column :].startswith(" #"):
+                message += "; YAML reads what follows # as a comment: put quotes around all of it"
+            self.errors.add(text, message, place, data)
 
     def _values(self, raw: Mapping[LocatedText, LocatedText]) -> None:
         for text in raw.values():
@@ -212,106 +204,6 @@ class _Compiler:
             else:
                 value = self.language.values[name]
                 self.places[id(value)] = ExpressionOrigin(value, text, 0)
-
-    # -- parts
-
-    def _titled(self, struct_name: str, name: str, entry: dict[str, Any], *without: str) -> dict[str, Any]:
-        """The fields of something with an id, which is its title too where none is given."""
-        return {"id": str(name), "title": str(name), **self.fields(struct_name, entry, *without)}
-
-    def _state(self, entry: dict[str, Any]) -> StateFile:
-        include = {str(path): str(part["at"]) for path, part in (entry.get("include") or {}).items()}
-        defaults, folds = entry.get("defaults") or {}, "dotted_keys" in entry
-        return StateFile(str(entry["file"]), defaults, folds, include)
-
-    def _phase_source(self, raw: LocatedText | list[dict[str, Any]]) -> Expression | tuple[PhaseRule, ...]:
-        if isinstance(raw, LocatedText):
-            return self.expression(raw, "string")
-        rules = enumerate(raw)
-        return tuple(PhaseRule(f"phase[{i}]", **self.fields("phase rule", entry)) for i, entry in rules)
-
-    def _rules(self, raw: list[dict[str, Any]], where: str) -> tuple[Rule, ...]:
-        return tuple(self._rule(entry, f"{where}[{i}]") for i, entry in enumerate(raw))
-
-    def _rule(self, entry: dict[str, Any], where: str) -> Rule:
-        outcomes = [key for key in ("to", "act", "wait", "stop") if key in entry]
-        if not outcomes and "ask" not in entry and "warn" not in entry:
-            self.errors.add(entry["at"], "a rule needs one of to, act, wait, stop, ask or warn")
-        if len(outcomes) > 1 and outcomes != ["to", "act"]:
-            self.errors.add(entry["at"], f"a rule has one outcome, this one has {' and '.join(outcomes)}")
-        writes = entry.get("set", {}).items()
-        return Rule(
-            where=where,
-            place=entry["at"].place,
-            set={str(path): self.expression(value, "any", self.effects) for path, value in writes},
-            **self.fields("rule", entry, "set"),
-        )
-
-    def _phase(self, name: str, order: int, entry: dict[str, Any]) -> Phase:
-        rules = self._rules(entry.get("rules", []), f"phases.{name}.rules")
-        fields = self._titled("phase", name, entry, "rules")
-        return Phase(order=order, place=entry["at"].place, rules=rules, **fields)
-
-    def _artifact(self, name: LocatedText, entry: dict[str, Any]) -> Artifact:
-        if ("paths" in entry) == ("listed" in entry):
-            self.errors.add(name, "an artifact has either paths or listed")
-        fields = self.fields("artifact", entry, "require", "defaults")
-        require = tuple(self._require(key, want) for key, want in entry.get("require", {}).items())
-        return Artifact(str(name), require=require, defaults=entry.get("defaults") or {}, **fields)
-
-    def _require(
-        self, key: LocatedText, want: LocatedText | list[LocatedText]
-    ) -> tuple[tuple[str, ...], str | tuple[str, ...]]:
-        if isinstance(want, LocatedText) and want not in REQUIRED_TYPES:
-            message = f"{str(want)!r} is no type{did_you_mean(want, REQUIRED_TYPES)}"
-            self.errors.add(want, message, data=misspelling(want, REQUIRED_TYPES))
-        alternatives = tuple(part.strip() for part in key.split("|"))
-        return alternatives, str(want) if isinstance(want, LocatedText) else tuple(map(str, want))
-
-    def _gate(self, name: str, entry: dict[str, Any]) -> Gate:
-        forbidden = entry.get("forbidden", {}).items()
-        return Gate(
-            criteria=tuple(Criterion(**self.fields("criterion", each)) for each in entry["criteria"]),
-            forbidden=tuple((self.template(action), self.template(why)) for action, why in forbidden),
-            **self._titled("gate", name, entry, "criteria", "forbidden"),
-        )
-
-    def _parameter(self, name: LocatedText, entry: dict[str, Any]) -> Parameter:
-        one_of = entry.get("one_of")
-        words = tuple(one_of) if isinstance(one_of, list) else ()
-        parameter = Parameter(str(name), one_of=words, **self.fields("parameter", entry, "one_of"))
-        empty = one_of is not None and not words
-        why = "one_of is a list of words" if empty else _bad_parameter(parameter)
-        if why:
-            self.errors.add(name, f"parameter {name}: {why}")
-        return parameter
-
-    def _form(self, phase: LocatedText, entry: dict[str, Any], phases: Mapping[str, Phase]) -> ReportForm:
-        heading = entry.get("heading", {})
-        if not isinstance(heading, Mapping):
-            heading = dict.fromkeys([heading] if isinstance(heading, LocatedText) else heading, "")
-        name = known(phase, phases, "phase", self.errors)
-        return ReportForm(
-            phase=name,
-            headings={str(key): str(value) for key, value in heading.items()},
-            outcomes=phases[name].outcomes if name in phases else DEFAULT_OUTCOMES,
-            **self.fields("report form", entry, "heading"),
-        )
-
-    def _marker(self, entry: dict[str, Any]) -> tuple[MarkerTest, ...]:
-        beside = [key for key in entry if key not in ("any", "at")]
-        if "any" in entry and beside:
-            self.errors.add(
-                entry["at"], f"a marker with `any` has its tests in there, not {beside[0]!r} beside it"
-            )
-        return tuple(map(self._marker_test, entry.get("any") or [entry]))
-
-    def _marker_test(self, entry: dict[str, Any]) -> MarkerTest:
-        if ("has" in entry or "where" in entry) and not str(entry.get("file", "")).endswith(".json"):
-            self.errors.add(entry["at"], "has and where look into JSON; the file of this marker is none")
-        if not entry.get("file") and not entry.get("journal"):
-            self.errors.add(entry["at"], "a marker needs a file or a journal")
-        return MarkerTest(**self.fields("marker", entry, "any"))
 
     def _writes(self, group: Mapping[LocatedText, LocatedText]) -> Iterator[Write]:
         by_name = {str(key): value for key, value in group.items()}
@@ -343,20 +235,67 @@ def _keys(raw: dict[str, Any]) -> Iterator[tuple[str, DefinitionPlace]]:
                 yield f"{group}.{name}.{option}", option.node.place
 
 
-def _bad_parameter(parameter: Parameter) -> str:
+# -- checks of a map by itself
+
+
+def _check_rule(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> None:
+    outcomes = [key for key in ("to", "act", "wait", "stop") if key in entry]
+    if not outcomes and "ask" not in entry and "warn" not in entry:
+        errors.add(entry.node, "a rule needs one of to, act, wait, stop, ask or warn")
+    if len(outcomes) > 1 and outcomes != ["to", "act"]:
+        errors.add(entry.node, f"a rule has one outcome, this one has {' and '.join(outcomes)}")
+
+
+def _check_artifact(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> None:
+    if ("paths" in entry) == ("listed" in entry):
+        errors.add(name, "an artifact has either paths or listed")
+    for want in entry.get("require", {}).values():
+        if isinstance(want, LocatedText) and want not in REQUIRED_TYPES:
+            message = f"{str(want)!r} is no type{did_you_mean(want, REQUIRED_TYPES)}"
+            errors.add(want, message, data=misspelling(want, REQUIRED_TYPES))
+
+
+def _check_marker(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> None:
+    beside = [key for key in entry if key != "any"]
+    if "any" in entry and beside:
+        errors.add(entry.node, f"a marker with `any` has its tests in there, not {beside[0]!r} beside it")
+    if entry.get("any"):
+        return
+    if ("has" in entry or "where" in entry) and not str(entry.get("file", "")).endswith(".json"):
+        errors.add(entry.node, "has and where look into JSON; the file of this marker is none")
+    if not entry.get("file") and not entry.get("journal"):
+        errors.add(entry.node, "a marker needs a file or a journal")
+
+
+def _check_parameter(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> None:
+    why = _bad_parameter(entry["default"], entry.get("min"), entry.get("max"), entry.get("one_of"))
+    if why:
+        errors.add(name, f"parameter {name}: {why}")
+
+
+def _bad_parameter(default: Any, least: Any, most: Any, words: Any) -> str:
     """Why a parameter's own bounds and default do not go together, "" if they do."""
-    default = parameter.default
+    if words is not None and not (isinstance(words, list) and words):
+        return "one_of is a list of words"
     if not isinstance(default, (bool, int, float, str)):
         return "the default is a number, a word, true or false"
     if isinstance(default, int) and not LEAST_INT <= default <= MOST_INT:
         return "the default has more digits than a whole number can have here"
-    bounds = [bound for bound in (parameter.min, parameter.max) if bound is not None]
+    bounds = [bound for bound in (least, most) if bound is not None]
     if any(isinstance(part, (bool, str)) or not isinstance(part, (int, float)) for part in bounds):
         return "min and max are numbers"
     if bounds and isinstance(default, (bool, str)):
         return "min and max are for numbers"
-    if parameter.one_of and default not in parameter.one_of:
+    if words and default not in words:
         return f"the default {default!r} is none of one_of"
-    low = parameter.min is not None and default < parameter.min
-    high = parameter.max is not None and default > parameter.max
+    low, high = least is not None and default < least, most is not None and default > most
     return "the default is outside min and max" if low or high else ""
+
+
+_CHECKS: dict[str, Callable[[LocatedMap, Any, DefinitionErrors], None]] = {
+    "rule": _check_rule,
+    "artifact": _check_artifact,
+    "parameter": _check_parameter,
+    "marker": _check_marker,
+    "marker test": _check_marker,
+}

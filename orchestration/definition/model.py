@@ -1,6 +1,7 @@
-"""The compiled model of a workflow: immutable dataclasses, one for each kind of map in a definition.
+"""The grammar and the compiled model of a workflow in one: a class for each kind of map in a definition.
 
-What the keys of a definition mean is written in `schema.STRUCTS` and in the README of the workflows.
+A field made by `key` is a key of that map: its type is what the key's value is compiled to, and the key says
+what may stand there and what it means. The other fields tell where something stands. To add a key: one field.
 """
 
 from __future__ import annotations
@@ -14,171 +15,247 @@ from ..expressions.language import Expression, Language, Template
 from ..journal.report_files import ReportForm
 from ..plans.dialects import DIALECTS
 from ..plans.model import Dialect
-from .reader import DefinitionPlace, LocatedText, Source
+from .artifact_kinds import KINDS_AND_DIALECTS
+from .reader import DefinitionPlace, LocatedText
+from .shapes import (
+    ALTERNATIVES,
+    BOOL,
+    ID,
+    MAPPING,
+    TEMPLATE,
+    TEXT,
+    TEXTS,
+    TYPED,
+    Key,
+    Shape,
+    cel,
+    id_of,
+    key,
+    keys_of,
+    list_of,
+    map_of,
+    struct,
+    word,
+)  # fmt: skip
 
 DEFAULT_OUTCOMES = ("ok", "error")
+_WRITES = map_of(cel(name="effects"))
+_RULES = list_of(struct("rule"))
+_DATA = "an example of what a report of it carries, made of how the run stands"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkerTest:
+    any: tuple[MarkerTest, ...] = key(list_of(struct("marker test")), "one of these is enough")
+    file: str = key(TEXT, "a file of the run that must exist")
+    has: tuple[str, ...] = key(list_of(TEXT), "dotted keys that its JSON must have")
+    text: str = key(TEXT, "text that it must hold")
+    table: tuple[str, ...] = key(list_of(TEXT), "columns that one of its Markdown tables must have")
+    where: Expression | None = key(cel("bool"), "a guard over `state`")
+    journal: str = key(ID, "the journal's start record names this workflow")
+
+    @property
+    def tests(self) -> tuple[MarkerTest, ...]:
+        """The tests one of which is enough."""
+        return self.any or (self,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runs:
+    at: tuple[str, ...] = key(list_of(TEXT), "globs of folders, relative to the root", required=True)
+    marker: MarkerTest = key(struct("marker"), "the content that makes such a folder a run", required=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Include:
+    at: str = key(TEXT, "path of the file; {id} is the element", required=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateFile:
+    file: str = key(TEXT, "path from the run", required=True)
+    kind: str = key(word("json"), "its format")
+    defaults: Mapping[str, Any] = key(MAPPING, "laid under the data")
+    dotted_keys: str = key(word("fold"), "keys with dots are read as paths")
+    include: Mapping[str, Include] = key(
+        map_of(struct("include")), "lists whose text elements are ids of other files"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseRule:
+    """A guess at the phase from evidence. `where` names its place in words."""
+
+    where: str
+    when: Expression | None = key(cel("bool"), "the guard")
+    phase: Template = key(TEMPLATE, "the phase", name="is", required=True)
+    because: Template | None = key(TEMPLATE, "the reason")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A number or word that a root may override. `default` has the parameter's type."""
+
+    id: str
+    default: Any = key(TYPED, "used where nothing else is said; its type is the parameter's", required=True)
+    min: Any = key(TYPED, "the least allowed")
+    max: Any = key(TYPED, "the most allowed")
+    one_of: list[Any] | None = key(TYPED, "the words allowed")
+    source: Expression | None = key(cel(), "where a file of the project sets it", name="from")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    id: str
+    paths: tuple[str, ...] = key(list_of(TEXT), "the first that exists counts; /x is from the root")
+    listed: Expression | None = key(cel("strings"), "instead of paths: files named by data")
+    kind: str = key(Shape("word", words=KINDS_AND_DIALECTS), "how it is read", required=True)
+    require: tuple[tuple[tuple[str, ...], str | tuple[str, ...]], ...] = key(
+        map_of(Shape("either", TEXT, other=list_of(TEXT)), ALTERNATIVES),
+        "paths that must be there, with their types",
+    )
+    schema: str = key(TEXT, "path of a JSON Schema, from the definition's root")
+    defaults: Mapping[str, Any] = key(MAPPING, "laid under the data")
+    optional: bool = key(BOOL, "missing is no finding")
+    of: tuple[str, ...] = key(
+        list_of(id_of("artifact")), "the artifacts it judges; it is stale once they change"
+    )
+    tasks: str = key(TEXT, "plans only: the glob of task files")
+    example: str = key(TEXT, "what a small valid one looks like")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reports:
+    """`read` has the forms of the struct "report form", which are made by the compiler."""
+
+    files: tuple[str, ...] = key(list_of(TEXT), "globs from the run", required=True)
+    read: Mapping[str, ReportForm] = key(
+        map_of(struct("report form")), "phase to what its report looks like", required=True
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    id: str
+    count: Expression = key(cel("int"), "how often so far", required=True)
+    max: Expression = key(cel("int"), "how often at most", required=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """`when` holds: do what the outcome says. `where` names its place in words, for `explain`."""
 
     where: str
     place: DefinitionPlace
-    when: Expression | None = None
-    because: Template | None = None
-    to: Template | None = None
-    act: Template | None = None
-    wait: str = ""
-    stop: str = ""
-    ask: str = ""
-    warn: str = ""
-    set: Mapping[str, Expression] = field(default_factory=dict)
+    when: Expression | None = key(cel("bool"), "the guard; without it the rule always fits")
+    because: Template | None = key(TEMPLATE, "the reason shown")
+    to: Template | None = key(TEMPLATE, "go to that phase; `next` is the next in order")
+    act: Template | None = key(TEMPLATE, "do that action")
+    wait: str = key(word("person", "job"), "wait for it")
+    stop: str = key(word("complete", "failed", "exited", "blocked", "invalid"), "the run is over")
+    ask: str = key(id_of("question"), "open that question")
+    warn: str = key(TEXT, "give a finding of that code")
+    set: Mapping[str, Expression] = key(_WRITES, "written when the rule wins after a report")
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseRule:
-    """A guess at the phase from evidence. `where` names its place in words."""
-
-    where: str
-    phase: Template
-    when: Expression | None = None
-    because: Template | None = None
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
     id: str
-    title: str
     order: int
     place: DefinitionPlace
-    agents: tuple[str, ...] = ()
-    produces: tuple[str, ...] = ()
-    outcomes: tuple[str, ...] = DEFAULT_OUTCOMES
-    rules: tuple[Rule, ...] = ()
-    tasks: Expression | None = None
-    data: Expression | None = None
-    checks: tuple[str, ...] = ()
-    terminal: str = ""
-    attested: Expression | None = None
-    detour: bool = False
-    follow_up: bool = False
-    leads_to: tuple[str, ...] = ()
-    skip: Expression | None = None
-    skip_because: Template | None = None
+    title: str = key(TEXT, "what people see")
+    agents: tuple[str, ...] = key(TEXTS, "who does it; `person` waits for one", name="agent")
+    produces: tuple[str, ...] = key(
+        list_of(id_of("artifact")), "artifacts that must be valid when the phase is over"
+    )
+    outcomes: tuple[str, ...] = key(
+        list_of(TEXT), "what a report of it may say; ok and error without it", DEFAULT_OUTCOMES
+    )
+    data: Expression | None = key(cel("map"), _DATA)
+    rules: tuple[Rule, ...] = key(_RULES, "the first whose guard holds decides")
+    tasks: Expression | None = key(cel("list"), "tasks that can be handed out")
+    checks: tuple[str, ...] = key(list_of(TEXT), "what its agent validates")
+    terminal: str = key(word("complete", "failed", "exited", "blocked"), "the run is over")
+    attested: Expression | None = key(cel("bool"), "other proof that a terminal phase was reached")
+    detour: bool = key(BOOL, "no part of the ordinary order")
+    leads_to: tuple[str, ...] = key(
+        list_of(id_of("phase")), "where new files lead from it without a rule; shown in graphs"
+    )
+    follow_up: bool = key(BOOL, "may be reported once the run is complete")
+    skip: Expression | None = key(cel("bool"), "`to: next` passes over it")
+    skip_because: Template | None = key(TEMPLATE, "why it is passed over")
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
-    id: str
-    kind: str
-    paths: tuple[str, ...] = ()
-    listed: Expression | None = None
-    require: tuple[tuple[tuple[str, ...], str | tuple[str, ...]], ...] = ()
-    schema: str = ""
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-    optional: bool = False
-    of: tuple[str, ...] = ()
-    tasks: str = ""
-    example: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    id: str
-    count: Expression
-    max: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    id: str
-    ask: Template
-    kind: str = "escalation"
-    options: Mapping[str, str] = field(default_factory=dict)
-    scope: Expression | None = None
-    about: tuple[str, ...] = ()
-    tasks: Expression | None = None
-    history: Expression | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Criterion:
-    text: str
-    when: Expression
-    artifact: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Gate:
-    id: str
-    title: str
-    after: str
-    criteria: tuple[Criterion, ...]
-    when: Expression | None = None
-    judged: Expression | None = None
-    allowed: tuple[Template, ...] = ()
-    forbidden: tuple[tuple[Template, Template], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
     id: str
-    title: str
-    when: Expression | None = None
-    person: str = ""
-    agents: tuple[str, ...] = ()
-    data: Expression | None = None
+    title: str = key(TEXT, "what people see")
+    when: Expression | None = key(cel("bool"), "its precondition")
+    person: str = key(TEXT, "what a person confirms in it")
+    agents: tuple[str, ...] = key(TEXTS, "who does it", name="agent")
+    data: Expression | None = key(cel("map"), _DATA)
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A number or word that a root may override. `default` has the parameter's type."""
-
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
     id: str
-    default: Any
-    min: Any = None
-    max: Any = None
-    one_of: tuple[Any, ...] = ()
-    source: Expression | None = None
+    kind: str = key(word("escalation", "approval"), "what it is; escalation without it", "escalation")
+    ask: Template = key(TEMPLATE, "the question", required=True)
+    options: Mapping[str, str] = key(
+        map_of(TEXT), "id to text (what it is: what that brings); without any it is answered in words"
+    )
+    scope: Expression | None = key(cel("string"), "an answer holds for this only")
+    about: tuple[str, ...] = key(list_of(id_of("artifact")), "an answer holds while these stay as they are")
+    tasks: Expression | None = key(cel("list"), "the tasks concerned")
+    history: Expression | None = key(cel("list"), "the records that led here")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Criterion:
+    text: str = key(TEXT, "what must hold, in words", required=True)
+    when: Expression = key(cel("bool"), "the guard", required=True)
+    artifact: str = key(id_of("artifact"), "the file it is about")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    id: str
+    title: str = key(TEXT, "what people see")
+    after: str = key(id_of("phase"), "the phase it guards", required=True)
+    when: Expression | None = key(cel("bool"), "only in this case there is such a gate")
+    criteria: tuple[Criterion, ...] = key(list_of(struct("criterion")), "all must hold", required=True)
+    judged: Expression | None = key(cel("bool"), "until this holds an unmet criterion leaves the gate open")
+    allowed: tuple[Template, ...] = key(list_of(TEMPLATE), "phases and actions allowed now")
+    forbidden: tuple[tuple[Template, Template], ...] = key(
+        map_of(TEMPLATE, TEMPLATE), "phase or action to the reason; * is everything else"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    done: Expression = key(cel("int"), "how much is done", required=True)
+    total: Expression = key(cel("int"), "of how much", required=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
     id: str
-    title: str
-    text: Template
-    when: Expression | None = None
+    title: str = key(TEXT, "its heading")
+    when: Expression | None = key(cel("bool"), "when it is shown")
+    text: Template = key(TEMPLATE, "what it says", required=True)
 
 
-@dataclass(frozen=True, slots=True)
-class MarkerTest:
-    file: str = ""
-    has: tuple[str, ...] = ()
-    text: str = ""
-    table: tuple[str, ...] = ()
-    where: Expression | None = None
-    journal: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class StateFile:
-    file: str
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-    fold_dotted: bool = False
-    include: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NewRun:
     """How a run begins: its folder and its first files' texts, with {name}, {title} and {now} in them."""
 
-    folder: str
-    files: Mapping[str, str] = field(default_factory=dict)
+    folder: str = key(TEXT, "where it lies; {name} is the name somebody gives it", required=True)
+    files: Mapping[str, str] = key(
+        map_of(TEXT), "path in it to text; {name}, {title} and {now} are filled in"
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """One write of an effect: `path` in the state file (or "*", or a plan artifact), or a whole `file`.
 
     `create`, `append` and `replace` writes name a file, `include` a list of the state kept in files;
@@ -198,45 +275,63 @@ class ExpressionOrigin(NamedTuple):
     offset: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Workflow:
     """A definition, read and compiled. `digest` names its text (and that of what it extends).
 
-    `places` tells where an expression stands, by its id(); `keys` where "GROUP.NAME" does.
+    `places` tells where an expression stands, by its id(); `keys` where "GROUP.NAME" does. `values` and
+    `effects` are made by the compiler.
     """
 
-    name: str
-    title: str
     digest: str
-    source: Source
     language: Language
     effects_language: Language
-    at: tuple[str, ...]
-    marker: tuple[MarkerTest, ...]
-    phases: Mapping[str, Phase]
-    phase: Expression | tuple[PhaseRule, ...]
-    state: StateFile | None = None
-    aliases: Mapping[str, str] = field(default_factory=dict)
-    parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    artifacts: Mapping[str, Artifact] = field(default_factory=dict)
-    report_files: tuple[str, ...] = ()
-    report_forms: tuple[ReportForm, ...] = ()
-    report_stage: Expression | None = None
-    skipped_stages: Expression | None = None
-    values: Mapping[str, Expression] = field(default_factory=dict)
-    limits: Mapping[str, Limit] = field(default_factory=dict)
-    before: tuple[Rule, ...] = ()
-    otherwise: tuple[Rule, ...] = ()
-    actions: Mapping[str, Action] = field(default_factory=dict)
-    action_aliases: Mapping[str, str] = field(default_factory=dict)
-    questions: Mapping[str, Question] = field(default_factory=dict)
-    gates: tuple[Gate, ...] = ()
-    progress: tuple[Expression, Expression] | None = None
-    new: NewRun | None = None
-    notes: tuple[Note, ...] = ()
-    effects: Mapping[str, tuple[Write, ...]] = field(default_factory=dict)
     places: Mapping[int, ExpressionOrigin] = field(default_factory=dict, repr=False)
     keys: Mapping[str, DefinitionPlace] = field(default_factory=dict, repr=False)
+    name: str = key(
+        ID, "the name; a user's file is .phasekeeper/workflows/NAME.yaml", name="workflow", required=True
+    )
+    title: str = key(TEXT, "what people see")
+    source: str = key(TEXT, "where the rules come from")
+    extend: str = key(ID, "start from that definition: maps merge, lists are replaced, null removes a key")
+    runs: Runs = key(struct("runs"), "which folders are runs", required=True)
+    state: StateFile | None = key(struct("state"), "the run's own state file")
+    phase: Expression | tuple[PhaseRule, ...] = key(
+        Shape("either", cel("string"), other=list_of(struct("phase rule"))),
+        "which phase the run is in",
+        required=True,
+    )
+    aliases: Mapping[str, str] = key(
+        map_of(TEXT), "other spellings of phases; one * is allowed on both sides"
+    )
+    parameters: Mapping[str, Parameter] = key(
+        map_of(struct("parameter")), "numbers and words that a root may override"
+    )
+    artifacts: Mapping[str, Artifact] = key(map_of(struct("artifact")), "files of the run")
+    reports: Reports = key(struct("reports"), "Markdown files that count as reports", Reports())
+    report_stage: Expression | None = key(
+        cel("string"), "the stage of a report that names neither task nor stage"
+    )
+    skipped_stages: Expression | None = key(cel("list"), "ids of the stages that a person let be skipped")
+    values: Mapping[str, Expression] = key(map_of(cel()), "named facts; they may use each other in any order")
+    limits: Mapping[str, Limit] = key(
+        map_of(struct("limit")), "counters with a maximum; rules say what happens when one is reached"
+    )
+    before: tuple[Rule, ...] = key(_RULES, "rules tried before the phase's own, in every phase")
+    phases: Mapping[str, Phase] = key(map_of(struct("phase")), "the phases, in order", required=True)
+    otherwise: tuple[Rule, ...] = key(_RULES, "rules tried after the phase's own")
+    actions: Mapping[str, Action] = key(
+        map_of(struct("action")), "things done inside a phase that are no phases"
+    )
+    action_aliases: Mapping[str, str] = key(map_of(TEXT), "other spellings of actions")
+    questions: Mapping[str, Question] = key(map_of(struct("question")), "what only a person can answer")
+    gates: Mapping[str, Gate] = key(map_of(struct("gate")), "criteria that must hold after a phase")
+    progress: Progress | None = key(struct("progress"), "how much is done; without it the tasks of the plan")
+    notes: Mapping[str, Note] = key(map_of(struct("note")), "text shown with the next step")
+    new: NewRun | None = key(struct("new"), "how a run begins: its folder and first files")
+    effects: Mapping[str, tuple[Write, ...]] = key(
+        map_of(Shape("some", _WRITES)), "what an event writes: EVENT or PHASE.EVENT to path to value"
+    )
 
     @cached_property
     def plan(self) -> Artifact | None:
@@ -245,7 +340,7 @@ class Workflow:
 
     @property
     def dialect(self) -> Dialect | None:
-        """How the run's plan is written, if the workflow has one."""
+        """The way in which the run's plan is written, if the workflow has one."""
         return DIALECTS.get(self.plan.kind) if self.plan else None
 
     def rules_of(self, phase: str) -> tuple[Rule, ...]:
@@ -259,3 +354,45 @@ class Workflow:
 
     def order(self, phase: str) -> int:
         return self.phases[phase].order
+
+
+MODELS: dict[str, type] = {
+    "definition": Workflow,
+    "runs": Runs,
+    "marker": MarkerTest,
+    "state": StateFile,
+    "include": Include,
+    "phase rule": PhaseRule,
+    "parameter": Parameter,
+    "artifact": Artifact,
+    "reports": Reports,
+    "report form": ReportForm,
+    "limit": Limit,
+    "phase": Phase,
+    "rule": Rule,
+    "action": Action,
+    "question": Question,
+    "gate": Gate,
+    "criterion": Criterion,
+    "progress": Progress,
+    "new": NewRun,
+    "note": Note,
+    "marker test": MarkerTest,
+}
+"""The class that each kind of map becomes, by the name it has in messages."""
+
+STRUCTS: dict[str, dict[str, Key]] = {name: keys_of(model) for name, model in MODELS.items()}
+"""The grammar: every kind of map, its keys, and what they hold."""
+# Forms of reports are read by the journal, which knows nothing of definitions.
+STRUCTS["report form"] = {
+    "heading": Key(
+        Shape("either", TEXT, other=map_of(TEXT)), "how its heading begins; a map gives the outcome it means"
+    ),
+    "outcome": Key(TEXTS, "fields that hold the verdict"),
+    "stage": Key(TEXT, "the field that names the stage"),
+    "task": Key(TEXT, "the field that names the task"),
+    "tasks": Key(TEXT, "the heading before the list of [tasks]"),
+    "where": Key(map_of(TEXT), "fields that must have this word"),
+    "words": Key(map_of(map_of(TEXT)), "field to word to the outcome it means"),
+}
+del STRUCTS["marker test"]["any"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection
 
 from ..expressions.tokens import RESERVED
 from ..suggestions import did_you_mean, misspelling
@@ -66,19 +66,18 @@ def known(text: LocatedText, names: Collection[str], what: str, errors: Definiti
 
 
 def check_references(raw: dict, errors: DefinitionErrors) -> None:
-    """Tell names of phases, artifacts, questions and actions that the definition does not have."""
-    for what, names, used in _uses(raw):
-        for text in used:
-            known(text, names, what, errors)
+    """Tell aliases of what the definition does not have, and an `of` that nobody can follow.
+
+    Names under a key that holds nothing else are checked by its shape (`shapes.id_of`).
+    """
+    for text in raw.get("aliases", {}).values():
+        if text != "*":
+            known(text, raw["phases"], "phase", errors)
     actions = raw.get("actions", {})
-    _check_judged(raw, errors)
     for text in raw.get("action_aliases", {}).values():
         if not any(name.endswith("*") and text.startswith(name[:-1]) for name in actions):
             known(text, actions, "action", errors)
-
-
-def _check_judged(raw: dict, errors: DefinitionErrors) -> None:
-    """Tell an `of` that nobody can follow: files named by data have no time at which they were judged."""
+    # Files named by data have no time at which they were judged.
     artifacts = raw.get("artifacts", {})
     for name, entry in artifacts.items():
         if entry.get("of") and "listed" in entry:
@@ -86,27 +85,3 @@ def _check_judged(raw: dict, errors: DefinitionErrors) -> None:
         for text in entry.get("of", ()):
             if "listed" in artifacts.get(text, {}):
                 errors.add(text, f"{str(text)!r} is listed; of needs an artifact that has paths")
-
-
-def _uses(raw: dict) -> Iterator[tuple[str, Collection[str], Iterable[LocatedText]]]:
-    """(kind of thing, those there are, names used of it)."""
-    phases, artifacts, gates = raw["phases"], raw.get("artifacts", {}), raw.get("gates", {}).values()
-    for entry in phases.values():
-        yield "artifact", artifacts, entry.get("produces", ())
-        yield "phase", phases, entry.get("leads_to", ())
-    for entry in artifacts.values():
-        yield "artifact", artifacts, entry.get("of", ())
-    for entry in raw.get("questions", {}).values():
-        yield "artifact", artifacts, entry.get("about", ())
-    yield "phase", phases, [entry["after"] for entry in gates]
-    for entry in gates:
-        yield "artifact", artifacts, [one["artifact"] for one in entry["criteria"] if "artifact" in one]
-    yield "question", raw.get("questions", {}), [rule["ask"] for rule in _rules(raw) if "ask" in rule]
-    yield "phase", phases, [text for text in raw.get("aliases", {}).values() if text != "*"]
-
-
-def _rules(raw: dict) -> Iterator[dict]:
-    yield from raw.get("before", [])
-    yield from raw.get("otherwise", [])
-    for entry in raw["phases"].values():
-        yield from entry.get("rules", [])

@@ -1,7 +1,4 @@
-"""A definition's text, and what it extends, read by the grammar: plain values that know where they stand.
-
-What the values mean is the business of `compiler.py`.
-"""
+"""A definition's text, and what it extends, as nodes that know where they stand, and the errors in it."""
 
 from __future__ import annotations
 
@@ -11,9 +8,7 @@ from typing import Any, NamedTuple
 from ..findings import NO_DATA, Finding, Problem, Span, finding
 from ..formats.yaml_positions import place
 from ..formats.yaml_text import Broken, Node, read_yaml, typed
-from ..suggestions import did_you_mean, misspelling
 from ..vfs.files import digest_of
-from .schema import STRUCTS, Shape, list_of
 
 
 class Source(NamedTuple):
@@ -103,6 +98,14 @@ class LocatedText(str):
     def whole(self) -> Span:
         """Where all of it stands."""
         return self.node.yaml.span
+
+
+class LocatedMap(dict[str, Any]):
+    """The values of a map by its keys, with its node."""
+
+    def __init__(self, node: DefinitionNode) -> None:
+        super().__init__()
+        self.node = node
 
 
 class DefinitionErrors:
@@ -217,162 +220,3 @@ def merge(under: DefinitionNode, over: DefinitionNode) -> DefinitionNode:
             children[key] = merge(children[key], child) if key in children else child
     keys = {key: (over if key in over.children else under).key(key) for key in children}
     return DefinitionNode(over.yaml, over.source, children, keys)
-
-
-def read(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> object:
-    """The node as plain values: LocatedText, bool, list, dict; None where something is wrong (and was noted).
-
-    A struct is a dict of its keys, with its node under "at".
-    """
-    return _READERS[shape.kind](node, shape, errors)
-
-
-def _scalar(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> object:
-    if node.kind != "scalar":
-        quote = (
-            "; quote it if it is text that begins with { or [" if shape.kind in ("cel", "template") else ""
-        )
-        errors.add(node, f"expected {_said(shape)}, found a {node.kind}{quote}")
-        return None
-    return LocatedText.of(node)
-
-
-def _id(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> object:
-    text = _scalar(node, shape, errors)
-    if isinstance(text, LocatedText) and (not text or any(character in " *{}" for character in text)):
-        errors.add(node, f"{str(text)!r} is no name: it must not be empty nor hold blanks, '*' or braces")
-        return None
-    return text
-
-
-def _bool(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> object:
-    value = typed(node.yaml) if node.kind == "scalar" else None
-    if not isinstance(value, bool):
-        errors.add(node, "expected true or false")
-    return value is True
-
-
-def _word(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> object:
-    text = _scalar(node, shape, errors)
-    if isinstance(text, LocatedText) and text not in shape.words:
-        words = list(shape.words)
-        said = f"{str(text)!r} is not known here{did_you_mean(text, words)}"
-        errors.add(node, said, data=misspelling(text, words))
-        return None
-    return text
-
-
-def _typed(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> object:
-    return _data(node)
-
-
-def _data(node: DefinitionNode) -> object:
-    if isinstance(node.children, Mapping):
-        return {key: _data(child) for key, child in node.children.items()}
-    if node.kind == "list":
-        return [_data(child) for child in node.children]
-    return typed(node.yaml)
-
-
-def _list(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> object:
-    if node.kind != "list" or isinstance(node.children, Mapping):
-        errors.add(node, f"expected {_said(shape)}, found a {node.kind}")
-        return []
-    assert shape.of
-    items = [read(child, shape.of, errors) for child in node.children]
-    return [item for item in items if item is not None]
-
-
-def _some(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> object:
-    if node.kind == "list":
-        return _list(node, shape, errors)
-    assert shape.of
-    item = read(node, shape.of, errors)
-    return [] if item is None else [item]
-
-
-def _map(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> object:
-    if not isinstance(node.children, Mapping):
-        errors.add(node, f"expected {_said(shape)}, found a {node.kind}")
-        return {}
-    assert shape.of
-    out = {}
-    for key, child in node.children.items():
-        value = read(child, shape.of, errors)
-        if value is not None:
-            out[_key(node, key)] = value
-    return out
-
-
-def _key(node: DefinitionNode, key: str) -> LocatedText:
-    """A key as a text: its place is the key's own."""
-    source, span = node.key(key)
-    return LocatedText.of(DefinitionNode(Node("scalar", key, span, {}, "", -1), source))
-
-
-def _struct(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> object:
-    keys = STRUCTS[shape.name]
-    if node.is_null and not any(key.required for key in keys.values()):
-        return {"at": node}
-    if not isinstance(node.children, Mapping):
-        errors.add(node, f"expected {_said(shape)}, found a {node.kind}")
-        return None
-    out: dict[str, object] = {"at": node}
-    for name, child in node.children.items():
-        if name not in keys:
-            said = f"unknown key {name!r} in a {shape.name}{did_you_mean(name, list(keys))}"
-            errors.add_at(node.key(name), said, misspelling(name, list(keys)))
-        else:
-            before = len(errors.findings)
-            out[name] = read(child, keys[name].shape, errors)
-            empty = child.kind != "scalar" and not child.children and before == len(errors.findings)
-            if keys[name].required and empty:
-                errors.add(child, f"{name} must hold at least one")
-    for name, key in keys.items():
-        if key.required and name not in node.children:
-            errors.add(node, f"a {shape.name} needs {name!r}: {key.about}", _first_line(node))
-    return out
-
-
-def _first_line(node: DefinitionNode) -> Span:
-    span = node.yaml.span
-    return span if span.line == span.end_line else Span(span.line, span.column, span.line, span.column + 1)
-
-
-def _either(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> object:
-    assert shape.of and shape.other
-    if node.kind == "scalar":
-        return read(node, shape.of, errors)
-    if node.kind == "list" and shape.other.kind not in ("list", "some"):
-        return _list(node, list_of(shape.of), errors)
-    return read(node, shape.other, errors)
-
-
-_READERS: dict[str, Callable[[DefinitionNode, Shape, DefinitionErrors], object]] = {
-    "text": _scalar,
-    "cel": _scalar,
-    "template": _scalar,
-    "id": _id,
-    "bool": _bool,
-    "word": _word,
-    "typed": _typed,
-    "list": _list,
-    "some": _some,
-    "map": _map,
-    "struct": _struct,
-    "either": _either,
-}
-
-
-def _said(shape: Shape) -> str:
-    plain = {
-        "word": "a word",
-        "cel": "an expression",
-        "template": "text",
-        "text": "text",
-        "id": "a name",
-        "list": "a list",
-        "map": "a map",
-        "some": "text or a list",
-    }
-    return f"a {shape.name} (a map)" if shape.kind == "struct" else plain.get(shape.kind, shape.kind)

@@ -77,7 +77,8 @@ class _Assembler:
         suggestion, status = self._suggestion()
         of_run = (*snapshot.findings, *self.reports.findings, *decision.findings, *facts.findings())
         advisories = advisory_findings(facts, self.phase, tasks, limits)
-        holding = (n for n in workflow.notes if self.phase and facts.holds(f"notes.{n.id}.when", n.when))
+        notes = workflow.notes.values() if self.phase else ()
+        holding = (note for note in notes if facts.holds(f"notes.{note.id}.when", note.when))
         values = {name: facts.context.known(f"parameters.{name}").value for name in workflow.parameters}
         return Evaluation(
             root=snapshot.root,
@@ -220,8 +221,7 @@ class _Assembler:
     def _with_evidence(self, gate: GateState) -> GateState:
         if gate.status is GateStatus.NOT_REACHED:
             return gate
-        declared = next(g for g in self.workflow.gates if g.id == gate.id)
-        pairs = zip(gate.criteria, declared.criteria, strict=True)
+        pairs = zip(gate.criteria, self.workflow.gates[gate.id].criteria, strict=True)
         criteria = tuple(CriterionState(c.text, c.met, self.evidence.of(d.when)) for c, d in pairs)
         return replace(gate, criteria=criteria)
 
@@ -230,8 +230,9 @@ class _Assembler:
         return LimitState(name, *(outcome.value for outcome in known))  # pyright: ignore[reportArgumentType]
 
     def _progress(self) -> Progress | None:
-        if self.workflow.progress:
-            done, total = (self.facts.context.value(part).value for part in self.workflow.progress)
+        declared = self.workflow.progress
+        if declared:
+            done, total = (self.facts.context.value(e).value for e in (declared.done, declared.total))
             return Progress(done, total) if isinstance(done, int) and isinstance(total, int) else None
         plan = self.snapshot.plan
         return Progress(self.snapshot.plan_facts.done, len(plan.tasks)) if plan else None

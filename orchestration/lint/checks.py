@@ -96,7 +96,7 @@ def _fallen_through(workflow: Workflow) -> Iterator[Fault]:
 
 def _marker_reads(workflow: Workflow) -> Iterator[Fault]:
     """Where runs are found only the state file is known."""
-    for test in workflow.marker:
+    for test in workflow.runs.marker.tests:
         where = test.where
         for path, offset in where.reads if where else ():
             if where and path[0] != "state":
@@ -129,7 +129,7 @@ def _known_action(workflow: Workflow, name: str) -> bool:
 
 def _gate_names(workflow: Workflow) -> Iterator[Fault]:
     """A misspelt name in `forbidden` would forbid nothing."""
-    for gate in workflow.gates:
+    for gate in workflow.gates.values():
         for template in (*gate.allowed, *(what for what, _ in gate.forbidden)):
             name = constant(template)
             # A gate may forbid to call the run complete (seed 004, gate 4).
@@ -160,7 +160,7 @@ def _unread_options(workflow: Workflow) -> Iterator[Fault]:
 
 def _report_words(workflow: Workflow) -> Iterator[Fault]:
     """Outcomes that a report form gives must be outcomes of its phase."""
-    for form in workflow.report_forms:
+    for form in workflow.reports.read.values():
         given = [*form.headings.values(), *(word for words in form.words.values() for word in words.values())]
         for word in dict.fromkeys(given):
             if word and word not in form.outcomes:

@@ -61,7 +61,8 @@ def expressions(workflow: Workflow) -> list[Expression]:
     Those of effects and of `set` have names of their own; samples of reports and markers guard no run.
     """
     others = (*workflow.phases.values(), *workflow.actions.values())
-    apart = {id(other.data) for other in others} | {id(test.where) for test in workflow.marker}
+    tests = workflow.runs.marker.tests
+    apart = {id(other.data) for other in others} | {id(test.where) for test in tests}
     written = (origin.expression for origin in workflow.places.values())
     return [each for each in written if each.language is workflow.language and id(each) not in apart]
 

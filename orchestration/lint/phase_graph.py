@@ -86,7 +86,7 @@ def denials(workflow: Workflow) -> Iterator[Fault]:
         completes = rule.stop == "complete" or constant(rule.to) == "next"
         if rule.when and phase and (further or completes):
             guards.append((rule.when, "this way forward only denies a word, so anything unheard of opens it"))
-    for criterion in (criterion for gate in workflow.gates for criterion in gate.criteria):
+    for criterion in (one for gate in workflow.gates.values() for one in gate.criteria):
         guards.append((criterion.when, "this criterion only denies a word, so anything unheard of meets it"))
     for guard, said in guards:
         if _only_denies(guard):

@@ -105,7 +105,7 @@ def _event(workflow: Workflow, session: str, entry: Record) -> Event:
 def _term(workflow: Workflow, report: Record) -> str:
     """How reports of the phase are headed in files (seed 004), or the action it is (seed 003)."""
     phase, outcome = str(report["phase"]), str(report["outcome"])
-    form = next((form for form in workflow.report_forms if form.phase == phase), None)
+    form = workflow.reports.read.get(phase)
     if form is not None:
         words = (*form.outcome, *form.headings)
         # A plain "Status" names no phase; the heading above it does.

@@ -204,7 +204,7 @@ def _started(run: str, reader: RunReader) -> str | None:
 def _refused(workflow: Workflow, run: str, reader: RunReader) -> str:
     """Why the folder is no run of the workflow, "" if it is one."""
     reasons: dict[str, None] = {}
-    for test in workflow.marker:
+    for test in workflow.runs.marker.tests:
         if test.journal and _started(run, reader) != test.journal:
             reason = f"its journal names no {test.journal}"
         else:
@@ -250,8 +250,8 @@ def _state_unmet(test: MarkerTest, workflow: Workflow, file: File, reader: RunRe
     if not document.readable or not isinstance(document.data, dict):
         # A broken state file is a run with a broken state file, not a run that vanished.
         return ""
-    state = workflow.state or StateFile(test.file)
-    raw = fold_dotted(document.data)[0] if state.fold_dotted else document.data
+    state = workflow.state or StateFile(file=test.file)
+    raw = fold_dotted(document.data)[0] if state.dotted_keys else document.data
     missing = [key for key in test.has if not _has(raw, key)]
     if missing:
         return f"{test.file} lacks {', '.join(missing)}"

@@ -69,7 +69,8 @@ def _pending_reports(
     """The report files that no record holds as they are now."""
     reports = (entry for entry in records if entry["kind"] == RecordKind.REPORT and entry["path"])
     recorded = {(entry["path"], entry["about"]) for entry in reports}
-    patterns = (join(run, pattern) or pattern for pattern in workflow.report_files)
+    patterns = (join(run, pattern) or pattern for pattern in workflow.reports.files)
+    forms = list(workflow.reports.read.values())
     # A file that fits two patterns is one report.
     for path in dict.fromkeys(path for pattern in patterns for path, _ in reader.glob(pattern)):
         file = reader.read(path)
@@ -78,7 +79,7 @@ def _pending_reports(
             reader.add_findings(path, [file.problem or empty])
             continue
         report, problems = reader.parse_cached(
-            f"report of {workflow.digest}", file, lambda text: read_report(text, workflow.report_forms)
+            f"report of {workflow.digest}", file, lambda text: read_report(text, forms)
         )
         reader.add_findings(path, problems)
         if report and (path, report.digest) not in recorded:
@@ -87,7 +88,7 @@ def _pending_reports(
 
 def _unread_report(workflow: Workflow, run: str, reader: RunReader) -> str:
     """The first report file, or folder of them, that exists and could not be read."""
-    for pattern in workflow.report_files:
+    for pattern in workflow.reports.files:
         whole = join(run, pattern) or pattern
         if reader.reads.get(whole) == "unreadable":
             return whole

@@ -24,13 +24,13 @@ def read_state(state: StateFile, run: str, reader: RunReader) -> ArtifactState:
     if not (file.exists or file.refused):
         reader.add_finding(path, "artifact-missing", f"{state.file} does not exist")
         return state_file
-    state_file = read_file(Artifact("state", "json"), file, reader)
+    state_file = read_file(Artifact(id="state", kind="json"), file, reader)
     if state_file.state == ArtifactStatus.EMPTY:
         reader.add_finding(path, "artifact-unreadable", f"{state.file} is empty")
     if not state_file.valid:
         return state_file
     data: dict[str, Any] = state_file.data
-    if state.fold_dotted:
+    if state.dotted_keys:
         # Before null is dropped: {"diagnosis.context": null} empties what stands at that path.
         folded, keys = fold_dotted(state_file.raw)
         for key in keys:
@@ -41,7 +41,7 @@ def read_state(state: StateFile, run: str, reader: RunReader) -> ArtifactState:
     if _is_bounded(data, state_file, reader):
         for name, pattern in state.include.items():
             if isinstance(data.get(name), list):
-                data = data | {name: [_included(item, pattern, run, reader) for item in data[name]]}
+                data = data | {name: [_included(item, pattern.at, run, reader) for item in data[name]]}
         if _is_bounded(data, state_file, reader):
             return state_file._replace(data=lay_under(data, dict(state.defaults)))
     return state_file._replace(state=ArtifactStatus.INVALID, data=None)

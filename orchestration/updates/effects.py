@@ -105,7 +105,7 @@ class EffectRunner:
         state = self.snapshot.state
         if state is None or not state.valid:
             raise CommandRefused("the run has no state file that could be changed")
-        folds = self.workflow.state is not None and self.workflow.state.fold_dotted
+        folds = self.workflow.state is not None and bool(self.workflow.state.dotted_keys)
         text = self.texts.get(state.path, state.text)
         if path != "*":
             self._change(state.path, lambda: with_value(text, path, value, folds))
@@ -193,7 +193,7 @@ def new_members(snapshot: Snapshot, name: str, members: Any) -> NewMembers:
     new: list[str] = []
     known = {_id(item) for item in listed}
     for member in members:
-        path = included_path(includes[name], snapshot.run, _id(member))
+        path = included_path(includes[name].at, snapshot.run, _id(member))
         if path is None:
             said = f"{_id(member)!r} is no id of a member of {name}: it has to be usable in a path"
             raise CommandRefused(said)

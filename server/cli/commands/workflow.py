@@ -41,7 +41,7 @@ def _summary(workflow: Workflow, library: DefinitionLibrary) -> dict[str, Any]:
         "title": workflow.title,
         "digest": workflow.digest,
         "builtIn": workflow.name in library.built_in,
-        "at": list(workflow.at),
+        "at": list(workflow.runs.at),
     }
 
 
@@ -49,7 +49,7 @@ def _summary_lines(workflow: Workflow, library: DefinitionLibrary) -> Iterator[L
     built_in = workflow.name in library.built_in
     where = "built in" if built_in else plain(library.own[workflow.name].path, PATH_LIMIT)
     yield [Part(plain(workflow.name), "run"), Part(f"  {plain(workflow.title)}"), Part(f"  ({where})", "dim")]
-    yield [Part(f"  runs at {plain(', '.join(workflow.at))}", "dim")]
+    yield [Part(f"  runs at {plain(', '.join(workflow.runs.at))}", "dim")]
 
 
 def show(options: Namespace) -> int:
@@ -71,9 +71,9 @@ def show(options: Namespace) -> int:
 def workflow_lines(workflow: Workflow) -> Iterator[Line]:
     """A workflow for people: its phases with who does them, gates, limits, questions and parameters."""
     yield [Part(workflow.name, "run"), Part(f"  {plain(workflow.title)}")]
-    yield [Part(f"  runs at {plain(', '.join(workflow.at))}", "dim")]
+    yield [Part(f"  runs at {plain(', '.join(workflow.runs.at))}", "dim")]
     yield from _section("phases", workflow.phases.values(), _phase)
-    yield from _section("gates", workflow.gates, _gate)
+    yield from _section("gates", workflow.gates.values(), _gate)
     yield from _section("limits", workflow.limits.values(), lambda limit: f"at most {limit.max.source}")
     yield from _section("questions", workflow.questions.values(), _question)
     yield from _section("parameters", workflow.parameters.values(), lambda one: str(one.default))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from ....orchestration.definition.artifact_kinds import KINDS_AND_DIALECTS
-from ....orchestration.definition.schema import Shape
+from ....orchestration.definition.shapes import Shape
 from ....orchestration.markdown.block_outline import split_lines
 from ...workspace.definitions import built_in_sources
 from . import reference_docs as words

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ....orchestration.definition.schema import STRUCTS, Key, Shape, struct
+from ....orchestration.definition.model import STRUCTS
+from ....orchestration.definition.shapes import Key, Shape, struct
 from ....orchestration.findings import Span
 
 MOST_DEPTH = 12

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ....orchestration.definition.schema import Shape
+from ....orchestration.definition.shapes import Shape
 from ....orchestration.journal.journal import FIELDS
 
 NAMES: Mapping[str, str] = {

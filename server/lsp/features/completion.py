@@ -101,7 +101,7 @@ def _verdicts(workflow: Workflow, text: str) -> Iterator[str]:
     before, colon, verdict = text.rpartition(":")
     field = before.strip(" \t#>*-").lower()
     if colon and _VERDICT.fullmatch(verdict):
-        forms = (f for f in workflow.report_forms if any(field == key.lower() for key in f.outcome))
+        forms = (f for f in workflow.reports.read.values() if any(field == key.lower() for key in f.outcome))
         yield from dict.fromkeys(word.upper() for form in forms for word in form.outcomes)
 
 

@@ -244,8 +244,8 @@ otherwise: [{when: "state.bad == true", to: three}]
 """
     workflow = extended(own)()
     assert workflow.name == "own"
-    assert workflow.at == ("elsewhere/*",)
-    assert workflow.marker[0].file == "state.json"
+    assert workflow.runs.at == ("elsewhere/*",)
+    assert workflow.runs.marker.file == "state.json"
     assert list(workflow.phases) == ["one", "two", "three"]
     assert (workflow.phases["one"].title, len(workflow.phases["one"].rules)) == ("The first", 2)
     assert list(workflow.parameters) == ["most"]
@@ -434,7 +434,7 @@ def test_the_type_of_a_parameter_is_that_of_its_default():
     )
     facts = workflow.language.facts
     assert [facts[f"parameters.{name}"] for name in "abcde"] == ["int", "double", "bool", "string", "string"]
-    assert workflow.parameters["d"].one_of == ("x", "y")
+    assert workflow.parameters["d"].one_of == ["x", "y"]
 
 
 def test_every_part_of_a_definition_reaches_the_model():
@@ -471,11 +471,15 @@ def test_every_part_of_a_definition_reaches_the_model():
     assert workflow.artifacts["doc"].require == ((("ok", "is.ok"), "bool"), (("word",), ("x", "y")))
     assert workflow.language.variables["plan.total"] == "int"
     assert "named" not in workflow.language.variables
-    assert [dict(form.headings) for form in workflow.report_forms] == [{"A": "", "B": ""}, {"Done": "ok"}]
+    forms = workflow.reports.read.values()
+    assert [dict(form.headings) for form in forms] == [
+        {"A": "", "B": ""},
+        {"Done": "ok"},
+    ]
     assert [write.kind for write in workflow.effects["start"]] == ["set", "create"]
     assert workflow.effects["ok"][0].kind == "append"
     assert workflow.actions["do-*"].agents == ("me",)
-    assert workflow.progress and workflow.notes[0].title == "n"
+    assert workflow.progress and workflow.notes["n"].title == "n"
     assert workflow.order("two") == 1
     assert workflow.keys["questions.help.go"].span.line == 9
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
+from phasekeeper.orchestration.definition.model import STRUCTS
 from phasekeeper.orchestration.definition.reader import (
     DefinitionErrors,
     InvalidWorkflow,
@@ -13,9 +14,9 @@ from phasekeeper.orchestration.definition.reader import (
     Source,
     merge,
     parse_definition,
-    read,
 )
-from phasekeeper.orchestration.definition.schema import STRUCTS, TEXTS, Shape, json_schema, struct
+from phasekeeper.orchestration.definition.schema import json_schema, read
+from phasekeeper.orchestration.definition.shapes import TEXTS, Shape, struct
 from phasekeeper.orchestration.findings import Span
 from phasekeeper.orchestration.formats.yaml_text import read_yaml_data
 from phasekeeper.server.workspace.definitions import built_in_sources
@@ -69,7 +70,7 @@ def test_a_heading_is_a_text_a_list_or_a_map():
 
 def test_an_empty_struct_stands_for_its_defaults_unless_it_needs_a_key():
     value, wrong = read_as(struct("action"), "~")
-    assert (list(value), wrong) == (["at"], [])
+    assert (value, value.node.is_null, wrong) == ({}, True, [])
     assert read_as(struct("limit"), "~") == (None, ["expected a limit (a map), found a scalar"])
 
 

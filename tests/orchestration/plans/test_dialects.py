@@ -96,7 +96,9 @@ def test_it_is_read_found_and_scheduled() -> None:
     workflow = parse_workflow(WORKFLOW)
     files = MemoryFiles({"work/a/TODO.md": LIST, "work/b/TODO.md": "nothing\n"})
     found = discover(
-        DefinitionSet([DiscoverableWorkflow("listed", workflow.at, False, lambda: workflow)]), files, Config()
+        DefinitionSet([DiscoverableWorkflow("listed", workflow.runs.at, False, lambda: workflow)]),
+        files,
+        Config(),
     )
     assert [match.run for match in found.matches] == ["work/a"]
     run = read_run(workflow, files, "work/a", root="r", verify=lambda lines: frozenset())

@@ -17,7 +17,7 @@ def read(
     data: object, schema: object = SCHEMA, path: str = "s.json", **more: str
 ) -> tuple[ArtifactState, RunReader]:
     reader = RunReader(MemoryFiles({"t/a.json": json.dumps(data), "s.json": json.dumps(schema), **more}))
-    return read_artifact(Artifact("a", "json", ("a.json",), schema=path), "t", reader), reader
+    return read_artifact(Artifact(id="a", kind="json", paths=("a.json",), schema=path), "t", reader), reader
 
 
 def test_of_many_errors_the_first_are_told() -> None:
@@ -54,7 +54,7 @@ def test_a_schema_outside_the_root_is_not_read() -> None:
 
 def test_a_schema_is_compiled_once_for_each_pair_of_contents() -> None:
     held, reader = read({"lines": [1]})
-    again = read_artifact(Artifact("a", "json", ("a.json",), schema="s.json"), "t", reader)
+    again = read_artifact(Artifact(id="a", kind="json", paths=("a.json",), schema="s.json"), "t", reader)
     assert again == held
     assert len([key for key in reader.parsed if key[0].startswith("schema")]) == 1
 

@@ -119,8 +119,13 @@ def test_defaults_and_dotted_keys_count_where_the_run_is_found():
     load = one.load
 
     def with_state() -> Workflow:
-        text = load().source.text.replace(
-            "{file: state.json}\nphase", "{file: state.json, defaults: {kind: a}, dotted_keys: fold}\nphase"
+        text = (
+            load()
+            .keys["workflow"]
+            .source.text.replace(
+                "{file: state.json}\nphase",
+                "{file: state.json, defaults: {kind: a}, dotted_keys: fold}\nphase",
+            )
         )
         return parse_workflow(text)
 

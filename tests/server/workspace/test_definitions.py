@@ -48,7 +48,7 @@ def test_a_users_definition_may_extend_a_built_in_one_or_another_of_its_own():
     known = library(mine=OWN.format("mine"), second=second)
     assert known.names == sorted([*BUILT_IN, "mine", "second"])
     workflow = known.workflow("second")
-    assert (workflow.title, workflow.at) == ("The second", ("loops/*",))
+    assert (workflow.title, workflow.runs.at) == ("The second", ("loops/*",))
     assert list(workflow.phases) == list(known.workflow("phase-loop").phases)
     assert check(workflow) == []
 
@@ -75,7 +75,7 @@ def test_a_definition_with_the_name_of_a_built_in_one_is_told_and_not_used():
     (found,) = known.shadowing()
     assert found.path == f"{FOLDER}/phase-loop.yaml"
     assert found.message.startswith("'phase-loop' is the name of a built-in workflow")
-    assert known.workflow("phase-loop").at == (".claude/state",)
+    assert known.workflow("phase-loop").runs.at == (".claude/state",)
     assert [definition.built_in for definition in known.definitions()] == [True] * 5
 
 

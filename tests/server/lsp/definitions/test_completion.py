@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lsprotocol import types as lsp
 from phasekeeper.orchestration.definition.artifact_kinds import KINDS_AND_DIALECTS
-from phasekeeper.orchestration.definition.schema import STRUCTS
+from phasekeeper.orchestration.definition.model import STRUCTS
 from phasekeeper.orchestration.expressions.functions import FALLBACKS, FUNCTIONS, METHODS, OWN_FUNCTIONS
 from phasekeeper.orchestration.expressions.tokens import MACROS
 from phasekeeper.orchestration.journal.journal import FIELDS
