@@ -65,7 +65,7 @@ def test_what_is_wrong_with_it_stands_at_its_place() -> None:
 
 def test_its_word_is_completed_and_no_unknown_one_is_taken() -> None:
     source = WORKFLOW.replace("kind: ini", "kind: ")
-    items = in_definition(source, 3, source.split("\n")[3].index("kind: ") + 6)
+    items = list(in_definition(source, 3, source.split("\n")[3].index("kind: ") + 6))
     assert [(item.label, item.detail) for item in items if item.label == "ini"]
     assert [item.label for item in items] == list(KINDS_AND_DIALECTS)
     (error,) = errors(WORKFLOW.replace("kind: ini", "kind: inn"))
