@@ -1,12 +1,13 @@
 """Opening and listing below a root without ever leaving it, however hostile the tree is.
 
-On POSIX each folder on the way is opened from its parent's descriptor without following links; a link is
-resolved first, its target is checked, and the resolved path is then walked in the same strict way, so a swap
-between the check and the open cannot lead out. Where folders have no descriptors (Windows), a path is
-resolved before and after its file is opened. Nothing blocks: only regular files are opened; pipes, sockets
-and devices are told apart by `lstat`, and the open itself does not wait.
+On POSIX each folder on the way is opened from its parent's descriptor without following links. Of a link in
+the way there are two policies: whoever reads follows it "inside" (it is resolved, its target is checked, and
+the resolved path is then walked in the same strict way, so a swap between the check and the open cannot lead
+out), whoever writes has it "refuse"d. Where folders have no descriptors (Windows), a path is resolved before
+and after its file is opened. Nothing blocks: only regular files are opened; pipes, sockets and devices are
+told apart by `lstat`, and the open itself does not wait.
 
-`open_file`, `list_folder` and `look_up` raise OSError as the system gives it, and RefusedError.
+All raise OSError as the system gives it, and RefusedError.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from ...orchestration.vfs.files import Entry, below
 
@@ -30,7 +31,8 @@ _FILE |= getattr(os, "O_BINARY", 0)
 _LISTED = os.O_RDONLY | _CLOEXEC | _NOFOLLOW | getattr(os, "O_DIRECTORY", 0)
 # A folder that may be entered but not listed can still lead to a file.
 _ENTERED = _LISTED | getattr(os, "O_PATH", 0)
-_HAS_DESCRIPTORS = bool(_NOFOLLOW) and os.open in os.supports_dir_fd and os.scandir in os.supports_fd
+_RELATIVE = {os.open, os.mkdir, os.stat, os.unlink} <= os.supports_dir_fd
+_HAS_DESCRIPTORS = bool(_NOFOLLOW) and _RELATIVE and os.scandir in os.supports_fd
 
 # What a strict open says when a link stands in the way; BSDs answer EMLINK.
 _MAYBE_LINK = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
@@ -66,7 +68,13 @@ def links_on(root: str, path: str) -> frozenset[str]:
 
     Like the system it follows a bounded number of links, so that one that leads to itself has an end.
     """
-    if not _has_link(root, path):
+    on_way = root
+    for name in path.split("/"):
+        # Nearly none is a link, and a Path for each name is slow.
+        on_way += os.sep + name
+        if os.path.islink(on_way):  # noqa: PTH114
+            break
+    else:
         return frozenset()
     links: list[Path] = []
     waiting, at = path.split("/")[::-1], Path(root)
@@ -86,16 +94,6 @@ def links_on(root: str, path: str) -> frozenset[str]:
     places = {place for link in links if (place := _inside(root, str(link)))}
     end = _inside(root, str(at))
     return frozenset({*places, end} if places and end else places)
-
-
-def _has_link(root: str, path: str) -> bool:
-    """Whether a name on the way of a path is a link: nearly none is, and a Path for each name is slow."""
-    at = root
-    for name in path.split("/"):
-        at += os.sep + name
-        if os.path.islink(at):  # noqa: PTH114
-            return True
-    return False
 
 
 # --- opening without leaving the root
@@ -122,35 +120,71 @@ def _resolve(root: str, path: str) -> str:
     return real
 
 
-def _through_links(root: str, path: str, look: Callable[[str], T]) -> T:
-    """What `look` gives for `path`; when a link stands in the way, for the path it resolves to."""
+def _through_links(
+    root: str, path: str, look: Callable[[str], T], links: Literal["inside", "refuse"] = "inside"
+) -> T:
+    """What `look` gives for `path`; when a link stands in the way, by the policy for `links`."""
     if not _HAS_DESCRIPTORS:
-        return look(_resolve(root, path) if path else "")
+        real = _resolve(root, path) if path else ""
+        if links == "refuse" and os.path.normcase(real) != os.path.normcase(path):
+            raise RefusedError("it leads through a link")
+        return look(real)
     try:
         return look(path)
     except OSError as error:
-        real = _resolve(root, path) if error.errno in _MAYBE_LINK else path
+        if error.errno not in _MAYBE_LINK:
+            raise
+        if links == "refuse":
+            raise RefusedError(f"{error.filename} is a link or no folder") from error
+        real = _resolve(root, path)
         if real == path:
             raise
     return look(real)
 
 
+def open_folder(root: str, folder: str, create: bool = False) -> int | None:
+    """The descriptor of a folder to write in, None where folders have none; a link on the way is refused.
+
+    With `create` it is made, mode 0755, where it is missing, and its name and those of the folders above it
+    are flushed to the disk.
+    """
+    return _through_links(root, folder, lambda path: _enter(root, path, _LISTED, create), "refuse")
+
+
+def _enter(root: str, folder: str, flags: int, create: bool = False) -> int | None:
+    """The descriptor of a folder, opened name by name so that no link is followed."""
+    if not _HAS_DESCRIPTORS:
+        if create:
+            os.makedirs(_full_path(root, folder), 0o755, exist_ok=True)  # noqa: PTH103
+        os.stat(_full_path(root, folder))  # noqa: PTH116
+        return None
+    names = folder.split("/") if folder else []
+    # What is only entered cannot be flushed.
+    on_way = flags if create else _ENTERED
+    descriptor = os.open(root, on_way if names else flags)
+    for number, name in enumerate(names, 1):
+        above = descriptor
+        try:
+            if create:
+                with suppress(FileExistsError):
+                    os.mkdir(name, 0o755, dir_fd=above)
+                # Without this a power loss could take the folder away with all that is flushed in it. Also
+                # for one that was there: whoever made it may have died before this line.
+                os.fsync(above)
+            descriptor = os.open(name, flags if number == len(names) else on_way, dir_fd=above)
+        finally:
+            close(above)
+    return descriptor
+
+
 @contextmanager
 def _entered(root: str, folder: str, flags: int) -> Iterator[tuple[str, int | None]]:
-    """(what stands before the names in a folder, the descriptor that they are relative to).
-
-    The descriptor is opened name by name so that no link is followed.
-    """
-    if not _HAS_DESCRIPTORS:
+    """(what stands before the names in a folder, the descriptor that they are relative to)."""
+    descriptor = _enter(root, folder, flags)
+    if descriptor is None:
         yield os.path.join(_full_path(root, folder), ""), None  # noqa: PTH118
         return
-    names = folder.split("/") if folder else []
-    descriptor = os.open(root, _ENTERED if names else flags)
     try:
-        for number, name in enumerate(names, 1):
-            above = descriptor
-            descriptor = os.open(name, flags if number == len(names) else _ENTERED, dir_fd=above)
-            close(above)
         yield "", descriptor
     finally:
         close(descriptor)
@@ -165,24 +199,35 @@ def _require_regular(status: os.stat_result) -> None:
         raise RefusedError("it is not a regular file")
 
 
+def open_regular(name: str, above: int | None, flags: int = os.O_RDONLY) -> tuple[int, os.stat_result]:
+    """(the descriptor, the status) of a regular file, by its name in an open folder or (None) its full path.
+
+    ELOOP for a link, EISDIR for a folder; RefusedError for anything else.
+    """
+    # Asked before the open: opening a device can already do something.
+    with suppress(FileNotFoundError):
+        _require_regular(os.stat(name, dir_fd=above, follow_symlinks=False))
+    descriptor = os.open(name, flags | _FILE, 0o666, dir_fd=above)
+    try:
+        # The last look is at what was really opened.
+        status = os.fstat(descriptor)
+        _require_regular(status)
+    except (OSError, RefusedError):
+        close(descriptor)
+        raise
+    return descriptor, status
+
+
 def open_file(root: str, path: str) -> tuple[int, os.stat_result]:
     """(the descriptor, the status) of the file at a path below a resolved root; EISDIR for a folder."""
 
     def look(path: str) -> tuple[int, os.stat_result]:
         folder, _, name = path.rpartition("/")
         with _entered(root, folder, _ENTERED) as (prefix, above):
-            # Asked before the open: opening a device can already do something.
-            _require_regular(os.stat(prefix + name, dir_fd=above, follow_symlinks=False))
-            descriptor = os.open(prefix + name, _FILE, dir_fd=above)
-        try:
-            # The last look is at what was really opened.
-            status = os.fstat(descriptor)
-            _require_regular(status)
-            if above is None and os.path.realpath(prefix + name) != prefix + name:
-                raise RefusedError("the path changed while it was read")
-        except (OSError, RefusedError):
+            descriptor, status = open_regular(prefix + name, above)
+        if above is None and os.path.realpath(prefix + name) != prefix + name:
             close(descriptor)
-            raise
+            raise RefusedError("the path changed while it was read")
         return descriptor, status
 
     return _through_links(root, path, look)

@@ -1,4 +1,4 @@
-"""The folders that the store writes in, opened name by name so that no link is ever followed.
+"""The writer's handle of a folder: links are refused on the way to it and in it.
 
 Everything is done relative to a folder's descriptor where the system can do that. Windows cannot; there
 the path is resolved first and refused when it leads elsewhere, and folders need no flush of their own.
@@ -8,21 +8,15 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..disk import safe_open
 from ..disk.disk_files import MAX_BYTES
-from ..disk.safe_open import close, refusal
+from ..disk.safe_open import RefusedError, close, refusal
 
-_CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0)
-_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_PLAIN = _CLOEXEC | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_FOLDER = os.O_RDONLY | _CLOEXEC | _NOFOLLOW | getattr(os, "O_DIRECTORY", 0)
-_HAS_DESCRIPTORS = bool(_NOFOLLOW) and {os.open, os.mkdir, os.stat, os.unlink} <= os.supports_dir_fd
-_LINKED = (errno.ELOOP, errno.EMLINK, errno.ENOTDIR)
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
@@ -66,21 +60,19 @@ class Folder:
         """The root-relative path of a name in this folder."""
         return f"{self.path}/{name}" if self.path else name
 
-    def _name(self, name: str) -> str | Path:
-        return name if self.descriptor is not None else self.full / name
+    def _name(self, name: str) -> str:
+        return name if self.descriptor is not None else str(self.full / name)
 
-    def open(self, name: str, flags: int, mode: int = 0o666) -> int:
+    def open(self, name: str, flags: int) -> int:
         """A descriptor of a regular file; links, pipes and devices are refused with a StoreError."""
         try:
-            descriptor = os.open(self._name(name), flags | _PLAIN, mode, dir_fd=self.descriptor)
+            return safe_open.open_regular(self._name(name), self.descriptor, flags)[0]
+        except (RefusedError, IsADirectoryError) as error:
+            raise StoreError(f"{self.below(name)} is not a regular file") from error
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.EMLINK):
                 raise StoreError(f"{self.below(name)} is a link; nothing is written through links") from error
             raise
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            close(descriptor)
-            raise StoreError(f"{self.below(name)} is not a regular file")
-        return descriptor
 
     def status(self, name: str) -> os.stat_result | None:
         """The status of a name, a link's own; None when there is nothing."""
@@ -91,14 +83,11 @@ class Folder:
 
     def read(self, name: str, limit: int = MAX_BYTES) -> bytes | None:
         """The bytes of a regular file, None when it is missing. Raises StoreError past `limit`."""
-        status = self.status(name)
-        if status is None:
+        try:
+            descriptor = self.open(name, os.O_RDONLY)
+        except FileNotFoundError:
             return None
-        if stat.S_ISLNK(status.st_mode):
-            raise StoreError(f"{self.below(name)} is a link; nothing is written through links")
-        if not stat.S_ISREG(status.st_mode):
-            raise StoreError(f"{self.below(name)} is not a regular file")
-        with os.fdopen(self.open(name, os.O_RDONLY), "rb") as file:
+        with os.fdopen(descriptor, "rb") as file:
             raw = file.read(limit + 1)
         if len(raw) > limit:
             raise StoreError(f"{self.below(name)} is larger than {limit} bytes; that is not read")
@@ -169,51 +158,15 @@ def open_folder(root: Path | str, path: str, create: bool = False) -> Iterator[F
     if path and (reason := refusal(path)):
         raise Unreachable(f"{path!r}: {reason}")
     real = Path(root).resolve()
-    if not _HAS_DESCRIPTORS:
-        yield _opened_by_name(real, path, create)
-        return
-    descriptor = _enter(real, path, create)
+    try:
+        descriptor = safe_open.open_folder(str(real), path, create)
+    except RefusedError as error:
+        raise Unreachable(f"{path}: {error}; nothing is written through links") from error
     try:
         yield Folder(path, real / path, descriptor)
     finally:
-        close(descriptor)
-
-
-def _opened_by_name(root: Path, path: str, create: bool) -> Folder:
-    full = root / path
-    if create:
-        full.mkdir(mode=0o755, parents=True, exist_ok=True)
-    if full.resolve(strict=True) != full:
-        raise Unreachable(f"{path} leads through a link; nothing is written through links")
-    return Folder(path, full, None)
-
-
-def _enter(root: Path, path: str, create: bool) -> int:
-    descriptor = os.open(root, _FOLDER & ~_NOFOLLOW)
-    for name in path.split("/") if path else []:
-        above = descriptor
-        try:
-            descriptor = _step(above, name, path, create)
-        finally:
-            close(above)
-    return descriptor
-
-
-def _step(above: int, name: str, path: str, create: bool) -> int:
-    if create:
-        with suppress(FileExistsError):
-            os.mkdir(name, 0o755, dir_fd=above)
-        # Without this a power loss could take the folder away with all that is flushed in it. Also for one
-        # that was there: whoever made it may have died before this line.
-        os.fsync(above)
-    try:
-        return os.open(name, _FOLDER, dir_fd=above)
-    except OSError as error:
-        if error.errno in _LINKED:
-            raise Unreachable(
-                f"{path}: {name} is a link or no folder; nothing is written through links"
-            ) from error
-        raise
+        if descriptor is not None:
+            close(descriptor)
 
 
 def read_file(root: Path, path: str) -> tuple[bytes | None, int | None]:

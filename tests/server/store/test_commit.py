@@ -20,7 +20,7 @@ import pytest
 from phasekeeper.orchestration.findings import Edit
 from phasekeeper.orchestration.journal.journal import read_journal, record
 from phasekeeper.orchestration.vfs.files import digest_of
-from phasekeeper.server.store import folder as store_folder
+from phasekeeper.server.disk import safe_open
 from phasekeeper.server.store.commit import (
     Commit,
     Conflict,
@@ -28,11 +28,10 @@ from phasekeeper.server.store.commit import (
     StoreError,
     Writes,
     commit,
-    pending_writes,
 )
 from phasekeeper.server.store.lock import run_lock
 from phasekeeper.server.store.log_file import BrokenLog
-from phasekeeper.server.store.recovery import RecoveryAction, RecoveryKind, finish_rename
+from phasekeeper.server.store.recovery import RecoveryAction, RecoveryKind, finish_rename, pending_writes
 from phasekeeper.server.workspace import decision_proof as decide
 
 from tests.faults.scenario import in_memory
@@ -361,7 +360,7 @@ def test_a_full_disk_changes_nothing_and_is_said(small_disk: Path) -> None:
 def test_a_system_without_folder_descriptors_writes_and_refuses_the_same(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_folder, "_HAS_DESCRIPTORS", False)
+    monkeypatch.setattr(safe_open, "_HAS_DESCRIPTORS", False)
     write(root, edit(root, "new"), Edit(f"{RUN}/a/b.md", None, "b"))
     assert ((root / STATE).read_text(), (root / RUN / "a/b.md").read_text()) == ("new", "b")
     interrupted(root, monkeypatch, "newer")
