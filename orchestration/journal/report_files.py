@@ -37,7 +37,7 @@ _MANUAL_ITEM = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ReportForm:
-    """What the report of a phase looks like: one entry of `reports.read` (reference: format, A.7).
+    """The form of a phase's report: one entry of `reports.read` (reference: format, A.7).
 
     `headings` maps how a heading begins to the outcome it implies ("" for none). `outcome` names the
     fields that carry the verdict, `stage` and `task` the fields naming a stage and a task, `tasks` the
@@ -120,7 +120,9 @@ class _Said(NamedTuple):
 
 def _read(text: str, forms: Sequence[ReportForm]) -> _Said:
     document = markdown.read(text)
-    known = {name_of(key) for form in forms for key in _keys(form)} | {"iteration"}
+    # Only the fields that a form reads are read without emphasis.
+    read = [(*form.outcome, *form.where, *form.words, form.stage, form.task) for form in forms]
+    known = {name_of(key) for keys in read for key in keys if key} | {"iteration"}
     found = [*markdown.fields(document, known)]
     for heading in document.headings:
         line = document.lines[heading.span.line][: heading.span.end_column]
@@ -129,12 +131,6 @@ def _read(text: str, forms: Sequence[ReportForm]) -> _Said:
     found.sort(key=lambda field: field.value_span)
     statements = tuple(_Statement(name_of(f.key), strip_markup(f.key), f.value, f.value_span) for f in found)
     return _Said(document, statements, tuple((name_of(h.text), h) for h in document.headings))
-
-
-def _keys(form: ReportForm) -> Iterator[str]:
-    """The names of all fields a form reads; only these are read without emphasis."""
-    yield from (*form.outcome, *form.where, *form.words)
-    yield from (key for key in (form.stage, form.task) if key)
 
 
 def _fits(form: ReportForm, forms: Sequence[ReportForm], said: _Said) -> bool:
@@ -159,7 +155,7 @@ def _begins(form: ReportForm, name: str) -> str | None:
 
 
 class _Verdict(NamedTuple):
-    """What one form reads in a text: the words that are certain and the values that are not."""
+    """The verdict of one form on a text: the words that are certain and the values that are not."""
 
     form: ReportForm
     clear: tuple[tuple[str, Span], ...]
@@ -175,17 +171,24 @@ def _verdict(form: ReportForm, said: _Said) -> _Verdict:
     clear: list[tuple[str, Span]] = []
     unclear: list[_Statement] = []
     for statement in said.about(*form.outcome):
-        word = _outcome(form, statement.value)
-        if word:
+        if word := _outcome(form, statement.value):
             clear.append((word, statement.span))
         else:
             unclear.append(statement)
     place: Span | None = None
     for name, heading in said.headings:
         implied = _begins(form, name)
-        if implied is not None:
-            place = place or heading.span
-            _heading_verdict(form, heading, implied, clear, unclear)
+        if implied is None:
+            continue
+        place = place or heading.span
+        if implied:
+            clear.append((implied, heading.span))
+        # After its colon a heading may say a verdict too; "Failure Analysis: stage 2" is none.
+        value = heading.text.partition(":")[2].strip()
+        if word := _outcome(form, value) if value and form.outcomes else "":
+            clear.append((word, heading.span))
+        elif value and _mentions(value, map(word_of, form.outcomes)):
+            unclear.append(_Statement("", "", value, heading.span))
     decided, undecided = _decided(form, said)
     if decided:
         clear, unclear = decided, []
@@ -209,21 +212,6 @@ def _outcome(form: ReportForm, value: str) -> str:
 
 def _mentions(text: str, words: Iterable[str]) -> bool:
     return not set(words).isdisjoint(re.findall(r"\w+", text.lower()))
-
-
-def _heading_verdict(
-    form: ReportForm, heading: Heading, implied: str, clear: list[tuple[str, Span]], unclear: list[_Statement]
-) -> None:
-    """Add what a heading says: by itself, or after its colon. "Failure Analysis: stage 2" is no verdict."""
-    if implied:
-        clear.append((implied, heading.span))
-    _, colon, value = heading.text.partition(":")
-    if colon and value.strip() and form.outcomes:
-        word = _outcome(form, value)
-        if word:
-            clear.append((word, heading.span))
-        elif _mentions(value, map(word_of, form.outcomes)):
-            unclear.append(_Statement("", "", value.strip(), heading.span))
 
 
 def _decided(form: ReportForm, said: _Said) -> tuple[list[tuple[str, Span]], list[_Statement]]:
@@ -251,17 +239,17 @@ def _choose(verdicts: Sequence[_Verdict]) -> list[_Verdict] | Problem:
     for verdict in verdicts:
         if verdict not in certain and (verdict.clear or not read.issuperset(s.span for s in verdict.unclear)):
             return _unclear(verdict)
-    words = [(verdict.clear[0][0], verdict.clear[0][1]) for verdict in certain]
+    words = [verdict.clear[0] for verdict in certain]
     if len({word for word, _ in words}) > 1:
         return _differ(words)
     if certain:
         return certain
-    implied = [verdict for verdict in verdicts if _needs_none(verdict.form)]
+    implied = [
+        verdict
+        for verdict in verdicts
+        if not verdict.form.outcomes or (not verdict.form.outcome and "ok" in verdict.form.outcomes)
+    ]
     return implied or _unclear(verdicts[0])
-
-
-def _needs_none(form: ReportForm) -> bool:
-    return not form.outcomes or (not form.outcome and "ok" in form.outcomes)
 
 
 def _unclear(verdict: _Verdict) -> Problem:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...orchestration.formats.json_edits import create, set_values
 from ...orchestration.formats.json_text import read_json
@@ -62,7 +62,13 @@ def plan_deny_rules(root: Path, path: str, rules: Sequence[str]) -> PlannedFile 
     mark = b"\xef\xbb\xbf" if before.startswith(b"\xef\xbb\xbf") else b""
     try:
         text = before[len(mark) :].decode("utf-8")
-        there = _deny_rules(text)
+        data = read_json(text).data
+        permissions = data.get("permissions", {}) if isinstance(data, dict) else None
+        if not isinstance(permissions, dict):
+            raise ValueError("it is no JSON object with permissions")
+        there = permissions.get("deny", [])
+        if not isinstance(there, list):
+            raise ValueError("permissions.deny is no list")
         missing = tuple(rule for rule in rules if rule not in there)
         if not missing:
             return None
@@ -70,18 +76,6 @@ def plan_deny_rules(root: Path, path: str, rules: Sequence[str]) -> PlannedFile 
     except ValueError as error:
         return SkippedFile(path, f"{error}; add to permissions.deny by hand: {', '.join(rules[:5])} …")
     return PlannedFile(path, before, mark + after.encode(), missing)
-
-
-def _deny_rules(text: str) -> list[Any]:
-    """The rules that are there. Raises ValueError where none can be added without losing something."""
-    data = read_json(text).data
-    permissions = data.get("permissions", {}) if isinstance(data, dict) else None
-    if not isinstance(permissions, dict):
-        raise ValueError("it is no JSON object with permissions")
-    deny = permissions.get("deny", [])
-    if not isinstance(deny, list):
-        raise ValueError("permissions.deny is no list")
-    return deny
 
 
 def write_planned(root: Path, change: PlannedFile) -> None:

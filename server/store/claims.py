@@ -7,16 +7,17 @@ the clock does; a clock that is set back makes claims last longer and never make
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from ...orchestration.journal.journal import Claim, read_claims
-from ...orchestration.journal.lines import CLAIMS_NAME
-from ...orchestration.vfs.files import digest_of
+from ...orchestration.journal.lines import CLAIMS, CLAIMS_NAME, FOLDER
+from ...orchestration.vfs.files import below, digest_of
 from .commit import Conflict
-from .folder import Folder, as_store_error, open_folder
-from .lock import Clock, run_lock, store_folder, timestamp, utc_now
+from .folder import Folder, as_store_error, open_folder, read_file
+from .lock import Clock, run_lock, timestamp, utc_now
 from .log_file import LogTail, append_lines, format_line, read_tail
 
 MAX_LOG_BYTES = 1 << 20
@@ -30,16 +31,7 @@ def claim(root: Path, run: str, task: str, actor: str, ttl_s: float, *, clock: C
     gives a new token and ends the old one. Raises Conflict while somebody else has it."""
     if not (task and actor and 0 < ttl_s <= MAX_TTL_S):
         raise ValueError(f"a claim needs a task, an actor and a time of at most {MAX_TTL_S} seconds")
-    with (
-        run_lock(root, run, clock=clock),
-        as_store_error(_path(run)),
-        open_folder(root, store_folder(run)) as folder,
-    ):
-        now = clock()
-        raw = _read(folder)
-        holder = _live_claims(raw, now).get(task)
-        if holder is not None and holder.actor != actor:
-            raise Conflict(_taken_message(holder))
+    with _own_log(root, run, task, actor, clock) as (folder, raw, now, _):
         until = timestamp(now + timedelta(seconds=ttl_s))
         entry = {"kind": "claim", "task": task, "actor": actor, "until": until}
         return Claim(task, actor, until, _append_entry(folder, raw, now, entry))
@@ -47,20 +39,30 @@ def claim(root: Path, run: str, task: str, actor: str, ttl_s: float, *, clock: C
 
 def release(root: Path, run: str, task: str, actor: str, *, clock: Clock = utc_now) -> bool:
     """Ends an actor's claim; False when there is none. Raises Conflict when somebody else has the task."""
+    with _own_log(root, run, task, actor, clock) as (folder, raw, now, holder):
+        if holder is not None:
+            _append_entry(folder, raw, now, {"kind": "release", "task": task, "actor": actor})
+        return holder is not None
+
+
+@contextmanager
+def _own_log(
+    root: Path, run: str, task: str, actor: str, clock: Clock
+) -> Iterator[tuple[Folder, bytes, datetime, Claim | None]]:
+    """(the folder of the log, its bytes, the time, the actor's claim on the task), under the run's lock.
+
+    Raises Conflict while somebody else has the task.
+    """
     with (
         run_lock(root, run, clock=clock),
-        as_store_error(_path(run)),
-        open_folder(root, store_folder(run)) as folder,
+        as_store_error(below(run, CLAIMS)),
+        open_folder(root, below(run, FOLDER)) as folder,
     ):
-        now = clock()
-        raw = _read(folder)
+        now, raw = clock(), folder.read(CLAIMS_NAME) or b""
         holder = _live_claims(raw, now).get(task)
-        if holder is None:
-            return False
-        if holder.actor != actor:
+        if holder is not None and holder.actor != actor:
             raise Conflict(_taken_message(holder))
-        _append_entry(folder, raw, now, {"kind": "release", "task": task, "actor": actor})
-        return True
+        yield folder, raw, now, holder
 
 
 def check_token(root: Path, run: str, task: str, actor: str, token: int, at: str) -> None:
@@ -68,20 +70,12 @@ def check_token(root: Path, run: str, task: str, actor: str, token: int, at: str
 
     Meant for the function that proposes a write, which runs under the lock.
     """
-    with as_store_error(_path(run)), open_folder(root, store_folder(run)) as folder:
-        holder = _live_claims(_read(folder), datetime.fromisoformat(at)).get(task)
+    raw = read_file(root, below(run, CLAIMS))[0] or b""
+    holder = _live_claims(raw, datetime.fromisoformat(at)).get(task)
     if holder is None:
         raise Conflict(f"the claim on {task} has ended; claim it again with `phasekeeper claim`")
     if (holder.actor, holder.seq) != (actor, token):
         raise Conflict(_taken_message(holder))
-
-
-def _path(run: str) -> str:
-    return f"{store_folder(run)}/{CLAIMS_NAME}"
-
-
-def _read(folder: Folder) -> bytes:
-    return folder.read(CLAIMS_NAME) or b""
 
 
 def _live_claims(raw: bytes, now: datetime) -> dict[str, Claim]:
@@ -96,21 +90,17 @@ def _append_entry(folder: Folder, raw: bytes, now: datetime, entry: Mapping[str,
     """Appends a line and gives its number."""
     tail = read_tail(raw, folder.below(CLAIMS_NAME), chained=False)
     if tail.size > MAX_LOG_BYTES:
-        tail = _compacted(folder, raw, tail, now)
+        # Only what is alive stays, and the number of the last line: tokens are never given twice.
+        live = [
+            {"seq": each.seq, "kind": "claim", "task": each.task, "actor": each.actor, "until": each.until}
+            for each in _live_claims(raw, now).values()
+        ]
+        lines = [format_line(each) for each in (*live, {"seq": tail.seq, "kind": "release", "task": ""})]
+        text = "".join(line + "\n" for line in lines).encode("ascii")
+        folder.put(CLAIMS_NAME, f".{CLAIMS_NAME}.new", text)
+        folder.sync()
+        tail = LogTail(digest_of(lines[-1]), tail.seq, len(text))
     seq = tail.seq + 1
     line = format_line({"seq": seq, "at": timestamp(now), **entry, "prev": tail.head})
     append_lines(folder, CLAIMS_NAME, tail, [line])
     return seq
-
-
-def _compacted(folder: Folder, raw: bytes, tail: LogTail, now: datetime) -> LogTail:
-    """The log with only what is alive. The number of the last line is kept: tokens are never given twice."""
-    live = [
-        {"seq": each.seq, "kind": "claim", "task": each.task, "actor": each.actor, "until": each.until}
-        for each in _live_claims(raw, now).values()
-    ]
-    lines = [format_line(entry) for entry in (*live, {"seq": tail.seq, "kind": "release", "task": ""})]
-    text = "".join(line + "\n" for line in lines).encode("ascii")
-    folder.put(CLAIMS_NAME, f".{CLAIMS_NAME}.new", text)
-    folder.sync()
-    return LogTail(digest_of(lines[-1]), tail.seq, len(text))

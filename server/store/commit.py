@@ -6,8 +6,8 @@ flush the new texts to temporary files beside their targets, add the records to 
 that: the commit point. Then rename, flush the folders, let go of the lock (design, section 6).
 
 A crash before the commit point leaves everything as it was, one after it is finished by whoever comes
-next. Reading needs no recovery to be right: `pending_writes` says which committed texts are not in their
-places yet, and a reader lays them over the disk like unsaved text of an editor.
+next. Reading needs no recovery to be right: `recovery.pending_writes` says which committed texts are not in
+their places yet, and a reader lays them over the disk like unsaved text of an editor.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from __future__ import annotations
 import os
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from ...orchestration.findings import Edit
 from ...orchestration.journal.journal import DECISIONS, EMPTY_RECORD, Record, record_fault
 from ...orchestration.journal.lines import CLAIMS_NAME, FOLDER, JOURNAL_NAME
-from ...orchestration.vfs.files import digest_of
+from ...orchestration.vfs.files import below, digest_of, parent
 from ..disk.safe_open import refusal
-from .folder import Folder, StoreError, as_store_error, close, open_folder, read_file
+from .folder import Folder, StoreError, as_store_error, close, describe_os_error, open_folder, read_file
 from .lock import (
     HOLDER,
     LOCK,
@@ -32,22 +33,18 @@ from .lock import (
     Clock,
     holder_of,
     note_holder,
-    run_locks,
-    store_folder,
+    run_lock,
     timestamp,
     utc_now,
 )
 from .log_file import LogTail, UnknownOutcome, WrittenFile, append_lines, format_line, read_tail
 from .recovery import (
-    PendingWrites,
     RecoveryAction,
     RecoveryKind,
-    find_pending,
     finish_rename,
     recover,
     run_tag,
     temporary_name,
-    unfinished_reason,
 )
 
 _STAMPED = ("seq", "at", "prev", "mac", "files", "more")
@@ -105,15 +102,16 @@ class Commit(NamedTuple):
 
 
 class _FileWrite(NamedTuple):
-    """A file about to be written. `raw` is None when it has its new content already."""
+    """A file about to be written, by way of a `temporary` file beside it. `raw` is None when it has its new
+    content already."""
 
     file: WrittenFile
+    temporary: str
     raw: bytes | None
     mode: int | None
 
 
-_ByFolder = Mapping[str, Sequence[tuple[_FileWrite, str]]]
-"""The files to be written with the names of their temporary files, by folder."""
+_ByFolder = Mapping[str, Sequence[_FileWrite]]
 
 
 def commit(
@@ -139,7 +137,11 @@ def commit(
     """
     others: set[str] = set()
     for _ in range(_MOST_TRIES):
-        with run_locks(root, run, others, clock=clock, timeout_s=timeout_s, create=create):
+        with ExitStack() as locks:
+            # Always in the order of their paths, so that no two writers wait for each other.
+            for each in sorted({run, *others}):
+                made = create and each == run
+                locks.enter_context(run_lock(root, each, clock=clock, timeout_s=timeout_s, create=made))
             recovery = [action for other in sorted(others) for action in recover_run(root, other)[1]]
             tail, actions = recover_run(root, run)
             at = timestamp(clock())
@@ -155,21 +157,10 @@ def commit(
 def _guarding_run(path: str, run: str, is_run: Callable[[str], bool]) -> str:
     """The run whose lock guards a file: the innermost that it lies in, "" (the root) for none."""
     folder = path
-    while folder := folder.rpartition("/")[0]:
+    while folder := parent(folder):
         if folder == run or is_run(folder):
             return folder
     return ""
-
-
-def pending_writes(root: Path, run: str) -> PendingWrites:
-    """What an interrupted writer left in a run; nothing is locked or changed.
-
-    `texts` laid over the disk is what a reader has to judge.
-    """
-    with suppress(OSError, StoreError), open_folder(root, store_folder(run)) as folder:
-        raw = folder.read(JOURNAL_NAME)
-        return find_pending(root, run, read_tail(raw or b"", folder.below(JOURNAL_NAME)))
-    return PendingWrites({}, (), ())
 
 
 def recover_run(root: Path, run: str, also: Iterable[str] = ()) -> tuple[LogTail, tuple[RecoveryAction, ...]]:
@@ -177,7 +168,8 @@ def recover_run(root: Path, run: str, also: Iterable[str] = ()) -> tuple[LogTail
     what was done). Looked at are the folders that the journal and the lock's note name, and `also`.
     """
     also = (*also, *holder_of(root, run).folders)
-    with as_store_error(store_folder(run)), open_folder(root, store_folder(run)) as folder:
+    place = below(run, FOLDER)
+    with as_store_error(place), open_folder(root, place) as folder:
         tail = read_tail(folder.read(JOURNAL_NAME) or b"", folder.below(JOURNAL_NAME))
         actions = recover(root, run, tail, lambda: _flush(folder), also)
         if not tail.torn:
@@ -212,18 +204,20 @@ def _commit_locked(
     files = _check_edits(locked, writes)
     records = _stamp_records(writes.records, locked, files, sign)
     lines = [format_line(record) for record in records]
-    work = _by_folder(locked, files)
+    work: dict[str, list[_FileWrite]] = {}
+    for write in files:
+        if write.raw is not None:
+            work.setdefault(parent(write.file.path), []).append(write)
     undo = True
     try:
         if work:
             note_holder(root, locked.run, clock, list(work))
         _write_temporaries(root, work)
-        for pairs in work.values():
-            for write, _ in pairs:
-                _check_again(root, write.file)
+        for write in chain.from_iterable(work.values()):
+            _check_again(root, write.file)
         # From here on the journal alone says whether this was committed, whatever interrupts us.
         undo = False
-        place = store_folder(locked.run)
+        place = below(locked.run, FOLDER)
         with (
             as_store_error(f"{place}/{JOURNAL_NAME}"),
             open_folder(root, place, create=not tail.size) as folder,
@@ -252,24 +246,23 @@ def _check_edits(locked: LockedRun, writes: Writes) -> list[_FileWrite]:
     if len({edit.path for edit in writes.edits}) != len(writes.edits):
         raise ValueError("two edits of one file")
     seq = locked.seq + len(writes.records) - 1
-    first = len(_own_files(writes.records[-1]))
-    return [_check_edit(locked.root, edit, seq, first + n) for n, edit in enumerate(writes.edits)]
-
-
-def _check_edit(root: Path, edit: Edit, seq: int, n: int) -> _FileWrite:
-    if reason := _protection(edit.path):
-        raise StoreError(f"{edit.path} is not written: {reason}")
-    now, mode = read_file(root, edit.path)
-    text = edit.text.encode("utf-8")
-    # A byte order mark is no part of the text; a file that has one keeps it.
-    raw = BOM_UTF8 + text if now is not None and now.startswith(BOM_UTF8) else text
-    if mode is not None and not mode & 0o222:
-        raise StoreError(f"{edit.path} is marked read-only; `chmod u+w` it if it is to be changed")
-    was = "" if now is None else digest_of(now)
-    if was != (edit.digest or "") and not (edit.digest is None and now == raw):
-        raise Conflict(_conflict_message(edit.path, edit.digest, now))
-    file = WrittenFile(seq, n, edit.path, digest_of(raw), was)
-    return _FileWrite(file, None if now == raw else raw, mode)
+    tag = run_tag(locked.root, locked.run) if writes.edits else ""
+    files: list[_FileWrite] = []
+    for n, edit in enumerate(writes.edits, len(_own_files(writes.records[-1]))):
+        if reason := _protection(edit.path):
+            raise StoreError(f"{edit.path} is not written: {reason}")
+        now, mode = read_file(locked.root, edit.path)
+        text = edit.text.encode("utf-8")
+        # A byte order mark is no part of the text; a file that has one keeps it.
+        raw = BOM_UTF8 + text if now is not None and now.startswith(BOM_UTF8) else text
+        if mode is not None and not mode & 0o222:
+            raise StoreError(f"{edit.path} is marked read-only; `chmod u+w` it if it is to be changed")
+        was = "" if now is None else digest_of(now)
+        if was != (edit.digest or "") and not (edit.digest is None and now == raw):
+            raise Conflict(_conflict_message(edit.path, edit.digest, now))
+        file = WrittenFile(seq, n, edit.path, digest_of(raw), was)
+        files.append(_FileWrite(file, temporary_name(tag, file), None if now == raw else raw, mode))
+    return files
 
 
 def _protection(path: str) -> str | None:
@@ -317,7 +310,7 @@ def _stamp_records(
         }
         named: list[object] = [*_own_files(proposed)]
         if not following:
-            named += [{"path": f.path, "digest": f.digest, "was": f.was} for f, _, _ in files]
+            named += [{"path": f.path, "digest": f.digest, "was": f.was} for f, *_ in files]
         entry |= ({"files": named} if named else {}) | ({"more": following} if following else {})
         entry |= {"prev": prev} if prev else {}
         if entry["kind"] in DECISIONS:
@@ -337,35 +330,24 @@ def _own_files(proposed: Record) -> list[object]:
 # ---- temporary files and their way into place ---------------------------------------------------
 
 
-def _by_folder(locked: LockedRun, files: Sequence[_FileWrite]) -> _ByFolder:
-    """The files that change, each with the name of its temporary file."""
-    work: dict[str, list[tuple[_FileWrite, str]]] = {}
-    changing = [write for write in files if write.raw is not None]
-    tag = run_tag(locked.root, locked.run) if changing else ""
-    for write in changing:
-        folder = write.file.path.rpartition("/")[0]
-        work.setdefault(folder, []).append((write, temporary_name(tag, write.file)))
-    return work
-
-
 def _write_temporaries(root: Path, work: _ByFolder) -> None:
     """Flush every new text, and its temporary name, to the disk."""
-    for path, pairs in work.items():
-        is_new = any(not write.file.was for write, _ in pairs)
+    for path, writes in work.items():
+        is_new = any(not write.file.was for write in writes)
         with as_store_error(path or "."), open_folder(root, path, create=is_new) as folder:
-            for write, temporary in pairs:
+            for write in writes:
                 with as_store_error(write.file.path):
-                    folder.write(temporary, write.raw or b"", write.mode)
+                    folder.write(write.temporary, write.raw or b"", write.mode)
             # A record must not be on the disk while the name of what it names is not.
             folder.sync()
 
 
 def _remove_temporaries(root: Path, work: _ByFolder) -> None:
-    for path, pairs in work.items():
+    for path, writes in work.items():
         # The next writer removes what cannot be removed now.
         with suppress(OSError, StoreError), open_folder(root, path) as folder:
-            for _, temporary in pairs:
-                folder.remove(temporary)
+            for write in writes:
+                folder.remove(write.temporary)
 
 
 def _rename_all(
@@ -374,15 +356,17 @@ def _rename_all(
     """Rename what was recorded: (conflicts, what is not in its place). Never raises: the record stands."""
     conflicts: list[RecoveryAction] = []
     unfinished: list[UnfinishedWrite] = []
-    for path, pairs in work.items():
+    for path, writes in work.items():
         at = path
         try:
             with open_folder(root, path) as folder:
-                for write, temporary in pairs:
+                for write in writes:
                     at = write.file.path
-                    action = finish_rename(folder, temporary, write.file)
+                    action = finish_rename(folder, write.temporary, write.file)
                     conflicts += [action] if action and action.kind is RecoveryKind.CONFLICT else []
                 folder.sync()
         except (OSError, StoreError) as error:
-            unfinished.append(UnfinishedWrite(at, unfinished_reason(at, error)))
+            said = describe_os_error(at, error) if isinstance(error, OSError) else str(error)
+            why = f"recorded, but {said}; the next write of this run finishes it"
+            unfinished.append(UnfinishedWrite(at, why))
     return tuple(conflicts), tuple(unfinished)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from ...orchestration.journal.lines import FOLDER
+from ...orchestration.vfs.files import below
 from ..disk.safe_open import refusal
 from .folder import StoreError, as_store_error, open_folder
 
@@ -34,11 +35,6 @@ def timestamp(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
-def store_folder(run: str) -> str:
-    """Where the journal, the claims and the lock of a run lie, from the root."""
-    return f"{run}/{FOLDER}" if run else FOLDER
-
-
 @contextmanager
 def run_lock(
     root: Path, run: str, *, clock: Clock = utc_now, timeout_s: float = LOCK_TIMEOUT_S, create: bool = False
@@ -50,12 +46,22 @@ def run_lock(
     """
     import filelock  # late: those who only read need none
 
-    lock = filelock.FileLock(_lock_path(root, run, create), timeout=timeout_s, poll_interval=_POLL_S)
-    with as_store_error(f"{store_folder(run)}/{LOCK}"):
+    place = below(run, FOLDER)
+    if run and (reason := refusal(run)):
+        raise StoreError(f"{run!r}: {reason}")
+    with as_store_error(place):
+        if not create and not (root / run).is_dir():
+            raise StoreError(f"there is no folder {run or '.'} to write in")
+        with open_folder(root, place, create=not (root / place).is_dir()) as folder:
+            path = folder.full / LOCK
+    lock = filelock.FileLock(path, timeout=timeout_s, poll_interval=_POLL_S)
+    with as_store_error(f"{place}/{LOCK}"):
         try:
             lock.acquire()
         except filelock.Timeout as error:
-            raise StoreError(_timeout_message(root, run, timeout_s)) from error
+            who = "".join(c for c in holder_of(root, run).who if c.isprintable())[:200] or "another process"
+            after = f"after {timeout_s:g} s nothing was changed. Run it again"
+            raise StoreError(f"{run or '.'} is being written by {who}; {after}") from error
     try:
         note_holder(root, run, clock)
         yield
@@ -63,40 +69,6 @@ def run_lock(
         # What was recorded stays so. The system lets go of the lock when the process ends.
         with suppress(OSError):
             lock.release()
-
-
-@contextmanager
-def run_locks(
-    root: Path,
-    run: str,
-    others: Iterable[str],
-    *,
-    clock: Clock = utc_now,
-    timeout_s: float = LOCK_TIMEOUT_S,
-    create: bool = False,
-) -> Iterator[None]:
-    """The locks of a run and of others, always in the order of their paths, so that no two writers wait for
-    each other. `create` is for the run itself."""
-    with ExitStack() as held:
-        for each in sorted({run, *others}):
-            made = create and each == run
-            held.enter_context(run_lock(root, each, clock=clock, timeout_s=timeout_s, create=made))
-        yield
-
-
-def _lock_path(root: Path, run: str, create: bool) -> Path:
-    place = store_folder(run)
-    if run and (reason := refusal(run)):
-        raise StoreError(f"{run!r}: {reason}")
-    with as_store_error(place):
-        if not create and not (root / run).is_dir():
-            raise StoreError(f"there is no folder {run or '.'} to write in")
-        try:
-            with open_folder(root, place) as folder:
-                return folder.full / LOCK
-        except FileNotFoundError:
-            with open_folder(root, place, create=True) as folder:
-                return folder.full / LOCK
 
 
 class Holder(NamedTuple):
@@ -107,10 +79,10 @@ class Holder(NamedTuple):
 
 
 def holder_of(root: Path, run: str) -> Holder:
-    """What the note beside the lock says; empty when it cannot be read. It is never relied on."""
+    """The note beside the lock; empty when it cannot be read. It is never relied on."""
     with (
         suppress(OSError, StoreError, ValueError, RecursionError),
-        open_folder(root, store_folder(run)) as folder,
+        open_folder(root, below(run, FOLDER)) as folder,
     ):
         note = json.loads(folder.read(HOLDER, _MAX_NOTE_BYTES) or b"{}")
         if isinstance(note, dict) and isinstance(note.get("folders"), list):
@@ -126,10 +98,5 @@ def note_holder(root: Path, run: str, clock: Clock, folders: Sequence[str] | Non
     kept = holder_of(root, run).folders if folders is None else folders
     who = f"process {os.getpid()} on {socket.gethostname()} since {timestamp(clock())}"
     note = json.dumps({"who": who, "folders": list(kept)}).encode("ascii")
-    with suppress(OSError, StoreError), open_folder(root, store_folder(run)) as folder:
+    with suppress(OSError, StoreError), open_folder(root, below(run, FOLDER)) as folder:
         folder.put(HOLDER, f".{HOLDER}.new", note, flush=False)
-
-
-def _timeout_message(root: Path, run: str, timeout_s: float) -> str:
-    who = "".join(c for c in holder_of(root, run).who if c.isprintable())[:200] or "another process"
-    return f"{run or '.'} is being written by {who}; after {timeout_s:g} s nothing was changed. Run it again"

@@ -76,7 +76,28 @@ class BrokenLog(StoreError):  # noqa: N818 - said to people as it is
 def read_tail(raw: bytes, path: str, chained: bool = True) -> LogTail:
     """The end of the log in `raw`. Raises BrokenLog when a line before its last cannot be read or, with
     `chained`, when lines do not follow each other. A fork is none of that: the longer branch goes on."""
-    return (chained and _fast_tail(raw)) or _full_tail(raw, path, chained)
+    if chained and (tail := _fast_tail(raw)):
+        return tail
+    lines, size = parse_lines(raw), len(raw)
+    # A write that was cut off lacks its line end, or left zeros in blocks that were never flushed.
+    # Anything else was put there by somebody and is not ours to cut.
+    if lines and lines[-1].written is None and (not raw.endswith(b"\n") or "\0" in lines[-1].text):
+        size = lines.pop().start
+    while lines and lines[-1].integer("more") > 0:
+        size = lines.pop().start
+    good = [line for line in lines if line.written is not None]
+    head = good[-1].digest if good else ""
+    if chained:
+        bad = next((line for line in lines if record_fault(line.data)), None)
+        journal = read_journal(raw[:size])
+        if bad or journal.broken:
+            known = f"line {bad.number + 1} is no record this version knows" if bad else ""
+            why = known or journal.problems[-1].message
+            raise BrokenLog(f"{path}: {why}; nothing is added to it until `phasekeeper repair` was run")
+        head = journal.head
+    seq = max((line.integer("seq") for line in good), default=0)
+    ended = size == 0 or raw[size - 1 : size] == b"\n" or raw[:size] == BOM_UTF8
+    return LogTail(head, seq, size, size < len(raw), ended, raw[:size])
 
 
 def _fast_tail(raw: bytes) -> LogTail | None:
@@ -98,29 +119,6 @@ def _fast_tail(raw: bytes) -> LogTail | None:
             return None
         digest = digest_of(line)
     return LogTail(digest, last.integer("seq"), len(raw), raw=raw)
-
-
-def _full_tail(raw: bytes, path: str, chained: bool) -> LogTail:
-    lines, size = parse_lines(raw), len(raw)
-    # A write that was cut off lacks its line end, or left zeros in blocks that were never flushed.
-    # Anything else was put there by somebody and is not ours to cut.
-    if lines and lines[-1].written is None and (not raw.endswith(b"\n") or "\0" in lines[-1].text):
-        size = lines.pop().start
-    while lines and lines[-1].integer("more") > 0:
-        size = lines.pop().start
-    good = [line for line in lines if line.written is not None]
-    head = good[-1].digest if good else ""
-    if chained:
-        bad = next((line for line in lines if record_fault(line.data)), None)
-        journal = read_journal(raw[:size])
-        if bad or journal.broken:
-            known = f"line {bad.number + 1} is no record this version knows" if bad else ""
-            why = known or journal.problems[-1].message
-            raise BrokenLog(f"{path}: {why}; nothing is added to it until `phasekeeper repair` was run")
-        head = journal.head
-    seq = max((line.integer("seq") for line in good), default=0)
-    ended = size == 0 or raw[size - 1 : size] == b"\n" or raw[:size] == BOM_UTF8
-    return LogTail(head, seq, size, size < len(raw), ended, raw[:size])
 
 
 def format_line(entry: Mapping[str, object]) -> str:

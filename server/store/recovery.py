@@ -3,7 +3,7 @@
 A commit flushes its new texts to temporary files beside their targets and then adds one line to the
 journal that names them. Before that line the temporary files mean nothing; after it they are the truth,
 and what is left is to rename them. The first writing and the recovery of a later one do the same thing,
-`settle`: doing it twice changes nothing.
+`finish_rename`: doing it twice changes nothing.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from ...orchestration.vfs.files import decode, digest_of
+from ...orchestration.journal.lines import JOURNAL
+from ...orchestration.vfs.files import below, decode, digest_of, name_in
 from ..disk.repository import toplevel
-from .folder import Folder, StoreError, Unreachable, as_store_error, describe_os_error, open_folder
-from .log_file import LogTail, WrittenFile
+from .folder import Folder, StoreError, Unreachable, as_store_error, open_folder, read_file
+from .log_file import LogTail, WrittenFile, read_tail
 
 _TEMPORARY = re.compile(
     r"\.(?P<name>.+)\.phasekeeper-(?P<run>[0-9a-f]{8})-(?P<seq>\d{1,12})-(?P<n>\d{1,6})\.tmp", re.S
@@ -65,7 +66,7 @@ class PendingWrites(NamedTuple):
 
 
 def run_tag(root: Path, run: str) -> str:
-    """What tells the temporary files of one run from those of others in the same folder, 8 hex digits.
+    """A tag by which the temporary files of a run are told from those of others, 8 hex digits.
 
     From the run's place in its repository: the same whichever root above it is watched, and still the same
     after the repository was moved. Without a repository, from its place on the disk.
@@ -82,49 +83,32 @@ def temporary_name(tag: str, item: WrittenFile) -> str:
 
 
 def _short_name(path: str) -> str:
-    name = path.rpartition("/")[2]
+    name = name_in(path)
     return name if len(name.encode("utf-8", "surrogatepass")) <= _MAX_NAME_BYTES else digest_of(name)
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a name is that of a writer's temporary file."""
+    """True for the name of a writer's temporary file."""
     return _TEMPORARY.fullmatch(name) is not None
 
 
-class _TemporaryFile(NamedTuple):
-    """A temporary file and the record that names it, if there is one."""
-
-    name: str
-    ours: bool
-    item: WrittenFile | None
-
-
-def _temporary_files(folder: Folder, tail: LogTail, tag: str) -> list[_TemporaryFile]:
+def _temporary_files(folder: Folder, tail: LogTail, tag: str) -> list[tuple[str, bool, WrittenFile | None]]:
+    """The writers' temporary files in a folder: (its name, whether it is this run's, what the record that
+    names it says of it)."""
     fitting = [each for each in map(_TEMPORARY.fullmatch, folder.names()) if each]
     written = tail.written({int(each["seq"]) for each in fitting})
     named = {(item.seq, item.n, _short_name(item.path)): item for item in written}
-    found: list[_TemporaryFile] = []
+    found: list[tuple[str, bool, WrittenFile | None]] = []
     for each in fitting:
         item = named.get((int(each["seq"]), int(each["n"]), each["name"]))
         ours = each["run"] == tag
-        known = item is not None and (ours or _is_moved_run(folder, each[0], item))
-        found.append(_TemporaryFile(each[0], ours, item if known else None))
+        if item is not None and not ours:
+            # With another run's tag it is what our record waits for only where the run's folder was moved.
+            # Else it is the file of a write that another run, behind another lock, has at work here.
+            now = _current_digest(folder, each[0]), _current_digest(folder, name_in(item.path))
+            item = item if now == (item.digest, item.was) else None
+        found.append((each[0], ours, item))
     return found
-
-
-def _is_moved_run(folder: Folder, temporary: str, item: WrittenFile) -> bool:
-    """Whether a file with another run's tag is what our record waits for: the run's folder was moved.
-
-    Else it is the file of a write that another run, behind another lock, has at work here.
-    """
-    return (_current_digest(folder, temporary), _current_digest(folder, _target_name(item))) == (
-        item.digest,
-        item.was,
-    )
-
-
-def _target_name(item: WrittenFile) -> str:
-    return item.path.rpartition("/")[2]
 
 
 def written_folders(run: str, tail: LogTail) -> list[str]:
@@ -137,7 +121,7 @@ def finish_rename(folder: Folder, temporary: str, item: WrittenFile) -> Recovery
 
     The caller flushes the folder. Raises OSError or StoreError when that cannot be; it is still to be done.
     """
-    name = _target_name(item)
+    name = name_in(item.path)
     now = _current_digest(folder, name)
     text = folder.read(temporary)
     if now == item.digest:
@@ -148,7 +132,9 @@ def finish_rename(folder: Folder, temporary: str, item: WrittenFile) -> Recovery
     if digest_of(text) == item.digest and now == item.was:
         folder.replace(temporary, name)
         return RecoveryAction(folder.below(name), RecoveryKind.FINISHED)
-    kept = _conflict_name(folder, name, text)
+    kept = f"{_short_name(name)}.phasekeeper-conflict"
+    if _current_digest(folder, kept) not in ("", digest_of(text)):
+        kept = f"{kept}-{digest_of(text)}"
     folder.replace(temporary, kept)
     return RecoveryAction(folder.below(name), RecoveryKind.CONFLICT, folder.below(kept))
 
@@ -160,12 +146,6 @@ def _current_digest(folder: Folder, name: str) -> str | None:
     except StoreError:
         return None
     return "" if raw is None else digest_of(raw)
-
-
-def _conflict_name(folder: Folder, name: str, text: bytes) -> str:
-    plain = f"{_short_name(name)}.phasekeeper-conflict"
-    there = _current_digest(folder, plain)
-    return plain if there in ("", digest_of(text)) else f"{plain}-{digest_of(text)}"
 
 
 def recover(
@@ -180,6 +160,7 @@ def recover(
     place; nothing may be written before that.
     """
     mended: list[RecoveryAction] = []
+    tag = run_tag(root, run)
     for path in dict.fromkeys((*written_folders(run, tail), *also)):
         # A folder that was there when a record was written may be gone, or be a link now.
         with (
@@ -187,55 +168,45 @@ def recover(
             suppress(FileNotFoundError, Unreachable),
             open_folder(root, path) as folder,
         ):
-            mended += _recover(folder, tail, run_tag(root, run), flush)
+            before = len(mended)
+            for name, ours, item in _temporary_files(folder, tail, tag):
+                if item is not None:
+                    flush()
+                    done = finish_rename(folder, name, item)
+                    mended += [done] if done else []
+                elif ours:
+                    folder.remove(name)
+                    mended.append(RecoveryAction(folder.below(name), RecoveryKind.REMOVED))
+            if len(mended) > before:
+                folder.sync()
     return tuple(mended)
 
 
-def _recover(folder: Folder, tail: LogTail, tag: str, flush: Callable[[], None]) -> list[RecoveryAction]:
-    mended: list[RecoveryAction] = []
-    for found in _temporary_files(folder, tail, tag):
-        if found.item is not None:
-            flush()
-            done = finish_rename(folder, found.name, found.item)
-            mended += [done] if done else []
-        elif found.ours:
-            folder.remove(found.name)
-            mended.append(RecoveryAction(folder.below(found.name), RecoveryKind.REMOVED))
-    if mended:
-        folder.sync()
-    return mended
+def pending_writes(root: Path, run: str) -> PendingWrites:
+    """What an interrupted writer left in a run; nothing is locked or changed.
 
-
-def find_pending(root: Path, run: str, tail: LogTail) -> PendingWrites:
-    """What recovery would do, without doing it. What cannot be looked at is left out."""
+    `texts` laid over the disk is what a reader has to judge. What cannot be looked at is left out.
+    """
     texts: dict[str, str] = {}
     strays: list[str] = []
     conflicts: list[str] = []
+    tail = LogTail()
+    with suppress(StoreError):
+        tail = read_tail(read_file(root, below(run, JOURNAL))[0] or b"", below(run, JOURNAL))
     for path in written_folders(run, tail):
         with suppress(OSError, StoreError), open_folder(root, path) as folder:
-            for found in _temporary_files(folder, tail, run_tag(root, run)):
-                if found.item is None:
-                    strays += [folder.below(found.name)] if found.ours else []
+            for name, ours, item in _temporary_files(folder, tail, run_tag(root, run)):
+                if item is None:
+                    strays += [folder.below(name)] if ours else []
+                    continue
+                target = name_in(item.path)
+                now, raw, place = _current_digest(folder, target), folder.read(name), folder.below(target)
+                if raw is None or now == item.digest:
+                    continue
+                is_whole = digest_of(raw) == item.digest and now == item.was
+                text = decode(place, raw).text if is_whole else None
+                if text is None:
+                    conflicts.append(place)
                 else:
-                    _classify(folder, found.name, found.item, texts, conflicts)
+                    texts[place] = text
     return PendingWrites(texts, tuple(strays), tuple(conflicts))
-
-
-def _classify(
-    folder: Folder, temporary: str, item: WrittenFile, texts: dict[str, str], conflicts: list[str]
-) -> None:
-    now, path = _current_digest(folder, _target_name(item)), folder.below(_target_name(item))
-    raw = folder.read(temporary)
-    if raw is None or now == item.digest:
-        return
-    text = decode(path, raw).text if digest_of(raw) == item.digest and now == item.was else None
-    if text is None:
-        conflicts.append(path)
-    else:
-        texts[path] = text
-
-
-def unfinished_reason(path: str, error: OSError | StoreError) -> str:
-    """Why a committed text is not in its place yet."""
-    said = describe_os_error(path, error) if isinstance(error, OSError) else str(error)
-    return f"recorded, but {said}; the next write of this run finishes it"

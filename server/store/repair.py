@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from ...orchestration.findings import Edit
 from ...orchestration.journal.journal import Record, read_journal, record_fault
-from ...orchestration.journal.lines import JOURNAL_NAME, JournalLine, parse_lines
-from ...orchestration.vfs.files import digest_of
+from ...orchestration.journal.lines import FOLDER, JOURNAL, JOURNAL_NAME, JournalLine, parse_lines
+from ...orchestration.vfs.files import below, digest_of
 from .commit import LockedRun, Writes, commit, recover_run
 from .folder import Folder, as_store_error, open_folder, read_file
-from .lock import Clock, run_lock, store_folder, timestamp, utc_now
+from .lock import Clock, run_lock, timestamp, utc_now
 from .log_file import BrokenLog, format_line, read_tail
 from .recovery import RecoveryAction, RecoveryKind
 
@@ -71,20 +71,20 @@ def repair(
     `dropped`, `relinked`, `restored`. Doing it again changes nothing.
     """
     top = root.resolve()
-    below = (Path(folder) for folder, _, _ in os.walk(top / run) if folder != str(top))
+    folders = (Path(folder) for folder, _, _ in os.walk(top / run) if folder != str(top))
     with run_lock(root, run, clock=clock):
         dropped = _drop_bad_lines(root, run, drop_bad_lines, agreed, clock)
-        _, cleared = recover_run(root, run, [folder.relative_to(top).as_posix() for folder in below])
+        _, cleared = recover_run(root, run, [folder.relative_to(top).as_posix() for folder in folders])
     edits, restored = _restore_edits(root, restore or {})
     done = commit(root, run, lambda held: _relink_and_restore(held, edits, agreed), clock=clock)
-    journal = f"{store_folder(run)}/{JOURNAL_NAME}"
-    relinked = [RecoveryAction(journal, RecoveryKind.RELINKED) for r in done.records if r.get("about")]
+    linked = RecoveryAction(below(run, JOURNAL), RecoveryKind.RELINKED)
+    relinked = [linked for record in done.records if record.get("about")]
     return (*dropped, *cleared, *done.recovery, *relinked, *restored)
 
 
 def find_damage(root: Path, run: str) -> Damage:
     """What a person has to agree to before `repair` does it. Nothing is locked or changed."""
-    journal = f"{store_folder(run)}/{JOURNAL_NAME}"
+    journal = below(run, JOURNAL)
     raw = read_file(root, journal)[0] or b""
     try:
         tail = read_tail(raw, journal)
@@ -118,7 +118,7 @@ def consent_lines(found: Damage, drop_bad_lines: bool = False) -> Iterator[str]:
 
 
 def _relink_and_restore(held: LockedRun, edits: tuple[Edit, ...], agreed: RepairConsent) -> Writes:
-    known, _ = _records(read_file(held.root, f"{store_folder(held.run)}/{JOURNAL_NAME}")[0] or b"")
+    known, _ = _records(read_file(held.root, below(held.run, JOURNAL))[0] or b"")
     heads = [h for h in _other_heads(known, held.head) if agreed.heads is None or h in agreed.heads]
     by: Record = {"kind": "relink", "actor": agreed.actor, "channel": agreed.channel}
     records: list[Record] = []
@@ -194,7 +194,7 @@ def _copy_aside(folder: Folder, name: str, raw: bytes) -> str:
 def _drop_bad_lines(
     root: Path, run: str, wanted: bool, agreed: RepairConsent, clock: Clock
 ) -> list[RecoveryAction]:
-    with as_store_error(store_folder(run)), open_folder(root, store_folder(run)) as folder:
+    with as_store_error(below(run, FOLDER)), open_folder(root, below(run, FOLDER)) as folder:
         raw = folder.read(JOURNAL_NAME) or b""
         try:
             read_tail(raw, folder.below(JOURNAL_NAME))

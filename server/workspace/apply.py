@@ -14,11 +14,11 @@ import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...orchestration.definition.model import Workflow
 from ...orchestration.evaluation.trace import EvaluationTrace
@@ -340,7 +340,7 @@ def start_run(
         record(
             kind="start",
             workflow=workflow.name,
-            definition=_definition(workspace, workflow),
+            definition=definition_digest(workflow, workspace.config.of(workflow.name)),
             message=title,
             actor=actor,
         )
@@ -384,8 +384,3 @@ def _fill_in(path: str, text: str, name: str, title: str) -> str:
     for mark, value in values.items():
         text = text.replace(mark, json.dumps(value)[1:-1] if path.endswith(".json") else value)
     return text
-
-
-def _definition(workspace: Workspace, workflow: Workflow) -> str:
-    parameters: Mapping[str, Any] = workspace.config.of(workflow.name)
-    return definition_digest(workflow, parameters)

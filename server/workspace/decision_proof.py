@@ -57,9 +57,7 @@ def load_key() -> DecisionKey:
     except FileNotFoundError:
         return DecisionKey(None, f"there is no key at {path}")
     except OSError as error:
-        return DecisionKey(
-            None, f"the key at {path} cannot be read: {(error.strerror or 'unknown error').lower()}"
-        )
+        reason, secret = f"cannot be read: {(error.strerror or 'unknown error').lower()}", b""
     if not reason and not KEY_BYTES <= len(secret) <= _MAX_KEY_BYTES:
         reason = "has the wrong size"
     return DecisionKey(None, f"the key at {path} {reason}") if reason else DecisionKey(secret)
@@ -74,9 +72,8 @@ def make_key() -> DecisionKey:
     try:
         _create_key(path)
     except OSError as error:
-        return DecisionKey(
-            None, f"the key at {path} cannot be made: {(error.strerror or 'unknown error').lower()}"
-        )
+        why = (error.strerror or "unknown error").lower()
+        return DecisionKey(None, f"the key at {path} cannot be made: {why}")
     return load_key()
 
 
@@ -97,13 +94,7 @@ def _create_key(path: Path) -> None:
     finally:
         made.unlink()
     # A key that a power loss takes away takes the proof of every decision with it.
-    for folder in (path.parent, *(each.parent for each in new)):
-        _flush(folder)
-
-
-def _flush(folder: Path) -> None:
-    """Puts the names in a folder on the disk, where folders can be opened."""
-    if os.name == "posix":
+    for folder in (path.parent, *(each.parent for each in new)) if os.name == "posix" else ():
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -122,7 +113,7 @@ def _distrust_reason(status: os.stat_result) -> str | None:
 
 
 def journal_place(root: Path, journal_path: str) -> str:
-    """What a signature says about where a record belongs: its journal, from the git toplevel.
+    """The part of a signature that says where a record belongs: its journal, from the git toplevel.
 
     From the toplevel and not from the root, so that a decision stays valid whichever folder of one
     repository is watched; without a repository, from the root.

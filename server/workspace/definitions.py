@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files as resources
@@ -99,18 +100,18 @@ class DefinitionLibrary:
             source = self.source(name)
             if source is None:
                 raise UnknownWorkflow(f"no workflow is called {name!r}{did_you_mean(name, self.names)}")
-            self._compiled[name] = self._load(name, source)
+            if name in self.built_in:
+                self._compiled[name] = _built_in(name)
+            else:
+                from ...orchestration.lint.checks import parse_workflow  # late: built-in ones need no checks
+
+                workflow = parse_workflow(source.text, source.path, self.source)
+                if workflow.name != name:
+                    said = f"the file's name asks for the workflow {name!r}, it holds {workflow.name!r}"
+                    problem = Problem("workflow-invalid", said, workflow.keys["workflow"].span)
+                    raise InvalidWorkflow([finding(problem, source.path)])
+                self._compiled[name] = workflow
         return self._compiled[name]
-
-    def _load(self, name: str, source: Source) -> Workflow:
-        if name in self.built_in:
-            return _built_in(name)
-        from ...orchestration.lint.checks import parse_workflow  # late: built-in workflows need no checks
-
-        workflow = parse_workflow(source.text, source.path, self.source)
-        if workflow.name != name:
-            raise InvalidWorkflow([finding(_name_mismatch(name, workflow), source.path)])
-        return workflow
 
     def faults(self, name: str) -> tuple[Finding, ...]:
         """What keeps a known definition from being used; nothing, when it can be."""
@@ -122,18 +123,18 @@ class DefinitionLibrary:
 
     def states(self) -> dict[str, object]:
         """Name to what tells one state of a user's definition, and of what it extends, from another."""
-        return {name: self._state(name) for name in self.own}
-
-    def _state(self, name: str) -> object:
-        try:
-            return load_definition(self.own[name], self.source)[1]
-        except InvalidWorkflow:
-            # What is wrong may lie in any of them.
-            return tuple(sorted(self.own.items()))
+        states: dict[str, object] = {}
+        for name, source in self.own.items():
+            try:
+                states[name] = load_definition(source, self.source)[1]
+            except InvalidWorkflow:
+                # What is wrong may lie in any of them.
+                states[name] = tuple(sorted(self.own.items()))
+        return states
 
     def checked(self) -> list[Finding]:
         """All that is wrong or doubtful in the users' definitions that are not hidden by built-in ones."""
-        from ...orchestration.lint.checks import check  # late, as in `_load`
+        from ...orchestration.lint.checks import check  # late, as in `workflow`
 
         names = (name for name in self.own if name not in self.built_in)
         return [found for name in names for found in self.faults(name) or check(self.workflow(name))]
@@ -141,14 +142,13 @@ class DefinitionLibrary:
     def definitions(self) -> Iterator[DiscoverableWorkflow]:
         """Every definition, to find runs with. One whose YAML cannot be read has no place for its runs."""
         for name in self.names:
-            at = _built_in_folders(name) if name in self.built_in else self._folders(name)
+            at: tuple[str, ...] = ()
+            if name in self.built_in:
+                at = _built_in_folders(name)
+            else:
+                with suppress(InvalidWorkflow):
+                    at = folders_of(load_definition(self.own[name], self.source)[0])
             yield DiscoverableWorkflow(name, at, name in self.built_in, lambda name=name: self.workflow(name))
-
-    def _folders(self, name: str) -> tuple[str, ...]:
-        try:
-            return folders_of(load_definition(self.own[name], self.source)[0])
-        except InvalidWorkflow:
-            return ()
 
     def shadowing(self) -> list[Finding]:
         """Users' definitions that are not used: they cannot be read, or have the name of a built-in one."""
@@ -156,11 +156,6 @@ class DefinitionLibrary:
         taken = [name for name in self.own if name in self.built_in]
         problems = [(Problem("workflow-invalid", f"{name!r} {said}"), self.own[name].path) for name in taken]
         return [*self.unread, *(finding(*problem) for problem in problems)]
-
-
-def _name_mismatch(name: str, workflow: Workflow) -> Problem:
-    said = f"the file's name asks for the workflow {name!r}, it holds {workflow.name!r}"
-    return Problem("workflow-invalid", said, workflow.keys["workflow"].span)
 
 
 def lint_file(file: Path, library: DefinitionLibrary) -> list[Finding]:

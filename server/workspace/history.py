@@ -1,4 +1,4 @@
-"""What a run's journal holds: its records, what does not count, and the lifecycle events that they are."""
+"""The contents of a run's journal: its records, what does not count, the lifecycle events that they are."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...orchestration.findings import Problem
 from ...orchestration.journal.journal import Journal, Record, read_journal
 from ...orchestration.journal.lines import JOURNAL
 from ...orchestration.rendering import lifecycle_events
@@ -31,7 +30,7 @@ class RunHistory(NamedTuple):
 
 
 def verified_journal(root: Path, path: str, text: str) -> Journal:
-    """What the text of a journal records, its decisions checked with the key of this machine."""
+    """The journal in a text, its decisions checked with the key of this machine."""
     secret = decision_proof.load_key().secret
     return read_journal(text, lambda lines: decision_proof.verified_lines(root, path, lines, secret))
 
@@ -66,7 +65,10 @@ def history_json(
         "head": journal.head,
         "broken": journal.broken,
         "forked": journal.forked,
-        "problems": [_problem_json(problem) for problem in journal.problems],
+        "problems": [
+            {"code": each.code, "message": each.message, "line": each.span.line + 1 if each.span else None}
+            for each in journal.problems
+        ],
         "records": [
             record_json(line, entry) | ({"events": list(map(_event_json, events))} if with_events else {})
             for line, entry, events in zip(journal.lines, journal.records, history.events, strict=True)
@@ -82,8 +84,3 @@ def record_json(line: int, entry: Record) -> dict[str, Any]:
 
 def _event_json(event: Event) -> dict[str, Any]:
     return {"event": event.name, "payload": event.payload} | ({"term": event.term} if event.term else {})
-
-
-def _problem_json(problem: Problem) -> dict[str, Any]:
-    line = problem.span.line + 1 if problem.span else None
-    return {"code": problem.code, "message": problem.message, "line": line}

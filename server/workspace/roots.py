@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from ...orchestration.findings import Problem
 from ...orchestration.vfs.files import Files, join
 from ...orchestration.vfs.glob import glob
-from ..disk.disk_files import DiskFiles
 from ..disk.repository import file_type, toplevel, upwards
 
 CONFIGURATION = Path(".phasekeeper", "config.yaml")
@@ -19,13 +18,6 @@ CONFIGURATION = Path(".phasekeeper", "config.yaml")
 
 class UsageError(Exception):
     """A call that cannot be answered; the text is one sentence for the person who made it."""
-
-
-class Projects(NamedTuple):
-    """The folders that `projects:` names, sorted, and what was wrong with its patterns."""
-
-    folders: tuple[Path, ...]
-    problems: tuple[Problem, ...]
 
 
 def find_root(path: Path, claims: Callable[[Path], bool]) -> Path:
@@ -36,7 +28,12 @@ def find_root(path: Path, claims: Callable[[Path], bool]) -> Path:
     A hidden folder is no root by its runs alone: `tasks/*` fits below `.orchestrator` too.
     Raises UsageError when `path` does not exist.
     """
-    start = _folder_of(path)
+    try:
+        resolved = path.resolve(strict=True)
+        start = resolved if stat.S_ISDIR(resolved.stat().st_mode) else resolved.parent
+    except (OSError, ValueError, RuntimeError):
+        # RuntimeError: a link that leads in a circle, until Python 3.13. ValueError: a NUL byte.
+        raise UsageError(f"{str(path)!r} does not exist or cannot be opened.") from None
     top = toplevel(start)
     for folder in upwards(start):
         configured = file_type(folder / CONFIGURATION) == stat.S_IFREG
@@ -47,28 +44,21 @@ def find_root(path: Path, claims: Callable[[Path], bool]) -> Path:
     return top or start
 
 
-def projects(root: Path, patterns: Iterable[str]) -> Projects:
-    """The sub-folders that fit `patterns`, sorted, each once; links out of the root are not among them.
-
-    A pattern that leaves the root, names the root itself or fits no folder is a problem.
-    """
-    folders, problems = project_folders(DiskFiles(root), patterns)
-    return Projects(tuple(root.resolve() / folder for folder in folders), problems)
-
-
 def project_folders(files: Files, patterns: Iterable[str]) -> tuple[list[str], tuple[Problem, ...]]:
-    """Like `projects` for files that are looked at already; the folders are relative to the root."""
+    """(the folders of a root that fit `patterns`, sorted, each once; what was wrong with the patterns).
+
+    Links out of the root are not among them. A pattern that leaves the root, names the root itself or fits no
+    folder is a problem.
+    """
     found: set[str] = set()
     problems: list[Problem] = []
     for pattern in patterns:
         inside = join("", pattern)
-        if not inside:
-            problems.append(_pattern_problem(pattern, "does not name folders below the root"))
-            continue
-        folders = [path for path, entry in glob(files, inside) if entry.kind == "folder"]
+        folders = [path for path, entry in glob(files, inside) if entry.kind == "folder"] if inside else []
         found.update(folders)
         if not folders:
-            problems.append(_pattern_problem(pattern, "fits no folder"))
+            what = "fits no folder" if inside else "does not name folders below the root"
+            problems.append(Problem("parameter-invalid", f"projects: {pattern!r} {what}"))
     return sorted(found, key=lambda folder: folder.split("/")), tuple(problems)
 
 
@@ -83,31 +73,8 @@ def path_in_root(root: Path, path: Path) -> str | None:
         for base in (root, root.resolve()):
             if candidate != base and candidate.is_relative_to(base):
                 return candidate.relative_to(base).as_posix()
-    return _select_by_identity(root, named.resolve())
-
-
-def _select_by_identity(root: Path, path: Path) -> str | None:
-    for folder in path.parents:
-        if _is_same(folder, root):
-            return path.relative_to(folder).as_posix()
+    for folder in named.resolve().parents:
+        with suppress(OSError):
+            if folder.samefile(root):
+                return named.resolve().relative_to(folder).as_posix()
     return None
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    try:
-        return one.samefile(other)
-    except OSError:
-        return False
-
-
-def _folder_of(path: Path) -> Path:
-    try:
-        resolved = path.resolve(strict=True)
-        return resolved if stat.S_ISDIR(resolved.stat().st_mode) else resolved.parent
-    except (OSError, ValueError, RuntimeError):
-        # RuntimeError: a link that leads in a circle, until Python 3.13. ValueError: a NUL byte.
-        raise UsageError(f"{str(path)!r} does not exist or cannot be opened.") from None
-
-
-def _pattern_problem(pattern: str, what: str) -> Problem:
-    return Problem("parameter-invalid", f"projects: {pattern!r} {what}")

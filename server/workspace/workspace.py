@@ -32,7 +32,7 @@ from ...orchestration.vfs.overlay import OverlayFiles
 from ..disk.disk_files import DiskFiles
 from . import decision_proof as decide
 from .definitions import DefinitionLibrary
-from .roots import UsageError, find_root, path_in_root, projects
+from .roots import UsageError, find_root, path_in_root, project_folders
 from .run_reader import RunEnvironment, evaluate_match, read_match
 
 
@@ -135,14 +135,9 @@ def open_path(path: Path, root: Path | None = None) -> OpenWorkspaces:
     """The workspace that a path belongs to. Raises UsageError for a path that does not exist."""
     if root is not None and not root.is_dir():
         raise UsageError(f"{root} is no folder")
-    found = root.resolve() if root else find_root(path, _has_runs)
+    found = root.resolve() if root else find_root(path, lambda folder: Workspace(folder).has_runs)
     workspace = Workspace(found)
-    more = projects(found, workspace.config.projects)
-    problems = tuple(Finding(p.code, CONFIG_PATH, p.message, p.span) for p in more.problems)
-    workspaces = (workspace, *(Workspace(found / folder) for folder in more.folders))
-    return OpenWorkspaces(workspaces, path_in_root(found, path.resolve()), problems)
-
-
-def _has_runs(folder: Path) -> bool:
-    """Whether a folder holds runs of any definition: what makes it a root."""
-    return Workspace(folder).has_runs
+    folders, problems = project_folders(DiskFiles(found), workspace.config.projects)
+    findings = tuple(Finding(p.code, CONFIG_PATH, p.message, p.span) for p in problems)
+    workspaces = (workspace, *(Workspace(found / folder) for folder in folders))
+    return OpenWorkspaces(workspaces, path_in_root(found, path.resolve()), findings)

@@ -13,8 +13,9 @@ from unittest import mock
 from phasekeeper.orchestration.findings import Edit
 from phasekeeper.orchestration.journal.journal import Record
 from phasekeeper.orchestration.vfs.files import digest_of
-from phasekeeper.server.store.commit import LockedRun, StoreError, Writes, commit, pending_writes
+from phasekeeper.server.store.commit import LockedRun, StoreError, Writes, commit
 from phasekeeper.server.store.log_file import read_tail
+from phasekeeper.server.store.recovery import pending_writes
 
 RUN = "tasks/T1"
 STATE = f"{RUN}/state.json"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.journal.journal import read_journal
 from phasekeeper.orchestration.updates.commands import Command
-from phasekeeper.server.store.commit import pending_writes
+from phasekeeper.server.store.recovery import pending_writes
 from phasekeeper.server.workspace.apply import apply_command
 from phasekeeper.server.workspace.workspace import Workspace
 

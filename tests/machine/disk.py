@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from phasekeeper.server.store.commit import StoreError, pending_writes
+from phasekeeper.server.store.commit import StoreError
 from phasekeeper.server.store.log_file import read_tail
+from phasekeeper.server.store.recovery import pending_writes
 
 Tree = dict[str, bytes]
 """Root-relative path -> bytes."""

@@ -29,9 +29,10 @@ from phasekeeper.orchestration.updates.commands import Command, CommandRefused
 from phasekeeper.orchestration.updates.propose import Proposal
 from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.store import claims
-from phasekeeper.server.store.commit import StoreError, pending_writes
+from phasekeeper.server.store.commit import StoreError
 from phasekeeper.server.store.lock import utc_now
 from phasekeeper.server.store.log_file import BrokenLog
+from phasekeeper.server.store.recovery import pending_writes
 from phasekeeper.server.store.repair import repair
 from phasekeeper.server.workspace import apply
 from phasekeeper.server.workspace.roots import UsageError

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.server.live.live_root import LiveRoot
-from phasekeeper.server.workspace.roots import projects
+from phasekeeper.server.workspace.roots import project_folders
 from phasekeeper.server.workspace.workspace import Workspace
 
 from tests.roots import run_to_end
@@ -99,8 +99,8 @@ class Root(RuleBasedStateMachine):
         first = LiveRoot(self.changes.root, self.changes.clock)
         run_to_end(first.scan_in_parts())
         assert dict(self.live.findings) == dict(first.findings)
-        named = projects(self.changes.root, workspace.config.projects)
-        assert self.live.projects == self.projects == named.folders
+        named, _ = project_folders(workspace.files, workspace.config.projects)
+        assert self.live.projects == self.projects == tuple(self.changes.root / name for name in named)
         assert {*workspace.findings} <= {each for found in first.findings.values() for each in found}
         assert self.published == runs
         assert self.findings == dict(self.live.findings)

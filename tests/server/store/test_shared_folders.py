@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.findings import Edit
 from phasekeeper.server.disk.disk_files import DiskFiles
-from phasekeeper.server.store import lock as store_lock
+from phasekeeper.server.store import commit as store_commit
 from phasekeeper.server.store.commit import LockedRun, Writes, commit
 from phasekeeper.server.store.folder import StoreError
 from phasekeeper.server.store.lock import run_lock
@@ -41,13 +41,13 @@ def appending(path: str, line: str) -> Callable[[LockedRun], Writes]:
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The runs whose locks are taken from now on, in order."""
     order: list[str] = []
-    lock = store_lock.run_lock
+    lock = store_commit.run_lock
 
     def noted(root: Path, run: str, **options: object):
         order.append(run)
         return lock(root, run, **options)  # pyright: ignore[reportArgumentType]
 
-    monkeypatch.setattr(store_lock, "run_lock", noted)
+    monkeypatch.setattr(store_commit, "run_lock", noted)
     return order
 
 
