@@ -23,7 +23,7 @@ from .gates import blocking_gate, contradicting_gate, gate_states, unmet_criteri
 
 @dataclass(frozen=True)
 class Decision:
-    """Where a run stands and what comes next. `to` is a phase, `action` an action.
+    """The place of a run and its next step. `to` is a phase, `action` an action.
 
     `questions` are those that the winning rule opens. `guards` are the expressions that decided; their values
     are its evidence, with `evidence` beside them. `undelivered` is the first earlier phase that has not
@@ -64,7 +64,7 @@ ENDS: Mapping[str, str] = {
 
 
 def decide(facts: RunFacts) -> Decision:
-    """Where the run stands. Never raises. Sets `facts.phase` once the phase is known."""
+    """Decide where the run stands. Never raises. Sets `facts.phase` once the phase is known."""
     snapshot, state = facts.snapshot, facts.snapshot.state
     if snapshot.journal.broken:
         return Decision(*_INVALID, "the journal cannot be trusted; `phasekeeper repair` mends it")
@@ -158,7 +158,7 @@ class _Procedure:
     # ---- rules
 
     def try_rules(self, because: str) -> Decision:
-        """What the first rule that holds comes to; with none the phase goes on, and `because` may say why."""
+        """Follow the first rule that holds; with none the phase goes on, and `because` may say why."""
         if self.undelivered:
             self.report_undelivered(self.undelivered)
         newest = self.facts.records[-1] if self.facts.records else EMPTY_RECORD
@@ -180,7 +180,7 @@ class _Procedure:
         return self.stay(Decision(*_STAY, reason, waiting_for=person, evidence=evidence))
 
     def follow(self, rule: Rule) -> Decision | None:
-        """What a rule that holds comes to; None where it names an unknown phase or asks what is answered."""
+        """Follow a rule that holds; None where it names an unknown phase or asks what is answered."""
         reason = self.facts.text(rule.because, "no reason is given")
         questions = (rule.ask,) if rule.ask and not self.is_answered(rule.ask) else ()
         if rule.warn:
@@ -314,7 +314,7 @@ class _Procedure:
         return None
 
     def is_answered(self, question_id: str) -> bool:
-        """Whether a question has an answer that holds: nothing was reported in its scope since."""
+        """True if a question has an answer that holds: nothing was reported in its scope since."""
         question = self.workflow.questions[question_id]
         outcome = Outcome("") if question.scope is None else self.facts.context.value(question.scope)
         if outcome.error is not None:
@@ -329,7 +329,7 @@ class _Procedure:
 
 
 def definition_changed_text(workflow: Workflow) -> str:
-    """That the definition changed under a run, for a person."""
+    """The sentence that the definition changed under a run, for a person."""
     name = workflow.name
     return f"The definition of {name}, or a parameter of it, changed while this run was under way."
 

@@ -75,7 +75,7 @@ class Override(NamedTuple):
     stage: str = ""
 
     def waives(self, stage: str) -> bool:
-        """Whether it holds for the stage that is under work."""
+        """True if it holds for the stage that is under work."""
         return self.record is not None and self.stage in ("", stage)
 
 
@@ -117,7 +117,7 @@ class RunFacts:
     # ---- evaluating
 
     def holds(self, where: str, guard: Expression | None, about: str = "") -> bool:
-        """Whether a guard is exactly true; its outcome goes to the trace."""
+        """True if a guard is exactly true; its outcome goes to the trace."""
         return guard is None or self.value(where, guard, about) is True
 
     def value(self, where: str, guard: Expression, about: str = "") -> object:
@@ -195,7 +195,7 @@ class RunFacts:
         return default, make_finding(code, path or self.snapshot.run, message, span, data=data)
 
     def findings(self) -> tuple[Finding, ...]:
-        """What is wrong with parameters and with files named by data, whatever guards have asked for.
+        """Findings about parameters and files named by data, whatever guards have asked for.
 
         Files that data names are looked for once the phase is known.
         """
@@ -247,7 +247,7 @@ class RunFacts:
 
     @cached_property
     def override(self) -> Override:
-        """What a person's newest override leaves in force."""
+        """The newest override of a person, as far as it is in force."""
         later: list[Record] = []
         for record in reversed(self.records):
             if record["kind"] == RecordKind.OVERRIDE:
@@ -390,7 +390,7 @@ def _task_files(artifact: Artifact, snapshot: Snapshot) -> tuple[ArtifactState, 
 
 
 def _place_of(name: str, snapshot: Snapshot) -> tuple[str, Span | None]:
-    """Where the state file names a file that is missing: the first text in it that is the name."""
+    """The place at which the state file names a missing file: the first text in it that is the name."""
     state = snapshot.state
     if state is None:
         return snapshot.run, None

@@ -11,7 +11,7 @@ from .facts import RunFacts
 
 
 def gate_states(facts: RunFacts, phase: Phase) -> tuple[GateState, ...]:
-    """How every gate of the workflow stands while the run is in a phase."""
+    """Judge every gate of the workflow while the run is in a phase."""
     return tuple(_gate_state(facts, gate, phase) for gate in facts.workflow.gates.values())
 
 
@@ -82,7 +82,7 @@ def unmet_criteria(gate: GateState) -> str:
 
 
 def allowed_steps(gate: GateState, workflow: Workflow) -> tuple[str, ...]:
-    """What a gate lets be done now: all it allows once it passed, remedies only while it is failed.
+    """The steps that a gate lets be done now: all it allows once it passed, remedies only while it is failed.
 
     A remedy is anything but a later phase of the ordinary order (seed 004, gates 3, 6 and 7).
     """

@@ -82,7 +82,7 @@ def groups_by_time(pending: Sequence[PendingReport]) -> list[list[PendingReport]
 
 @dataclass
 class _Judge:
-    """What a report file is worth, as the run stands on the records so far. `stages`: path -> named stage."""
+    """Judge of report files, as the run stands on the records so far. `stages`: path -> named stage."""
 
     workflow: Workflow
     snapshot: Snapshot
@@ -128,7 +128,7 @@ class _Judge:
         return next(chain(new, due, (entry for entry in first if self.past(entry))), None)
 
     def subject(self, entry: PendingReport) -> object:
-        """What a report is of: its phase and stage, and its task where tasks are handed out."""
+        """The subject of a report: its phase and stage, and its task where tasks are handed out."""
         report = entry.report
         phase = self.workflow.phases[report.phases[0]]
         tasks = report.tasks_named if phase.tasks is not None else ()
@@ -199,7 +199,7 @@ def _finding(entry: PendingReport, code: str, message: str) -> Finding:
 
 
 def _may_come_first(report: ReportFile, reports: Sequence[ReportFile]) -> bool:
-    """Whether no other report of its subject must come before it: of an earlier iteration, or a pass."""
+    """True if no other report of its subject must come before it: of an earlier iteration, or a pass."""
     numbered = [other.iteration for other in reports if other.iteration]
     if report.iteration and report.iteration > min(numbered):
         return False
@@ -208,7 +208,7 @@ def _may_come_first(report: ReportFile, reports: Sequence[ReportFile]) -> bool:
 
 
 def ended_without_completing(decision: Decision) -> bool:
-    """Whether the run ended in another way than complete: it failed, was ended, or a person blocked it."""
+    """True if the run ended in another way than complete: it failed, was ended, or a person blocked it."""
     return decision.kind == SuggestionKind.STOP and decision.status != RunStatus.COMPLETE
 
 

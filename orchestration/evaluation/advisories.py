@@ -24,7 +24,7 @@ _WHOLE_FILE = (0, 0, 0, 0)
 def advisory_findings(
     facts: RunFacts, phase: Phase | None, tasks: Sequence[Task], limits: Iterable[LimitState]
 ) -> Iterator[Finding]:
-    """What is there too early, what tasks wait for, limits that are reached, what the configuration says.
+    """Artifacts that are there too early, dependencies of tasks, limits reached, unknown parameters.
 
     `phase` is the current one; `tasks` are those whose own files are part of the answer.
     """
@@ -52,7 +52,7 @@ def advisory_findings(
 
 
 def _counter_place(facts: RunFacts, count: Expression) -> tuple[str, Span | None]:
-    """Where a file holds the count itself; else the file that stands for the run."""
+    """The place in a file that holds the count itself; else the file that stands for the run."""
     plan, state = facts.snapshot.plan, facts.snapshot.state
     path = count.source.strip().split(".")
     where, span = facts.place(path) if tuple(path) in count.paths else (None, None)

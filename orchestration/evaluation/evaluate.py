@@ -50,7 +50,7 @@ def evaluate(workflow: Workflow, snapshot: Snapshot) -> Evaluation:
 
 
 def evaluate_traced(workflow: Workflow, snapshot: Snapshot) -> EvaluationTrace:
-    """Like `evaluate`, with the facts, the decision and the guards that were tried."""
+    """The evaluation together with the facts, the decision and the guards that were tried."""
     reports = fold_reports(workflow, snapshot)
     evaluation = _Assembler(reports).evaluation()
     return EvaluationTrace(evaluation, tuple(reports.facts.trace), reports.facts, reports.decision)
@@ -170,7 +170,7 @@ class _Assembler:
         ), status
 
     def _forbidden(self, allowed: Sequence[str]) -> tuple[Forbidden, ...]:
-        """What gates in force forbid, and the later phases that would be a skip (seed 002, section 4)."""
+        """Steps that gates in force forbid, and later phases that would be a skip (seed 002, section 4)."""
         if self.phase is None or self.decision.kind.is_final:
             return ()
         forbidden = [entry for gate in self.decision.gates if gate.in_force for entry in gate.forbidden]

@@ -1,4 +1,4 @@
-"""What decided: the values that guards read, each with the file and range where it stands."""
+"""Evidence of a decision: the values that guards read, each with the file and range where it stands."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class EvidenceCollector:
         return (Evidence(".".join(path), value_summary(outcome.value), where, span),)
 
     def _fact(self, name: str) -> tuple[Evidence, ...]:
-        """What a fact was computed from: records, and expressions that say more than the fact itself."""
+        """The sources of a fact: records, and expressions that say more than the fact itself."""
         if name not in self._facts:
             workflow, evidence = self.facts.workflow, self._records(self.facts.context.records_behind(name))
             group, _, rest = name.partition(".")

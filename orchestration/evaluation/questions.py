@@ -1,4 +1,4 @@
-"""What a person is asked now: the questions that rules open, a changed definition, what agents raised."""
+"""Questions open to a person: those that rules open, a changed definition, what agents raised."""
 
 from __future__ import annotations
 

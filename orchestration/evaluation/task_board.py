@@ -17,7 +17,7 @@ MOST_NAMED = 5
 
 
 def schedule_tasks(facts: RunFacts, decision: Decision) -> Schedule:
-    """What of the plan can be started in the phase at hand, and what the rest waits for."""
+    """The schedule of the plan: tasks that can start in the phase at hand, and what the rest waits for."""
     target, snapshot = facts.workflow.phases.get(decision.to or decision.phase or ""), facts.snapshot
     if snapshot.plan is None or target is None or target.tasks is None or decision.kind.is_final:
         return Schedule()
@@ -45,7 +45,7 @@ def reported_tasks(facts: RunFacts) -> frozenset[str]:
 
 
 def deadlock_reason(schedule: Schedule, snapshot: Snapshot) -> str:
-    """Why none of the tasks that are left can start, or ""; while somebody works on one, some may yet."""
+    """The reason why no task that is left can start, or ""; while somebody works on one, some may yet."""
     if schedule.ready or not schedule.blocked or snapshot.claims:
         return ""
     named = list(schedule.blocked.items())[:MOST_NAMED]

@@ -1,4 +1,4 @@
-"""How an evaluation came about, and whether a step is permitted by it (format, A.15, `check_action`)."""
+"""The trace of an evaluation, and the check of a step against it (format, A.15, `check_action`)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CommandRefused(Exception):  # noqa: N818 - said to people as it is
 
 
 def check_action(trace: EvaluationTrace, step: str) -> Permission | None:
-    """Whether a phase or action may be done now; None when the workflow has none of that name."""
+    """Check if a phase or action may be done now; None when the workflow has none of that name."""
     workflow, evaluation = trace.facts.workflow, trace.evaluation
     name = workflow.action_aliases.get(step, step)
     action = workflow.actions.get(action_of(workflow, name))

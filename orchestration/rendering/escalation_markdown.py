@@ -125,7 +125,7 @@ def _failed(entry: _Entry) -> bool:
 
 
 def _said(entry: _Entry) -> str:
-    """What a report says; without a sentence, which tasks or which file it is about."""
+    """The words of a report; without a sentence, which tasks or which file it is about."""
     tasks = entry.get("tasks")
     named = ", ".join(map(str, tasks)) if isinstance(tasks, list) else ""
     return str(entry.get("message") or named or entry.get("path") or "not described")

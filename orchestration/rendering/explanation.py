@@ -1,4 +1,4 @@
-"""Why a run stands where it stands: each rule and criterion looked at, in order, with the values seen."""
+"""Explanation of where a run stands: each rule and criterion looked at, in order, with the values seen."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class ExplanationEntry:
     result: Any
     error: str | None
     about: str
-    named: tuple[Evidence, ...]
-    evidence: tuple[Evidence, ...]
     decided: bool
+    named: tuple[Evidence, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
 
 
 def explain(trace: EvaluationTrace) -> tuple[ExplanationEntry, ...]:
-    """What was looked at, in the order of evaluation, each place once."""
+    """All places looked at, in the order of evaluation, each once."""
     rule, facts = trace.decision.rule, trace.facts
     collector, ways = EvidenceCollector(facts), _ways(facts)
     entries: dict[str, ExplanationEntry] = {}
@@ -49,13 +49,13 @@ def explain(trace: EvaluationTrace) -> tuple[ExplanationEntry, ...]:
             result=value if isinstance(value, (bool, int, float, str)) else None,
             error=seen.outcome.error,
             about=seen.about or ways.get(seen.where, ""),
+            decided=rule is not None and seen.where == rule.where,
             named=_named(facts, expression, evidence) if expression else (),
             evidence=evidence,
-            decided=rule is not None and seen.where == rule.where,
         )
     if rule is not None and rule.where not in entries:
         about = f"{ways[rule.where]} (always fits)"
-        entries[rule.where] = ExplanationEntry(rule.where, "", True, None, about, (), (), True)
+        entries[rule.where] = ExplanationEntry(rule.where, "", True, None, about, True)
     return tuple(entries.values())
 
 
@@ -74,7 +74,7 @@ def _named(facts: RunFacts, expression: Expression, told: Sequence[Evidence]) ->
 
 
 def _ways(facts: RunFacts) -> dict[str, str]:
-    """What each rule of the present phase leads to, and why; what each rule of the phase itself names."""
+    """The way that each rule of the present phase leads, and why; the phase that each rule of it names."""
     ways: dict[str, str] = {}
     for rule in facts.workflow.rules_of(facts.phase) if facts.phase else ():
         target, because = facts.text(rule.to), facts.text(rule.because)
@@ -103,16 +103,7 @@ def as_json(trace: EvaluationTrace) -> dict[str, Any]:
         "status": evaluation.status,
         "reason": evaluation.suggestion.reason,
         "looked": [
-            {
-                "where": entry.where,
-                "expression": entry.expression,
-                "result": entry.result,
-                "error": entry.error,
-                "about": entry.about,
-                "decided": entry.decided,
-                "named": {each.expression: each.value for each in entry.named},
-                "evidence": list(map(as_data, entry.evidence)),
-            }
+            as_data(entry) | {"named": {each.expression: each.value for each in entry.named}}
             for entry in explain(trace)
         ],
     }

@@ -52,7 +52,7 @@ class Event(NamedTuple):
 
 
 def session_of(run: str, state: Mapping[str, Any]) -> str:
-    """What events call the session: its own id where the state file has one (seed 001), else the run."""
+    """The name of the session in events: its own id where the state file has one (seed 001), else the run."""
     own = state.get("sessionId")
     return own if isinstance(own, str) and own else run
 
@@ -68,7 +68,7 @@ def events(workflow: Workflow, session: str, records: Sequence[Record]) -> list[
 
 
 def closing(session: str, status: str, metrics: object, records: Sequence[Record]) -> tuple[Event, ...]:
-    """What follows the last record of a run that has ended; () while it goes on."""
+    """Events that follow the last record of a run that has ended; () while it goes on."""
     if status not in _ENDED:
         return ()
     at = {"endedAt": records[-1]["at"]} if records and records[-1]["at"] else {}
@@ -103,7 +103,7 @@ def _event(workflow: Workflow, session: str, entry: Record) -> Event:
 
 
 def _term(workflow: Workflow, report: Record) -> str:
-    """How reports of the phase are headed in files (seed 004), or the action it is (seed 003)."""
+    """The heading of the phase's reports in files (seed 004), or the action it is (seed 003)."""
     phase, outcome = str(report["phase"]), str(report["outcome"])
     form = workflow.reports.read.get(phase)
     if form is not None:

@@ -47,7 +47,7 @@ def in_sentence(phrase: str) -> str:
 
 
 def status_phrase(status: str) -> str:
-    """How a run of that status stands: "waits for a person", "active"."""
+    """A status in words: "waits for a person", "active"."""
     return _STATUSES.get(status, str(status))
 
 

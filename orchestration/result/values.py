@@ -1,4 +1,4 @@
-"""What evaluating one run gives: values, and their JSON (design, section 5).
+"""Values of an evaluation, and their JSON (design, section 5).
 
 Names in JSON are camelCase as in the seeds; lines and columns are one-based there.
 """
@@ -146,7 +146,7 @@ class Option:
 
     @property
     def label(self) -> str:
-        """What the option is, where there is room for no more: on a button."""
+        """The short name of the option, where there is room for no more: on a button."""
         return self.text.partition(": ")[0]
 
 
@@ -216,8 +216,8 @@ class Evaluation:
         return tuple(question for question in self.questions if question.kind is QuestionKind.ESCALATION)
 
 
-def as_json(value: Evaluation | Evidence | Finding) -> dict[str, Any]:
-    """An evaluation, whole, or a part of it as JSON data."""
+def as_json(value: object) -> dict[str, Any]:
+    """An evaluation, or another dataclass made of such values, whole as JSON data."""
     return _json(value)
 
 

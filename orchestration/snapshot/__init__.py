@@ -1,1 +1,1 @@
-"""What a run's files say at one moment, and which folders are runs."""
+"""Snapshots of runs: their files at one moment; and which folders are runs."""

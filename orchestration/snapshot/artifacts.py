@@ -174,7 +174,7 @@ def _fits(value: object, want: _Want) -> bool:
 
 
 def _schema_problems(declared: Artifact, artifact: ArtifactState, reader: RunReader) -> Sequence[Problem]:
-    """What a JSON Schema says of the artifact; one that cannot be used proves nothing, so it is a problem."""
+    """Problems that a JSON Schema finds; one that cannot be used proves nothing, so it is a problem."""
     if not declared.schema:
         return ()
     path = join("", declared.schema.lstrip("/"))

@@ -81,7 +81,7 @@ class DefinitionSet:
                 self.workflow(definition.name)
 
     def lead_below(self, folder: str) -> bool:
-        """Whether runs may lie below a folder."""
+        """True if runs may lie below a folder."""
         return any(leads_to(folder, pattern) for each in self.definitions.values() for pattern in each.at)
 
     def workflow(self, name: str) -> Workflow | None:
@@ -99,8 +99,9 @@ _BROKEN = "its definition is broken"
 
 
 class Judged(NamedTuple):
-    """What a folder is that may be a run by its place. `named` are the workflows that its journal and the
-    configuration name for it.
+    """The verdict on a folder that may be a run by its place.
+
+    `named` are the workflows that its journal and the configuration name for it.
     """
 
     match: Match | None
@@ -109,7 +110,7 @@ class Judged(NamedTuple):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """That nothing can judge the folder, because a definition that claims it cannot be used."""
+        """Findings that nothing can judge the folder, because a definition that claims it cannot be used."""
         said = "the workflow {!r} cannot be used, so nothing is said of this folder; mend its definition"
         broken = [each.workflow for each in self.passed if each.because == _BROKEN and not self.match]
         return tuple(
@@ -120,7 +121,7 @@ class Judged(NamedTuple):
 def discover(
     known: DefinitionSet, files: Files, config: Config, parsed: dict[tuple[str, str], Any] | None = None
 ) -> Discovery:
-    """What of a root is a run, and of which workflow. A broken definition hides the runs of no other one."""
+    """Find the runs of a root, each with its workflow. A broken definition hides the runs of no other one."""
     found = list(judged(known, files, config, parsed))
     matches = [each.match for each in found if each.match]
     passed = [one for each in found for one in each.passed]
@@ -150,7 +151,7 @@ def candidates(known: DefinitionSet, files: Files, at: str | None = None) -> dic
 
 
 def judge(run: str, claims: Iterable[str], known: DefinitionSet, reader: RunReader, config: Config) -> Judged:
-    """Whether a folder is a run, and of which workflow: of whom its journal names, else whom the
+    """Judge if a folder is a run, and of which workflow: of whom its journal names, else whom the
     configuration assigns, else a built-in one.
 
     If one of those is a broken definition the folder is no run: no other may judge it.
@@ -202,7 +203,7 @@ def _started(run: str, reader: RunReader) -> str | None:
 
 
 def _refused(workflow: Workflow, run: str, reader: RunReader) -> str:
-    """Why the folder is no run of the workflow, "" if it is one."""
+    """The reason why the folder is no run of the workflow, "" if it is one."""
     reasons: dict[str, None] = {}
     for test in workflow.runs.marker.tests:
         if test.journal and _started(run, reader) != test.journal:
@@ -261,7 +262,7 @@ def _state_unmet(test: MarkerTest, workflow: Workflow, file: File, reader: RunRe
 
 
 def _has(data: object, key: str) -> bool:
-    """Whether a dotted key is there, if only as null."""
+    """True if a dotted key is there, if only as null."""
     head, _, last = key.rpartition(".")
     inside = dig(data, head) if head else data
     return isinstance(inside, Mapping) and last in inside

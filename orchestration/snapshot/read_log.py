@@ -1,4 +1,4 @@
-"""What reading a run looks at: files and folders for its revision, what they hold, what is wrong in them."""
+"""Reader of a run that records files and folders for its revision, and what is wrong in them."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class ArtifactState(NamedTuple):
         return self.state not in (ArtifactStatus.MISSING, ArtifactStatus.EMPTY)
 
     def span(self, path: Sequence[str | int], key: bool = False) -> Span | None:
-        """Where a value of the file stands, by its path in the data; None where it cannot be told."""
+        """The place of a value in the file, by its path in the data; None where it cannot be told."""
         kind = KINDS.get(self.kind)
         return kind.locate(self.text, tuple(path), key) if kind else None
 
 
 @dataclass
 class RunReader:
-    """What reading a run looked at, for its revision, and what it found wrong.
+    """Reader of a run that keeps what it looked at, for the revision, and what it found wrong.
 
     `parsed` may be shared between runs and times: it is keyed by kind and digest. Like the rest it is an
     unguarded dict, for one thread at a time; threads that evaluate side by side need one each.
@@ -111,7 +111,7 @@ class RunReader:
         return self._missing[memory]
 
     def is_filled(self, path: str, entry: Entry) -> bool:
-        """Whether a name is a file that holds more than blanks."""
+        """True if a name is a file that holds more than blanks."""
         if entry.kind != "file" or entry.size > SMALL:
             return entry.kind == "file"
         # Only a file this small can be nothing but blanks; it is worth a look.
@@ -126,7 +126,7 @@ class RunReader:
         return self.parsed[key]
 
     def span(self, artifact: ArtifactState, path: Sequence[str]) -> Span | None:
-        """Where a value of a file stands; looked for once for each content."""
+        """The place of a value in a file; looked for once for each content."""
         key = (f"span of {artifact.kind}", "\0".join((self.reads.get(artifact.path, ""), *path)))
         if key not in self.parsed:
             self.parsed[key] = artifact.span(path)

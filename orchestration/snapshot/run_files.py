@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..definition.model import Workflow
@@ -56,24 +56,30 @@ def read_run(
     plan = next((a.data for a in artifacts.values() if a.valid and isinstance(a.data, Plan)), None)
     records = tuple(stamped(entry, plan) for entry in journal.records)
     origins = tuple(RecordOrigin(path, Span(line, 0, line, 0)) for line in journal.lines)
-    pending = tuple(_pending_reports(workflow, run, reader, records))
+    pending, unread = _read_reports(workflow, run, reader, records)
     return Snapshot(
         root, run, workflow, reader, state, artifacts, records, origins, pending, journal, tuple(claims),
-        config or Config(), tuple(reader.findings), _unread_report(workflow, run, reader),
+        config or Config(), tuple(reader.findings), unread,
     )  # fmt: skip
 
 
-def _pending_reports(
+def _read_reports(
     workflow: Workflow, run: str, reader: RunReader, records: Sequence[Record]
-) -> Iterator[PendingReport]:
-    """The report files that no record holds as they are now."""
+) -> tuple[tuple[PendingReport, ...], str]:
+    """(report files that no record holds as they are now, the first file or folder that is unreadable)."""
     reports = (entry for entry in records if entry["kind"] == RecordKind.REPORT and entry["path"])
     recorded = {(entry["path"], entry["about"]) for entry in reports}
-    patterns = (join(run, pattern) or pattern for pattern in workflow.reports.files)
     forms = list(workflow.reports.read.values())
-    # A file that fits two patterns is one report.
-    for path in dict.fromkeys(path for pattern in patterns for path, _ in reader.glob(pattern)):
+    pending: list[PendingReport] = []
+    paths: dict[str, None] = {}
+    unread: list[str] = []
+    for pattern in (join(run, pattern) or pattern for pattern in workflow.reports.files):
+        # A file that fits two patterns is one report.
+        paths |= dict.fromkeys(path for path, _ in reader.glob(pattern))
+        unread += [pattern] if reader.reads[pattern] == "unreadable" else []
+    for path in paths:
         file = reader.read(path)
+        unread += [path] if file.text is None else []
         if file.text is None or not file.text.strip():
             empty = Problem("report-unclear", "the report is empty", Span(0, 0, 0, 0))
             reader.add_findings(path, [file.problem or empty])
@@ -83,16 +89,5 @@ def _pending_reports(
         )
         reader.add_findings(path, problems)
         if report and (path, report.digest) not in recorded:
-            yield PendingReport(path, file.mtime_ns, report)
-
-
-def _unread_report(workflow: Workflow, run: str, reader: RunReader) -> str:
-    """The first report file, or folder of them, that exists and could not be read."""
-    for pattern in workflow.reports.files:
-        whole = join(run, pattern) or pattern
-        if reader.reads.get(whole) == "unreadable":
-            return whole
-        for path, _ in reader.glob(whole):
-            if reader.read(path).text is None:
-                return path
-    return ""
+            pending.append(PendingReport(path, file.mtime_ns, report))
+    return tuple(pending), next(iter(unread), "")

@@ -29,7 +29,7 @@ WHOLE_PLAN = 500
 
 @dataclass(frozen=True, slots=True)
 class PlanFacts:
-    """What guards see of a plan; it lives as long as the parsed plan."""
+    """The facts of a plan that guards see; they live as long as the parsed plan."""
 
     files: list[str]
     names: frozenset[str]
@@ -107,7 +107,7 @@ class Snapshot:
 
     @cached_property
     def definition_changed(self) -> bool:
-        """Whether the run began under another definition, and no person said that this one may judge it."""
+        """True if the run began under another definition, and no person said that this one may judge it."""
         # The first start: a later one, which anybody can write, accepts nothing.
         starts = (entry["definition"] for entry in self.records if entry["kind"] == RecordKind.START)
         began = next((definition for definition in starts if definition), None)
@@ -153,10 +153,9 @@ class Snapshot:
         plan = self.plan
         if plan is None:
             return Tasks()
-        details = self.details
 
         def read_details(item: Mapping[str, Any]) -> dict[str, Any]:
-            detail = details(plan.by_id[str(item["id"])])
+            detail = self.details(plan.by_id[str(item["id"])])
             return {
                 "depends_on": list(detail.depends_on),
                 "parallel_with": list(detail.parallel_with),
@@ -167,43 +166,33 @@ class Snapshot:
         return Tasks(self.plan_facts.index, self.plan_facts.stages, read_details)
 
     @cached_property
-    def details(self) -> TaskFiles:
-        """What a task's own file says: `details(task)`."""
-        return TaskFiles(self)
+    def _task_files(self) -> dict[str, TaskFile]:
+        return {}
+
+    def details(self, task: Task) -> TaskFile:
+        """The content of a task's own file, read once; nothing, when the file cannot be read."""
+        artifact, read = self.workflow.plan, self._task_files
+        assert artifact
+        if task.file not in read:
+            path = join(self.run, task.file) if task.file else None
+            file = self.reader.read(path) if path else None
+            if file is None:
+                read[task.file] = TaskFile()
+            elif file.text is not None:
+                parse = DIALECTS[artifact.kind].read_task
+                read[task.file] = self.reader.parse_cached(f"task of {artifact.kind}", file, parse)
+            else:
+                # What cannot be read may ask for a review, so it does.
+                problem = file.problem or Problem("artifact-missing", "it does not exist")
+                problems = (problem,) if file.exists else ()
+                read[task.file] = TaskFile(requires_ux_dx_review=file.exists, problems=problems)
+        return read[task.file]
 
     @cached_property
     def whole(self) -> tuple[Task, ...]:
         """The tasks whose files are always read: all of a plan of a size people write by hand."""
         plan = self.plan
         return plan.tasks if plan and len(plan.tasks) <= WHOLE_PLAN else ()
-
-
-class TaskFiles:
-    """The task files of one snapshot, each read once, when it is asked for."""
-
-    def __init__(self, snapshot: Snapshot):
-        artifact = snapshot.workflow.plan
-        assert artifact
-        self.run, self.reader, self.kind = snapshot.run, snapshot.reader, artifact.kind
-        self.read = DIALECTS[artifact.kind].read_task
-        self.seen: dict[str, TaskFile] = {}
-
-    def __call__(self, task: Task) -> TaskFile:
-        """What the task's own file says; nothing, when the file cannot be read."""
-        if task.file not in self.seen:
-            path = join(self.run, task.file) if task.file else None
-            file = self.reader.read(path) if path else None
-            if file is None:
-                detail = TaskFile()
-            elif file.text is not None:
-                detail = self.reader.parse_cached(f"task of {self.kind}", file, self.read)
-            else:
-                # What cannot be read may ask for a review, so it does.
-                problem = file.problem or Problem("artifact-missing", "it does not exist")
-                problems = (problem,) if file.exists else ()
-                detail = TaskFile(requires_ux_dx_review=file.exists, problems=problems)
-            self.seen[task.file] = detail
-        return self.seen[task.file]
 
 
 def definition_digest(workflow: Workflow, parameters: Mapping[str, Any]) -> str:

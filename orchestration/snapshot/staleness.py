@@ -86,22 +86,18 @@ def _changed(
     patterns = _patterns(artifact, run)
     before = {path: known[path] for path in known if _is_of(path, patterns)}
     if not before:
-        return judged.path if judged.exists and _saved_later(judged, verdict, reader) else ""
+        # Nothing but the times of the files can tell whether it was certainly saved later.
+        if not (judged.exists and verdict.mtime_ns and judged.mtime_ns):
+            return ""
+        later = judged.mtime_ns - verdict.mtime_ns
+        hinted = any(f.code == "freshness-unknown" and f.path == verdict.path for f in reader.findings)
+        if 0 < later <= SAME_MOMENT_NS and not hinted:
+            message = f"saved within 2 s of {judged.path}; it counts as newer"
+            reader.add_finding(verdict.path, "freshness-unknown", message)
+        return judged.path if later > SAME_MOMENT_NS else ""
     now = digests(judged, artifact, run, reader)
     return next((path for path in {**now, **before} if now.get(path) != before.get(path)), "")
 
 
 def _is_of(path: str, patterns: Sequence[str]) -> bool:
     return any(path == pattern or (is_glob(pattern) and fits(pattern, path)) for pattern in patterns)
-
-
-def _saved_later(judged: ArtifactState, verdict: ArtifactState, reader: RunReader) -> bool:
-    """Whether a judged file was certainly saved after the verdict, as far as times of files tell."""
-    if not verdict.mtime_ns or not judged.mtime_ns:
-        return False
-    later = judged.mtime_ns - verdict.mtime_ns
-    hinted = any(f.code == "freshness-unknown" and f.path == verdict.path for f in reader.findings)
-    if 0 < later <= SAME_MOMENT_NS and not hinted:
-        said = f"saved within 2 s of {judged.path}; it counts as newer"
-        reader.add_finding(verdict.path, "freshness-unknown", said)
-    return later > SAME_MOMENT_NS

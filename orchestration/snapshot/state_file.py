@@ -48,7 +48,7 @@ def read_state(state: StateFile, run: str, reader: RunReader) -> ArtifactState:
 
 
 def _is_bounded(data: object, state_file: ArtifactState, reader: RunReader) -> bool:
-    """Whether guards can look through the data in bounded time; if not, the list or map is reported."""
+    """True if guards can look through the data in bounded time; if not, the list or map is reported."""
     waiting: list[tuple[tuple[str | int, ...], object]] = [((), data)]
     while waiting:
         path, value = waiting.pop()

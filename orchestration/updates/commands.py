@@ -31,14 +31,14 @@ class InvalidCommand(CommandRefused):
 
 
 class AlreadyDone(CommandRefused):
-    """What is reported needs no report: the files show that it is done."""
+    """Refusal of a report that is not needed: the files show that it is done."""
 
 
 CommandKind = Literal["start", "report", "raise", "answer", "override", "redo"]
 
 
 class Command(NamedTuple):
-    """What somebody reports, decides or asks for.
+    """A report, decision or request of somebody.
 
     `step` is a phase or action, for an override or redo the phase to go to. `data` is what a report
     carries; what it wants merged into the state file is in it under `stateUpdates`. A raise asks a person
@@ -176,7 +176,7 @@ def _phase(trace: EvaluationTrace, name: str) -> str:
 
 
 def _known(trace: EvaluationTrace, word: str, names: Sequence[str]) -> str:
-    """What was probably meant, or where the names of the workflow stand."""
+    """A guess at what was meant, or where the names of the workflow stand."""
     listed = f"; `phasekeeper workflow show {trace.facts.workflow.name}` lists them"
     return did_you_mean(word, names) or listed
 
@@ -208,7 +208,7 @@ def _stage(trace: EvaluationTrace, command: Command, tasks: Sequence[str]) -> st
 
 
 def answerable(trace: EvaluationTrace) -> tuple[QuestionState, ...]:
-    """What a person may answer now: the open questions, then approvals of what has changed since.
+    """Questions that a person may answer now: the open questions, then approvals of what has changed since.
 
     A run goes on with a changed plan, so nobody is asked; but who wants to may approve it as it is now.
     """

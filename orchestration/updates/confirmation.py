@@ -35,7 +35,7 @@ class Confirmation(NamedTuple):
 
 
 def confirmation(trace: EvaluationTrace, command: Command, now: datetime) -> Confirmation:
-    """What a person confirms with an answer or an override.
+    """The text that a person confirms with an answer or an override.
 
     An answer that names no option gets the text for choosing one: every option, each with what follows from
     it. An act without a reason gets the text as it is before the reason is typed.
@@ -88,7 +88,7 @@ def _answer(
 def _override(
     trace: EvaluationTrace, command: Command, now: datetime, reason: Iterable[str]
 ) -> Iterator[str]:
-    """What the override waives and goes without, exactly as its record will list it."""
+    """Lines of what the override waives and goes without, exactly as its record will list it."""
     evaluation, proposal = trace.evaluation, propose(trace, command, now)
     record = next(entry for entry in proposal.records if entry["kind"] == RecordKind.OVERRIDE)
     waived = record["gates"] if isinstance(record["gates"], list) else []
@@ -108,7 +108,7 @@ def _override(
 
 
 def _afterwards(evaluation: Evaluation) -> str:
-    """How the run would stand then."""
+    """The line of how the run would stand then."""
     step = evaluation.suggestion
     onward = f", next {step.suggested_next}" if step.suggested_next else ""
     return f"afterwards: {evaluation.status} in {evaluation.current_phase}{onward}: {step.reason}"

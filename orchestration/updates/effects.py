@@ -12,20 +12,20 @@ from ..definition.model import Workflow, Write
 from ..evaluation.trace import CommandRefused, EvaluationTrace
 from ..expressions.context import Context
 from ..expressions.language import Expression, Template
+from ..expressions.queries import dig
 from ..findings import Edit
-from ..formats.json_edits import create
-from ..formats.json_text import read_json
+from ..formats.json_edits import create, merge_values, set_values
+from ..formats.json_text import clean, fold_dotted, read_json
 from ..plans.dialects import DIALECTS
 from ..plans.model import Plan
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.state_file import included_path
 from ..states import RunStatus, SuggestionKind
 from ..vfs.files import File, join
-from .state_patch import with_updates, with_value
 
 
 class Cause(NamedTuple):
-    """What effects are carried out for: the record at hand with its data (`report` in expressions), the
+    """The occasion of effects: the record at hand with its data (`report` in expressions), the
     phase or action that it is of, and the events whose effects these are."""
 
     report: Mapping[str, Any]
@@ -41,7 +41,7 @@ class EffectRunner:
         self.texts: dict[str, str] = {}
 
     def edits(self) -> tuple[Edit, ...]:
-        """What is to be written, in the order of the first change; what stays as it was is left out."""
+        """Edits of the changed files, in the order of the first change; what stays as it was is left out."""
         files = ((self._before(path), text) for path, text in self.texts.items())
         changed = ((file, text) for file, text in files if file.text != text)
         return tuple(Edit(file.path, file.digest if file.exists else None, text) for file, text in changed)
@@ -72,7 +72,7 @@ class EffectRunner:
                 self._set(path, value)
 
     def follow(self, cause: Cause, trace: EvaluationTrace) -> None:
-        """What the winning rule sets, the phase it leads to where the state names it, effects of an end."""
+        """Write what the winning rule sets, the phase it leads to if the state names one, and ends."""
         decision = trace.decision
         if decision.rule is None or decision.kind == SuggestionKind.NONE:
             return
@@ -149,7 +149,7 @@ class EffectRunner:
 
 
 def moves_on(decision: Decision) -> bool:
-    """Whether the run goes on to another phase."""
+    """True if the run goes on to another phase."""
     return decision.kind.leads_elsewhere and decision.to is not None
 
 
@@ -163,6 +163,67 @@ def stated_phase(workflow: Workflow) -> str:
         return ""
     first, _, path = source.source.strip().partition(".")
     return path if first == "state" and path.replace(".", "").replace("_", "").isalnum() else ""
+
+
+# ---- the state file ---------------------------------------------------------------------------
+#
+# Guards see the state cleaned: null is absent, a key with dots is a path. A value computed from that and
+# written back as it is would drop the nulls, and be hidden behind a key with dots. So nothing that guards
+# do not see gets lost on the way.
+
+
+def with_value(text: str, path: str, value: object, folds: bool) -> str:
+    """The state's text with the value at a dotted path set. Raises ValueError as `set_values` does.
+
+    `folds` says that the state is read with its dotted keys as paths.
+    """
+    filed = as_filed(value, dig(_object(text, folds), path))
+    return _changed(text, folds, lambda old: set_values(old, [(tuple(path.split(".")), filed)]))
+
+
+def with_updates(text: str, updates: Mapping[str, Any], folds: bool) -> str:
+    """The state's text with `updates` merged in; a key with dots in them is a path (seed 003's stateUpdates).
+
+    Raises ValueError as `merge_values` does.
+    """
+    filed = as_filed(fold_dotted(dict(updates))[0], _object(text, folds))
+    return _changed(text, folds, lambda old: merge_values(old, filed))
+
+
+def as_filed(value: Any, raw: object) -> Any:
+    """The value, with each part that is still the one in the file as the file has it, nulls and all.
+
+    Members of lists are recognised wherever they stand now.
+    """
+    if isinstance(raw, (dict, list)) and value == clean(raw):
+        return raw
+    if isinstance(value, dict) and isinstance(raw, dict):
+        return {name: as_filed(item, raw.get(name)) for name, item in value.items()}
+    if isinstance(value, list) and isinstance(raw, list):
+        known = {_key(clean(item)): item for item in raw if isinstance(item, (dict, list))}
+        return [known.get(_key(item), item) if isinstance(item, (dict, list)) else item for item in value]
+    return value
+
+
+def _key(value: object) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _changed(text: str, folds: bool, change: Callable[[str], str]) -> str:
+    """The text changed. A key with dots that is there wins over its path, so it says the same afterwards."""
+    after = change(text)
+    dotted = fold_dotted(_object(text, False))[1] if folds else ()
+    if not dotted:
+        return after
+    wanted = _object(change(create(_object(text, True))), False)
+    return set_values(after, [((name,), dig(wanted, name)) for name in dotted])
+
+
+def _object(text: str, folded: bool) -> dict[str, Any]:
+    """The state file's object; it was read before, so it is one."""
+    data = read_json(text).data
+    assert isinstance(data, dict)
+    return fold_dotted(data)[0] if folded else data
 
 
 # ---- members of a list ------------------------------------------------------------------------
@@ -179,7 +240,7 @@ class NewMembers(NamedTuple):
 
 
 def new_members(snapshot: Snapshot, name: str, members: Any) -> NewMembers:
-    """What `members`, objects with an `id` each, add to the list `name` of the state.
+    """Add `members`, objects with an `id` each, to the list `name` of the state.
 
     Raises CommandRefused for what can be no member, and for a file that belongs to another member.
     """
@@ -213,7 +274,7 @@ def _id(item: Any) -> str:
 
 
 def _of_another(there: File, member: Mapping[str, Any]) -> bool:
-    """Whether a file says that it is, or belongs to, another: its `id` or an id it refers to differs."""
+    """True if a file says that it is, or belongs to, another: its `id` or an id it refers to differs."""
     data = read_json(there.text or "").data
     return isinstance(data, dict) and any(
         str(data[key]) != str(value)

@@ -1,4 +1,4 @@
-"""What a report, a decision or a redo writes: edits and records, as values. Nothing is written here.
+"""Edits and records that a report, a decision or a redo writes, as values. Nothing is written here.
 
 The order is that of the format (A.14): every expression of an effect is evaluated on the old state before
 anything changes; then the run is evaluated with the record and the changed texts; then, where a rule leads
@@ -11,28 +11,27 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from ..evaluation.evaluate import evaluate_traced
 from ..evaluation.trace import EvaluationTrace
 from ..findings import Edit, Severity
 from ..formats.json_text import read_json
-from ..journal.journal import FAILURES, Record
-from ..journal.lines import JOURNAL
+from ..journal.journal import EMPTY_RECORD, FAILURES, Journal, Record, Verify
+from ..journal.lines import JOURNAL, parse_lines
 from ..result.values import Evaluation
 from ..snapshot.run_files import read_run
 from ..states import RunStatus, SuggestionKind
-from ..vfs.files import join
+from ..vfs.files import digest_of, join
 from ..vfs.overlay import PROPOSED_MTIME_NS, OverlayFiles
 from .commands import Command, CommandRefused, build_record, build_skip_record, effect_events
 from .effects import Cause, EffectRunner, moves_on, stated_phase
-from .journal_preview import JournalPreview
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """What would be written, and how the run would stand then.
+    """Edits and records that would be written, and the run as it would stand then.
 
     `records` begin with those of reports that lay there as files only (design, section 6); then comes that
     of the act, between those of phases that are passed over before and after it. They are not stamped:
@@ -45,7 +44,7 @@ class Proposal:
 
 
 def propose(trace: EvaluationTrace, command: Command, now: datetime) -> Proposal:
-    """What a command writes, as edits and records.
+    """Edits and records that a command writes.
 
     Raises CommandRefused where it is out of turn, names what is not there, claims what is not done, or would
     leave a run that cannot be evaluated.
@@ -66,6 +65,45 @@ def propose(trace: EvaluationTrace, command: Command, now: datetime) -> Proposal
     return Proposal(draft.changes.edits(), tuple(draft.records), after.evaluation)
 
 
+class _JournalPreview:
+    """A journal with more records at its end, stamped as the writer will stamp them under its lock.
+
+    Only the `mac` of a decision is left out: it needs a key.
+    """
+
+    def __init__(self, journal: Journal, text: str, now: datetime):
+        lines = text.removesuffix("\n").split("\n") if text else []
+        places = [(p.code, p.span.line) for p in journal.problems if p.span]
+        torn = min((line for code, line in places if code == "journal-torn"), default=len(lines))
+        self.kept = "".join(f"{line}\n" for line in lines[:torn])
+        self.head = journal.head
+        whole = (line for line in parse_lines(text) if line.number < torn)
+        self.seq = max((line.integer("seq") for line in whole), default=0) + 1
+        self.at = now.astimezone(UTC).isoformat(timespec="milliseconds")
+        unproven = (line for code, line in places if code == "decision-unverified")
+        self.unproven = frozenset(lines[line].removesuffix("\r") for line in unproven)
+
+    def text(self, records: Sequence[Record], edits: Sequence[Edit]) -> str:
+        """The journal's text with the records, the last of which names the files written."""
+        files = [{"path": e.path, "digest": digest_of(e.text), "was": e.digest or ""} for e in edits]
+        out, prev = self.kept, self.head
+        for number, given in enumerate(records):
+            said = {name: value for name, value in given.items() if value != EMPTY_RECORD[name]}
+            is_last = number == len(records) - 1
+            seen = said.get("files")
+            named = [*(seen if isinstance(seen, list) else []), *(files if is_last else [])]
+            more = {"files": named} if named else {}
+            entry = {"seq": self.seq + number, "at": self.at, **said, **more, "prev": prev}
+            line = json.dumps(entry)
+            out, prev = f"{out}{line}\n", digest_of(line)
+        return out
+
+    @property
+    def verify(self) -> Verify:
+        """Keep what was proven; the records added are a person's as far as they need to be."""
+        return lambda lines: frozenset(i for i, line in enumerate(lines) if line not in self.unproven)
+
+
 class _Draft:
     """Records and texts in the making, over one look at a run."""
 
@@ -75,7 +113,9 @@ class _Draft:
         self.changes = EffectRunner(snapshot, now)
         self.records: list[Record] = [*trace.facts.records[len(snapshot.records) :]]
         self.path = join(snapshot.run, JOURNAL) or JOURNAL
-        self.journal = JournalPreview(snapshot.journal, snapshot.reader.files.read(self.path).text or "", now)
+        self.journal = _JournalPreview(
+            snapshot.journal, snapshot.reader.files.read(self.path).text or "", now
+        )
 
     def add(
         self, record: Record, step: str, events: tuple[str, ...], given: dict[str, Any], seen: EvaluationTrace
@@ -151,7 +191,7 @@ def _check(before: EvaluationTrace, after: EvaluationTrace, command: Command, st
 
 
 def _report_data(command: Command) -> dict[str, Any]:
-    """What effects see of a report beside its record. Raises CommandRefused for what guards cannot read."""
+    """Data that effects see beside a record. Raises CommandRefused for what guards cannot read."""
     try:
         text = json.dumps(dict(command.data), allow_nan=False)
         data: dict[str, Any] = json.loads(text, parse_int=_whole)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from phasekeeper.orchestration.updates.state_patch import as_filed, with_updates, with_value
+from phasekeeper.orchestration.updates.effects import as_filed, with_updates, with_value
 
 
 def test_members_of_a_list_keep_the_nulls_that_guards_do_not_see():
