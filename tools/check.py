@@ -126,39 +126,33 @@ def as_sarif(findings: Sequence[Finding], root: str, version: str) -> str:
     used = sorted({found.code for found in findings})
     meanings = {code: meaning for code, (_, meaning) in CODES.items()} | _MEANT
     rules = [{"id": code, "shortDescription": {"text": meanings.get(code, plain(code))}} for code in used]
-    driver = {"name": "phasekeeper", "version": version, "rules": rules}
+    results: list[dict[str, Any]] = []
+    for found in findings:
+        place: dict[str, Any] = {"artifactLocation": {"uri": _uri(found.path) or ".", "uriBaseId": "ROOT"}}
+        if found.span:
+            names = ("startLine", "startColumn", "endLine", "endColumn")
+            place["region"] = {name: number + 1 for name, number in zip(names, found.span, strict=True)}
+        result = {
+            "ruleId": found.code,
+            "ruleIndex": used.index(found.code),
+            "level": _SARIF[found.severity],
+            "message": {"text": plain(found.message, 400), "markdown": markdown(found.message, 400)},
+            "locations": [{"physicalLocation": place}],
+        }
+        if found.overridden:
+            result["suppressions"] = [{"kind": "external", "justification": "overridden by a person"}]
+        results.append(result)
+    folder = (root.replace("\\", "/") if ":" in root[1:3] else root).rstrip("/").removeprefix("/")
     run = {
-        "tool": {"driver": driver},
-        "originalUriBaseIds": {"ROOT": {"uri": _folder_uri(root)}},
+        "tool": {"driver": {"name": "phasekeeper", "version": version, "rules": rules}},
+        "originalUriBaseIds": {"ROOT": {"uri": f"file:///{_uri(f'{folder}/', '/:')}"}},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(found, used) for found in findings],
+        "results": results,
     }
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
     return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2)
 
 
-def _folder_uri(root: str) -> str:
-    path = root.replace("\\", "/").rstrip("/") if ":" in root[1:3] else root.rstrip("/")
-    return "file://" + ("" if path.startswith("/") else "/") + _uri(path, "/:") + "/"
-
-
 def _uri(path: str, safe: str = "/") -> str:
     """A path percent-encoded, names that are no UTF-8 byte by byte."""
     return quote(path.encode("utf-8", "surrogateescape"), safe=safe)
-
-
-def _result(found: Finding, rules: Sequence[str]) -> dict[str, Any]:
-    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(found.path) or ".", "uriBaseId": "ROOT"}}
-    if found.span:
-        names = ("startLine", "startColumn", "endLine", "endColumn")
-        place["region"] = {name: number + 1 for name, number in zip(names, found.span, strict=True)}
-    result: dict[str, Any] = {
-        "ruleId": found.code,
-        "ruleIndex": rules.index(found.code),
-        "level": _SARIF[found.severity],
-        "message": {"text": plain(found.message, 400), "markdown": markdown(found.message, 400)},
-        "locations": [{"physicalLocation": place}],
-    }
-    if found.overridden:
-        result["suppressions"] = [{"kind": "external", "justification": "overridden by a person"}]
-    return result

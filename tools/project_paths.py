@@ -24,8 +24,6 @@ def rebase_finding(finding: Finding, folder: str) -> Finding:
 
 def rebase_evidence(evidence: Sequence[Evidence], folder: str) -> tuple[Evidence, ...]:
     """The evidence with its paths from the root."""
-    if not folder:
-        return tuple(evidence)
     return tuple(
         replace(each, path=rebase_path(each.path, folder)) if each.path else each for each in evidence
     )

@@ -37,8 +37,6 @@ from ..workspace.workspace import Workspace
 from .client import ROOTS, RequestContext, is_modern
 from .tool_access import CallAccess, refusals
 
-CHANNEL = "mcp"
-"""One of `apply.CHANNELS`."""
 DECISION = "decision"
 _STRICT = ConfigDict(extra="forbid")
 _REASON = "Why you decide so; it is recorded with your name."
@@ -169,7 +167,7 @@ def known_roots(params: types.CallToolRequestParams) -> types.InputResponses:
 async def _record(access: CallAccess, request: DecisionDialog, decision: str, reason: str) -> Answer:
     root, revision, what = Path(request.run.root), request.prepared.revision, "overridden"
     person = await asyncio.to_thread(actor, root)
-    command = request.prepared.wanted._replace(why=reason, actor=person, channel=CHANNEL)
+    command = request.prepared.wanted._replace(why=reason, actor=person, channel="mcp")
     if command.kind == "answer":
         command = command._replace(option=decision)
         what = f"answered {plain(command.question, 80)} {plain(decision, 60)}"

@@ -19,7 +19,6 @@ from mcp.server.runner import serve_dual_era_loop
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import ListenHandler
 from mcp.shared.exceptions import MCPError
-from pydantic import ValidationError
 
 from ...orchestration.sanitize import plain
 from ...orchestration.vfs.files import digest_of
@@ -216,11 +215,13 @@ class McpServer:
                 answer = await tool.run(access, arguments)
         except NeedsRoots:
             return _ASK_ROOTS
-        except ValidationError as error:
-            return tools.error_result(tools.validation_message(error))
         except (ToolRefused, UsageError) as error:
-            return tools.error_result(str(error))
-        return answer if isinstance(answer, types.InputRequiredResult) else tools.call_result(answer)
+            text = types.TextContent(text=plain(str(error), TEXT_LIMIT))
+            return types.CallToolResult(content=[text], is_error=True)
+        if isinstance(answer, types.InputRequiredResult):
+            return answer
+        text = types.TextContent(text=answer.text)
+        return types.CallToolResult(content=[text], structured_content=answer.data)
 
     # ---- resources
 
@@ -316,7 +317,7 @@ class McpServer:
             return _ASK_ROOTS
         except (ToolRefused, UsageError) as error:
             raise MCPError(types.INVALID_PARAMS, plain(str(error), TEXT_LIMIT)) from None
-        message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+        message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(description=about, messages=[message])
 
     async def _complete(

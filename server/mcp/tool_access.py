@@ -137,9 +137,17 @@ class CallAccess:
     async def act(self, run: Evaluation, act: Command, token: int | None) -> Evaluation:
         claim = ClaimToken(act.actor, token) if token is not None else None
         with refusals():
-            done = await self.engine.act(Path(run.root), run.run, act, token=claim)
-            if act.kind == "report" and act.tasks:
-                await self._release_claims(done.evaluation, act)
+            after = (await self.engine.act(Path(run.root), run.run, act, token=claim)).evaluation
+            if act.kind == "report" and after.plan:
+                # The claims of the actor on tasks that were reported are over.
+                reported = {resolve(after.plan.plan, task) for task in act.tasks}
+                mine = [
+                    each.task for each in after.claims if each.actor == act.actor and each.task in reported
+                ]
+                for task in mine:
+                    await run_in_writer_thread(release, Workspace(Path(run.root)), run.run, task, act.actor)
+                if mine:
+                    await self.again(run, CLAIMS)
         return self._current(run)
 
     async def again(self, run: Evaluation, file: str = "") -> Evaluation:
@@ -147,16 +155,6 @@ class CallAccess:
         root = Path(run.root)
         await self.engine.refresh(root, [root / run.run / file])
         return self._current(run)
-
-    async def _release_claims(self, run: Evaluation, act: Command) -> None:
-        """Release the claims of the actor on tasks that were reported."""
-        plan = run.plan.plan if run.plan else None
-        named = {resolve(plan, task) for task in act.tasks} if plan else set()
-        mine = [claim.task for claim in run.claims if claim.actor == act.actor and claim.task in named]
-        for task in mine:
-            await run_in_writer_thread(release, Workspace(Path(run.root)), run.run, task, act.actor)
-        if mine:
-            await self.again(run, CLAIMS)
 
     async def claim(self, run: Evaluation, who: str, seconds: float) -> tuple[Evaluation, Claim | None]:
         root = Path(run.root)

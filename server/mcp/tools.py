@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -11,7 +12,7 @@ import mcp_types as types
 from pydantic import ValidationError
 
 from ...orchestration.sanitize import plain
-from ...tools.assistant.answer import TEXT_LIMIT, Answer
+from ...tools.assistant.access import ToolRefused
 from ...tools.assistant.tools import TOOLS, Arguments, Tool
 
 OUTPUT = {
@@ -60,32 +61,16 @@ def _lean(schema: Mapping[str, Any]) -> dict[str, Any]:
 def read_arguments(tool: Tool, sent: Mapping[str, Any]) -> Arguments:
     """The arguments of a call. Some clients send lists and maps as JSON in a text: those are unpacked.
 
-    Raises pydantic's ValidationError.
+    Raises ToolRefused, which says what is wrong without repeating it.
     """
     arguments = dict(sent)
     for name, field in tool.arguments.model_fields.items():
         value = arguments.get(name)
         if isinstance(value, str) and field.annotation is not str and value[:1] in ("[", "{"):
-            try:
+            with suppress(ValueError, RecursionError):
                 arguments[name] = json.loads(value)
-            except (ValueError, RecursionError):
-                continue
-    return tool.arguments.model_validate(arguments)
-
-
-def validation_message(error: ValidationError) -> str:
-    """What is wrong with the arguments, without repeating them."""
-    wrong = (
-        f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}" for each in error.errors()[:5]
-    )
-    return plain("; ".join(wrong), 1_000)
-
-
-def call_result(answer: Answer) -> types.CallToolResult:
-    text = types.TextContent(type="text", text=answer.text)
-    return types.CallToolResult(content=[text], structured_content=answer.data)
-
-
-def error_result(why: str) -> types.CallToolResult:
-    text = types.TextContent(type="text", text=plain(why, TEXT_LIMIT))
-    return types.CallToolResult(content=[text], is_error=True)
+    try:
+        return tool.arguments.model_validate(arguments)
+    except ValidationError as error:
+        wrong = (f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in error.errors()[:5])
+        raise ToolRefused(plain("; ".join(wrong), 1_000)) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from ...orchestration.findings import Edit, Span
 from ...orchestration.markdown import document as markdown
@@ -12,16 +12,19 @@ from ...orchestration.plans.model import STATUS_MEANING, Dialect, Plan, PlanEdit
 from ...orchestration.plans.schedule import resolve
 from ...orchestration.suggestions import nearest
 from ...orchestration.vfs.files import below, join, name_in, parent
-from .fix import FixContext, QuickFix
+from .fix import FixContext, Fixer, QuickFix
 
 _PHASE_NUMBER = re.compile(r"(?i)\bphase[ \t]+(\w+)")
 
 
-def _read(ctx: FixContext) -> tuple[Plan, Dialect] | None:
-    """The plan in the finding's file and how it is written; None for a file that holds none."""
-    dialect = ctx.dialect
-    plan = dialect.read(ctx.text) if dialect else None
-    return (plan, dialect) if plan and dialect else None
+def in_plan(fixer: Callable[[FixContext, Plan, Dialect], Iterator[QuickFix]]) -> Fixer:
+    """Pass the plan in the finding's file, and how it is written, on to a fixer; none for other files."""
+
+    def fixes(ctx: FixContext) -> Iterator[QuickFix]:
+        plan = ctx.dialect.read(ctx.text) if ctx.dialect else None
+        return fixer(ctx, plan, ctx.dialect) if plan and ctx.dialect else iter(())
+
+    return fixes
 
 
 def _sync(ctx: FixContext, dialect: Dialect, title: str) -> Iterator[QuickFix]:
@@ -37,12 +40,9 @@ def _next_task(dialect: Dialect, text: str, title: str) -> Mapping[str, str] | N
 # ---- progress that is recorded twice ----------------------------------------------------------
 
 
-def sync_plan(ctx: FixContext) -> Iterator[QuickFix]:
+@in_plan
+def sync_plan(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[QuickFix]:
     """Two places of a plan that disagree: its task rows count."""
-    found = _read(ctx)
-    if found is None:
-        return
-    plan, dialect = found
     yield from _sync(ctx, dialect, "Bring the plan's summaries in step with its task rows")
     if any(problem.span == ctx.finding.span for problem in plan.problems):
         if ctx.finding.data.get("missing") == "row":
@@ -55,12 +55,9 @@ def sync_plan(ctx: FixContext) -> Iterator[QuickFix]:
     yield QuickFix(f"Mark the tasks of phase {stage} as not done until its gate passed", (ctx.edit(text),))
 
 
-def set_mark(ctx: FixContext) -> Iterator[QuickFix]:
+@in_plan
+def set_mark(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[QuickFix]:
     """A status mark that is not known: each of the known ones; a summary's follows from the task rows."""
-    found = _read(ctx)
-    if found is None:
-        return
-    plan, dialect = found
     task = next((task for task in plan.tasks if task.mark and task.mark.span == ctx.finding.span), None)
     if task is None:
         yield from _sync(ctx, dialect, "Set the mark that the task rows say")
@@ -78,12 +75,9 @@ def set_mark(ctx: FixContext) -> Iterator[QuickFix]:
 # ---- tasks ------------------------------------------------------------------------------------
 
 
-def rename_duplicate(ctx: FixContext) -> Iterator[QuickFix]:
+@in_plan
+def rename_duplicate(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[QuickFix]:
     """Two tasks or two phases with one id: the second gets a free one, or its row goes."""
-    found = _read(ctx)
-    if found is None:
-        return
-    plan, dialect = found
     task = _task_at(plan, ctx.span.line)
     if task is None:
         match = _PHASE_NUMBER.search(ctx.lines[ctx.span.line])
@@ -116,12 +110,9 @@ def _task_file(ctx: FixContext, file: str, task: Task, plan: Plan) -> tuple[Edit
     return (Edit(path, None, dialect.draft_task(task, name_in(folder) or plan.title)),)
 
 
-def draft_task_file(ctx: FixContext) -> Iterator[QuickFix]:
+@in_plan
+def draft_task_file(ctx: FixContext, plan: Plan, _: Dialect) -> Iterator[QuickFix]:
     """A plan's row names a file that is not there: a draft of it. Other artifacts are work to be done."""
-    found = _read(ctx)
-    if found is None:
-        return
-    plan, _ = found
     task = next((task for task in plan.tasks if (task.file_span or task.span) == ctx.finding.span), None)
     if task and task.file:
         drafted = _task_file(ctx, task.file, task, plan)
@@ -130,9 +121,8 @@ def draft_task_file(ctx: FixContext) -> Iterator[QuickFix]:
 
 def complete_task(ctx: FixContext) -> Iterator[QuickFix]:
     """A row or a task file that lacks something: what it lacks, or `true` and `false` for a review."""
-    found = _read(ctx)
-    if found is not None:
-        yield from _complete_row(ctx, *found)
+    if ctx.dialect and ctx.dialect.read(ctx.text):
+        yield from _complete_row(ctx)
     elif ctx.finding.data.get("missing") == "meta":
         yield from _add_meta_list(ctx)
     else:
@@ -144,18 +134,17 @@ def _add_meta_list(ctx: FixContext) -> Iterator[QuickFix]:
     board, dialect = ctx.board, ctx.dialect
     if board is None or not (dialect and dialect.draft_task):
         return
-    tasks = board.plan.tasks
-    task = next((task for task in tasks if below(board.folder, task.file) == ctx.finding.path), None)
-    if task is None:
-        return
     headings = markdown.read(ctx.text, rescue=True).headings
     line = next((heading.span.line + 1 for heading in headings if heading.level == 1), 0)
-    # The draft without its title and without the line end behind it.
-    draft = dialect.draft_task(task, name_in(board.folder)).split("\n")[1:-1]
-    edit = ctx.insert(line, *draft)
-    yield QuickFix(f"Add the Meta list of {task.id}", (edit,), preferred=True)
+    for task in board.plan.tasks:
+        if below(board.folder, task.file) == ctx.finding.path:
+            # The draft without its title and without the line end behind it.
+            draft = dialect.draft_task(task, name_in(board.folder)).split("\n")[1:-1]
+            yield QuickFix(f"Add the Meta list of {task.id}", (ctx.insert(line, *draft),), preferred=True)
+            return
 
 
+@in_plan
 def _complete_row(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[QuickFix]:
     task, missing = _task_at(plan, ctx.span.line), ctx.finding.data.get("missing")
     new = _next_task(dialect, ctx.text, task.title or "task") if task else None
@@ -179,12 +168,9 @@ def _fill_cell(ctx: FixContext, text: str) -> Edit:
     return ctx.replace(padded if line[span.end_column : span.end_column + 1] == " " else f"{padded} ")
 
 
-def add_test_task(ctx: FixContext) -> Iterator[QuickFix]:
+@in_plan
+def add_test_task(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[QuickFix]:
     """A stage without a test task: one more row, shaped like the stage's last."""
-    found = _read(ctx)
-    if found is None:
-        return
-    plan, dialect = found
     stage = next((stage for stage in plan.stages if stage.span == ctx.finding.span and stage.tasks), None)
     new = _next_task(dialect, ctx.text, f"Phase {stage.id} tests") if stage else None
     if stage is None or new is None:

@@ -54,7 +54,10 @@ def set_status(ctx: FixContext) -> Iterator[QuickFix]:
     if workflow is None or workflow.state is None or not isinstance(data, dict):
         return
     usual = workflow.state.defaults.get("status")
-    status, words = str(data.get("status", usual)), _status_words(workflow)
+    # The words that the definition's guards know as a status, in its order; none where it has no list.
+    lists = (_STATUS_IN.search(expression.source) for expression in expressions(workflow))
+    words = next((re.findall(r"\w+", match[1]) for match in lists if match), [])
+    status = str(data.get("status", usual))
     if status not in words:
         close = nearest(status, words)
         words = dict.fromkeys([*close, *(word for word in words if word != "complete")])
@@ -66,12 +69,6 @@ def set_status(ctx: FixContext) -> Iterator[QuickFix]:
     for word in words:
         text = set_values(ctx.text, [(("status",), word)])
         yield QuickFix(f"Set the status to {word}", (ctx.edit(text),), preferred=word == best)
-
-
-def _status_words(workflow: Workflow) -> list[str]:
-    """The words that the definition's guards know as a status, in its order; none where it has no list."""
-    lists = (_STATUS_IN.search(expression.source) for expression in expressions(workflow))
-    return next((re.findall(r"\w+", match[1]) for match in lists if match), [])
 
 
 def _set_phase(ctx: FixContext, workflow: Workflow, name: str) -> Edit | None:
