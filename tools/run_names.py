@@ -30,18 +30,15 @@ def find_run(names: Sequence[str], wanted: str) -> str:
     if fitting:
         more = f" and {len(fitting) - _LISTED} more" if len(fitting) > _LISTED else ""
         raise NoSuchRun(f"{wanted!r} is the end of more than one run: {', '.join(fitting[:_LISTED])}{more}")
-    raise NoSuchRun(f"there is no run {wanted!r}{_nearest(wanted, names)}")
-
-
-def _nearest(wanted: str, names: Sequence[str]) -> str:
-    if not names:
-        return "; no run was found here, `phasekeeper demo` shows what runs look like"
     tails = {name.rsplit("/", 1)[-1]: name for name in names}
-    close = difflib.get_close_matches(wanted.rsplit("/", 1)[-1], list(tails), n=3, cutoff=0.4)
-    if close:
-        return f"; did you mean {' or '.join(tails[name] for name in close)}?"
-    few = ", ".join(names[:5])
-    return f"; the runs are {few}" + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    if close := difflib.get_close_matches(parts[-1], list(tails), n=3, cutoff=0.4):
+        hint = f"did you mean {' or '.join(tails[name] for name in close)}?"
+    elif names:
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        hint = f"the runs are {', '.join(names[:5])}{more}"
+    else:
+        hint = "no run was found here, `phasekeeper demo` shows what runs look like"
+    raise NoSuchRun(f"there is no run {wanted!r}; {hint}")
 
 
 def awaits_person(evaluation: Evaluation) -> bool:

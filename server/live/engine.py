@@ -60,7 +60,6 @@ class Engine:
         self._loop = loop
         self._boards: dict[Path, RootBoard] = {}
         self._listeners: dict[Path, list[ChangeListener]] = {}
-        self._changed: dict[Path, asyncio.Event] = {}
         self._failed_listeners: set[Path] = set()
         """Roots of which a listener failed."""
         self._results: set[asyncio.Future[Any]] = set()
@@ -119,14 +118,6 @@ class Engine:
                 self._listeners[root].remove(listener)
 
         return unsubscribe
-
-    async def wait(self, root: Path, version: int, timeout_s: float) -> int:
-        """The root's version as soon as it is not `version`, or after `timeout_s` whatever it is then."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(timeout_s):
-                while self.board(root).version == version:
-                    await self._changed.setdefault(root, asyncio.Event()).wait()
-        return self.board(root).version
 
     async def stop(self) -> None:
         """End the thread and all watching; who still waits for something is cancelled."""
@@ -243,8 +234,6 @@ class Engine:
                     _log.exception("somebody who was told of %s failed", board.root)
                 self._failed_listeners.add(board.root)
                 self._boards[board.root] = self._with_condition(board)
-        if event := self._changed.pop(board.root, None):
-            event.set()
 
     def _with_condition(self, board: RootBoard) -> RootBoard:
         is_behind = board.root in self._failed_listeners

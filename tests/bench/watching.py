@@ -26,6 +26,7 @@ from phasekeeper.server.live.live_root import LiveRoot
 from tests.bench.machine import machine, resident_mib
 from tests.bench.plans import write_plan
 from tests.roots import run_to_end
+from tests.server.live.waiting import next_version
 
 ROUNDS = 5
 SAVES = 60
@@ -196,7 +197,7 @@ async def _burst(root: Path, files: int) -> None:
     wrote = perf_counter() - begin
     wanted = files // 100 + 1
     while len(engine.board(root).runs) < wanted or not _all_reviewed(engine, root):
-        await engine.wait(root, engine.board(root).version, 300)
+        await next_version(engine, root, 300)
     print(f"  written in {wrote:.1f} s, all on the board after {perf_counter() - begin:.1f} s")
     await engine.stop()
 

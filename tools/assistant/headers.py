@@ -21,9 +21,8 @@ def head_of(evaluation: Evaluation) -> tuple[dict[str, Any], str]:
     """
     run = short_run(evaluation.run)
     data = {"root": plain(evaluation.root, _ROOT), "run": run, "revision": evaluation.revision}
-    titled = (
-        f" {quoted(evaluation.title, 80)}" if evaluation.title != evaluation.run.rsplit("/", 1)[-1] else ""
-    )
+    name = evaluation.run.rsplit("/", 1)[-1]
+    titled = f" {quoted(evaluation.title, 80)}" if evaluation.title != name else ""
     line = f"run {run or '.'}{titled} ({plain(evaluation.workflow, 60)}) in {data['root']}"
     return data, f"{line}, revision {evaluation.revision}"
 
@@ -43,8 +42,8 @@ def progress_words(evaluation: Evaluation) -> str:
 
 def revision_of(runs: Mapping[str, Evaluation]) -> str:
     """16 hex digits over the revisions of all runs: it changes when one of them does."""
-    told = "\n".join(f"{run}\0{runs[run].revision}" for run in sorted(runs))
-    return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    revisions = "\n".join(f"{run}\0{runs[run].revision}" for run in sorted(runs))
+    return sha256(revisions.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def head_of_root(root: str, runs: Mapping[str, Evaluation]) -> tuple[dict[str, Any], str]:

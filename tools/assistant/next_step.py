@@ -39,7 +39,14 @@ def next_step(
     `claim` is the task that was just claimed, `text` what its file (or that of the first task) says,
     `recorded` what was just recorded, `note` a sentence to be told. `start` is the first ready task shown.
     """
-    builder = AnswerBuilder(*_head(evaluation, recorded))
+    head, line = head_of(evaluation)
+    phase = next((p for p in evaluation.phases if p.id == evaluation.current_phase), None)
+    head |= {"currentPhase": optional(evaluation.current_phase, 60), "status": evaluation.status}
+    head |= {"recorded": recorded} if recorded else {}
+    title = f" {quoted(phase.title, 80)}" if phase and phase.title != phase.id else ""
+    where = f"phase {plain(phase.id, 60)}{title}" if phase else "phase unknown"
+    stands = f"{where}, {evaluation.status}{progress_words(evaluation)}"
+    builder = AnswerBuilder(head, *([f"recorded: {recorded}"] if recorded else []), line, stands)
     _step(builder, evaluation)
     if note:
         builder.put("note", note, note)
@@ -70,19 +77,6 @@ def lines_of(text: str, limit: int) -> str:
         out.append(shown)
         room -= len(json.dumps(shown, ensure_ascii=False)) + 1
     return "\n".join(out)
-
-
-def _head(evaluation: Evaluation, recorded: str) -> tuple[Any, ...]:
-    head, line = head_of(evaluation)
-    phase = next((p for p in evaluation.phases if p.id == evaluation.current_phase), None)
-    head |= {"currentPhase": optional(evaluation.current_phase, 60), "status": evaluation.status}
-    title = f" {quoted(phase.title, 80)}" if phase and phase.title != phase.id else ""
-    where = f"phase {plain(phase.id, 60)}{title}" if phase else "phase unknown"
-    lines = [line, f"{where}, {evaluation.status}{progress_words(evaluation)}"]
-    if recorded:
-        head["recorded"] = recorded
-        lines.insert(0, f"recorded: {recorded}")
-    return head, *lines
 
 
 def _step(builder: AnswerBuilder, evaluation: Evaluation) -> None:

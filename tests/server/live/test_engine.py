@@ -22,6 +22,7 @@ from phasekeeper.server.workspace import apply
 from phasekeeper.server.workspace.roots import UsageError
 
 from tests.roots import TASKS, put, task
+from tests.server.live.waiting import next_version
 
 T1 = f"{TASKS}/T1"
 LIMIT_S = 30
@@ -51,7 +52,7 @@ def going(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]
 
 async def until(engine: Engine, root: Path, holds: Callable[[RootBoard], bool]) -> RootBoard:
     while not holds(engine.board(root)):
-        await engine.wait(root, engine.board(root).version, LIMIT_S)
+        await next_version(engine, root, LIMIT_S)
     return engine.board(root)
 
 
@@ -177,15 +178,6 @@ async def test_unsaved_text_is_judged_and_not_kept(root: Path) -> None:
         assert found[T1].suggestion.kind == "regress"
         assert found[T1].revision.endswith("+unsaved")
         assert e.board(root) is before
-
-
-@going
-async def test_waiting_ends_without_a_change(root: Path) -> None:
-    async with engine() as e:
-        await e.open(root)
-        version = e.board(root).version
-        assert await e.wait(root, version, 0.01) == version
-        assert await e.wait(root, version - 1, LIMIT_S) == version
 
 
 @going

@@ -23,6 +23,7 @@ from phasekeeper.server.workspace.workspace import Workspace
 
 from tests.roots import TASKS, put, task
 from tests.server.live.changes import Changes, changes
+from tests.server.live.waiting import next_version
 
 T1, T2 = f"{TASKS}/T1", f"{TASKS}/T2"
 LIMIT_S = 30
@@ -40,7 +41,7 @@ async def watching(root: Path) -> AsyncIterator[Engine]:
 
 async def until(engine: Engine, root: Path, holds: Callable[[RootBoard], bool]) -> None:
     while not holds(board := engine.board(root)):
-        assert await engine.wait(root, board.version, LIMIT_S) != board.version, "nothing was heard"
+        assert await next_version(engine, root, LIMIT_S) != board.version, "nothing was heard"
 
 
 def going(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
