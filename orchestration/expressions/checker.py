@@ -20,9 +20,7 @@ from .functions import (
 from .syntax import ErrorData, Kind, KnownNames, SyntaxNode, chain_of, path_of
 from .text_functions import InvalidPattern, compile_pattern
 from .tokens import MACROS, TYPE_NAMES
-from .values import NUMBERS, OPERATORS
-
-_LITERALS = {bool: "bool", int: "int", float: "double", str: "string", type(None): "null"}
+from .values import NUMBERS, OPERATORS, type_of
 
 
 def check_types(tree: SyntaxNode, names: KnownNames) -> tuple[str, list[tuple[int, str]], ErrorData]:
@@ -70,7 +68,7 @@ class _Checker:
     # ---- literals and names
 
     def _literal(self, node: SyntaxNode) -> str:
-        return _LITERALS[type(node.value)]
+        return type_of(node.value)
 
     def _list(self, node: SyntaxNode) -> str:
         self._only_optional(node, node.children)

@@ -8,17 +8,17 @@ of its members, and true is not 1.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 from math import prod
+from operator import contains
 
 Pattern = Mapping[str, object]
 
 
 def key_of(value: object) -> object:
     """The value as a key that is equal for equal values only: in Python True and 1 are one key."""
-    return value if isinstance(value, str) else _key(value)
-
-
-def _key(value: object) -> tuple[str, object]:
+    if isinstance(value, str):
+        return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return "number", value
     return type(value).__name__, str(value)
@@ -30,7 +30,7 @@ def choices(value: object) -> dict[object, None]:
 
 
 def matcher(pattern: object) -> Callable[[object], bool]:
-    """Whether an item fits the pattern; a pattern that is no map is the item itself."""
+    """The test of items by a pattern; one that is no map is the item itself."""
     if not isinstance(pattern, dict):
         wanted = key_of(pattern)
         return lambda item: key_of(item) == wanted
@@ -60,7 +60,11 @@ class Index:
         if all(type(value) is str for value in values):
             return table.get(values, [])
         wanted = [choices(value) for value in values]
-        return sorted(position for key in _fitting(table, wanted) for position in table[key])
+        # The combinations of wanted values; never more work than the table is long.
+        fitting = product(*wanted) if prod(map(len, wanted)) <= len(table) else table
+        return sorted(
+            position for key in fitting if all(map(contains, wanted, key)) for position in table.get(key, ())
+        )
 
     def _table(self, names: tuple[str, ...]) -> dict[tuple, list[int]]:
         table = self._tables.get(names)
@@ -89,16 +93,6 @@ class Index:
 
 def _keys(item: Mapping[str, object], names: tuple[str, ...]) -> tuple:
     return tuple(key_of(item.get(name)) for name in names)
-
-
-def _fitting(table: Mapping[tuple, list[int]], wanted: Sequence[dict[object, None]]) -> Iterable[tuple]:
-    """The table's keys that are made of wanted values; never more work than the table is long."""
-    if prod(map(len, wanted)) > len(table):
-        return [key for key in table if all(part in keys for part, keys in zip(key, wanted, strict=True))]
-    made: list[tuple] = [()]
-    for keys in wanted:
-        made = [(*key, value) for key in made for value in keys]
-    return [key for key in made if key in table]
 
 
 class Tasks:

@@ -201,7 +201,14 @@ class _Scan:
                 self._code(kind["CodeBlock"], *self._lines(place))
             elif "Heading" in kind:
                 column = place["start"] - self.starts[bisect_right(self.starts, place["start"]) - 1]
-                self._heading(int(kind["Heading"]["level"][1]), column, *self._lines(place))
+                first, end = self._lines(place)
+                line = self.lines[first]
+                is_rule = end - first > 2 or "|" in line or FIELD.match(line)
+                # A rule straight below a table or a list of fields makes it a heading to CommonMark.
+                if line[column : column + 1] == "#" or not is_rule:
+                    self._mark(first, end, HEADING)
+                    level = int(kind["Heading"]["level"][1])
+                    self.headings.append((level, _heading_span(first, line, column), end))
 
     def _lines(self, place: dict[str, int]) -> tuple[int, int]:
         """The first line of a range, and the line after its last."""
@@ -241,13 +248,6 @@ class _Scan:
         """Note a block without end, if it runs to the end of the text and so hides all that follows."""
         if self.unclosed is None and end > self.last:
             self.unclosed = Span(first, column, first, end_column)
-
-    def _heading(self, level: int, column: int, first: int, end: int) -> None:
-        line = self.lines[first]
-        # A rule straight below a table or a list of fields makes it a heading to CommonMark.
-        if line[column : column + 1] == "#" or not (end - first > 2 or "|" in line or FIELD.match(line)):
-            self._mark(first, end, HEADING)
-            self.headings.append((level, _heading_span(first, line, column), end))
 
 
 def _heading_span(number: int, line: str, column: int) -> Span:

@@ -28,7 +28,7 @@ def strip_markup(text: str) -> str:
 
 
 def _words_of(match: re.Match[str]) -> str:
-    """What stays of a mark: `*` between blanks, `_` inside a word, and the character behind a backslash."""
+    """The rest of a mark: `*` between blanks, `_` inside a word, and the character behind a backslash."""
     mark = match[0]
     if mark[0] == "\\":
         return mark[1]

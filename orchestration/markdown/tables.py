@@ -41,7 +41,7 @@ class Cell(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """What stands between the bars of one row, not trimmed; the first part begins at column `start`."""
+    """The texts between the bars of one row, not trimmed; the first part begins at column `start`."""
 
     line: int
     start: int
@@ -114,7 +114,8 @@ def tables(document: MarkdownDocument, start: int = 0, end: int | None = None) -
     """
     number = start + 1
     while number < (len(document.lines) if end is None else end):
-        if _is_delimiter(document, number) and _is_row(document, number - 1):
+        is_below = is_delimiter(document.lines[number]) and _may_hold_rows(document, number)
+        if is_below and _is_row(document, number - 1):
             header = Row(number - 1, document.lines[number - 1], 0).cells()
             rows, below = _rows(document, number + 1, header)
             last = (rows[-1] if rows else Row(number, document.lines[number], 0)).span
@@ -122,10 +123,6 @@ def tables(document: MarkdownDocument, start: int = 0, end: int | None = None) -
             yield Table(header, tuple(rows), Span(first.line, first.start, last.end_line, last.end_column))
             number = below
         number += 1
-
-
-def _is_delimiter(document: MarkdownDocument, number: int) -> bool:
-    return is_delimiter(document.lines[number]) and _may_hold_rows(document, number)
 
 
 def _may_hold_rows(document: MarkdownDocument, number: int) -> bool:
@@ -174,13 +171,13 @@ def _squeezed(line: str) -> str:
 
 
 def _goes_on(document: MarkdownDocument, number: int, below_blank: bool) -> bool:
-    """Whether a table goes on at a line. Below an empty line only rows do, and no header of another table."""
+    """Continuation of a table at a line. Below an empty line only rows do, and no header of another table."""
     if not _may_hold_rows(document, number) or BULLET.match(document.lines[number]):
         return False
     if not below_blank:
         return True
-    below = number + 1
-    is_header = below < len(document.lines) and _is_delimiter(document, below)
+    below = document.lines[number + 1 : number + 2]
+    is_header = below and is_delimiter(below[0]) and _may_hold_rows(document, number + 1)
     return document.lines[number].lstrip()[0] == "|" and not is_header
 
 

@@ -18,7 +18,7 @@ from ..findings import Problem, Span
 
 
 class MarkStatus(StrEnum):
-    """What a task's mark says of it."""
+    """The status of a task by its mark."""
 
     TODO = "todo"
     IN_PROGRESS = "in_progress"
@@ -116,18 +116,20 @@ class Plan:
     substance: str
     count: Count | None = None
     problems: tuple[Problem, ...] = ()
-    tasks: tuple[Task, ...] = field(init=False, compare=False)
-    by_id: Mapping[str, Task] = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
-        tasks = tuple(task for stage in self.stages for task in stage.tasks)
+    @cached_property
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks of all stages, in order."""
+        return tuple(task for stage in self.stages for task in stage.tasks)
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Task]:
+        """Tasks by id. Of two rows with one id the open one speaks for both: done only when both are."""
         names: dict[str, Task] = {}
-        for task in tasks:
-            # Of two rows with one id the open one speaks for both: done is done only when both are.
+        for task in self.tasks:
             if task.id not in names or (names[task.id].done and not task.done):
                 names[task.id] = task
-        object.__setattr__(self, "tasks", tasks)
-        object.__setattr__(self, "by_id", MappingProxyType(names))
+        return MappingProxyType(names)
 
     @cached_property
     def names(self) -> Mapping[str, str]:
@@ -143,7 +145,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class TaskFile:
-    """What a task's own file says of it (the Meta list and "Files to Change" of seed 004's task files)."""
+    """The content of a task's own file (the Meta list and "Files to Change" of seed 004's task files)."""
 
     depends_on: tuple[str, ...] = ()
     parallel_with: tuple[str, ...] = ()
@@ -159,10 +161,6 @@ class PlanEdit(StrEnum):
     CHECK_TASKS = "check_tasks"
     SET_STATUS = "set_status"
     APPEND_STAGE = "append_stage"
-
-
-def _no_task_file(text: str) -> TaskFile:
-    return TaskFile()
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +186,7 @@ class Dialect:
     read: Callable[[str], Plan | None]
     marks: Mapping[str, MarkStatus]
     mark_place: re.Pattern[str]
-    read_task: Callable[[str], TaskFile] = _no_task_file
+    read_task: Callable[[str], TaskFile] = lambda text: TaskFile()
     columns: frozenset[str] = frozenset()
     edits: Mapping[PlanEdit, Callable[..., str]] = field(default_factory=dict)
     new_files: Mapping[PlanEdit, Callable[..., dict[str, str]]] = field(default_factory=dict)

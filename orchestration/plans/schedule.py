@@ -93,8 +93,8 @@ def build_schedule(
 
 
 def needs(plan: Plan, task: Task, detail: TaskFile, finished: Collection[str]) -> tuple[str, ...]:
-    """What the task still waits for: its own mark (seed 004: `[-]` is blocked), ids of unfinished tasks,
-    and references that no task answers to."""
+    """Needs that are not met: the task's own mark (seed 004: `[-]` is blocked), ids of unfinished tasks, and
+    references that no task answers to."""
     waits = ["mark [-]"] if task.status is MarkStatus.BLOCKED else []
     for reference in detail.depends_on:
         found = resolve(plan, reference)
@@ -149,7 +149,7 @@ def cycles(plan: Plan, tasks: Iterable[Task], details: Details) -> list[list[str
 
 
 def dependency_problems(plan: Plan, tasks: Sequence[Task], details: Details) -> list[tuple[Task, Problem]]:
-    """What is wrong with the dependencies of tasks: none such, or a circle; places are in the task's file."""
+    """Faults in the dependencies of tasks: none such, or a circle; places are in the task's file."""
     found: list[tuple[Task, Problem]] = []
     for task in tasks:
         detail = details(task)
@@ -189,9 +189,7 @@ class TaskBoard:
     @cached_property
     def stages(self) -> tuple[StageState, ...]:
         return tuple(
-            StageState(
-                s.id, s.title, s.done, s.total, s.span.line, tuple(self._task(task) for task in s.tasks)
-            )
+            StageState(s.id, s.title, s.done, s.total, s.span.line, tuple(map(self._task, s.tasks)))
             for s in self.plan.stages
         )
 
@@ -201,29 +199,28 @@ class TaskBoard:
         return self._task(found) if found else None
 
     def _task(self, task: Task) -> TaskState:
-        state, blocked_by = self._state(task)
-        claim = self.claims.get(task.id)
+        claim, blocked_by = self.claims.get(task.id), self.schedule.blocked.get(task.id, ())
+        if task.stage in self.skipped:
+            state, blocked_by = TaskStatus.SKIPPED, ()
+        elif task.done:
+            state, blocked_by = TaskStatus.DONE, ()
+        elif claim:
+            state, blocked_by = TaskStatus.CLAIMED, ()
+        elif blocked_by:
+            state = TaskStatus.BLOCKED
+        elif task.id in self._ready:
+            state = TaskStatus.READY
+        elif task.id in self.reported:
+            state = TaskStatus.REPORTED
+        else:
+            behind = self.stage and task.stage != self.stage
+            state = TaskStatus.BLOCKED
+            blocked_by = (f"stage {self.stage}" if behind else f"phase {self.phase}",)
         path = f"{self.folder}/{task.file}" if self.folder and task.file else task.file
         actor, files = claim.actor if claim else None, self.files.get(task.file, ())
         return TaskState(
             task.id, task.title, state, blocked_by, actor, path, task.span.line, files, self.agent
         )
-
-    def _state(self, task: Task) -> tuple[TaskStatus, tuple[str, ...]]:
-        if task.stage in self.skipped:
-            return TaskStatus.SKIPPED, ()
-        if task.done:
-            return TaskStatus.DONE, ()
-        if task.id in self.claims:
-            return TaskStatus.CLAIMED, ()
-        if task.id in self.schedule.blocked:
-            return TaskStatus.BLOCKED, self.schedule.blocked[task.id]
-        if task.id in self._ready:
-            return TaskStatus.READY, ()
-        if task.id in self.reported:
-            return TaskStatus.REPORTED, ()
-        behind = self.stage and task.stage != self.stage
-        return TaskStatus.BLOCKED, (f"stage {self.stage}" if behind else f"phase {self.phase}",)
 
     @cached_property
     def _ready(self) -> frozenset[str]:

@@ -115,7 +115,7 @@ def append_stage(text: str, title: str, tasks: Sequence[Mapping[str, object]]) -
 
 
 def new_tasks(text: str, tasks: Sequence[Mapping[str, object]]) -> list[dict[str, str]]:
-    """What `append_stage` creates: `{id, number, file, title, type, stage, description}` of each task.
+    """Tasks that `append_stage` creates: `{id, number, file, title, type, stage, description}` of each.
 
     A task is described by `{title, type?, description?}`, type "impl" unless there is one. The last one is a
     test task, which is added when the last described is none (every phase ends with one, seed 004). `file` is
@@ -152,15 +152,10 @@ def _with_status(text: str, plan: Plan, chosen: Sequence[Task], status: MarkStat
     places = [place for task in chosen for place in (task.mark, task.reference) if place]
     replacements = [
         *(Replacement(place.span, mark) for place in places if place.status != status),
-        *_missing_marks(document, chosen, mark),
         *_summary_marks([stage for stage in stages if stage.id in touched]),
         *_totals(document, plan, sum(stage.done for stage in stages), len(plan.tasks)),
     ]
-    return apply_edits(text, replacements)
-
-
-def _missing_marks(document: MarkdownDocument, chosen: Sequence[Task], mark: str) -> Iterator[Replacement]:
-    """The mark in rows too short to have one, with the cells that they lack before it."""
+    # Rows too short to have a mark get it, with the cells that they lack before it.
     short = {task.span.line for task in chosen if task.mark is None}
     for table in tables(document) if short else ():
         column = table.columns.get("status", -1)
@@ -168,7 +163,9 @@ def _missing_marks(document: MarkdownDocument, chosen: Sequence[Task], mark: str
             bare = row.text.rstrip()
             bar = "" if bare.endswith("|") and not bare.endswith("\\|") else " |"
             empty = "  |" * (column - len(row.parts().texts))
-            yield Replacement(Span(row.line, len(bare), row.line, len(bare)), f"{bar}{empty} {mark} |")
+            end = Span(row.line, len(bare), row.line, len(bare))
+            replacements.append(Replacement(end, f"{bar}{empty} {mark} |"))
+    return apply_edits(text, replacements)
 
 
 def _summary_marks(stages: Sequence[Stage], with_unknown: bool = False) -> Iterator[Replacement]:
@@ -214,7 +211,7 @@ def _reopened(document: MarkdownDocument) -> Iterator[Replacement]:
 
     The tick moves to the box of "In Progress"; where there is none, the words change.
     """
-    fields = header_fields(document, list(markdown.fields(document)))
+    fields = header_fields(document, markdown.fields(document))
     complete = (f for f in fields if f.key.lower() == "status" and "complete" in f.value.lower())
     field = next(complete, None)
     if field is None:

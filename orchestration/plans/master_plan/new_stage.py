@@ -1,4 +1,4 @@
-"""What a further stage adds to a MASTER_PLAN.md: its tasks, their table, and the lines of the other places.
+"""Text of a further stage of a MASTER_PLAN.md: its tasks, their table, and the lines of the other places.
 
 All of it is shaped like the last of its kind in the plan: columns, spacing, marks in backticks or links.
 """
@@ -57,16 +57,8 @@ def plan_tasks(plan: Plan, tasks: Sequence[Mapping[str, object]]) -> list[NewTas
     """The tasks with the ids, numbers and files that go on from the plan's; the last one is a test task."""
     stages = [int(match[0]) for stage in plan.stages if (match := _LEADING.match(stage.id))]
     stage = str(max(stages, default=len(plan.stages)) + 1)
-    described = [
-        (
-            one_line(task.get("title"), f"task {index}"),
-            str(task.get("type") or "impl"),
-            task.get("description"),
-        )
-        for index, task in enumerate(tasks, 1)
-    ]
-    if not described or "test" not in str(described[-1][1]).lower():
-        described.append((f"Phase {stage} tests", "test", None))
+    if not tasks or "test" not in str(tasks[-1].get("type")).lower():
+        tasks = [*tasks, {"title": f"Phase {stage} tests", "type": "test"}]
     # Ids go on in the prefix and the width of the last numbered one, behind every number of an id or a file.
     prefix, width = f"{_slug(plan.title)}-", 2
     numbers: list[int] = []
@@ -76,14 +68,14 @@ def plan_tasks(plan: Plan, tasks: Sequence[Mapping[str, object]]) -> list[NewTas
         if in_id:
             prefix, width = task.id[: in_id.start()], len(in_id[0])
     folder = "".join(plan.tasks[-1].file.rpartition("/")[:2]) if plan.tasks else ""
+    first = max(numbers, default=len(plan.tasks)) + 1
     new = []
-    for number, (title, type_, description) in enumerate(
-        described, max(numbers, default=len(plan.tasks)) + 1
-    ):
-        digits = f"{number:0{width}}"
-        file = f"{folder}{digits}-{_slug(title)}.md"
-        text = " ".join(str(description or title).split())
-        new.append(NewTask(prefix + digits, digits, file, title, str(type_), stage, text))
+    for index, task in enumerate(tasks):
+        title = one_line(task.get("title"), f"task {index + 1}")
+        digits = f"{first + index:0{width}}"
+        file, type_ = f"{folder}{digits}-{_slug(title)}.md", str(task.get("type") or "impl")
+        text = " ".join(str(task.get("description") or title).split())
+        new.append(NewTask(prefix + digits, digits, file, title, type_, stage, text))
     return new
 
 
@@ -107,9 +99,8 @@ class _RowTemplate:
         self.row = next((row for row in rows if len(row.parts().texts) == len(table.header)), header)
         self.is_header = self.row is header
         self.widths = [len(text) for text in header.parts().texts]
-        names = [name_of(cell.text) for cell in table.header]
-        self.names = names
-        self.raws = {name: cell.text for name, cell in zip(names, self.row.cells(), strict=True)}
+        self.names = [name_of(cell.text) for cell in table.header]
+        self.raws = {name: cell.text for name, cell in zip(self.names, self.row.cells(), strict=True)}
 
     def filled(self, values: Mapping[str, str]) -> str:
         """A row with values by the name of their column, "-" where there is none.

@@ -9,7 +9,7 @@ Criteria are never progress: real plans leave the former unticked for ever.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from ...markdown.inline_text import strip_markup
 from ...markdown.tables import Cell, Table, tables
 from ...vfs.files import digest_of
 from ..model import Count, Mark, MarkStatus, Plan, Stage, Task
-from .rows import MARK_OF, PHASE, TASK_COLUMNS, Notes, TaskRows, read_mark, section_of, text_of
+from .rows import MARK_OF, PHASE, TASK_COLUMNS, Notes, TaskRows, first_section, read_mark, section_of, text_of
 
 RADIO = re.compile(r"\[(.?)\]([^|\[\]]*)")
 """One of the boxes of the header's Status line, and its words."""
@@ -70,7 +70,11 @@ def read(text: str) -> Plan | None:
     notes.progress.extend(markdown.checkboxes(document))
     problems = sorted(notes.problems, key=lambda problem: problem.span or _NOWHERE)
     title = next((strip_markup(heading.text) for heading in document.headings if heading.level == 1), "")
-    substance = digest_of(_without(document.lines, notes.progress))
+    # Each place of progress is one NUL. They are nearly in order already, which the sort makes use of.
+    masked = list(document.lines)
+    for line, column, _, end in sorted(dict.fromkeys(notes.progress), reverse=True):
+        masked[line] = f"{masked[line][:column]}\0{masked[line][end:]}"
+    substance = digest_of("\n".join(masked))
     return Plan(_TITLE_TAIL.sub("", title), status, tuple(stages), substance, count, tuple(problems))
 
 
@@ -93,16 +97,6 @@ def _check_stages(stages: Sequence[Stage], notes: Notes) -> None:
         # A table without a Type is judged by the names of the files (`04-phase-1-tests.md`).
         elif not any("test" in (task.type or task.file).lower() for task in stage.tasks):
             notes.add("test-task-missing", f"phase {stage.id} has no test task", stage.span)
-
-
-def _without(lines: Sequence[str], spans: Sequence[Span]) -> str:
-    """The text with LF and each span, all within one line, as one NUL."""
-    masked = list(lines)
-    # Nearly in the order of the text already, which a set would lose and the sort makes use of.
-    for span in sorted(dict.fromkeys(spans), reverse=True):
-        line = masked[span.line]
-        masked[span.line] = f"{line[: span.column]}\0{line[span.end_column :]}"
-    return "\n".join(masked)
 
 
 # --- stages
@@ -134,7 +128,15 @@ def _groups(document: MarkdownDocument, every: Sequence[Table], notes: Notes) ->
         phase = phases.get(heading)
         key = f"phase {phase[1].lower()}" if phase else f"line {heading.span.line}"
         if key not in groups:
-            groups[key] = _Group(*_stage_name(texts[heading], phase), heading.span, owned)
+            # The title is without its effort: "Core" of "Core (8-10h)", all of "API (public)".
+            rest = phase[2].lstrip(":.-–— \t") if phase else texts[heading]
+            title = _EFFORT.sub("", rest).rstrip()
+            number = phase[1] if phase else ""
+            if phase:
+                title = title or f"Phase {number}"
+            elif match := _NUMBERED.match(title):
+                number, title = match.groups()
+            groups[key] = _Group(number, title, heading.span, owned)
             continue
         if owned and groups[key].tables:
             message = f"a second heading for phase {groups[key].id}; its tasks count to the first"
@@ -178,16 +180,6 @@ def _owners(
             yield heading, its
 
 
-def _stage_name(text: str, phase: re.Match[str] | None) -> tuple[str, str]:
-    """(number, title) in a heading, without its effort: "Core" of "Core (8-10h)", all of "API (public)"."""
-    if phase:
-        title = _EFFORT.sub("", phase[2].lstrip(":.-–— \t")).rstrip()
-        return phase[1], title or f"Phase {phase[1]}"
-    title = _EFFORT.sub("", text).rstrip()
-    match = _NUMBERED.match(title)
-    return (match[1], match[2]) if match else ("", title)
-
-
 # --- the places that repeat the task rows
 
 
@@ -215,10 +207,8 @@ def _with_summaries(
                 continue
             if cell := parts.cell(columns["status"]):
                 mark = marks[stage.id] = read_mark(cell, "the task rows count", notes)
-                if (
-                    mark.status != MarkStatus.UNKNOWN
-                    and (mark.status == MarkStatus.DONE) != stage.is_complete
-                ):
+                contradicts = (mark.status == MarkStatus.DONE) != stage.is_complete
+                if contradicts and mark.status != MarkStatus.UNKNOWN:
                     rows = f"{stage.done} of its {stage.total} tasks are done"
                     message = f"{MARK_OF[mark.status]} for phase {stage.id}, but {rows}"
                     notes.add("status-drift", message, mark.span)
@@ -285,9 +275,9 @@ def _progress_count(fields: Sequence[Field], stages: Sequence[Stage], notes: Not
     return Count(int(match[1]), int(match[2]), field.span_in_value(*match.span()))
 
 
-def header_fields(document: MarkdownDocument, fields: Sequence[Field]) -> Iterator[Field]:
+def header_fields(document: MarkdownDocument, fields: Iterable[Field]) -> Iterator[Field]:
     """The fields above the first heading below the title."""
-    end = next((h.span.line for h in document.headings if h.level > 1), len(document.lines))
+    end = first_section(document)
     return (field for field in fields if field.line < end)
 
 

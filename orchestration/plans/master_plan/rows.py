@@ -33,7 +33,7 @@ _TRAILING_DIGITS = re.compile(r"(?<!\d)\d+$")
 
 
 class Notes(NamedTuple):
-    """What reading a plan collects: problems, and the places that record progress."""
+    """Findings of reading a plan: problems, and the places that record progress."""
 
     problems: list[Problem]
     progress: list[Span]
@@ -85,6 +85,11 @@ def section_of(document: MarkdownDocument, title: str) -> Heading | None:
     return next((heading for heading in document.headings if name_of(heading.text).startswith(title)), None)
 
 
+def first_section(document: MarkdownDocument) -> int:
+    """The line of the first heading below the title, or the end."""
+    return next((h.span.line for h in document.headings if h.level > 1), len(document.lines))
+
+
 # --- the tasks of tables
 
 # An ordinary row has all cells of its header, an id of one word that ends in digits and has no markup, a
@@ -98,6 +103,7 @@ _ORDINARY_CELLS = {
     "description": rf"(?P<title>{_ANY})",
     "type": rf"(?P<type>{_ANY})",
 }
+_GROUPS = ("id", "number", "title", "status", "file", "type")
 # So that a hostile header makes no huge pattern.
 _WIDEST = 20
 
@@ -132,10 +138,20 @@ class TaskRows:
             for row in table.rows:
                 match = pattern.fullmatch(row.text) if pattern else None
                 if match:
-                    word = match["type"]
+                    name, digits, title, status, file, word = match.group(*_GROUPS)
                     if word not in types:
                         types[word] = strip_markup(word.strip())
-                    yield self._ordinary_task(row.line, match, stage, types[word])
+                    line = row.line
+                    span = Span(line, match.start("id"), line, match.end("id"))
+                    file_span = Span(line, match.start("file"), line, match.end("file"))
+                    mark = Mark(
+                        _STATUSES[status], Span(line, match.start("status"), line, match.end("status"))
+                    )
+                    self.notes.progress.append(mark.span)
+                    title = strip_markup(title.strip())
+                    yield Task(
+                        name, digits, title, stage, mark.status, file, types[word], span, mark, file_span
+                    )
                 else:
                     parts = row.parts()
                     # A row of nothing but empty cells is a gap, not work.
@@ -143,16 +159,6 @@ class TaskRows:
                         continue
                     yield self._task(row, parts, columns, f"{stage}-row-{number}", stage)
                 number += 1
-
-    def _ordinary_task(self, line: int, match: re.Match[str], stage: str, type_: str) -> Task:
-        name, number, title, status, file = match.group("id", "number", "title", "status", "file")
-        span = Span(line, match.start("id"), line, match.end("id"))
-        file_span = Span(line, match.start("file"), line, match.end("file"))
-        mark = Mark(_STATUSES[status], Span(line, match.start("status"), line, match.end("status")))
-        self.notes.progress.append(mark.span)
-        return Task(
-            name, number, strip_markup(title.strip()), stage, mark.status, file, type_, span, mark, file_span
-        )
 
     def _task(self, row: Row, parts: Parts, columns: Sequence[int], fallback: str, stage: str) -> Task:
         notes = self.notes
@@ -185,5 +191,5 @@ class TaskRows:
 
 
 def _columns(table: Table) -> tuple[int, ...]:
-    """How many columns a table has, and which of them are those of `_ORDINARY_CELLS`; -1 for one it lacks."""
+    """The number of columns, and the places of those of `_ORDINARY_CELLS` among them; -1 for one it lacks."""
     return len(table.header), *(table.columns.get(name, -1) for name in _ORDINARY_CELLS)

@@ -16,7 +16,7 @@ from ...markdown.inline_text import name_of, split_remark, strip_markup, word_of
 from ...markdown.tables import tables
 from ..model import Task, TaskFile
 from .new_stage import NewTask
-from .rows import file_in, section_of
+from .rows import file_in, first_section, section_of
 
 _REMARK = re.compile(r"\([^()]*\)")
 _BETWEEN = re.compile(r"[\[\],;]")
@@ -35,7 +35,7 @@ _KEYS = {
 
 
 def read_task(text: str) -> TaskFile:
-    """What a task file says of itself; never raises.
+    """The content of a task file; never raises.
 
     References are kept as written, without brackets. A review asked for in words that are neither yes
     nor no counts as asked for. Front matter is read like the Meta list.
@@ -70,8 +70,7 @@ def _meta(document: MarkdownDocument) -> dict[str, list[Field]]:
     A review is looked for everywhere, because one that is overlooked is one that is skipped.
     """
     section = section_of(document, "meta")
-    first = next((h.span.line for h in document.headings if h.level > 1), len(document.lines))
-    start, end = (section.start, section.end) if section else (0, first)
+    start, end = (section.start, section.end) if section else (0, first_section(document))
     meta: dict[str, list[Field]] = {}
     for field in markdown.fields(document, _KEYS, front=True):
         # Most keys are spelled as they are here.
