@@ -23,7 +23,7 @@ from .values import BudgetExceededError, EvaluationError, ExpressionRun, Optiona
 
 
 class Outcome(NamedTuple):
-    """What an expression came to: a value, or the reason why there is none."""
+    """The result of an expression: a value, or the reason why there is none."""
 
     value: Any
     error: str | None = None
@@ -69,7 +69,7 @@ class Context:
     # ---- evaluating
 
     def value(self, expression: Expression) -> Outcome:
-        """What the expression comes to, computed once. Never raises."""
+        """The outcome of the expression, computed once. Never raises."""
         known = self._outcomes.get(id(expression))
         if known is None:
             outer, self._trace = self._trace, []
@@ -108,7 +108,7 @@ class Context:
         return "".join("?" if value is None else value for value in values)
 
     def items(self, expression: Expression) -> Outcome:
-        """Like `value` for a list; the bare name of a set of tasks gives them all, however many there are."""
+        """The outcome of a list; the bare name of a set of tasks gives them all, however many there are."""
         name = expression.source.strip()
         if name not in self.language.values:
             return self.value(expression)
@@ -158,7 +158,7 @@ class Context:
         return name if name in self.language.facts else ""
 
     def seen(self, path: tuple[str, ...]) -> Outcome:
-        """What stands at a path that an expression reads."""
+        """The value at a path that an expression reads."""
         name = self.language.name_in(path)
         if name in self.language.facts:
             outcome = _with_all_items(self.known(name))

@@ -329,7 +329,7 @@ class Function(NamedTuple):
         return self.run.__doc__ or ""
 
     def signature(self, name: str, of: str = "") -> str:
-        """How it is called, as an editor shows it."""
+        """The form of a call, as an editor shows it."""
         code = self.run.__code__
         parameters = code.co_varnames[2 if of else 1 : code.co_argcount]
         return f"{of}{'.' if of else ''}{name}({', '.join(parameters)})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -55,7 +55,7 @@ class Expression:
 
     @cached_property
     def program(self) -> Program:
-        """What evaluates it. Raises InvalidExpression only for a text that is no expression."""
+        """The closure that evaluates it. Raises InvalidExpression only for a text that is no expression."""
         return compile_tree(self.tree, self.language)
 
     @cached_property
@@ -167,16 +167,28 @@ class Language:
             self.facts |= dict.fromkeys(sources, "")
             return {}
         errors: dict[str, InvalidExpression] = {}
-        checked: dict[str, Expression] = {}
-        for name, cycle in _in_order(self.values):
+        waiting: dict[str, set[str]] = {}
+        for name, value in self.values.items():
             try:
-                if cycle:
-                    raise InvalidExpression([(0, "uses itself: " + " -> ".join(cycle))])
-                self.facts[name] = self.values[name].type
-                checked[name] = self.values[name]
-            except InvalidExpression as error:
-                errors[name] = error
-                self.facts[name] = "any"
+                used = {prefix for path in value.paths for prefix in _prefixes(path)}
+            except InvalidExpression:
+                used = set()
+            waiting[name] = used & self.values.keys()
+        checked: dict[str, Expression] = {}
+        # Each value behind those it uses; of a circle first the one that its error is reported at.
+        while waiting:
+            level = [name for name, needs in waiting.items() if not needs & waiting.keys()]
+            cycle = [] if level else _cycle(waiting)
+            for name in level or cycle[:1]:
+                del waiting[name]
+                try:
+                    if cycle:
+                        raise InvalidExpression([(0, "uses itself: " + " -> ".join(cycle))])
+                    self.facts[name] = self.values[name].type
+                    checked[name] = self.values[name]
+                except InvalidExpression as error:
+                    errors[name] = error
+                    self.facts[name] = "any"
         self.values = checked
         return errors
 
@@ -184,23 +196,6 @@ class Language:
 def _prefixes(path: tuple[str, ...]) -> list[str]:
     """Dotted names that a path may stand for, the longest first."""
     return [".".join(path[:length]) for length in range(min(len(path), MOST_PARTS), 0, -1)]
-
-
-def _in_order(expressions: Mapping[str, Expression]) -> Iterator[tuple[str, list[str]]]:
-    """(name, []) of each value behind those it uses; of a cycle first (name, the names of the cycle)."""
-    waiting: dict[str, set[str]] = {}
-    for name, expression in expressions.items():
-        try:
-            used = {prefix for path in expression.paths for prefix in _prefixes(path)}
-        except InvalidExpression:
-            used = set()
-        waiting[name] = used & expressions.keys()
-    while waiting:
-        level = [name for name, needs in waiting.items() if not needs & waiting.keys()]
-        cycle = [] if level else _cycle(waiting)
-        for name in level or cycle[:1]:
-            yield name, cycle
-            del waiting[name]
 
 
 def _cycle(waiting: Mapping[str, set[str]]) -> list[str]:

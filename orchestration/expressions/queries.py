@@ -55,7 +55,12 @@ class Index:
         """Where the matching items stand."""
         if not pattern:
             return list(range(len(self.items)))
-        table = self._table(tuple(pattern))
+        names = tuple(pattern)
+        table = self._tables.get(names)
+        if table is None:
+            table = self._tables[names] = {}
+            for position, item in enumerate(self.items):
+                table.setdefault(_keys(item, names), []).append(position)
         values = tuple(pattern.values())
         if all(type(value) is str for value in values):
             return table.get(values, [])
@@ -65,14 +70,6 @@ class Index:
         return sorted(
             position for key in fitting if all(map(contains, wanted, key)) for position in table.get(key, ())
         )
-
-    def _table(self, names: tuple[str, ...]) -> dict[tuple, list[int]]:
-        table = self._tables.get(names)
-        if table is None:
-            table = self._tables[names] = {}
-            for position, item in enumerate(self.items):
-                table.setdefault(_keys(item, names), []).append(position)
-        return table
 
     def add(self, item: Mapping[str, object]) -> None:
         """One more item behind the others; the tables made so far grow with it."""

@@ -399,7 +399,7 @@ class _Parser:
         return SyntaxNode(Kind.NAME, token.text, (), token.at)
 
     def collection(self, kind: Kind, end: str, at: int) -> SyntaxNode:
-        """What stands in the brackets of a list or the braces of a map."""
+        """The entries in the brackets of a list or the braces of a map."""
 
         def entry() -> tuple[bool, list[SyntaxNode]]:
             optional, parts = self.take("?"), [self.choice()]

@@ -327,7 +327,7 @@ def item(value: Any, key: Any) -> Any:
 
 
 def optional_item(value: Any, key: Any) -> Optional:
-    """Like `field` and `item`, absent where there is none. Raises EvaluationError for what has no parts."""
+    """A field or element as an optional value. Raises EvaluationError for a value that has no parts."""
     if isinstance(value, Optional):
         return optional_item(value.value, key) if value.present else value
     if isinstance(value, dict):

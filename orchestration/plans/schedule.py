@@ -7,10 +7,11 @@ are independent. A dependency that cannot be found counts as not done.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 
 from ..findings import Problem
 from ..graphs import find_cycles
@@ -108,34 +109,26 @@ def _batches(
 ) -> tuple[tuple[str, ...], ...]:
     """Tasks in batches: each batch needs only what earlier ones finish, and no file is in a batch twice."""
     order = {task.id: position for position, task in enumerate(tasks)}
-    left = {task.id: {need for need in waits[task.id] if need != task.id} for task in tasks}
-    dependants: dict[str, list[str]] = {}
-    for task_id, needed in left.items():
-        for need in needed:
-            dependants.setdefault(need, []).append(task_id)
-    free = [(order[task.id], task.id) for task in tasks if not waits[task.id]]
-    heapq.heapify(free)
     files = {task.id: details(task).files for task in tasks}
+    sorter = TopologicalSorter({task.id: waits[task.id] for task in tasks})
+    # What waits in a circle, or for something that is no task here, is never free; all else goes on.
+    with suppress(CycleError):
+        sorter.prepare()
+    free: list[str] = []
     batches: list[tuple[str, ...]] = []
-    while free:
+    while free := sorted([*free, *(order.keys() & sorter.get_ready())], key=order.__getitem__):
         batch: list[str] = []
-        later: list[tuple[int, str]] = []
+        later: list[str] = []
         used: set[str] = set()
-        while free:
-            position, task_id = heapq.heappop(free)
+        for task_id in free:
             if used.isdisjoint(files[task_id]):
                 batch.append(task_id)
                 used.update(files[task_id])
             else:
-                later.append((position, task_id))
+                later.append(task_id)
         batches.append(tuple(batch))
-        for task_id in batch:
-            for dependant in dependants.get(task_id, ()):
-                left[dependant].discard(task_id)
-                if not left[dependant] and dependant not in waits[dependant]:
-                    later.append((order[dependant], dependant))
+        sorter.done(*batch)
         free = later
-        heapq.heapify(free)
     return tuple(batches)
 
 

@@ -22,16 +22,8 @@ _REMARK = re.compile(r"\([^()]*\)")
 _BETWEEN = re.compile(r"[\[\],;]")
 _NONE = re.compile(r"(?i)(?:none|n/?a|nothing|null|[-–—]+)(?:$|[\s.])")
 # The seed's own spelling of the review's key is a name in code; templates write it as words.
-_KEYS = {
-    "id": "id",
-    "phase": "phase",
-    "priority": "priority",
-    "depends on": "depends on",
-    "parallel with": "parallel with",
-    "effort": "effort",
-    "requires ux/dx review": "review",
-    "requires_ux_dx_review": "review",
-}
+_KEYS = {key: key for key in ("id", "phase", "priority", "depends on", "parallel with", "effort")}
+_KEYS |= {"requires ux/dx review": "review", "requires_ux_dx_review": "review"}
 
 
 def read_task(text: str) -> TaskFile:
