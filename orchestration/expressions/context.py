@@ -35,6 +35,11 @@ class Outcome(NamedTuple):
         return self.value
 
 
+# Most outcomes are one of these: made once, because making one costs as much as evaluating a comparison.
+_TRUTH = {True: Outcome(True), False: Outcome(False)}
+_COMPUTING = Outcome(None, "is being computed")
+
+
 class UnknownFact(Exception):  # noqa: N818 - nothing went wrong in the program
     """A name whose value cannot be told; the text says why. It becomes an error value where it is used."""
 
@@ -82,7 +87,7 @@ class Context:
                     raise EvaluationError("an optional value needs .orValue(..)")
                 elif kind is TaskSet and not expression.is_value:
                     value = value.elements()
-                outcome = Outcome(value)
+                outcome = _TRUTH[value] if kind is bool else Outcome(value)
             except (EvaluationError, BudgetExceededError, InvalidExpression) as error:
                 outcome = Outcome(None, str(error))
             except RecursionError:
@@ -129,7 +134,7 @@ class Context:
         outcome = self.facts.get(name)
         if outcome is None:
             # A value that needs itself finds this; definitions with cycles are refused at load.
-            self.facts[name] = Outcome(None, "is being computed")
+            self.facts[name] = _COMPUTING
             outer, self._trace = self._trace, []
             try:
                 value = self._resolve(name)
@@ -138,7 +143,7 @@ class Context:
                 elif isinstance(value, str):
                     # A word of an enumeration is text to expressions.
                     value = str(value)
-                outcome = Outcome(value)
+                outcome = _TRUTH[value] if type(value) is bool else Outcome(value)
             except UnknownFact as error:
                 outcome = Outcome(None, str(error))
             self.facts[name] = outcome
@@ -149,7 +154,8 @@ class Context:
         """The newest records that an expression itself, or a fact by its name, looked at."""
         if isinstance(looked_into, str):
             return self._fact_traces.get(looked_into, [])
-        self.value(looked_into)
+        if id(looked_into) not in self._outcomes:
+            self.value(looked_into)
         return self._outcomes[id(looked_into)][2]
 
     def fact_in(self, path: tuple[str, ...]) -> str:
@@ -161,17 +167,16 @@ class Context:
         """The value at a path that an expression reads."""
         name = self.language.name_in(path)
         if name in self.language.facts:
-            outcome = _with_all_items(self.known(name))
+            value, error = _with_all_items(self.known(name))
         elif name in self.variables:
-            outcome = Outcome(self.variables[name])
+            value, error = self.variables[name], None
         else:
             return Outcome(None, "there is no value")
-        value = outcome.value
-        for key in path[name.count(".") + 1 :] if outcome.error is None else ():
+        for key in path[name.count(".") + 1 :] if error is None else ():
             if not isinstance(value, dict) or key not in value:
                 return Outcome(None, f"{key} is missing")
             value = value[key]
-        return Outcome(value, outcome.error)
+        return Outcome(value, error)
 
 
 def _with_all_items(outcome: Outcome) -> Outcome:
