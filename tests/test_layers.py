@@ -82,8 +82,8 @@ ENGINE_FLOORS, FOLDER_FLOORS, MODULE_FLOORS = 10, 20, 24
 PURE = frozenset(
     """
     __future__ abc ast bisect collections contextlib contextvars copy dataclasses datetime difflib enum
-    fnmatch functools graphlib hashlib importlib itertools json keyword math operator posixpath re string struct
-    textwrap types typing unicodedata jsonschema_rs pyromark re2 yaml
+    fnmatch functools graphlib hashlib importlib itertools json keyword math operator posixpath re string
+    struct textwrap types typing unicodedata jsonschema_rs pyromark re2 yaml
     """.split()  # noqa: SIM905 - thirty strings of a list would be read by nobody
 )
 """What the engine may import (design, section 3): parsers, and modules that see no disk, clock or process."""

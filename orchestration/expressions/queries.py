@@ -65,11 +65,12 @@ class Index:
         if all(type(value) is str for value in values):
             return table.get(values, [])
         wanted = [choices(value) for value in values]
-        # The combinations of wanted values; never more work than the table is long.
-        fitting = product(*wanted) if prod(map(len, wanted)) <= len(table) else table
-        return sorted(
-            position for key in fitting if all(map(contains, wanted, key)) for position in table.get(key, ())
-        )
+        # Never more work than the table is long.
+        if prod(map(len, wanted)) > len(table):
+            keys = [key for key in table if all(map(contains, wanted, key))]
+        else:
+            keys = [key for key in product(*wanted) if key in table]
+        return sorted(position for key in keys for position in table[key])
 
     def add(self, item: Mapping[str, object]) -> None:
         """One more item behind the others; the tables made so far grow with it."""
