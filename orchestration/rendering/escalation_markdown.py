@@ -41,7 +41,8 @@ def escalations_markdown(evaluation: Evaluation) -> str:
 
 def escalation_markdown(evaluation: Evaluation, question: QuestionState) -> str:
     """One escalation: where, which tasks, which iteration, the failures, their root cause, the options."""
-    analyses = _analyses(evaluation)
+    # The phases in which failures are analysed (seed 004: FAILURE_ANALYSIS).
+    analyses = frozenset(phase.id for phase in evaluation.phases if "analysis" in phase.title.casefold())
     limit = _limit(evaluation.limits, question)
     reached = " (maximum reached)" if limit and limit.reached else ""
     reports = [entry for entry in question.history if str(entry.get("phase", "")) in analyses]
@@ -86,16 +87,11 @@ def _phase(evaluation: Evaluation, question: QuestionState) -> str:
 
 def _limit(limits: Sequence[LimitState], question: QuestionState) -> LimitState | None:
     """The limit of the question's name, else the only one that is reached."""
-    told = [limit for limit in limits if limit.count is not None and limit.max is not None]
+    counted = [limit for limit in limits if limit.count is not None and limit.max is not None]
     name = question.id.partition(":")[0]
-    named = [limit for limit in told if limit.id == name]
-    found = named or [limit for limit in told if limit.reached]
-    return found[0] if len(found) == 1 else None
-
-
-def _analyses(evaluation: Evaluation) -> frozenset[str]:
-    """The phases in which failures are analysed (seed 004: FAILURE_ANALYSIS)."""
-    return frozenset(phase.id for phase in evaluation.phases if "analysis" in phase.title.casefold())
+    same = [limit for limit in counted if limit.id == name]
+    candidates = same or [limit for limit in counted if limit.reached]
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def failures(history: Sequence[_Entry], analyses: frozenset[str]) -> tuple[Failure, ...]:
@@ -106,18 +102,18 @@ def failures(history: Sequence[_Entry], analyses: frozenset[str]) -> tuple[Failu
     """
     judged = next((entry.get("phase") for entry in history if _failed(entry)), None)
     checks = [number for number, entry in enumerate(history) if entry.get("phase") == judged]
-    found: list[Failure] = []
-    for number, following in zip_longest(checks, checks[1:]):
-        entry = history[number]
+    entries: list[Failure] = []
+    for at, following in zip_longest(checks, checks[1:]):
+        entry = history[at]
         if _failed(entry):
             result = entry if following is None else history[following]
-            between = history[number + 1 : following]
+            between = history[at + 1 : following]
             fixes = [_said(each) for each in between if str(each.get("phase", "")) not in analyses]
-            told = entry.get("iteration")
-            iteration = told if type(told) is int else len(found) + 1
+            number = entry.get("iteration")
+            iteration = number if type(number) is int else len(entries) + 1
             tried = fixes[-1] if fixes else "none"
-            found.append(Failure(iteration, _said(entry), tried, str(result.get("outcome", "")).upper()))
-    return tuple(found)
+            entries.append(Failure(iteration, _said(entry), tried, str(result.get("outcome", "")).upper()))
+    return tuple(entries)
 
 
 def _failed(entry: _Entry) -> bool:
@@ -131,14 +127,14 @@ def _said(entry: _Entry) -> str:
     return str(entry.get("message") or named or entry.get("path") or "not described")
 
 
-def _history(found: Sequence[Failure]) -> Iterator[str]:
-    if not found:
+def _history(entries: Sequence[Failure]) -> Iterator[str]:
+    if not entries:
         yield "No failure is recorded for this question."
         return
-    if len(found) > SHOWN:
-        yield from (f"{len(found) - SHOWN} earlier failures are in the run's history.", "")
+    if len(entries) > SHOWN:
+        yield from (f"{len(entries) - SHOWN} earlier failures are in the run's history.", "")
     yield "| Iteration | Failure | Fix Attempted | Result |"
     yield "|-----------|---------|---------------|--------|"
-    for each in found[-SHOWN:]:
+    for each in entries[-SHOWN:]:
         cells = (markdown(each.failure, LIMIT), markdown(each.fix, LIMIT), markdown(each.result))
         yield f"| {each.iteration} | {' | '.join(cells)} |"

@@ -59,13 +59,13 @@ def explain(trace: EvaluationTrace) -> tuple[ExplanationEntry, ...]:
     return tuple(entries.values())
 
 
-def _named(facts: RunFacts, expression: Expression, told: Sequence[Evidence]) -> tuple[Evidence, ...]:
+def _named(facts: RunFacts, expression: Expression, evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
     """The values of the workflow's own names in an expression that the evidence does not tell."""
-    said = {expression.source, *(entry.expression for entry in told)}
+    covered = {expression.source, *(entry.expression for entry in evidence)}
     out: list[Evidence] = []
     for path in expression.paths:
         name = ".".join(path)
-        if name in said or facts.context.fact_in(path) not in facts.workflow.values:
+        if name in covered or facts.context.fact_in(path) not in facts.workflow.values:
             continue
         outcome = facts.context.seen(path)
         if outcome.error is None:

@@ -8,7 +8,7 @@ record: decision.answer, decision.override, task.claim.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..definition.model import Workflow
@@ -59,12 +59,21 @@ def session_of(run: str, state: Mapping[str, Any]) -> str:
 
 def events(workflow: Workflow, session: str, records: Sequence[Record]) -> list[tuple[Event, ...]]:
     """The events of each record, in order: those that it implies first, its own last."""
-    before: Record | None = None
-    found: list[tuple[Event, ...]] = []
+    last: object = 0
+    all_events: list[tuple[Event, ...]] = []
     for entry in records:
-        found.append((*_iterations(before, entry), _event(workflow, session, entry)))
-        before = entry if entry["iteration"] else before
-    return found
+        implied: list[Event] = []
+        iteration = entry["iteration"]
+        if iteration and iteration != last:
+            # Seed 001 counts passes; the first record of another one ends the pass before it.
+            if last:
+                implied.append(Event("loop.iteration.complete", {"iteration": last}))
+            fields = {"iteration": iteration, "phase": entry["phase"], "timestamp": entry["at"]}
+            payload = {name: value for name, value in fields.items() if value}
+            implied.append(Event("loop.iteration.start", payload))
+            last = iteration
+        all_events.append((*implied, _event(workflow, session, entry)))
+    return all_events
 
 
 def closing(session: str, status: str, metrics: object, records: Sequence[Record]) -> tuple[Event, ...]:
@@ -112,14 +121,3 @@ def _term(workflow: Workflow, report: Record) -> str:
         named = next((word for word in words if " " in word), phase)
         return f"{named}: {outcome.upper()}"
     return f"action {phase}: {outcome}" if phase not in workflow.phases else ""
-
-
-def _iterations(before: Record | None, entry: Record) -> Iterator[Event]:
-    """Seed 001 counts passes; the first record of another one ends the pass before it."""
-    iteration, last = entry["iteration"], before["iteration"] if before else 0
-    if not iteration or iteration == last:
-        return
-    if last:
-        yield Event("loop.iteration.complete", {"iteration": last})
-    said = {"iteration": iteration, "phase": entry["phase"], "timestamp": entry["at"]}
-    yield Event("loop.iteration.start", {name: value for name, value in said.items() if value})

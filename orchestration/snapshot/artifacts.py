@@ -166,11 +166,9 @@ def _required_values(declared: Artifact, data: object, artifact: ArtifactState) 
 
 
 def _fits(value: object, want: _Want) -> bool:
-    if value is None or want == "any":
-        return value is not None
     if isinstance(want, tuple):
         return value in want
-    return isinstance(value, _TYPES[want]) and (want == "bool" or not isinstance(value, bool))
+    return value is not None and (want == "any" or type(value) in _TYPES[want])
 
 
 def _schema_problems(declared: Artifact, artifact: ArtifactState, reader: RunReader) -> Sequence[Problem]:

@@ -46,9 +46,9 @@ class Match(NamedTuple):
         if not self.rivals:
             return ()
         names = (self.workflow.name, *self.rivals)
-        said = f"{', '.join(names)} all claim this folder; "
-        said += "assign one in .phasekeeper/config.yaml under workflows"
-        return (finding(Problem("workflow-ambiguous", said, data={"workflows": names}), self.run),)
+        message = f"{', '.join(names)} all claim this folder; "
+        message += "assign one in .phasekeeper/config.yaml under workflows"
+        return (finding(Problem("workflow-ambiguous", message, data={"workflows": names}), self.run),)
 
 
 class Passed(NamedTuple):
@@ -111,10 +111,11 @@ class Judged(NamedTuple):
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Findings that nothing can judge the folder, because a definition that claims it cannot be used."""
-        said = "the workflow {!r} cannot be used, so nothing is said of this folder; mend its definition"
+        message = "the workflow {!r} cannot be used, so nothing is said of this folder; mend its definition"
         broken = [each.workflow for each in self.passed if each.because == _BROKEN and not self.match]
         return tuple(
-            finding(Problem("definition-invalid", said.format(name)), self.passed[0].run) for name in broken
+            finding(Problem("definition-invalid", message.format(name)), self.passed[0].run)
+            for name in broken
         )
 
 
@@ -122,10 +123,10 @@ def discover(
     known: DefinitionSet, files: Files, config: Config, parsed: dict[tuple[str, str], Any] | None = None
 ) -> Discovery:
     """Find the runs of a root, each with its workflow. A broken definition hides the runs of no other one."""
-    found = list(judged(known, files, config, parsed))
-    matches = [each.match for each in found if each.match]
-    passed = [one for each in found for one in each.passed]
-    return Discovery(matches, passed, known.broken, tuple(one for each in found for one in each.findings))
+    verdicts = list(judged(known, files, config, parsed))
+    matches = [each.match for each in verdicts if each.match]
+    passed = [one for each in verdicts for one in each.passed]
+    return Discovery(matches, passed, known.broken, tuple(one for each in verdicts for one in each.findings))
 
 
 def judged(

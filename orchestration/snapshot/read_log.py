@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..definition.artifact_kinds import KINDS
-from ..findings import Finding, Problem, Span, finding
+from ..findings import NO_DATA, Finding, Problem, Span, finding
 from ..states import ArtifactStatus
 from ..vfs.files import Entry, File, Files, digest_of, join
 from ..vfs.glob import glob, leads_to
@@ -132,9 +132,10 @@ class RunReader:
             self.parsed[key] = artifact.span(path)
         return self.parsed[key]
 
-    def add_finding(self, path: str, code: str, message: str, span: Span | None = None, **more: Any) -> None:
-        found = finding(Problem(code, message, span), path)
-        self.findings.append(replace(found, **more) if more else found)
+    def add_finding(
+        self, path: str, code: str, message: str, span: Span | None = None, data: Mapping[str, Any] = NO_DATA
+    ) -> None:
+        self.findings.append(finding(Problem(code, message, span, data=data), path))
 
     def add_findings(self, path: str, problems: Sequence[Problem]) -> None:
         self.findings += [finding(problem, path) for problem in problems]

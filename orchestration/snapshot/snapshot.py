@@ -111,13 +111,9 @@ class Snapshot:
         # The first start: a later one, which anybody can write, accepts nothing.
         starts = (entry["definition"] for entry in self.records if entry["kind"] == RecordKind.START)
         began = next((definition for definition in starts if definition), None)
-        accepted = any(
-            entry["kind"] == RecordKind.ANSWER
-            and entry["question"] == DEFINITION
-            and entry["about"] == self.definition
-            for entry in self.records
-        )
-        return began not in (None, self.definition) and not accepted
+        answers = (entry for entry in self.records if entry["kind"] == RecordKind.ANSWER)
+        accepted = (entry["about"] for entry in answers if entry["question"] == DEFINITION)
+        return began not in (None, self.definition) and self.definition not in accepted
 
     @property
     def plan(self) -> Plan | None:

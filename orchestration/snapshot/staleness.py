@@ -24,14 +24,14 @@ _Records = Sequence[Mapping[str, Any]]
 
 
 def with_staleness(
-    held: Mapping[str, ArtifactState],
+    states: Mapping[str, ArtifactState],
     artifacts: Mapping[str, Artifact],
     run: str,
     records: _Records,
     reader: RunReader,
 ) -> dict[str, ArtifactState]:
     """The artifacts with those made `stale` that judge something which changed after the verdict."""
-    out = dict(held)
+    out = dict(states)
     # path -> digest of the files that each record names, of those that name some.
     recorded = [
         {str(item.get("path")): str(item.get("digest")) for item in entry["files"] if isinstance(item, dict)}
@@ -39,10 +39,10 @@ def with_staleness(
         if entry["files"]
     ]
     for artifact in artifacts.values():
-        verdict = held.get(artifact.id)
+        verdict = states.get(artifact.id)
         if verdict is None or not verdict.valid or not artifact.of:
             continue
-        judged = [(held[name], artifacts[name]) for name in artifact.of if name in held]
+        judged = [(states[name], artifacts[name]) for name in artifact.of if name in states]
         known: Mapping[str, str] = {}
         if recorded:
             # The newest record that names the verdict as it is and something that it judges.
@@ -58,9 +58,9 @@ def with_staleness(
     return out
 
 
-def digests(held: ArtifactState, artifact: Artifact, run: str, reader: RunReader) -> dict[str, str]:
+def digests(state: ArtifactState, artifact: Artifact, run: str, reader: RunReader) -> dict[str, str]:
     """path -> digest of an artifact's files as they are now; of very many a single entry for all."""
-    each = {path: reader.read(path).digest for path in held.paths or (held.path,)} if held.exists else {}
+    each = {path: reader.read(path).digest for path in state.paths or (state.path,)} if state.exists else {}
     if len(each) <= MOST_NAMED:
         return each
     whole = "\n".join(f"{path}\0{digest}" for path, digest in each.items())
