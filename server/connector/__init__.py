@@ -1,1 +1,1 @@
-"""What editors and assistants start: finds, greets, joins or starts the user's server; stdlib only."""
+"""The program of editors and assistants: finds, joins or starts the user's server; stdlib only."""

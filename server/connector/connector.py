@@ -47,7 +47,7 @@ class ClientGone(Exception):  # noqa: N818
 
 
 def is_connector_call(words: Sequence[str]) -> bool:
-    """Whether a command line is a connector's and in no need of being parsed further."""
+    """True if a command line is a connector's and in no need of being parsed further."""
     return bool(words) and words[0] in KINDS and set(words[1:]) <= {STANDALONE, *_IGNORED}
 
 

@@ -1,4 +1,4 @@
-"""How a connector and the server reach and greet each other: listen, connect, one line each way.
+"""The handshake of a connector and the server: listen, connect, one line each way.
 
 The connector sends `phasekeeper/PROTOCOL KIND FOLDER VERSION [PROOF]`, the folder in hexadecimal; the server
 answers `ok [TEXT]` or `no REASON`. Over loopback TCP both sides prove to know the secret in the port's file
@@ -158,7 +158,7 @@ def make_proof(secret: bytes, side: str, nonce: str) -> str:
 
 
 def is_valid_proof(proof: str, secret: bytes, side: str, nonce: str) -> bool:
-    """Whether `proof` is what `make_proof` gives, compared in constant time."""
+    """True if `proof` is what `make_proof` gives, compared in constant time."""
     import hmac
 
     return hmac.compare_digest(proof.encode("utf-8", "replace"), make_proof(secret, side, nonce).encode())

@@ -18,12 +18,12 @@ _TRAILER = b"\xff"
 
 
 def exit_trailer(code: int) -> bytes:
-    """What a server sends last on a connection that ended with this exit code (0 to 9)."""
+    """The bytes that a server sends last on a connection that ended with this exit code (0 to 9)."""
     return b"%b%d" % (_TRAILER, code)
 
 
 class StdinPump:
-    """What the client says, passed on to a socket as soon as there is one.
+    """A thread that passes what the client says on to a socket as soon as there is one.
 
     Reading begins at once, on a thread, so that a client that ends while a server is waited for is noticed
     (`has_ended`); what does not fit into one chunk waits in the pipe.

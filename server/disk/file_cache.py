@@ -17,19 +17,22 @@ from typing import NamedTuple
 
 from ...orchestration.findings import Problem
 from ...orchestration.vfs.files import Entry, File, below, name_in, parent
-from .disk_files import entry_at, file_at, listing_at, vanished
-from .path_index import PathIndex, TextCache
+from ..lru_cache import LruCache
+from .disk_files import MEBIBYTE, entry_at, file_at, listing_at, vanished
+from .path_index import PathIndex
 from .safe_open import links_on, refusal
 
 SETTLED_NS = 2_000_000_000
 """A file saved this short before it was read may be saved again without its times showing it."""
+TEXT_BYTES = 4 * MEBIBYTE
+"""So much text is kept; a file that was not looked at for long is read again when it is needed."""
 _PART = 64
 _MANY = 64
 """If more names of one folder may have changed, the folder is listed anew."""
 
 
 class StatKey(NamedTuple):
-    """What tells one state of a file from another without reading it; `inode` 0 is nothing there."""
+    """Values that tell one state of a file from another without reading it; `inode` 0 is nothing there."""
 
     inode: int = 0
     size: int = 0
@@ -58,7 +61,7 @@ class FileCache:
         """Folders that came, went, or became links or ceased to be."""
         self._seen: dict[str, _CachedFile] = {}
         self._listings: dict[str, dict[str, Entry]] = {}
-        self._texts = TextCache()
+        self._texts = LruCache[str, File](TEXT_BYTES, lambda file: file.size)
         self._tree = PathIndex()
         # The places that the way of a path leads through by links, and which paths lead through a place.
         self._links: dict[str, frozenset[str]] = {}
@@ -172,11 +175,10 @@ class FileCache:
 
     def file(self, path: str) -> File | None:
         """A file that was read, maybe without its text; None where nothing is known."""
-        seen = self._seen.get(path)
-        return seen.file if seen else None
+        return self._seen[path].file if path in self._seen else None
 
     def text(self, path: str) -> str | None:
-        """What a file said when it was read; None where that is not at hand."""
+        """The text of a file when it was read; None where that is not at hand."""
         held = self._texts.get(path)
         return held.text if held else None
 
@@ -264,7 +266,10 @@ class FileCache:
         before = self._seen.get(path)
         is_settled = max(sign.mtime_ns, sign.ctime_ns) + SETTLED_NS < time_ns()
         self._seen[path] = _CachedFile(bare, sign if is_settled and not file.problem else None)
-        self._texts.keep(file)
+        if file.text is None:
+            self._texts.drop(path)
+        else:
+            self._texts.keep(path, file)
         self._leads(path, self._links_on(path))
         if before is None:
             self._tree.add(path)
@@ -308,7 +313,7 @@ class FileCache:
             self.moved.add(path)
 
     def _note_link(self, path: str, entry: Entry | None) -> None:
-        """What a folder says of a link is what stands where it leads."""
+        """Note the way of a link: what a folder says of it is what stands where it leads."""
         if _may_link(entry):
             self._tree.add(path)
             self._leads(path, self._links_on(path))
@@ -325,7 +330,7 @@ class FileCache:
         return self._plain[folder]
 
     def _is_gone(self, folder: str) -> bool:
-        """Whether there is surely no such folder: most files that are looked for lie in one that is not made
+        """True if there is surely no such folder: most files that are looked for lie in one that is not made
         yet, and each would be looked for from the root on."""
         if folder not in self._gone:
             self._gone[folder] = False
@@ -358,12 +363,12 @@ class FileCache:
 
 
 def _may_link(entry: Entry | None) -> bool:
-    """Whether an entry is a link; one that leads nowhere, or out, is no file and no folder."""
+    """True for a link; one that leads nowhere, or out, is no file and no folder."""
     return entry is not None and (entry.link or entry.kind == "other")
 
 
 def _folder_kind(entry: Entry | None) -> bool | None:
-    """Whether an entry is a folder, and by a link; None when it is none."""
+    """For a folder, True if it is one by a link; None for what is no folder."""
     return entry.link if entry and entry.kind == "folder" else None
 
 

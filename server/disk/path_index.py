@@ -1,14 +1,8 @@
-"""What is known of a root's paths: the folders they are in, and the texts of those used last."""
+"""An index of known paths by the folders they are in."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-
-from ...orchestration.vfs.files import File, parent
-from .disk_files import MEBIBYTE
-
-TEXT_BYTES = 4 * MEBIBYTE
-"""So much text is kept; a file that was not looked at for long is read again when it is needed."""
+from ...orchestration.vfs.files import parent
 
 
 class PathIndex:
@@ -52,31 +46,3 @@ class PathIndex:
     def below(self, folder: str) -> list[str]:
         """The paths right below a folder that are known, or lead to known ones."""
         return list(self._children.get(folder, ()))
-
-
-class TextCache:
-    """Files with their texts, those used last; together not more than `TEXT_BYTES`."""
-
-    def __init__(self) -> None:
-        self._files: OrderedDict[str, File] = OrderedDict()
-        self._size = 0
-
-    def get(self, path: str) -> File | None:
-        file = self._files.get(path)
-        if file is not None:
-            self._files.move_to_end(path)
-        return file
-
-    def keep(self, file: File) -> None:
-        self.drop(file.path)
-        if file.text is None:
-            return
-        self._files[file.path] = file
-        self._size += file.size
-        while self._size > TEXT_BYTES:
-            _, oldest = self._files.popitem(last=False)
-            self._size -= oldest.size
-
-    def drop(self, path: str) -> None:
-        file = self._files.pop(path, None)
-        self._size -= file.size if file else 0

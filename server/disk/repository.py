@@ -82,7 +82,7 @@ def _git_folder(dot_git: Path) -> Path | None:
 
 
 def _state(place: Path) -> object:
-    """What tells one state of a file from another: its text where it is small, else inode, size and time."""
+    """A mark of one state of a file: its text where it is small, else inode, size and time."""
     try:
         status = place.stat()
     except OSError:

@@ -274,7 +274,7 @@ class Hub:
         return ok, self.add_client(greeting.kind, Path(greeting.folder), greeting.version, pid)
 
     async def information(self) -> dict[str, Any]:
-        """What runs, for `phasekeeper doctor`: process, clients, roots."""
+        """The server's state, for `phasekeeper doctor`: process, clients, roots."""
         clients = [
             {"kind": c.kind, "folder": str(c.folder), "pid": c.pid, "version": c.version, "since": c.since}
             for c in self.clients.values()

@@ -1,4 +1,4 @@
-"""What a server asks of the system for its own process: a log file, signals, memory.
+"""The system's services for the server's own process: a log file, signals, memory.
 
 The log is at most two files of a bounded size, in the user's folder for application state.
 """

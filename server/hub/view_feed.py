@@ -107,7 +107,7 @@ async def _disconnect(reader: asyncio.StreamReader) -> None:
 
 
 class _ViewFeed:
-    """What one viewer has not been told yet, and the roots that are open for the folders it asked for."""
+    """The changes one viewer has not been told yet, and the roots open for the folders it asked for."""
 
     def __init__(self, hub: Hub, writer: asyncio.StreamWriter) -> None:
         self._hub = hub
@@ -133,14 +133,14 @@ class _ViewFeed:
                 if journal:
                     from ..live.auto_journal import AutoJournal
 
-                    self._auto_journal = AutoJournal(self._engine, self._write_sentence)
+                    self._auto_journal = AutoJournal(self._engine, lambda text: self._write(sentence=text))
                     stack.push_async_callback(self._auto_journal.stop)
                     for root in self._pending:
                         self._auto_journal.add(root, self._engine.board(root).runs)
                 if http is not None:
                     from .http_listener import serve_http
 
-                    self._write_sentence(await stack.enter_async_context(serve_http(self._hub, http)))
+                    self._write(sentence=await stack.enter_async_context(serve_http(self._hub, http)))
             except UsageError as error:
                 await self._send(error=str(error))
                 return
@@ -195,9 +195,6 @@ class _ViewFeed:
     def _progress(self, path: str, done: int, total: int) -> None:
         if done % _PROGRESS_STEP == 0:
             self._write(scanning=path, done=done, total=total)
-
-    def _write_sentence(self, text: str) -> None:
-        self._write(sentence=text)
 
     def _write(self, **message: Any) -> None:
         self._writer.write(json.dumps(message).encode() + b"\n")

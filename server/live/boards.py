@@ -18,7 +18,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class RootBoard:
-    """How one root stands at one version: its runs in order of their paths, and all findings by path.
+    """The state of one root at one version: its runs in order of their paths, and all findings by path.
 
     `conditions` are sentences about the server itself: why the board may be behind the files. `projects` are
     the roots in it that its configuration names; who has it open opens it anew when they are others.
@@ -33,7 +33,7 @@ class RootBoard:
 
 
 class RootChange(NamedTuple):
-    """What is different at one version of a root.
+    """The difference that one version of a root makes.
 
     `version` counts the changes of the root up by one. `changed` has runs that are new or stand otherwise
     now, `added` the names of the new ones, `removed` of those that are gone; `findings` the paths whose list

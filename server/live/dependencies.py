@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
 
 from ...orchestration.findings import Finding, Severity
 
@@ -51,7 +52,7 @@ class DependencyIndex:
         return {dependant for key in keys for dependant in self._dependants.get(key, ())}
 
     def keys_of(self, dependant: str) -> tuple[str, ...]:
-        """What a dependant read; () for one that is not known."""
+        """The keys that a dependant read; () for one that is not known."""
         return self._keys.get(dependant, ())
 
     def keys(self) -> Iterable[str]:
@@ -76,15 +77,9 @@ class FindingsByPath:
         if after:
             self._by_reporter[reporter] = after
         for path in before.keys() | after.keys():
-            if before.get(path) == after.get(path):
-                continue
-            self._changed.add(path)
-            reporters = self._by_path.setdefault(path, {})
-            reporters.pop(reporter, None)
-            if path in after:
-                reporters[reporter] = after[path]
-            if not reporters:
-                del self._by_path[path]
+            if before.get(path) != after.get(path):
+                self._changed.add(path)
+                self._by_path.setdefault(path, {})[reporter] = after.get(path, ())
 
     def take_changed(self) -> dict[str, tuple[Finding, ...]]:
         """Path -> its findings by position, () for none.
@@ -94,8 +89,10 @@ class FindingsByPath:
         paths, self._changed = self._changed, set()
         changed: dict[str, tuple[Finding, ...]] = {}
         for path in sorted(paths):
-            unique = {each for findings in self._by_path.get(path, {}).values() for each in findings}
-            changed[path] = tuple(sorted(unique, key=_position))
+            reporters = {name: findings for name, findings in self._by_path.pop(path).items() if findings}
+            if reporters:
+                self._by_path[path] = reporters
+            changed[path] = tuple(sorted(set(chain(*reporters.values())), key=_position))
         return changed
 
 

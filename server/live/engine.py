@@ -24,12 +24,14 @@ from ...orchestration.journal.lines import CLAIMS, JOURNAL
 from ...orchestration.result.values import Evaluation
 from ...orchestration.updates.commands import Command
 from ...orchestration.vfs.files import join
+from ..lru_cache import LruCache
 from ..workspace import apply
 from ..workspace.apply import ClaimToken, CommandResult
 from ..workspace.roots import UsageError
+from ..workspace.run_reader import Parsed
 from ..workspace.workspace import Workspace
 from .boards import Progress, RootBoard, RootChange
-from .parse_cache import ParseCaches
+from .parse_cache import ParseCache
 from .worker import Worker
 
 _MAX_WRITERS = 32
@@ -49,7 +51,7 @@ ChangeListener = Callable[[RootChange], None]
 
 
 async def run_in_writer_thread(work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """What `work` returns, on a thread for writers. Raises what that raises."""
+    """Run `work` on a thread for writers, and return what it returns. Raises what that raises."""
     return await asyncio.get_running_loop().run_in_executor(_writers, partial(work, *arguments, **named))
 
 
@@ -63,7 +65,7 @@ class Engine:
         self._failed_listeners: set[Path] = set()
         """Roots of which a listener failed."""
         self._results: set[asyncio.Future[Any]] = set()
-        self._acts_parsed = ParseCaches(_WARM_ACTS)
+        self._acts_parsed = LruCache[tuple[Path, str], Parsed](_WARM_ACTS)
         worker = self._worker = Worker(self._post, watch)
         worker.on_board, worker.on_closed = self._on_board, self._on_closed
         worker.start()
@@ -128,7 +130,7 @@ class Engine:
     # ---- work on the engine's thread; each raises UsageError for a root that is not open
 
     async def query(self, root: Path, run: str, question: Callable[[EvaluationTrace], T]) -> T:
-        """What `question` returns about the trace of a run's evaluation (`LiveRoot.query`).
+        """Ask `question` about the trace of a run's evaluation (`LiveRoot.query`).
 
         Raises UsageError when it is no run, and what `question` raises.
         """
@@ -144,7 +146,7 @@ class Engine:
         await self._on_thread(lambda: self._worker.refresh(root, hints))
 
     async def watched(self, root: Path) -> int:
-        """How many folders of a root are watched."""
+        """The number of watched folders of a root."""
         return await self._on_thread(lambda: len(self._worker.open_root(root).live.watched()))
 
     # ---- acts; the root's board shows the result when they return
@@ -161,7 +163,7 @@ class Engine:
     ) -> CommandResult:
         """`apply.apply_command` on a writer's thread. Raises what that raises."""
         # Whoever acts on the same run at the same time does without: parse results belong to one thread.
-        parsed = self._acts_parsed.begin((root, run))
+        parsed = ParseCache(self._acts_parsed.get((root, run)))
         self._acts_parsed.drop((root, run))
         done = await run_in_writer_thread(
             apply.apply_command,
@@ -172,7 +174,7 @@ class Engine:
             token=token,
             revision=revision,
         )
-        self._acts_parsed.keep((root, run), parsed)
+        self._acts_parsed.keep((root, run), dict(parsed))
         await self.refresh(root, [root / path for path in _written_paths(run, done)])
         return done
 
@@ -192,7 +194,7 @@ class Engine:
     # ---- between the loop and the thread
 
     async def _on_thread(self, work: Callable[[], T]) -> T:
-        """What `work` returns on the engine's thread. Raises what that raises."""
+        """Run `work` on the engine's thread, and return what it returns. Raises what that raises."""
         return await self._submit(lambda result: result.set_result(work()))
 
     def _submit(self, job: Callable[[Future[T]], None]) -> asyncio.Future[T]:

@@ -1,4 +1,4 @@
-"""What runs depend on that is no file of their root: the commit HEAD, the key of decisions, and the clock.
+"""Inputs of runs that are no files of their root: the commit HEAD, the key of decisions, and the clock.
 
 HEAD and the key are looked at only while a run has asked for them; each counts like a file that it read.
 """

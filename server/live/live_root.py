@@ -29,6 +29,7 @@ from ...orchestration.snapshot.read_log import RunReader
 from ...orchestration.vfs.files import Files, RecordingFiles, natural, parent
 from ...orchestration.vfs.overlay import OverlayFiles
 from ..disk.file_cache import FileCache
+from ..lru_cache import LruCache
 from ..workspace.definitions import DefinitionLibrary
 from ..workspace.roots import UsageError, project_folders
 from ..workspace.run_reader import Parsed, RunEnvironment, evaluate_match, read_match
@@ -36,7 +37,7 @@ from ..workspace.workspace import root_findings
 from .boards import Progress, RootChange, merge_in_order
 from .dependencies import DependencyIndex, FindingsByPath
 from .external_inputs import GRACE_MS, Deadlines, ExternalInputs
-from .parse_cache import ParseCaches
+from .parse_cache import ParseCache
 from .watch_plan import WatchPlan
 
 T = TypeVar("T")
@@ -77,14 +78,14 @@ class LiveRoot:
         self.runs: Mapping[str, Evaluation] = {}
         self.findings: Mapping[str, tuple[Finding, ...]] = {}
         self.projects: tuple[Path, ...] = ()
-        self._is_scanned = True
+        self._is_scanned = False
         self._files = FileCache(root)
         self._dependencies = DependencyIndex()
         self._reported = FindingsByPath()
         self._external = ExternalInputs(root, self._dependencies)
         self._deadlines = Deadlines(clock)
         self._watch_plan = WatchPlan(self._files)
-        self._parse_caches = ParseCaches(WARM_RUNS)
+        self._parse_caches = LruCache[str, Parsed](WARM_RUNS)
         self._library = DefinitionLibrary()
         self._definition_states: Mapping[str, object] = {}
         self._known = DefinitionSet(())
@@ -101,8 +102,7 @@ class LiveRoot:
     # ---- refreshing
 
     def scan_in_parts(self, progress: Progress | None = None) -> Refresh:
-        """The first look at everything."""
-        self._is_scanned = False
+        """The first look at everything; what is to be refreshed before its end is part of it."""
         try:
             self.read_definitions()
             self._find_candidates()
@@ -176,7 +176,7 @@ class LiveRoot:
         return self._watch_plan.folders(self._known, self._external.paths)
 
     def query(self, run: str, question: Callable[[EvaluationTrace], T]) -> T:
-        """What `question` returns about the trace of a run's evaluation.
+        """Ask `question` about the trace of a run's evaluation, and return what it returns.
 
         It is computed from the files as they were last looked at: one that is being written is not seen half.
         Raises UsageError when it is no run, and what `question` raises.
@@ -185,7 +185,7 @@ class LiveRoot:
         if candidate is None or candidate.match is None or run not in self.runs:
             raise UsageError(f"{run} is no run any more")
         files = RecordingFiles(self._files)
-        steps = self._trace(candidate.match, files, self._parse_caches.begin(run))
+        steps = self._trace(candidate.match, files, ParseCache(self._parse_caches.get(run)))
         return question(steps._replace(evaluation=self.runs[run]))
 
     def evaluate_unsaved(self, texts: Mapping[str, str]) -> Mapping[str, Evaluation]:
@@ -218,33 +218,27 @@ class LiveRoot:
         candidate, files, parsed = self._examine(run, self._files)
         self._failed.discard(run)
         self._depend(run, files.used)
-        if self._is_half_saved(run, candidate.evaluation, saved & files.used):
+        evaluation, before = candidate.evaluation, self.runs.get(run)
+        # Half saved is what was saved within GRACE_MS and is empty, or broken as it was not before.
+        broken = _broken_paths(evaluation) - _broken_paths(before)
+        since_ns = time_ns() - GRACE_MS * 1_000_000
+        fresh = [self._files.file(path) for path in saved & files.used] if before else []
+        if any(f.mtime_ns > since_ns and (not f.size or f.path in broken) for f in fresh if f and f.exists):
             self._deadlines.begin_grace(run)
             return
-        evaluation = candidate.evaluation
-        if evaluation is not None and evaluation == self.runs.get(run):
-            candidate = candidate._replace(evaluation=self.runs[run])
+        if evaluation is not None and evaluation == before:
+            candidate = candidate._replace(evaluation=before)
         self._candidates[run] = candidate
-        self._parse_caches.keep(run, parsed)
+        self._parse_caches.keep(run, dict(parsed))
         self._deadlines.drop(run)
         if evaluation is not None and evaluation.claims:
             self._deadlines.set_claim_end(run, min(claim.until for claim in evaluation.claims))
         self._touched.add(run)
         self._reported.replace(run, candidate.findings)
 
-    def _is_half_saved(self, run: str, evaluation: Evaluation | None, saved: Iterable[str]) -> bool:
-        """Whether a file that was saved within GRACE_MS is empty, or broken as it was not before."""
-        before = self.runs.get(run)
-        if before is None:
-            return False
-        broken = _broken_paths(evaluation) - _broken_paths(before)
-        since_ns = time_ns() - GRACE_MS * 1_000_000
-        files = (file for path in saved if (file := self._files.file(path)) and file.exists)
-        return any(file.mtime_ns > since_ns and (not file.size or file.path in broken) for file in files)
-
     def _examine(self, run: str, below: Files) -> tuple[CandidateRun, RecordingFiles, Parsed]:
         """(what a candidate is by these files, the record of those that were read, their parse results)."""
-        files, parsed = RecordingFiles(below), self._parse_caches.begin(run)
+        files, parsed = RecordingFiles(below), ParseCache(self._parse_caches.get(run))
         definitions = self._candidates[run].definitions
         verdict = judge(run, definitions, self._known, RunReader(files, parsed), self._config)
         evaluation = self._trace(verdict.match, files, parsed).evaluation if verdict.match else None

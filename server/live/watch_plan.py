@@ -45,7 +45,10 @@ class WatchPlan:
         appeared: Iterable[str] = self._files.take_folders()
         if known is not self._known:
             self._known = known
-            self._whole = frozenset(_fixed_part(at) for each in known.definitions.values() for at in each.at)
+            patterns = [at.strip("/").split("/") for each in known.definitions.values() for at in each.at]
+            # Of each pattern the folders that have one name only.
+            fixed = (takewhile(lambda name: not is_glob(name), pattern) for pattern in patterns)
+            self._whole = frozenset(map("/".join, fixed))
             self._single = set()
             appeared = self._files.folders()
         single = {folder for folder in appeared if not self._is_in_whole(folder)} - self._single
@@ -81,8 +84,3 @@ class WatchPlan:
         return dict.fromkeys(whole, True) | {
             folder: False for folder in existing if whole.isdisjoint((folder, *folder.parents))
         }
-
-
-def _fixed_part(at: str) -> str:
-    """The folders of a glob pattern that have one name only."""
-    return "/".join(takewhile(lambda name: not is_glob(name), at.strip("/").split("/")))

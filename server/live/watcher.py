@@ -175,7 +175,7 @@ class Watcher(events.FileSystemEventHandler):
 
 
 def _is_full() -> bool:
-    """Whether the system refuses to watch one folder more."""
+    """True if the system refuses to watch one folder more."""
     with suppress(OSError), tempfile.TemporaryDirectory(prefix="phasekeeper-") as folder:
         probe = None
         try:

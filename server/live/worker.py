@@ -53,7 +53,7 @@ class OpenRoot:
 
     live: LiveRoot
     users: int = 0
-    """How often it was opened and not closed."""
+    """The count of openings that were not closed."""
     idle_since: float = field(default_factory=monotonic)
     refresh: Refresh | None = None
     """The long refresh at work."""
@@ -119,7 +119,7 @@ class Worker(threading.Thread):
             root.rescan_at = min(root.rescan_at, soon) if root.is_scanned else root.rescan_at
 
     def _pause_s(self) -> float:
-        """How long nothing has to be done unless somebody asks."""
+        """The seconds for which nothing has to be done unless somebody asks."""
         if self._is_backing_off:
             # What just failed would fail again at once.
             self._is_backing_off = False
@@ -198,7 +198,7 @@ class Worker(threading.Thread):
         self._update_watches(root)
 
     def _try(self, root: OpenRoot, refresh: Callable[[], RootChange | None]) -> RootChange | None:
-        """What a refresh returns. A run whose evaluation raises is left out, and all others are evaluated."""
+        """Do a refresh, and return what differs. A run whose evaluation raises is left out, no other is."""
         for _ in range(_MAX_FAILURES):
             try:
                 return refresh()
@@ -241,7 +241,7 @@ class Worker(threading.Thread):
         self._rescan_soon()
 
     def _with_watcher(self, ask: Callable[[Watcher], Mapping[Path, bool]]) -> Mapping[Path, bool]:
-        """What the watcher answers. While it fails, that is shown and all roots are polled."""
+        """Ask the watcher, and return its answer. While it fails, that is shown and all roots are polled."""
         if not self._watch:
             return {}
         try:

@@ -81,5 +81,5 @@ def steps(workflow: Workflow) -> tuple[str, ...]:
 
 
 def is_complete(evaluation: Evaluation) -> bool:
-    """Whether a run is complete (seed 000, `complete?`); what is unknown or unreadable never is."""
+    """True if a run is complete (seed 000, `complete?`); what is unknown or unreadable never is."""
     return evaluation.status is RunStatus.COMPLETE

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from phasekeeper.server.disk import path_index
+from phasekeeper.server.disk import file_cache
 from phasekeeper.server.live import external_inputs, live_root
 from phasekeeper.server.live.external_inputs import GRACE_MS
 from phasekeeper.server.live.live_root import LiveRoot
@@ -215,8 +215,23 @@ def test_what_is_wrong_with_a_definition_is_told_at_its_place_and_hides_no_other
     assert change.findings == {".phasekeeper/workflows/mine.yaml": ()}
 
 
+def test_what_is_saved_before_the_first_look_leaves_all_runs_to_it_and_its_progress(root):
+    for name in ("T1", "T2"):
+        task(root, name)
+    current = LiveRoot(root)
+    current.read_definitions()
+    path = put(root / ".phasekeeper/workflows/mine.yaml", "workflow: mine\nruns: {at: [own/*]}\nphasez: 1\n")
+    assert current.refresh_paths([path]) is None
+    heard = []
+    change = run_to_end(current.scan_in_parts(lambda done, total: heard.append((done, total))))
+    assert heard == [(1, 2), (2, 2)]
+    assert change
+    assert [*change.changed] == [T1, f"{T1[:-1]}2"]
+    assert path.relative_to(root).as_posix() in change.findings
+
+
 def test_texts_that_were_let_go_are_read_again(root, monkeypatch):
-    monkeypatch.setattr(path_index, "TEXT_BYTES", 0)
+    monkeypatch.setattr(file_cache, "TEXT_BYTES", 0)
     folder = task(root, "T1")
     current = scanned(root)
     put(folder / "planning/planning.ai.json", {"id": "other"})
