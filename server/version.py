@@ -7,9 +7,6 @@ VERSION = "0.1.0"
 
 def release(version: str) -> tuple[int, ...]:
     """The numbers a version begins with: what decides which of two is newer."""
-    numbers = []
-    for part in version.split("."):
-        if not part.isdecimal():
-            break
-        numbers.append(int(part[:9]))
-    return tuple(numbers)
+    from itertools import takewhile
+
+    return tuple(int(part[:9]) for part in takewhile(str.isdecimal, version.split(".")))

@@ -19,7 +19,6 @@ from ...orchestration.findings import Problem
 from ...orchestration.vfs.files import Entry, File, below, name_in, parent
 from ..lru_cache import LruCache
 from .disk_files import MEBIBYTE, entry_at, file_at, listing_at, vanished
-from .path_index import PathIndex
 from .safe_open import links_on, refusal
 
 SETTLED_NS = 2_000_000_000
@@ -62,7 +61,7 @@ class FileCache:
         self._seen: dict[str, _CachedFile] = {}
         self._listings: dict[str, dict[str, Entry]] = {}
         self._texts = LruCache[str, File](TEXT_BYTES, lambda file: file.size)
-        self._tree = PathIndex()
+        self._tree = _PathIndex()
         # The places that the way of a path leads through by links, and which paths lead through a place.
         self._links: dict[str, frozenset[str]] = {}
         self._through: dict[str, set[str]] = {}
@@ -360,6 +359,49 @@ class FileCache:
             self._links[path] = now
         else:
             self._links.pop(path, None)
+
+
+class _PathIndex:
+    """Known paths by the folder they are in, so that those below one are found without a look at others.
+
+    `appeared` are the folders of known paths since somebody last emptied it.
+    """
+
+    def __init__(self) -> None:
+        self._children: dict[str, dict[str, int]] = {}
+        self.appeared: list[str] = []
+
+    def add(self, path: str) -> None:
+        """A path is known once more."""
+        while path:
+            folder = parent(path)
+            if folder not in self._children:
+                self._children[folder] = {}
+                self.appeared.append(folder)
+            children = self._children[folder]
+            children[path] = children.get(path, 0) + 1
+            path = folder
+
+    def remove(self, path: str) -> None:
+        """A path is known once less."""
+        while path:
+            folder = parent(path)
+            children = self._children.get(folder, {})
+            if path not in children:
+                return
+            children[path] -= 1
+            if not children[path]:
+                del children[path]
+                if not children:
+                    del self._children[folder]
+            path = folder
+
+    def folders(self) -> set[str]:
+        return set(self._children)
+
+    def below(self, folder: str) -> list[str]:
+        """The paths right below a folder that are known, or lead to known ones."""
+        return list(self._children.get(folder, ()))
 
 
 def _may_link(entry: Entry | None) -> bool:

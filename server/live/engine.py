@@ -31,7 +31,7 @@ from ..workspace.roots import UsageError
 from ..workspace.run_reader import Parsed
 from ..workspace.workspace import Workspace
 from .boards import Progress, RootBoard, RootChange
-from .parse_cache import ParseCache
+from .live_root import ParseCache
 from .worker import Worker
 
 _MAX_WRITERS = 32

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from time import time_ns
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ...orchestration.definition.root_config import PATH as CONFIG_PATH
 from ...orchestration.definition.root_config import Config, read_config
@@ -37,7 +37,6 @@ from ..workspace.workspace import root_findings
 from .boards import Progress, RootChange, merge_in_order
 from .dependencies import DependencyIndex, FindingsByPath
 from .external_inputs import GRACE_MS, Deadlines, ExternalInputs
-from .parse_cache import ParseCache
 from .watch_plan import WatchPlan
 
 T = TypeVar("T")
@@ -63,6 +62,23 @@ class CandidateRun(NamedTuple):
     match: Match | None = None
     evaluation: Evaluation | None = None
     findings: tuple[Finding, ...] = ()
+
+
+class ParseCache(dict[tuple[str, str], Any]):
+    """Parse results of one evaluation; those of the one before are taken over when they are asked for.
+
+    What is in it afterwards is what this evaluation used, and no more. It is kept as a plain copy, so that no
+    chain of caches grows.
+    """
+
+    def __init__(self, before: Parsed | None) -> None:
+        super().__init__()
+        self._before = before or {}
+
+    def __contains__(self, key: object) -> bool:
+        if not super().__contains__(key) and key in self._before:
+            self[key] = self._before[key]  # type: ignore[index]
+        return super().__contains__(key)
 
 
 class LiveRoot:
