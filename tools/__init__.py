@@ -1,1 +1,1 @@
-"""What several front ends say and offer about an evaluation: checks, quick fixes, assistants' tools."""
+"""Operations that several front ends share: checks, quick fixes, assistants' tools."""

@@ -1,4 +1,4 @@
-"""What `phasekeeper check` finds, its exit code, and the formats other programs read."""
+"""The findings of `phasekeeper check`, its exit code, and the formats other programs read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MEANT = {GATE_FAILED: "a gate has failed", PERSON_AWAITED: "a run goes on when 
 
 
 class Blocker(NamedTuple):
-    """What holds a run besides findings: a failed gate, or (`gate` is "") a person who is awaited."""
+    """Something that holds a run besides findings: a failed gate, or (`gate` "") a person who is awaited."""
 
     run: str
     gate: str

@@ -19,6 +19,5 @@ def command_line(
 
     A word is cut at `longest` characters; by default that is no shorter than a path may be.
     """
-    name, *others = words
-    line = ("phasekeeper", name, evaluation.run or ".", *others, *where)
+    line = ("phasekeeper", words[0], evaluation.run or ".", *words[1:], *where)
     return " ".join(shlex.quote(plain(word, longest)) for word in line)

@@ -42,5 +42,5 @@ def find_run(names: Sequence[str], wanted: str) -> str:
 
 
 def awaits_person(evaluation: Evaluation) -> bool:
-    """Whether a person is asked something or waited for."""
+    """Test that a person is asked something or waited for."""
     return evaluation.status == RunStatus.WAITING_HUMAN or bool(evaluation.questions)

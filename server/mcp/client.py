@@ -97,7 +97,7 @@ class ClientSession:
     roots: tuple[Path, ...] | None = None
     pins: dict[str, Path] = field(default_factory=dict)
     # By folder: its roots, and when they were opened; the one that was opened last stands last.
-    _held: dict[Path, tuple[tuple[Path, ...], float]] = field(default_factory=dict)
+    _holds: dict[Path, tuple[tuple[Path, ...], float]] = field(default_factory=dict)
     _has_ended: bool = False
 
     async def hold(self, folder: Path) -> tuple[Path, ...]:
@@ -106,8 +106,8 @@ class ClientSession:
         Raises UsageError for no such folder, and where there is no room for one more.
         """
         now = asyncio.get_running_loop().time()
-        if folder in self._held:
-            roots, opened = self._held[folder]
+        if folder in self._holds:
+            roots, opened = self._holds[folder]
             projects = self.open_roots.engine.board(roots[0]).projects
             if now - opened < REOPEN_AFTER_S and projects == roots[1:]:
                 return roots
@@ -116,13 +116,13 @@ class ClientSession:
             # The client went away meanwhile, and nobody else would release them.
             self.open_roots.close(roots)
             raise UsageError("the connection has ended")
-        before, _ = self._held.pop(folder, ((), 0.0))
-        self._held[folder] = roots, now
+        before, _ = self._holds.pop(folder, ((), 0.0))
+        self._holds[folder] = roots, now
         self.open_roots.close(before)
-        while len(self._held) > MOST_FOLDERS:
+        while len(self._holds) > MOST_FOLDERS:
             pinned = self.pins.values()
-            oldest = next((each for each in self._held if each not in pinned), folder)
-            self.open_roots.close(self._held.pop(oldest)[0])
+            oldest = next((each for each in self._holds if each not in pinned), folder)
+            self.open_roots.close(self._holds.pop(oldest)[0])
             if oldest == folder:
                 raise UsageError(
                     f"this connection is subscribed to {MOST_FOLDERS} folders, which is the most; "
@@ -133,9 +133,9 @@ class ClientSession:
     def close(self) -> None:
         """Release all that the client holds: it is gone."""
         self._has_ended = True
-        for roots, _ in self._held.values():
+        for roots, _ in self._holds.values():
             self.open_roots.close(roots)
-        self._held = {}
+        self._holds = {}
 
 
 # ---- who the client is and where it works -----------------------------------------------------
@@ -146,13 +146,13 @@ def is_modern(context: RequestContext) -> bool:
 
 
 def client_name(context: RequestContext) -> str:
-    """How the client calls itself, "assistant" where it does not."""
+    """The name that the client gives itself, "assistant" where it gives none."""
     params = context.session.client_params
     return (params.client_info.name if params else "") or "assistant"
 
 
 def is_within(folder: Path, allowed: Iterable[Path]) -> bool:
-    """Whether a folder is one of the allowed ones or lies below one; all of them are resolved.
+    """Test that a folder is one of the allowed ones or lies below one; all of them are resolved.
 
     The home folder and what is above it hold everything of a user: nobody who names one means what is below.
     """

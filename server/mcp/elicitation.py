@@ -43,7 +43,7 @@ _REASON = "Why you decide so; it is recorded with your name."
 
 
 class DecisionDialog(NamedTuple):
-    """What the person is shown and decides with it, what the dialog takes, and how to decide without one.
+    """A dialog for one decision, the form of its answer, and the command that decides without it.
 
     `message` is None where a dialog cannot show all of it: then nobody is asked.
     """
@@ -131,7 +131,7 @@ async def _named_question(access: CallAccess, run: Evaluation, name: str) -> Que
 async def _elicit(
     context: RequestContext, params: types.CallToolRequestParams, message: str, form: type[BaseModel]
 ) -> types.ElicitResult | types.InputRequiredResult:
-    """What the dialog came back with, or the answer that has the client show it and call again."""
+    """Show the dialog: what it came back with, or the answer that has the client show it and call again."""
     schema = render_elicitation_schema(form)
     if not is_modern(context):
         try:
@@ -150,12 +150,12 @@ async def _elicit(
 
 
 def _state(params: types.CallToolRequestParams) -> Mapping[str, Any]:
-    """What an earlier round of the call left for this one."""
+    """The state that an earlier round of the call left for this one."""
     return json.loads(params.request_state) if params.request_state else {}
 
 
 def known_roots(params: types.CallToolRequestParams) -> types.InputResponses:
-    """What the client answered with, and its roots from an earlier round of the call: it is asked once."""
+    """The client's answers, and its roots from an earlier round of the call: it is asked once."""
     roots = _state(params).get(ROOTS)
     earlier = {ROOTS: types.ListRootsResult.model_validate(roots)} if roots else {}
     return {**earlier, **(params.input_responses or {})}

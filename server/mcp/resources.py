@@ -74,7 +74,7 @@ def page_of(places: Sequence[RootRuns], start: int) -> tuple[list[types.Resource
 
 
 def _all(places: Sequence[RootRuns]) -> Iterator[Callable[[], types.Resource]]:
-    """What makes each resource: there may be thousands, of which one page is wanted."""
+    """A function for each resource that makes it: there may be thousands, of which one page is wanted."""
     json_resource = partial(types.Resource, mime_type=_JSON)
     about = "JSON Schema of a run's evaluation"
     yield partial(json_resource, uri=SCHEMA, name="evaluation schema", description=about)

@@ -89,14 +89,8 @@ class McpServer:
         client = ClientSession(self.open_roots, resolved, secrets.token_hex(3))
         lines = cast("AsyncFile[str]", read_lines(reader)), cast("AsyncFile[str]", LineWriter(writer))
         try:
-            async with stdio_server(*lines) as (incoming, outgoing):
-                await serve_dual_era_loop(
-                    self.server,
-                    incoming,
-                    outgoing,
-                    lifespan_state=client,
-                    init_options=self.server.create_initialization_options(),
-                )
+            async with stdio_server(*lines) as streams:
+                await serve_dual_era_loop(self.server, *streams, lifespan_state=client)
         finally:
             self.notifier.forget(client.label)
             client.close()
@@ -135,12 +129,12 @@ class McpServer:
 
     @asynccontextmanager
     async def _http_client(self, _: Server[ClientSession]) -> AsyncIterator[ClientSession]:
-        """Who stands for all calls over HTTP that belong to no session."""
+        """The client that stands for all calls over HTTP that belong to no session."""
         with closing(ClientSession(self.open_roots, None, "http", lasting=False)) as client:
             yield client
 
     def _client(self, context: RequestContext) -> ClientSession:
-        """Who calls. A session over HTTP is a client of its own until it ends."""
+        """The client that calls. A session over HTTP is a client of its own until it ends."""
         client, session = context.lifespan_context, _session_id(context)
         if client.lasting or session is None or is_modern(context):
             return client
@@ -156,8 +150,8 @@ class McpServer:
     async def _access(
         self, context: RequestContext, root: str = "", answers: types.InputResponses | None = None
     ) -> CallAccess:
-        """What this call may look at. The client is asked for its roots when the call names none, or one
-        that is not known to be its own.
+        """The access of this call. The client is asked for its roots when the call names none, or one that
+        is not known to be its own.
 
         `answers` are those that came with a call that can have the client asked: then this raises NeedsRoots.
         Without them it is the client's roots if they are known, else its folder.
@@ -192,9 +186,9 @@ class McpServer:
     # ---- tools
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
-        """What the arguments of a tool must be; None where there is no such tool."""
+        """The JSON Schema of a tool's arguments; None where there is no such tool."""
         tool = tools.tool_named(name)
-        return tools.listed(tool).input_schema if tool else None
+        return tools.client_tool(tool).input_schema if tool else None
 
     async def _list_tools(self, context: RequestContext, _: Any) -> types.ListToolsResult:
         self._subscriptions(context)

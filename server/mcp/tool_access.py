@@ -1,4 +1,4 @@
-"""What the operations of the tools may look at and do, for one call of one assistant."""
+"""The access of one call of one assistant: what the operations of the tools may look at and do."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def folder_named(root: str) -> Path:
 
 
 def is_allowed(root: str, allowed: Sequence[Path]) -> bool:
-    """Whether a call's root is within the allowed folders, of which the client need not be asked."""
+    """Test that a call's root is within the allowed folders, of which the client need not be asked."""
     try:
         return is_within(folder_named(root), allowed)
     except ToolRefused:

@@ -30,11 +30,11 @@ def tool_named(name: str) -> Tool | None:
 
 def tool_list() -> list[types.Tool]:
     """All tools as clients see them."""
-    return [listed(tool) for tool in TOOLS]
+    return [client_tool(tool) for tool in TOOLS]
 
 
 @cache
-def listed(tool: Tool) -> types.Tool:
+def client_tool(tool: Tool) -> types.Tool:
     """A tool as clients see it, with a schema in which nothing stands that a model does not need."""
     hints = types.ToolAnnotations(read_only_hint=tool.read_only, open_world_hint=False)
     # Of a tool that only reads the protocol asks no more.

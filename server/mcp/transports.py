@@ -1,4 +1,4 @@
-"""What clients are served over: lines on a byte stream, and Streamable HTTP for this machine alone.
+"""The transports of clients: lines on a byte stream, and Streamable HTTP for this machine alone.
 
 HTTP is on loopback, with checks of Host and Origin and a bearer token.
 """

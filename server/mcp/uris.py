@@ -17,7 +17,7 @@ _URI = re.compile(r"phasekeeper://root/([^/]+)/(?:runs|run/([^/]*)(?:/(questions
 
 
 class ResourceUri(NamedTuple):
-    """What a URI names. `run` is None for the runs of the root, `part` "" for the whole run."""
+    """The parts of a URI. `run` is None for the runs of the root, `part` "" for the whole run."""
 
     root: str
     run: str | None
@@ -37,7 +37,7 @@ def _encode(text: str) -> str:
 
 
 def parse_uri(uri: str) -> ResourceUri | None:
-    """What a URI names; None for one that is none of ours."""
+    """Read a URI; None for one that is none of ours."""
     match = _URI.match(uri) if len(uri) <= 20_000 else None
     if match is None:
         return None

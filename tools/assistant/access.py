@@ -1,4 +1,4 @@
-"""What the operations of assistants may look at and do, and the run that a call means."""
+"""The access that operations of assistants need to roots and runs, and the run that a call means."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class ToolRefused(Exception):  # noqa: N818 - said to assistants as it is
-    """What was asked for is not possible; the text says why and what to do instead."""
+    """A call that is not possible; the text says why and what to do instead."""
 
 
 class RootRuns(NamedTuple):
@@ -28,18 +28,18 @@ class RootRuns(NamedTuple):
 
 
 class Access(Protocol):
-    """What an operation may look at and do. Every method raises ToolRefused for what cannot be."""
+    """All that an operation may look at and do. Every method raises ToolRefused for what cannot be."""
 
     async def place(self, root: str) -> RootRuns:
         """The runs of the root that is named, else of the caller's."""
         ...
 
     async def ask(self, run: Evaluation, question: Callable[[EvaluationTrace], T]) -> T:
-        """What a question about how the run's evaluation comes about is answered."""
+        """The answer to a question about how the run's evaluation comes about."""
         ...
 
     async def text(self, run: Evaluation, path: str) -> str:
-        """What a file of the root says; "" where it cannot be read."""
+        """The text of a file of the root; "" where it cannot be read."""
         ...
 
     async def act(self, run: Evaluation, act: Command, token: int | None) -> Evaluation:

@@ -22,7 +22,7 @@ _TEXT_RESERVE, _DATA_RESERVE = 160, 400
 
 
 class Answer(NamedTuple):
-    """What an operation answers. `data` holds `root`, and `run` and `revision` where it is about one."""
+    """The answer of an operation. `data` holds `root`, and `run` and `revision` where it is about one."""
 
     text: str
     data: dict[str, Any]
@@ -94,8 +94,9 @@ def size(value: Any) -> int:
 
 
 Shape = int | tuple[int, "Shape"] | Mapping[str, "Shape"] | Callable[[Any], Any]
-"""What an answer shows of a value: so many characters of a text (0: all; what is no text stays as it is), so
-many items of a list and the shape of each, some attributes and the shape of each, or a function of it."""
+"""The part of a value that an answer shows: so many characters of a text (0: all; what is no text stays),
+so many items of a list and the shape of each, some attributes and the shape of each, or a function of it.
+"""
 
 
 def excerpt(value: Any, shape: Shape) -> Any:

@@ -1,4 +1,4 @@
-"""How answers begin: the data and the line that say which run or root they are about, and its revision."""
+"""The heads of answers: the data and the line that say which run or root they are about, and its revision."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def next_step(
     recorded: str = "",
     note: str = "",
 ) -> Answer:
-    """What comes next in a run, why, and all that is needed to do it.
+    """The next step of a run, why, and all that is needed to do it.
 
     `claim` is the task that was just claimed, `text` what its file (or that of the first task) says,
     `recorded` what was just recorded, `note` a sentence to be told. `start` is the first ready task shown.
@@ -80,7 +80,7 @@ def lines_of(text: str, limit: int) -> str:
 
 
 def _step(builder: AnswerBuilder, evaluation: Evaluation) -> None:
-    """What is to be done, by whom, why, and what the agent of the step validates."""
+    """The step that is to be done, by whom, why, and what the agent of the step validates."""
     suggestion = evaluation.suggestion
     target = suggestion.suggested_next
     phase = next((phase for phase in evaluation.phases if phase.id == target), None)
@@ -100,7 +100,7 @@ def _step(builder: AnswerBuilder, evaluation: Evaluation) -> None:
 
 
 def _reports(builder: AnswerBuilder, evaluation: Evaluation, with_tasks: bool) -> None:
-    """How the step is reported: the call for the first way, and the steps that may be reported besides."""
+    """The reports of the step: the call for the first way, and the steps that may be reported besides."""
     reports = evaluation.suggestion.reports[:_REPORTS]
     if not reports:
         return
@@ -155,7 +155,7 @@ def _tasks(builder: AnswerBuilder, evaluation: Evaluation, start: int, claim: Cl
 
 
 def _order(builder: AnswerBuilder, evaluation: Evaluation) -> None:
-    """What may run side by side, and why other tasks may not start."""
+    """Batches of tasks that may run side by side, and why other tasks may not start."""
     batches = [excerpt(batch, (12, 60)) for batch in evaluation.suggestion.parallel]
     if batches:
         words = ", then ".join(" + ".join(batch[:6]) for batch in batches[:_BATCHES])
@@ -170,7 +170,7 @@ def _order(builder: AnswerBuilder, evaluation: Evaluation) -> None:
 
 
 def _awaited(builder: AnswerBuilder, evaluation: Evaluation) -> None:
-    """What the run waits for, and what a person is asked."""
+    """The event that the run waits for, and the questions to a person."""
     waiting = evaluation.suggestion.waiting_for
     if waiting:
         builder.put("suggestion.waitingFor", plain(waiting, 200), f"awaited: {quoted(waiting, 200)}")
@@ -183,7 +183,7 @@ def _awaited(builder: AnswerBuilder, evaluation: Evaluation) -> None:
 
 
 def _restrictions(builder: AnswerBuilder, evaluation: Evaluation) -> None:
-    """What is not allowed now, those with the same reason together, and the limits with their counts."""
+    """Actions not allowed now, those with the same reason together, and the limits with their counts."""
     forbidden = excerpt(evaluation.suggestion.forbidden, (8, {"action": 60, "because": 100}))
     if forbidden:
         actions_by_reason: dict[str, list[str]] = {}

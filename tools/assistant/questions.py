@@ -1,4 +1,4 @@
-"""What a person is asked, and exactly how the person answers."""
+"""Questions to people as answers to assistants, and the commands that decide them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _QUESTION = {"id": 80, "kind": 0, "question": 300, "options": OPTIONS, "tasks": 
 
 
 def dialog(lines: Iterable[str]) -> str | None:
-    """What a dialog says, each line made safe to show; None where not all of it fits.
+    """The text of a dialog, each line made safe to show; None where not all of it fits.
 
     No more of `lines` is asked for than what fits.
     """
@@ -48,17 +48,18 @@ def how_to_override(evaluation: Evaluation, phase: str) -> str:
 def question_line(question: QuestionState) -> str:
     """One question with its options, on a line."""
     options = ", ".join(f"{plain(o.id, 40)} ({quoted(o.text, 60)})" for o in question.options[:6])
-    said = f"asked of a person: {plain(question.id, 80)} ({question.kind}): {quoted(question.question, 200)}"
-    return f"{said}; options {options}" if options else said
+    line = f"asked of a person: {plain(question.id, 80)} ({question.kind}): {quoted(question.question, 200)}"
+    return f"{line}; options {options}" if options else line
 
 
-def asked(head: dict[str, Any], line: str, evaluations: Sequence[Evaluation], start: int = 0) -> Answer:
+def open_questions(
+    head: dict[str, Any], line: str, evaluations: Sequence[Evaluation], start: int = 0
+) -> Answer:
     """The open questions of some runs, in order of the runs; each with how a person answers it."""
     pairs = [(e, question) for e in evaluations for question in e.questions]
     head |= {"decides": DECIDES} if pairs else {}
-    builder = AnswerBuilder(
-        head, line, f"{len(pairs)} open; a person answers them, never you" if pairs else "nothing is asked"
-    )
+    summary = f"{len(pairs)} open; a person answers them, never you" if pairs else "nothing is asked"
+    builder = AnswerBuilder(head, line, summary)
     entries = (
         (
             {"run": plain(e.run, 200)} | excerpt(q, _QUESTION) | {"decide": how_to_decide(e, q)[:600]},

@@ -1,4 +1,4 @@
-"""How runs stand: all of a root in short, the gates of one, and whether one step may be done now."""
+"""The status of runs: all of a root in short, the gates of one, and whether one step may be done now."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _gate(gate: GateState) -> tuple[dict[str, Any], str]:
 
 
 def permission(e: Evaluation, given: Permission) -> Answer:
-    """Whether a phase or action may be done now, and why."""
+    """Permission to do a phase or action now, or its refusal, and why."""
     head, line = head_of(e)
     step, because = plain(given.step, 80), plain(given.because, 300)
     gate = optional(given.gate, 60)

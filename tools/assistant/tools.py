@@ -22,7 +22,7 @@ from .access import Access, ToolRefused, name_of, select_run
 from .answer import Answer
 from .headers import head_of, head_of_root, revision_of
 from .next_step import next_step as next_step_of
-from .questions import asked
+from .questions import open_questions
 from .run_status import gates, permission, status
 
 CLAIM_S = 3600
@@ -41,7 +41,7 @@ Agent = Annotated[str, Field(description="your unique name", max_length=80)]
 
 
 class Arguments(BaseModel):
-    """What every tool takes."""
+    """The arguments of every tool."""
 
     model_config = ConfigDict(extra="forbid")
     root: Root = ""
@@ -162,13 +162,14 @@ async def run_report(access: Access, asked_for: Report) -> Answer:
 async def run_escalations(access: Access, asked_for: Escalations) -> Answer:
     place = await access.place(asked_for.root)
     if not (asked_for.ask or asked_for.run):
-        return asked(*head_of_root(place.root, place.runs), list(place.runs.values()), asked_for.start)
+        runs = list(place.runs.values())
+        return open_questions(*head_of_root(place.root, place.runs), runs, asked_for.start)
     run = select_run(place, asked_for.run)
     if asked_for.ask:
         who = access.who(asked_for.agent)
         wanted = Command(kind="raise", message=asked_for.ask, actor=who, channel="mcp")
         run = await access.act(run, wanted, None)
-    return asked(*head_of(run), [run], asked_for.start)
+    return open_questions(*head_of(run), [run], asked_for.start)
 
 
 async def run_wait_for_change(access: Access, asked_for: WaitForChange) -> Answer:

@@ -46,7 +46,7 @@ class FixContext(NamedTuple):
 
     @property
     def dialect(self) -> Dialect | None:
-        """How the workflow's plans are written."""
+        """The dialect of the workflow's plans."""
         return self.workflow.dialect if self.workflow else None
 
     @property

@@ -212,7 +212,7 @@ def break_cycle(ctx: FixContext) -> Iterator[QuickFix]:
 
 
 def _dependencies(ctx: FixContext) -> Iterator[tuple[str, Plan, QuickFix]]:
-    """What the task file depends on: each name, the plan that it is to be in, and the fix that removes it."""
+    """The dependencies of the task file: each name, the plan it is to be in, and the fix that removes it."""
     if ctx.board is None or ctx.dialect is None or ctx.finding.span is None:
         return
     names = ctx.dialect.read_task(ctx.text).depends_on

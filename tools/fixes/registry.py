@@ -1,12 +1,10 @@
 """Which finding codes an edit fixes, and how.
 
-Every code of a finding is in one of three tables: `FIXERS` (an edit fixes it), `COMMANDS` in the editors'
-`command_offers.py` (the store must act), or `UNFIXABLE` (with the reason why nothing is offered).
+Every code of a finding is in one of three tables: `FIXERS` (an edit fixes it), `OFFERS` in the editors'
+`command_offers.py` (the store must act), or `UNFIXABLE` in the test (with the reason why nothing is offered).
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 from . import data_fixes, plan_fixes, state_fixes
 from .fix import FixContext, Fixer, QuickFix
@@ -37,26 +35,6 @@ FIXERS: dict[str, Fixer] = {
     "workflow-ambiguous": data_fixes.assign_workflow,
     "workflow-invalid": data_fixes.respell_word,
 }
-UNFIXABLE: Mapping[str, str] = {
-    "definition-invalid": "the definition has to be mended, where `workflow-invalid` stands",
-    "action-precondition": "the state says that the action comes too early; the work before it is missing",
-    "artifact-unreadable": "only who wrote the text knows what it should say",
-    "fix-scope-unclear": "only who ran the checks knows which tasks failed",
-    "fixes-dropped": "fixes have to be made or verified; that is work",
-    "freshness-unknown": "which of two files is newer cannot be told any more",
-    "gate-failing": "the gate's checks have to pass; that is work",
-    "order-uncertain": "which of two reports came first cannot be told any more",
-    "phase-ahead": "it is information: an artifact that comes early harms nothing",
-    "phase-skipped": "it is information, with the reason",
-    "plan-empty": "the tasks of a stage have to be planned; that is work",
-    "quality-mismatch": "the quality gate has to be judged again",
-    "report-out-of-turn": "it counts for nothing, and what it says may still be wanted",
-    "report-unknown": "only who wrote the file knows what it was meant to be",
-    "tests-contradictory": "the tests have to run again",
-    "tests-empty": "tests have to be written",
-    "unknown-action": "the workflow's definition has to name an action that it has",
-}
-"""Codes for which nothing is offered, and why."""
 
 
 def fixes_for(ctx: FixContext) -> list[QuickFix]:

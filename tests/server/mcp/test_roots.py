@@ -224,7 +224,7 @@ async def test_what_one_caller_looked_at_is_not_remembered_without_bound(root: P
         client = ClientSession(r.assistants.open_roots, a, "one")
         for folder in (a, b, a / ".." / "b"):
             await client.hold(folder)
-        assert client._held.keys() == {a / ".." / "b"}
+        assert client._holds.keys() == {a / ".." / "b"}
         client.close()
         assert r.hold_counts() == {}
 
@@ -312,8 +312,8 @@ async def test_a_call_that_is_ended_while_it_lets_go_leaves_nothing_open(root: P
         client = ClientSession(r.assistants.open_roots, root, "one")
         await client.hold(root)
         assert list(r.hold_counts().values()) == [1, 1]
-        roots, opened = client._held[root]
-        client._held[root] = roots, opened - clients.REOPEN_AFTER_S
+        roots, opened = client._holds[root]
+        client._holds[root] = roots, opened - clients.REOPEN_AFTER_S
         calling = asyncio.ensure_future(client.hold(root))
         while not calling.done() and 2 not in r.hold_counts().values():
             await asyncio.sleep(0)

@@ -31,7 +31,7 @@ from phasekeeper.tools.assistant.answer import (
 )
 from phasekeeper.tools.assistant.headers import head_of, short_run
 from phasekeeper.tools.assistant.next_step import next_step
-from phasekeeper.tools.assistant.questions import asked
+from phasekeeper.tools.assistant.questions import open_questions
 from phasekeeper.tools.assistant.run_status import gates, permission, status
 
 from tests.roots import EXAMPLES, plan, put
@@ -110,7 +110,7 @@ def test_every_answer_about_a_run_fits_whatever_it_says(e: Evaluation, said: str
     fits(next_step(e, start=3, claim=claim, text=said * 3, recorded=plain(said), note=plain(said)))
     fits(gates(e))
     fits(permission(e, Permission(said, False, said, said)))
-    fits(asked(*head_of(e), [e]))
+    fits(open_questions(*head_of(e), [e]))
 
 
 @QUICK
@@ -121,7 +121,9 @@ def test_every_answer_about_a_root_fits_however_many_runs_there_are(
     many = {f"{e.run}{number}": e for number, e in enumerate(runs * 20)}
     fits(status(root, many, start))
     fits(
-        asked({"root": plain(root, 300), "revision": "0" * 16}, plain(root, 300), list(many.values()), start)
+        open_questions(
+            {"root": plain(root, 300), "revision": "0" * 16}, plain(root, 300), list(many.values()), start
+        )
     )
 
 
@@ -147,7 +149,7 @@ def test_the_pages_together_hold_every_run_gate_and_question(runs: list[Evaluati
     assert len(pages(lambda start: status("/r", many, start), "runs")) == len(many)
     head, line = {"root": "/r"}, "all"
     expected = sum(len(e.questions) for e in many.values())
-    found = pages(lambda start: asked(head, line, list(many.values()), start), "questions")
+    found = pages(lambda start: open_questions(head, line, list(many.values()), start), "questions")
     assert len(found) == expected
     for e in runs:
         assert len(pages(lambda start, e=e: gates(e, "", start), "gates")) == len(e.gates)

@@ -16,7 +16,7 @@ from phasekeeper.server.lsp.view import annotations as marks
 from phasekeeper.server.lsp.view.unsaved import lint_definition
 from phasekeeper.server.workspace.workspace import Workspace
 from phasekeeper.tools.fixes.fix import FixContext, QuickFix
-from phasekeeper.tools.fixes.registry import FIXERS, UNFIXABLE, fixes_for
+from phasekeeper.tools.fixes.registry import FIXERS, fixes_for
 
 from tests.roots import TASKS, loop, put, task
 
@@ -234,6 +234,28 @@ def apply_fix(root: Path, fix: QuickFix) -> None:
 
 def found(root: Path, code: str) -> list[Finding]:
     return [finding for finding in judge(root)[0] if finding.code == code]
+
+
+UNFIXABLE: dict[str, str] = {
+    "definition-invalid": "the definition has to be mended, where `workflow-invalid` stands",
+    "action-precondition": "the state says that the action comes too early; the work before it is missing",
+    "artifact-unreadable": "only who wrote the text knows what it should say",
+    "fix-scope-unclear": "only who ran the checks knows which tasks failed",
+    "fixes-dropped": "fixes have to be made or verified; that is work",
+    "freshness-unknown": "which of two files is newer cannot be told any more",
+    "gate-failing": "the gate's checks have to pass; that is work",
+    "order-uncertain": "which of two reports came first cannot be told any more",
+    "phase-ahead": "it is information: an artifact that comes early harms nothing",
+    "phase-skipped": "it is information, with the reason",
+    "plan-empty": "the tasks of a stage have to be planned; that is work",
+    "quality-mismatch": "the quality gate has to be judged again",
+    "report-out-of-turn": "it counts for nothing, and what it says may still be wanted",
+    "report-unknown": "only who wrote the file knows what it was meant to be",
+    "tests-contradictory": "the tests have to run again",
+    "tests-empty": "tests have to be written",
+    "unknown-action": "the workflow's definition has to name an action that it has",
+}
+"""Codes for which nothing is offered, and why."""
 
 
 def test_every_code_is_fixed_by_an_edit_or_a_command_or_there_is_a_reason_why_not() -> None:
