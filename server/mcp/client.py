@@ -130,6 +130,30 @@ class ClientSession:
                 )
         return roots
 
+    async def ask_roots(self, context: RequestContext, answers: types.InputResponses) -> Sequence[Path]:
+        """The folders that the client says it works in; none where it does not tell.
+
+        Raises NeedsRoots where the answer has to come with a second call. `answers` are those of such a call.
+        """
+        answer = answers.get(ROOTS)
+        if self.roots is not None and answer is None:
+            return self.roots
+        capabilities, folders = context.session.client_capabilities, ()
+        if isinstance(answer, types.ListRootsResult):
+            folders = await asyncio.to_thread(_folders, answer)
+        elif capabilities is None or capabilities.roots is None:
+            return ()
+        elif is_modern(context):
+            raise NeedsRoots
+        else:
+            # None where the client does not answer within a few seconds, or not with URIs of files.
+            with suppress(MCPError, ValidationError), anyio.move_on_after(_ROOTS_PATIENCE_S):
+                answer = await context.session.send_request(types.ListRootsRequest(), types.ListRootsResult)
+                folders = await asyncio.to_thread(_folders, answer)
+        if self.lasting:
+            self.roots = folders
+        return folders
+
     def close(self) -> None:
         """Release all that the client holds: it is gone."""
         self._has_ended = True
@@ -143,12 +167,6 @@ class ClientSession:
 
 def is_modern(context: RequestContext) -> bool:
     return context.protocol_version in MODERN_PROTOCOL_VERSIONS
-
-
-def client_name(context: RequestContext) -> str:
-    """The name that the client gives itself, "assistant" where it gives none."""
-    params = context.session.client_params
-    return (params.client_info.name if params else "") or "assistant"
 
 
 def is_within(folder: Path, allowed: Iterable[Path]) -> bool:
@@ -165,33 +183,6 @@ def is_within(folder: Path, allowed: Iterable[Path]) -> bool:
         or (folder.is_relative_to(each) and not home.is_relative_to(each) and each != Path(each.anchor))
         for each in allowed
     )
-
-
-async def roots_of(
-    client: ClientSession, context: RequestContext, answers: types.InputResponses
-) -> Sequence[Path]:
-    """The folders that the client says it works in; none where it does not tell.
-
-    Raises NeedsRoots where the answer has to come with a second call. `answers` are those of such a call.
-    """
-    answer = answers.get(ROOTS)
-    if client.roots is not None and answer is None:
-        return client.roots
-    capabilities, folders = context.session.client_capabilities, ()
-    if isinstance(answer, types.ListRootsResult):
-        folders = await asyncio.to_thread(_folders, answer)
-    elif capabilities is None or capabilities.roots is None:
-        return ()
-    elif is_modern(context):
-        raise NeedsRoots
-    else:
-        # None where the client does not answer within a few seconds, or not with URIs of files.
-        with suppress(MCPError, ValidationError), anyio.move_on_after(_ROOTS_PATIENCE_S):
-            answer = await context.session.send_request(types.ListRootsRequest(), types.ListRootsResult)
-            folders = await asyncio.to_thread(_folders, answer)
-    if client.lasting:
-        client.roots = folders
-    return folders
 
 
 def _folders(answer: types.ListRootsResult) -> tuple[Path, ...]:

@@ -27,17 +27,7 @@ from ...tools.assistant.answer import TEXT_LIMIT
 from ..live.engine import Engine
 from ..workspace.roots import UsageError
 from . import prompts, resources, tools
-from .client import (
-    MOST_FOLDERS,
-    ROOTS,
-    ClientSession,
-    NeedsRoots,
-    OpenRoots,
-    RequestContext,
-    client_name,
-    is_modern,
-    roots_of,
-)
+from .client import MOST_FOLDERS, ROOTS, ClientSession, NeedsRoots, OpenRoots, RequestContext, is_modern
 from .elicitation import known_roots, request_decision
 from .notifications import MOST_SUBSCRIPTIONS, ChangeNotifier
 from .tool_access import CallAccess, OutsideAllowedFolders, is_allowed
@@ -163,7 +153,7 @@ class McpServer:
         roots: Sequence[Path] = client.roots or ()
         if not (root and await asyncio.to_thread(is_allowed, root, (*own, *served, *roots))):
             try:
-                roots = await roots_of(client, context, answers or {})
+                roots = await client.ask_roots(context, answers or {})
             except NeedsRoots:
                 if answers is not None:
                     raise
@@ -172,7 +162,9 @@ class McpServer:
         mark = digest_of(session)[:8] if session else None
         label = client.label if client.folder is not None else mark
         folders, allowed = roots or own or served, (*own, *roots, *served)
-        return CallAccess(self.engine, client, folders, allowed, client_name(context), label)
+        params = context.session.client_params
+        name = (params.client_info.name if params else "") or "assistant"
+        return CallAccess(self.engine, client, folders, allowed, name, label)
 
     def _subscriptions(self, context: RequestContext) -> set[str]:
         """The URIs that a session of the handshake era is subscribed to; it is noted as alive."""

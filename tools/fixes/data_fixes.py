@@ -65,7 +65,6 @@ def remove_earlier_key(ctx: FixContext) -> Iterator[QuickFix]:
             if member.key is not None and following is not None:
                 earlier[member.key] = (member.start, following.start)
             unvisited.append(member.value)
-    return None
 
 
 def nest_dotted_key(ctx: FixContext) -> Iterator[QuickFix]:
