@@ -6,8 +6,8 @@ what means more than one key is written out.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 
 from ..expressions.language import Expression, Language
@@ -28,6 +28,11 @@ REQUIRED_TYPES = ("any", "bool", "int", "number", "string", "list", "map")
 # Whole numbers of expressions have 64 bits.
 LEAST_INT, MOST_INT = -(2**63), 2**63 - 1
 _Path = tuple[str | int, ...]
+# The fields of each kind of map that are known without a key.
+_OWN = {
+    kind: [each.name for each in fields(model) if "key" not in each.metadata or each.name == "title"]
+    for kind, model in MODELS.items()
+}
 
 
 def compile_definition(root: DefinitionNode, digest: str, trusted: bool = False) -> Workflow:
@@ -100,11 +105,8 @@ class _Compiler:
             "place": entry.node.place,
             "order": self.order.get(path[-1]),
         }
-        model = MODELS[kind]
-        keyless = [each.name for each in dataclasses.fields(model) if "key" not in each.metadata]
-        titled = ["title"] if "title" in STRUCTS[kind] else []
-        given = {name: own[name] for name in keyless + titled}
-        return model(**given | self.fields(kind, entry, path))
+        given = {name: own[name] for name in _OWN[kind]}
+        return MODELS[kind](**given | self.fields(kind, entry, path))
 
     def value(self, value: Any, shape: Shape, path: _Path) -> Any:
         """A plain value as the model has it, by the shape of its key."""
