@@ -15,9 +15,8 @@ from ..expressions.syntax import MOST_TEMPLATE, InvalidExpression, template_part
 from ..findings import NO_DATA
 from ..journal.report_files import ReportForm
 from ..suggestions import did_you_mean, misspelling
-from .expression_names import facts, variables
 from .model import DEFAULT_OUTCOMES, MODELS, STRUCTS, ExpressionOrigin, Workflow, Write
-from .names import check_names, check_references, known
+from .names import check_names, check_references, facts, known, variables
 from .reader import DefinitionErrors, DefinitionNode, DefinitionPlace, LocatedMap, LocatedText
 from .schema import read
 from .shapes import Shape, struct

@@ -8,8 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from ..decision.facts import RunFacts
 from ..decision.pending_reports import reportable_steps
-from ..definition.model import DEFAULT_OUTCOMES
-from ..definition.phase_graph import edges
+from ..definition.model import DEFAULT_OUTCOMES, edges
 from ..evaluation.questions import question_state
 from ..evaluation.trace import CommandRefused, EvaluationTrace, check_action
 from ..formats.json_text import read_json
