@@ -265,8 +265,9 @@ def clean(value: object) -> object:
         return {name: clean(item) for name, item in value.items() if item is not None}
     if isinstance(value, list):
         return [clean(item) for item in value if item is not None]
-    is_long = isinstance(value, int) and not -(2**63) <= value < 2**63
-    if is_long or (isinstance(value, float) and not isfinite(value)):
+    if (isinstance(value, int) and not -(2**63) <= value < 2**63) or (
+        isinstance(value, float) and not isfinite(value)
+    ):
         largest = sys.float_info.max
         return float(max(-largest, min(largest, value)))
     return value
