@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ....orchestration.definition.model import STRUCTS
 from ....orchestration.definition.shapes import Shape
 from ....orchestration.journal.journal import FIELDS
 
@@ -34,8 +35,7 @@ FACTS: Mapping[str, tuple[str, str]] = {
 """Facts by name: the group of the definition that the names are of, and what a fact says."""
 
 LIMIT: Mapping[str, str] = {
-    "count": "how often so far",
-    "max": "how often at most",
+    **{name: key.about for name, key in STRUCTS["limit"].items()},
     "reached": "whether the count is not less than the maximum",
 }
 PLAN: Mapping[str, str] = {

@@ -139,7 +139,7 @@ class Connection:
             self._compare(*located, document)
             self._publish_document(document, unconditionally=True)
         elif document.path and (folder := self._folders.add_loose(document.path)):
-            self._openings.add(self.spawn(self._open(folder, folder)))
+            self._openings.add(self.spawn(self._open(folder)))
 
     def _compare(self, view: RootView, path: str, document: OpenDocument) -> None:
         """Note a document as saved where it is the text that a run was evaluated with."""
@@ -181,8 +181,8 @@ class Connection:
     # ---- opening and closing roots ----------------------------------------------------------------
 
     def _add_folder(self, uri: str) -> None:
-        if path := self._folders.add(uri):
-            self._openings.add(self.spawn(self._open(uri, path)))
+        if self._folders.add(uri):
+            self._openings.add(self.spawn(self._open(uri)))
 
     async def roots_opened(self) -> None:
         """Wait until the roots that are being opened are evaluated for the first time."""
@@ -190,8 +190,11 @@ class Connection:
             done, _ = await asyncio.wait(self._openings)
             self._openings -= done
 
-    async def _open(self, key: str | Path, path: Path) -> None:
-        """Open a folder, for the first time or once more, and show its roots."""
+    async def _open(self, key: str | Path) -> None:
+        """Open a folder, for the first time or once more, and show its roots; nothing once it is closed."""
+        path = self._folders.path(key)
+        if path is None:
+            return
         try:
             roots = await self._open_roots(path)
         except UsageError as error:
@@ -221,13 +224,17 @@ class Connection:
         finally:
             progress.end()
 
+    def _reopen_folders(self, root: Path) -> None:
+        """Open the folders once more that were opened when the root had other projects."""
+        for key in self._folders.opened_with_other_projects(root, self._projects(root)):
+            if key not in self._reopening:
+                self._reopening.add(key)
+                self.spawn(self._reopen(root, key))
+
     async def _reopen(self, root: Path, key: str | Path) -> None:
-        """Open a folder once more, whose root has other projects now; what it was opened to is closed."""
-        path = self._folders.path(key)
         before = self._projects(root)
         try:
-            if path:
-                await self._open(key, path)
+            await self._open(key)
         finally:
             self._reopening.discard(key)
         if self._projects(root) != before:
@@ -235,13 +242,6 @@ class Connection:
 
     def _projects(self, root: Path) -> tuple[Path, ...]:
         return self.views[root].board.projects if root in self.views else ()
-
-    def _reopen_folders(self, root: Path) -> None:
-        """Open the folders once more that were opened when the root had other projects."""
-        for key in self._folders.opened_with_other_projects(root, self._projects(root)):
-            if key not in self._reopening:
-                self._reopening.add(key)
-                self.spawn(self._reopen(root, key))
 
     async def _show_root(self, root: Path) -> None:
         """Subscribe to a root, and publish what is found in it so far."""

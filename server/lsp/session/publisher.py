@@ -82,8 +82,7 @@ class Publisher:
 
     async def run(self, drain: Callable[[], Awaitable[None]]) -> None:
         """Publish for as long as the connection lives."""
-        while True:
-            await self._wake.wait()
+        while await self._wake.wait():
             self._wake.clear()
             while self._pending:
                 keys = list(self._pending)[:BATCH]

@@ -15,7 +15,6 @@ import json
 import logging
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
@@ -57,16 +56,12 @@ class RequestFailed(JsonRpcException):
         super().__init__(message, code)
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedJson:
-    """JSON that was encoded on a thread, as an answer or as parameters. It may be megabytes."""
+def encode_json(make: Callable[..., Any], *arguments: Any) -> bytearray:
+    """The JSON of what `make` returns, maybe megabytes, as an answer or as parameters.
 
-    json: bytearray
-
-
-def encode_json(make: Callable[..., Any], *arguments: Any) -> EncodedJson:
-    """The JSON of what `make` returns; called on a thread, so that other messages need not wait."""
-    return EncodedJson(dumped(make(*arguments)))
+    Called on a thread, so that other messages need not wait.
+    """
+    return dumped(make(*arguments))
 
 
 class LspProtocol(LanguageServerProtocol):
@@ -84,40 +79,36 @@ class LspProtocol(LanguageServerProtocol):
         """The editor goes: its connection ends, the process does not."""
         self.has_exited = True
 
-    def get_message_type(  # pyright: ignore[reportIncompatibleVariableOverride]
-        self, method: str
-    ) -> type[Any] | None:
+    def get_message_type(self, method: str) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The type of a method's messages. pygls' own keeps connections that are over, in a cache."""
         return lsp.METHOD_TO_TYPES.get(method, (None,))[0]
 
-    def get_result_type(  # pyright: ignore[reportIncompatibleVariableOverride]
-        self, method: str
-    ) -> type[Any] | None:
+    def get_result_type(self, method: str) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The type of a method's answer, as `get_message_type`."""
         return lsp.METHOD_TO_TYPES.get(method, (None, None))[1]
 
-    def send_encoded(self, method: str, params: EncodedJson) -> None:
+    def send_encoded(self, method: str, params: bytearray) -> None:
         """Send a notification whose parameters are JSON already."""
         self._send_encoded(f'"method": {json.dumps(method)}, "params": ', params)
 
     def _send_response(
         self, msg_id: Any, result: Any | None = None, error: lsp.ResponseError | None = None
     ) -> None:
-        if error is not None or not isinstance(result, EncodedJson):
+        if error is not None or not isinstance(result, bytearray):
             super()._send_response(msg_id, result, error)
             return
         self._result_types.pop(msg_id, None)
         self._send_encoded(f'"id": {json.dumps(msg_id)}, "result": ', result)
 
-    def _send_encoded(self, members: str, last: EncodedJson) -> None:
+    def _send_encoded(self, members: str, last: bytearray) -> None:
         """Send what is JSON already: pygls would look into every part of it for types, on the loop."""
         begin, end = f'{{"jsonrpc": "2.0", {members}'.encode(), b"}"
-        length = len(begin) + len(last.json) + len(end)
+        length = len(begin) + len(last) + len(end)
         kind = f"{self.CONTENT_TYPE}; charset={self.CHARSET}"
         if self.writer is not None:
             head = f"Content-Length: {length}\r\nContent-Type: {kind}\r\n\r\n".encode()
             # Not put together first: it may be megabytes. A stream takes any kind of bytes.
-            for part in (head + begin, cast(bytes, last.json), end):
+            for part in (head + begin, cast(bytes, last), end):
                 self.writer.write(part)
 
     def answer_error(self, msg_id: Any, code: int, message: str) -> None:

@@ -21,7 +21,6 @@ UTF8 = lsp.PositionEncodingKind.Utf8
 UTF16 = lsp.PositionEncodingKind.Utf16
 UTF32 = lsp.PositionEncodingKind.Utf32
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_BEYOND_BASIC = re.compile("[\U00010000-\U0010ffff]")
 # A byte order mark is a column to the editor and none to the engine.
 _BYTE_ORDER_MARK = "\ufeff"
 
@@ -95,16 +94,15 @@ class EncodedText:
 
 
 def _units(text: str, encoding: lsp.PositionEncodingKind) -> int:
-    """How many code units a piece of a line has."""
+    """The number of code units of a piece of a line."""
     if encoding == UTF32 or text.isascii():
         return len(text)
-    if encoding == UTF8:
-        return len(text.encode("utf-8", "surrogatepass"))
-    return len(text) + len(_BEYOND_BASIC.findall(text))
+    codec, bytes_of_unit = ("utf-8", 1) if encoding == UTF8 else ("utf-16-le", 2)
+    return len(text.encode(codec, "surrogatepass")) // bytes_of_unit
 
 
 def _code_points(line: str, units: int, encoding: lsp.PositionEncodingKind) -> int:
-    """How many characters of a line so many code units are; one that is cut in the middle is left out."""
+    """The number of characters of so many code units of a line; one that is cut in the middle is left out."""
     if encoding == UTF32 or line.isascii():
         return min(max(units, 0), len(line))
     units_so_far = 0

@@ -30,11 +30,10 @@ class RootView:
     board: RootBoard
     unsaved: Mapping[str, Evaluation] = field(default_factory=dict)
     linted: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)
-    # By run and path, and which runs have annotations at which paths.
+    # By run and path.
     _annotations: dict[str, dict[str, list[Annotation]]] = field(default_factory=dict)
-    _annotated: DependencyIndex = field(default_factory=DependencyIndex)
-    # Which runs, as they are on disk, have findings at which paths.
-    _findings: DependencyIndex = field(default_factory=DependencyIndex)
+    # Which runs have annotations, or as they are on disk findings, at which paths.
+    _runs_at: DependencyIndex = field(default_factory=DependencyIndex)
 
     def run(self, run: str) -> Evaluation | None:
         """A run as this editor's texts have it."""
@@ -65,34 +64,33 @@ class RootView:
         touched: set[str] = set()
         for run in runs:
             on_disk, evaluation = self.board.runs.get(run), self.run(run)
-            self._findings.replace(run, {each.path for each in on_disk.findings} if on_disk else set())
             by_path: dict[str, list[Annotation]] = {}
             for annotation in annotations_of(evaluation) if evaluation else ():
                 by_path.setdefault(annotation.finding.path, []).append(annotation)
             touched.update(self._annotations.pop(run, ()), by_path)
             if by_path:
                 self._annotations[run] = by_path
-            self._annotated.replace(run, by_path.keys())
+            found = (each.path for each in on_disk.findings) if on_disk else ()
+            self._runs_at.replace(run, {*by_path, *found})
         return touched
 
     def at(self, path: str) -> tuple[Annotation, ...]:
         """The annotations of a file: the root's own findings, then those of its runs, each once."""
-        runs = sorted(self._annotated.dependants([path]))
-        of_runs = [each for run in runs for each in self._annotations[run][path]]
+        runs = sorted(self._runs_at.dependants([path]))
+        of_runs = [each for run in runs for each in self._annotations.get(run, {}).get(path, ())]
         own = self.linted.get(path)
         if own is None:
             # What the board says of the path that is no finding of a run as it is on disk.
-            own = self.board.findings.get(path, ())
-            runs = (self.board.runs[run] for run in self._findings.dependants([path])) if own else ()
-            on_disk = {each for run in runs for each in run.findings if each.path == path}
-            own = tuple(each for each in own if each not in on_disk)
+            boards = (self.board.runs[run] for run in runs if run in self.board.runs)
+            on_disk = {each for run in boards for each in run.findings if each.path == path}
+            own = [each for each in self.board.findings.get(path, ()) if each not in on_disk]
         known = {(each.finding.code, each.finding.span, each.finding.message) for each in of_runs}
         return (*(Annotation(f) for f in own if (f.code, f.span, f.message) not in known), *of_runs)
 
     @property
     def paths(self) -> set[str]:
         """Every path that has annotations."""
-        return {*self.board.findings, *self.linted, *self._annotated.keys()}
+        return {*self.board.findings, *self.linted, *self._runs_at.keys()}
 
 
 async def annotate_all(view: RootView) -> None:

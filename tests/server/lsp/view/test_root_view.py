@@ -182,7 +182,7 @@ def test_what_is_being_shown_to_an_editor_that_goes_is_closed_again(root, monkey
         monkeypatch.setattr(engine, "close", close)
         connection = Connection(engine, DroppingWriter(cast("asyncio.StreamWriter", Silent())), True)
         assert connection._folders.add(root.as_uri()) == root
-        shown = connection.spawn(connection._open(root.as_uri(), root))
+        shown = connection.spawn(connection._open(root.as_uri()))
         await asyncio.wait_for(begun.wait(), 30)
         await connection.close()
         assert shown.cancelled()
