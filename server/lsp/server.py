@@ -45,20 +45,13 @@ FEATURES: dict[str, Feature] = {
 }
 
 
-async def serve_lsp(
-    reader: asyncio.StreamReader,
-    writer: asyncio.StreamWriter,
-    engine: Engine,
-    *,
-    trusted_allowed: bool = True,
-) -> int:
+async def serve_lsp(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, engine: Engine) -> int:
     """Serve one editor until it says `exit` or goes; 0 when it said `shutdown` before, else 1.
 
-    Never ends the process, whatever the editor sends. With `trusted_allowed` False nothing is written for
-    it, whatever it says of itself. The caller closes the streams.
+    Never ends the process, whatever the editor sends. The caller closes the streams.
     """
     dropping_writer = DroppingWriter(writer)
-    connection = Connection(engine, dropping_writer, trusted_allowed)
+    connection = Connection(engine, dropping_writer)
     server = connection.server
     for method, feature in FEATURES.items():
         answer = partial(_on_document, connection, feature.answer)

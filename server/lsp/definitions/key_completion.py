@@ -26,8 +26,11 @@ def in_definition(source: str, line: int, column: int) -> Items:
     text = lines[line][:column] if line < len(lines) else ""
     keys = keys_of(shape)
     if keys and begins_key(text):
-        about = {name: words.holds(key.shape) + "; it is needed" * key.required for name, key in keys.items()}
-        return [item(name, KIND.Property, key.about, f"{name}: ", about[name]) for name, key in keys.items()]
+        needed = {True: "; it is needed", False: ""}
+        return [
+            item(name, KIND.Property, key.about, f"{name}: ", words.holds(key.shape) + needed[key.required])
+            for name, key in keys.items()
+        ]
     if shape is not None and shape.kind in ("list", "some", "either") and shape.of and not keys:
         shape = shape.of
     return _values(shape, path, DeclaredNames(lines), text) if shape else ()
@@ -49,7 +52,7 @@ def _values(shape: Shape, path: tuple[str, ...], declared: DeclaredNames, text: 
     # The value as far as it is on the line, without the quote that it begins with.
     key = next((step for step in reversed(path) if step != "-"), "")
     value = text.rpartition(f"{key}:")[2].lstrip()
-    value = value[value[:1] in ("'", '"') :]
+    value = value[1:] if value[:1] in ("'", '"') else value
     if shape.kind == "cel":
         return in_expression(declared, value)
     if shape.kind == "template" and (inside := _in_braces(value)) is not None:

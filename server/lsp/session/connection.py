@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 class Connection:
     """One editor's connection. All of it belongs to the loop."""
 
-    def __init__(self, engine: Engine, writer: DroppingWriter, trusted_allowed: bool) -> None:
+    def __init__(self, engine: Engine, writer: DroppingWriter) -> None:
         self.engine = engine
         self.server: LspServer = new_server()
         self.protocol.set_writer(writer)
@@ -49,7 +49,6 @@ class Connection:
         # The way by which a person decides here; one of `apply.CHANNELS`.
         self.channel = "editor"
         self.trusted = self.may_decide = False
-        self._trusted_allowed = trusted_allowed
         # What is not sent yet, one change a root: an editor that stopped reading makes them no more.
         self._pending_changes: dict[Path, RootChange] = {}
         self._wake = asyncio.Event()
@@ -115,7 +114,7 @@ class Connection:
         options = options if isinstance(options, dict) else {}
         own = options.get("phasekeeper")
         own = own if isinstance(own, dict) else {}
-        self.trusted = self._trusted_allowed and options.get("trusted") is True
+        self.trusted = options.get("trusted") is True
         self.wants_boards = bool(own)
         self.channel = "vscode" if own.get("client") == "vscode" else "editor"
         self.may_decide = self.trusted and own.get("client") == "vscode" and own.get("decides") is True

@@ -22,7 +22,7 @@ _SEVERITIES = {"error": Severity.ERROR, "warning": Severity.WARNING, "informatio
 
 
 def summary(evaluation: Evaluation) -> dict[str, Any]:
-    """What a board shows of a run: part of its evaluation's JSON, gates in short, findings counted."""
+    """A run as a board shows it: part of its evaluation's JSON, gates in short, findings counted."""
     # What is left out is most of the work, and a board may hold thousands of runs.
     whole = as_json(replace(evaluation, plan=None, phases=(), notes=(), gates=(), findings=()))
     counts = Counter(finding.severity for finding in evaluation.findings if not finding.overridden)
@@ -45,7 +45,7 @@ def board_json(boards: Sequence[RootBoard]) -> dict[str, Any]:
 
 
 def changed_json(change: RootChange) -> dict[str, Any]:
-    """What is different at one version of a root."""
+    """The differences at one version of a root."""
     return {
         "root": str(change.root),
         "version": change.version,

@@ -1,1 +1,1 @@
-"""What one editor sees: documents, encoded positions, roots with unsaved text, diagnostics."""
+"""The sight of one editor: documents, encoded positions, roots with unsaved text, diagnostics."""

@@ -20,13 +20,12 @@ from ....orchestration.sanitize import plain, shown
 from ....orchestration.states import GateStatus, QuestionKind
 from .positions import EncodedText
 
+# The codes that only editors show; those of the engine are in `findings.CODES`.
 GATE_FAILED = "gate-failed"
+"""A gate in force has failed; what it keeps shut may not be done."""
 PERSON_AWAITED = "person-awaited"
-# The codes that only editors show, with what they mean; those of the engine are in `findings.CODES`.
-CODES = {
-    GATE_FAILED: "a gate in force has failed; what it keeps shut may not be done",
-    PERSON_AWAITED: "a person is asked: an approval, an escalation, or an answer in words",
-}
+"""A person is asked: an approval, an escalation, or an answer in words."""
+CODES = (GATE_FAILED, PERSON_AWAITED)
 _TOP = Span(0, 0, 0, 1)
 SOURCE = "phasekeeper"
 MOST = 500

@@ -70,8 +70,8 @@ class RootView:
             touched.update(self._annotations.pop(run, ()), by_path)
             if by_path:
                 self._annotations[run] = by_path
-            found = (each.path for each in on_disk.findings) if on_disk else ()
-            self._runs_at.replace(run, {*by_path, *found})
+            findings = on_disk.findings if on_disk else ()
+            self._runs_at.replace(run, {*by_path, *(each.path for each in findings)})
         return touched
 
     def at(self, path: str) -> tuple[Annotation, ...]:

@@ -167,7 +167,7 @@ class Client:
 
 
 @asynccontextmanager
-async def client_of(engine: Engine, **options: Any) -> AsyncIterator[Client]:
+async def client_of(engine: Engine) -> AsyncIterator[Client]:
     """A client with a server of its own at the other end of a pair of sockets."""
     ours, theirs = socket.socketpair()
     limit = 64 * 2**20
@@ -176,7 +176,7 @@ async def client_of(engine: Engine, **options: Any) -> AsyncIterator[Client]:
 
     async def serve() -> int:
         try:
-            return await serve_lsp(*server_side, engine, **options)
+            return await serve_lsp(*server_side, engine)
         finally:
             server_side[1].close()
 
@@ -200,11 +200,11 @@ async def engine_of() -> AsyncIterator[Engine]:
         await engine.stop()
 
 
-def run_with(work: Callable[[Client], Any], **options: Any) -> None:
+def run_with(work: Callable[[Client], Any]) -> None:
     """Run `work` with a client of a server that is not connected to anything else."""
 
     async def serve() -> None:
-        async with engine_of() as engine, client_of(engine, **options) as client:
+        async with engine_of() as engine, client_of(engine) as client:
             await work(client)
 
     asyncio.run(asyncio.wait_for(serve(), 4 * BOUND_S))

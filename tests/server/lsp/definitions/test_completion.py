@@ -38,7 +38,7 @@ phases:
     outcomes: [ok, stuck]
     rules:
       - {when: valid.text, to: review, because: written}
-  review: {rules: [{when: state.ok == true, to: published}]}
+  review: {title: "Read it, then judge", rules: [{when: state.ok == true, to: published}]}
   published: {terminal: complete}
 actions:
   polish: {title: Polish it}
@@ -198,6 +198,7 @@ def test_what_is_inserted_fits_where_it_stands() -> None:
 
 def test_a_title_and_the_words_of_an_option_are_shown_beside_it() -> None:
     assert completions_after("      - {to: ")[0].documentation == "Write the text"
+    assert completions_after("      - {to: ")[1].documentation == "Read it, then judge"
     assert completions_after("""      - {when: "answers.fine == '""")[1].documentation == "write again"
     assert completions_after("""      - {when: "answers.stuck == '""")[0].documentation == "try again"
 

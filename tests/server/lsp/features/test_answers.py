@@ -321,6 +321,9 @@ def test_names_are_found_in_maps_of_one_line_too():
         "phases:",
         '  "1a": {title: x}',
         "  b:",
+        "before:",
+        "  - when: a rule has no name",
+        "    ask: b",
     ]
     found = [(*name.path, name.line) for name in names_in(lines)]
     assert found == [

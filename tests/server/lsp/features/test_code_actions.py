@@ -332,21 +332,6 @@ def test_nothing_is_written_for_an_editor_that_does_not_say_it_trusts_the_folder
     run_with(work)
 
 
-def test_a_connection_that_may_not_be_trusted_only_reads_whatever_it_says(root):
-    loop(root)
-
-    async def work(client: Client) -> None:
-        await client.initialize(root, trusted=True)
-        await client.ready(root)
-        params = {"root": str(root), "run": ".claude/state", "question": "severe"}
-        await client.request(
-            "workspace/executeCommand", {"command": "phasekeeper.decide", "arguments": [params]}
-        )
-        assert "only reads" in messages(client)[-1]
-
-    run_with(work, trusted_allowed=False)
-
-
 @pytest.mark.parametrize("arguments", [[], [7], [{"root": "/nowhere"}], [{}, {}]])
 def test_a_command_with_wrong_arguments_does_nothing_and_says_so(root, arguments):
     async def work(client: Client) -> None:

@@ -156,7 +156,7 @@ def test_a_connection_that_ends_while_a_root_is_opened_leaves_it_closed(root):
                 closed.set()
 
         writer = DroppingWriter(cast("asyncio.StreamWriter", Silent()))
-        connection = Connection(cast("Engine", Slow()), writer, True)
+        connection = Connection(cast("Engine", Slow()), writer)
         opening = asyncio.ensure_future(connection._open_roots(root))
         await begun.wait()
         opening.cancel()
@@ -180,7 +180,7 @@ def test_what_is_being_shown_to_an_editor_that_goes_is_closed_again(root, monkey
 
         monkeypatch.setattr(connections, "annotate_all", annotating)
         monkeypatch.setattr(engine, "close", close)
-        connection = Connection(engine, DroppingWriter(cast("asyncio.StreamWriter", Silent())), True)
+        connection = Connection(engine, DroppingWriter(cast("asyncio.StreamWriter", Silent())))
         assert connection._folders.add(root.as_uri()) == root
         shown = connection.spawn(connection._open(root.as_uri()))
         await asyncio.wait_for(begun.wait(), 30)
