@@ -90,9 +90,8 @@ class CallAccess:
                 own += await self._roots(each)
         if not is_within(folder, own):
             works = "; ".join(plain(str(each), 200) for each in self.allowed[:6]) or "no folder"
-            raise OutsideAllowedFolders(
-                f"{plain(root, 200)} lies outside of this connection, which works in {works}; {_OPEN}"
-            )
+            where = f"{plain(root, 200)} lies outside of this connection, which works in {works}"
+            raise OutsideAllowedFolders(f"{where}; {_OPEN}")
         return folder
 
     async def pin(self, uri: str, root: str) -> None:

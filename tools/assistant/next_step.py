@@ -118,22 +118,20 @@ def _reports(builder: AnswerBuilder, evaluation: Evaluation, with_tasks: bool) -
 
 def _produce(builder: AnswerBuilder, suggestion: Suggestion) -> None:
     """The files to write; the examples of those that are not long, with what cannot be seen made visible."""
-
-    def entries() -> Iterator[tuple[Any, str]]:
-        for entry in suggestion.produce:
-            path = plain(entry.path, 300)
-            text = entry.example if entry.example and len(entry.example) <= _EXAMPLE else ""
-            example = "\n".join(plain(line, _EXAMPLE) for line in text.split("\n"))
-            example = example if 0 < size(example) - 2 <= _EXAMPLE else None
-            schema = f" (schema {plain(entry.schema, 100)})" if entry.schema else ""
-            below = " (any files below)" if path.endswith("**") else ""
-            line = f"write {path}{below}{schema}"
-            if example and len(example) <= 300:
-                line += f", like {json.dumps(example, ensure_ascii=False)}"
-            yield {"path": path, "schema": optional(entry.schema, 200), "example": example}, line
-
-    if suggestion.produce:
-        builder.fill("suggestion.produce", islice(entries(), 20))
+    entries: list[tuple[Any, str]] = []
+    for entry in suggestion.produce[:20]:
+        path = plain(entry.path, 300)
+        text = entry.example if entry.example and len(entry.example) <= _EXAMPLE else ""
+        example = "\n".join(plain(line, _EXAMPLE) for line in text.split("\n"))
+        example = example if 0 < size(example) - 2 <= _EXAMPLE else None
+        schema = f" (schema {plain(entry.schema, 100)})" if entry.schema else ""
+        below = " (any files below)" if path.endswith("**") else ""
+        line = f"write {path}{below}{schema}"
+        if example and len(example) <= 300:
+            line += f", like {json.dumps(example, ensure_ascii=False)}"
+        entries.append(({"path": path, "schema": optional(entry.schema, 200), "example": example}, line))
+    if entries:
+        builder.fill("suggestion.produce", entries)
 
 
 def _tasks(builder: AnswerBuilder, evaluation: Evaluation, start: int, claim: Claim | None) -> None:

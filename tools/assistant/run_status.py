@@ -58,9 +58,8 @@ def gates(e: Evaluation, gate: str = "", start: int = 0) -> Answer:
     """
     names = [each.id for each in e.gates]
     if gate and gate not in names:
-        raise ToolRefused(
-            f"{plain(e.workflow, 60)} has no gate {quoted(gate, 60)}{did_you_mean(gate, names)}"
-        )
+        known = did_you_mean(gate, names)
+        raise ToolRefused(f"{plain(e.workflow, 60)} has no gate {quoted(gate, 60)}{known}")
     head, line = head_of(e)
     shut = [plain(each.id, 60) for each in e.gates if each.shut and each.in_force]
     if shut:

@@ -116,13 +116,12 @@ async def run_next_step(access: Access, asked_for: NextStep) -> Answer:
     return await _shown(access, run, claim=claim, start=asked_for.start, note=note)
 
 
-async def _shown(access: Access, run: Evaluation, **more: Any) -> Answer:
+async def _shown(access: Access, run: Evaluation, claim: Claim | None = None, **more: Any) -> Answer:
     """The next step, with the text of the one task that is to be done first."""
-    claim: Claim | None = more.get("claim")
     ready = [claim.task] if claim else run.suggestion.tasks
     task = run.plan.task(ready[0]) if run.plan and ready else None
     text = await access.text(run, task.path) if task and task.path else ""
-    return next_step_of(run, text=text, **more)
+    return next_step_of(run, text=text, claim=claim, **more)
 
 
 async def run_check_gate(access: Access, asked_for: CheckGate) -> Answer:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ...orchestration.definition.model import Workflow
 from ...orchestration.expressions.language import Expression
-from ...orchestration.findings import Edit
 from ...orchestration.formats.json_edits import set_values
 from ...orchestration.formats.json_text import locate_json, read_json
 from ...orchestration.lint.expressions import expressions
@@ -25,9 +24,7 @@ def set_known_phase(ctx: FixContext) -> Iterator[QuickFix]:
         return
     close = nearest(evaluation.raw_phase or "", [*workflow.phases, *workflow.aliases])
     for name in dict.fromkeys([*close, *workflow.phases]):
-        edit = _set_phase(ctx, workflow, name)
-        if edit:
-            yield QuickFix(f"Set the phase to {name}", (edit,), preferred=name in close[:1])
+        yield from _set_phase(ctx, name, f"Set the phase to {name}", name in close[:1])
 
 
 def fix_inconsistent_state(ctx: FixContext) -> Iterator[QuickFix]:
@@ -36,13 +33,12 @@ def fix_inconsistent_state(ctx: FixContext) -> Iterator[QuickFix]:
     Where no `redo` command has a phase done again, the state file says which phase it is.
     """
     yield from set_status(ctx)
-    workflow = ctx.workflow
-    if workflow is None or "redo" in workflow.effects:
+    if ctx.workflow is None or "redo" in ctx.workflow.effects:
         return
     for fix in ctx.finding.fixes:
-        edit = _set_phase(ctx, workflow, fix.command[-1]) if fix.command[:1] == ("redo",) else None
-        if edit:
-            yield QuickFix(f"{fix.title[:1].upper()}{fix.title[1:]}: set the phase", (edit,))
+        if fix.command[:1] == ("redo",):
+            title = f"{fix.title[:1].upper()}{fix.title[1:]}: set the phase"
+            yield from _set_phase(ctx, fix.command[-1], title)
 
 
 def set_status(ctx: FixContext) -> Iterator[QuickFix]:
@@ -71,12 +67,11 @@ def set_status(ctx: FixContext) -> Iterator[QuickFix]:
         yield QuickFix(f"Set the status to {word}", (ctx.edit(text),), preferred=word == best)
 
 
-def _set_phase(ctx: FixContext, workflow: Workflow, name: str) -> Edit | None:
-    """The edit of the state file that names a phase; None where no single value of it does."""
-    path = phase_path(workflow)
-    if path is None or not isinstance(read_json(ctx.text).data, dict) or not locate_json(ctx.text, path):
-        return None
-    return ctx.edit(set_values(ctx.text, [(path, name)]))
+def _set_phase(ctx: FixContext, name: str, title: str, preferred: bool = False) -> Iterator[QuickFix]:
+    """The fix that names a phase in the state file; none where no single value of it does."""
+    path = phase_path(ctx.workflow) if ctx.workflow else None
+    if path and isinstance(read_json(ctx.text).data, dict) and locate_json(ctx.text, path):
+        yield QuickFix(title, (ctx.edit(set_values(ctx.text, [(path, name)])),), preferred=preferred)
 
 
 def phase_path(workflow: Workflow) -> tuple[str, ...] | None:
