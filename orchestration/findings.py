@@ -103,6 +103,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "artifact-stale": (Severity.WARNING, "a file is older than what it was made from; make it again"),
     "artifact-unreadable": (Severity.ERROR, "a file could not be read or parsed"),
     "decision-unverified": (Severity.ERROR, "a decision carries no proof that a person made it"),
+    "definition-upgraded": (Severity.HINT, "a new release changed a shipped workflow that a run began under"),
     "definition-changed": (
         Severity.WARNING,
         "the workflow or a parameter changed while the run was under way",

@@ -12,18 +12,23 @@ from ..orchestration.findings import CODES, Evidence, Finding, Severity, Span
 from ..orchestration.result.values import Evaluation
 from ..orchestration.result.values import as_json as as_data
 from ..orchestration.sanitize import github_message, github_property, markdown, plain
-from ..orchestration.states import GateStatus
+from ..orchestration.states import GateStatus, RunStatus
 from .run_names import awaits_person
 
 # Exit codes of the design, section 7; the worst run counts.
 CLEAN, FAILED, WAITING = 0, 1, 3
 _PATH = 4096
-GATE_FAILED, PERSON_AWAITED = "gate-failed", "person-awaited"
-_MEANT = {GATE_FAILED: "a gate has failed", PERSON_AWAITED: "a run goes on when a person has decided"}
+GATE_FAILED, PERSON_AWAITED, RUN_STUCK = "gate-failed", "person-awaited", "run-stuck"
+_MEANT = {
+    GATE_FAILED: "a gate has failed",
+    PERSON_AWAITED: "a run goes on when a person has decided",
+    RUN_STUCK: "a run is blocked or cannot be evaluated",
+}
+_STUCK = (RunStatus.BLOCKED, RunStatus.INVALID)
 
 
 class Blocker(NamedTuple):
-    """Something that holds a run besides findings: a failed gate, or (`gate` "") a person who is awaited."""
+    """What holds a run besides findings: a failed gate, or (`gate` is "") what it awaits."""
 
     run: str
     gate: str
@@ -36,17 +41,19 @@ class Blocker(NamedTuple):
 class Checked:
     """All findings of some runs, and what they mean for a build.
 
-    `failed_gates` are all that have failed, `waiting` the runs in which a person is awaited.
+    `failed_gates` are all that have failed, `waiting` the runs in which a person is awaited, `stuck` those
+    that are blocked or invalid: they fail a build whatever it allows.
     """
 
     findings: tuple[Finding, ...]
     runs: int
     failed_gates: tuple[Blocker, ...]
     waiting: tuple[Blocker, ...]
+    stuck: tuple[Blocker, ...]
 
     def exit_code(self, gates: bool = False, allow_waiting: bool = False) -> int:
         errors = any(found.severity is Severity.ERROR and not found.overridden for found in self.findings)
-        if errors or (gates and self.failed_gates):
+        if errors or self.stuck or (gates and self.failed_gates):
             return FAILED
         return WAITING if self.waiting and not allow_waiting else CLEAN
 
@@ -56,6 +63,7 @@ class Checked:
         waited = Severity.INFO if allow_waiting else Severity.ERROR
         return [
             *self.findings,
+            *(Finding(RUN_STUCK, each.path, each.message, each.span, Severity.ERROR) for each in self.stuck),
             *(Finding(GATE_FAILED, each.path, each.message, each.span, shut) for each in self.failed_gates),
             *(Finding(PERSON_AWAITED, each.path, each.message, each.span, waited) for each in self.waiting),
         ]
@@ -65,9 +73,9 @@ class Checked:
 
 
 def check(evaluations: Sequence[Evaluation], more: Iterable[Finding] = ()) -> Checked:
-    """The findings of runs (each once), their failed gates, and the runs that await a person."""
+    """The findings of runs (each once), their failed gates, and the runs that await a person or are stuck."""
     findings = dict.fromkeys([*more, *(finding for e in evaluations for finding in e.findings)])
-    failed, waiting = [], []
+    failed, waiting, stuck = [], [], []
     for e in evaluations:
         for gate in e.gates:
             if gate.status == GateStatus.FAILED:
@@ -76,12 +84,15 @@ def check(evaluations: Sequence[Evaluation], more: Iterable[Finding] = ()) -> Ch
                 message = f"gate {gate.id} of {e.run} has failed, not met: {criteria}"
                 evidence = [found for each in unmet for found in each.evidence]
                 failed.append(Blocker(e.run, gate.id, message, *_place(e, evidence)))
-        if awaits_person(e):
+        if e.status in _STUCK:
+            message = f"{e.run} is {e.status}: {e.status_reason}"
+            stuck.append(Blocker(e.run, "", message, *_place(e, e.suggestion.evidence)))
+        elif awaits_person(e):
             asked = "; ".join(f"{question.question} ({question.id})" for question in e.questions)
             why = asked or e.suggestion.waiting_for or e.status_reason
             message = f"{e.run} waits for a person: {why}"
             waiting.append(Blocker(e.run, "", message, *_place(e, e.suggestion.evidence)))
-    return Checked(tuple(findings), len(evaluations), tuple(failed), tuple(waiting))
+    return Checked(tuple(findings), len(evaluations), tuple(failed), tuple(waiting), tuple(stuck))
 
 
 def _place(e: Evaluation, evidence: Iterable[Evidence]) -> tuple[str, Span | None]:
@@ -97,6 +108,7 @@ def as_json(checked: Checked, root: str) -> dict[str, Any]:
         "findings": [as_data(found) for found in checked.findings],
         "failedGates": [{"run": each.run, "gate": each.gate} for each in checked.failed_gates],
         "waiting": [each.run for each in checked.waiting],
+        "stuck": [each.run for each in checked.stuck],
     }
 
 

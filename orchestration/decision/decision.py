@@ -98,7 +98,9 @@ class _Procedure:
         override = facts.override
         waived = override.phases if override.waives(facts.stage) else frozenset()
         earlier = (p for p in self.workflow.phases.values() if p.order < phase.order and not p.detour)
-        self.undelivered = next((p.id for p in earlier if p.id not in waived and self.missing(p.id)), None)
+        owed = (p.id for p in earlier if p.id not in waived and self.missing(p.id))
+        # A detour, as to take a change back, builds on nothing that was delivered before.
+        self.undelivered = None if phase.detour else next(owed, None)
 
     def missing(self, phase: str) -> list[str]:
         """The artifacts that a phase has to produce and that are not valid."""

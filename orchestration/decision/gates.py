@@ -75,6 +75,20 @@ def contradicting_gate(facts: RunFacts, gates: Sequence[GateState], phase: Phase
     return None
 
 
+def remedies_only(gate: GateState) -> bool:
+    """Whether a gate in force failed and names what may be done about it: then nothing else may."""
+    return gate.in_force and gate.status is GateStatus.FAILED and bool(gate.allowed)
+
+
+def gate_against_repeating(gates: Sequence[GateState], phase: str | None) -> GateState | None:
+    """The gate after a phase that failed and lets only its remedies be done, not the phase again.
+
+    A verdict that failed is not given again until they were (seed 004, gates 3, 6 and 7).
+    """
+    failed = filter(remedies_only, gates)
+    return next((gate for gate in failed if gate.after == phase and phase not in gate.allowed), None)
+
+
 def unmet_criteria(gate: GateState) -> str:
     """Which criteria of a gate are not met, in words; "" when all are."""
     texts = [criterion.text for criterion in gate.criteria if criterion.met is not True]

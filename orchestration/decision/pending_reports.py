@@ -14,15 +14,17 @@ from itertools import chain
 
 from ..definition.model import Workflow
 from ..findings import Finding
-from ..journal.journal import record
+from ..journal.journal import FAILURES, record
 from ..journal.report_files import ReportFile
+from ..plans.schedule import resolve
 from ..snapshot.snapshot import PendingReport, RecordOrigin, Snapshot, stamped
 from ..states import RecordKind, RunStatus, SuggestionKind
 from ..suggestions import did_you_mean
 from ..vfs.files import natural
 from .decision import Decision, decide
 from .facts import RecordLog, RunFacts, make_finding
-from .gates import allowed_steps
+from .gates import allowed_steps, gate_against_repeating, remedies_only
+from .task_turns import task_turn_problem
 
 # Files saved within this time of each other have no certain order: a clone writes them in any.
 SAME_MOMENT_NS = 2_000_000_000
@@ -110,6 +112,10 @@ class _Judge:
                 self.accept(entry, entry.report.phases[0], uncertain)
                 continue
             turn = f"it is the turn of {', '.join(state.due)}" if state.due else "a person decides first"
+            problems = (
+                self.task_problem(entry, phase) for phase in entry.report.phases if phase in state.due
+            )
+            turn = next(filter(None, problems), turn)
             said = f"a report of {' or '.join(entry.report.phases)}, but {turn}"
             self.add_findings(_finding(entry, "report-out-of-turn", said))
 
@@ -125,7 +131,7 @@ class _Judge:
         # A repetition waits until everything new is in: the fix of a task looks like its first report.
         known = {self.subject(entry) for entry in taken}
         new = (entry for entry in due if self.subject(entry) not in known)
-        return next(chain(new, due, (entry for entry in first if self.past(entry))), None)
+        return next(chain((entry for entry in first if self.past(entry)), new, due), None)
 
     def subject(self, entry: PendingReport) -> object:
         """The subject of a report: its phase and stage, and its task where tasks are handed out."""
@@ -151,11 +157,23 @@ class _Judge:
         stage, at_work = self.stages[entry.path], self.state.facts.stage
         if stage and at_work and stage != at_work:
             return ""
-        return next((phase for phase in entry.report.phases if phase in self.state.due), "")
+        due, decision, outcome = self.state.due, self.state.decision, entry.report.outcome
+        phases = [phase for phase in entry.report.phases if is_due(due, decision, phase, outcome)]
+        return next((phase for phase in phases if not self.task_problem(entry, phase)), "")
+
+    def task_problem(self, entry: PendingReport, phase: str) -> str:
+        """Why the report may not name its tasks now."""
+        plan = self.snapshot.plan
+        names = [resolve(plan, name) or name for name in entry.report.tasks_named] if plan else []
+        return task_turn_problem(self.state.facts, self.workflow.phases[phase], names)
 
     def past(self, entry: PendingReport) -> str:
         """The phase of a report that is history: of a finished stage, or of a phase the run is past."""
         phase, stage = entry.report.phases[0], self.stages[entry.path]
+        gates = self.state.decision.gates
+        if entry.report.outcome not in FAILURES and any(remedies_only(gate) for gate in gates):
+            # While a failure holds, nothing but its remedies and other failures count.
+            return ""
         stages = self.snapshot.plan.stages if self.snapshot.plan else ()
         if stage != self.state.facts.stage and any(s.id == stage and s.done == s.total for s in stages):
             return phase
@@ -212,6 +230,14 @@ def ended_without_completing(decision: Decision) -> bool:
     return decision.kind == SuggestionKind.STOP and decision.status != RunStatus.COMPLETE
 
 
+def is_due(due: Sequence[str], decision: Decision, step: str, outcome: str) -> bool:
+    """Whether it is the turn of a report, `due` being the steps that may be reported.
+
+    One more failure of the phase at hand always counts, for it stands against the run.
+    """
+    return step in due or (bool(due) and step == decision.phase and outcome in FAILURES)
+
+
 def reportable_steps(decision: Decision, workflow: Workflow) -> tuple[str, ...]:
     """The phases and actions a report may be of now: the current, the suggested, and what gates allow.
 
@@ -223,7 +249,9 @@ def reportable_steps(decision: Decision, workflow: Workflow) -> tuple[str, ...]:
         return ()
     if decision.status == RunStatus.COMPLETE:
         return tuple(phase.id for phase in workflow.phases.values() if phase.follow_up)
-    names = [decision.phase, decision.to, decision.action]
+    names = [decision.to, decision.action]
+    if not gate_against_repeating(decision.gates, decision.phase):
+        names.insert(0, decision.phase)
     for gate in decision.gates:
         names += allowed_steps(gate, workflow)
     return tuple(dict.fromkeys(name for name in names if name))

@@ -277,7 +277,8 @@ class ExpressionOrigin(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Workflow:
-    """A definition, read and compiled. `digest` names its text (and that of what it extends).
+    """A definition, read and compiled. `digest` names its text (and that of what it extends), `released` the
+    texts that earlier releases of the product had for it.
 
     `places` tells where an expression stands, by its id(); `keys` where "GROUP.NAME" does. `values` and
     `effects` are made by the compiler.
@@ -288,6 +289,7 @@ class Workflow:
     effects_language: Language
     places: Mapping[int, ExpressionOrigin] = field(default_factory=dict, repr=False)
     keys: Mapping[str, DefinitionPlace] = field(default_factory=dict, repr=False)
+    released: tuple[str, ...] = ()
     name: str = key(
         ID, "the name; a user's file is .phasekeeper/workflows/NAME.yaml", name="workflow", required=True
     )
@@ -354,23 +356,6 @@ class Workflow:
 
     def order(self, phase: str) -> int:
         return self.phases[phase].order
-
-
-def edges(workflow: Workflow) -> dict[str, set[str]]:
-    """phase -> the phases its rules may lead to; a template leads to any phase it may stand for."""
-    ways: dict[str, set[str]] = {}
-    for name, phase in workflow.phases.items():
-        later = [p for p in workflow.phases.values() if p.order > phase.order and not p.detour]
-        stops = next((i for i, p in enumerate(later) if p.skip is None), len(later))
-        ways[name] = set()
-        for to in (rule.to for rule in workflow.rules_of(name) if rule.to):
-            if to.expressions:
-                ways[name].update(workflow.phases)
-            elif to.source == "next":
-                ways[name].update(p.id for p in later[: stops + 1])
-            else:
-                ways[name] |= {to.source} & workflow.phases.keys()
-    return ways
 
 
 MODELS: dict[str, type] = {

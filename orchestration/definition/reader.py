@@ -6,15 +6,20 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ..findings import NO_DATA, Finding, Problem, Span, finding
-from ..formats.yaml_text import Broken, Node, place, read_yaml, typed
+from ..formats.yaml_positions import place
+from ..formats.yaml_text import Broken, Node, read_yaml, typed
 from ..vfs.files import digest_of
 
 
 class Source(NamedTuple):
-    """A definition's file: the path shown in messages, and its text."""
+    """A definition's file: the path shown in messages, and its text.
+
+    `released` are digests of the texts that earlier releases of the product shipped in its place.
+    """
 
     path: str
     text: str
+    released: tuple[str, ...] = ()
 
 
 class InvalidWorkflow(Exception):  # noqa: N818 - the workflow is invalid; no program error
@@ -142,14 +147,23 @@ class DefinitionErrors:
 Extend = Callable[[str], Source | None]
 
 
-def load_definition(source: Source, extend: Extend = lambda name: None) -> tuple[DefinitionNode, str]:
+class DefinitionDigest(NamedTuple):
+    """The digest of a definition's texts, and those that earlier releases of the product gave for it."""
+
+    current: str
+    released: tuple[str, ...] = ()
+
+
+def load_definition(
+    source: Source, extend: Extend = lambda name: None
+) -> tuple[DefinitionNode, DefinitionDigest]:
     """The definition's nodes with what it extends laid under, and the digest of all texts.
 
     `extend` gives the source of another definition by name. Raises InvalidWorkflow for broken YAML, an
     unknown definition or a circle.
     """
     root = parse_definition(source)
-    texts = [source.text]
+    sources = [source]
     workflow = root.child("workflow")
     names = {workflow.text if workflow else ""}
     while (name := root.child("extend")) is not None:
@@ -160,12 +174,14 @@ def load_definition(source: Source, extend: Extend = lambda name: None) -> tuple
             errors.add(name, why)
             raise InvalidWorkflow(errors.findings)
         names.add(name.text)
-        texts.append(base.text)
+        sources.append(base)
         assert isinstance(root.children, Mapping)
         own = {key: child for key, child in root.children.items() if key != "extend"}
         root = merge(parse_definition(base), root._replace(children=own))
-    digests = [digest_of(text) for text in texts]
-    return root, digests[0] if len(digests) == 1 else digest_of("\n".join(digests))
+    # What users may extend that is shipped comes last: it extends nothing.
+    *own, last = (digest_of(each.text) for each in sources)
+    digests = (digest_of("\n".join([*own, each])) if own else each for each in (last, *sources[-1].released))
+    return root, DefinitionDigest(next(digests), tuple(digests))
 
 
 def folders_of(root: DefinitionNode) -> tuple[str, ...]:
@@ -180,14 +196,16 @@ def parse_definition(source: Source) -> DefinitionNode:
     try:
         return _node(read_yaml(source.text), source)
     except Broken as broken:
-        problems = []
-        for problem in broken.problems:
-            hint = next((hint for start, hint in _HINTS.items() if problem.message.startswith(start)), "")
-            problems.append(finding(problem._replace(message=problem.message + hint), source.path))
+        problems = [finding(_hinted(problem), source.path) for problem in broken.problems]
         raise InvalidWorkflow(problems) from None
 
 
-# YAML takes some signs of expressions for its own; who writes an expression means something else.
+def _hinted(problem: Problem) -> Problem:
+    """YAML takes some signs of expressions for its own; who writes an expression means something else."""
+    hint = next((hint for start, hint in _HINTS.items() if problem.message.startswith(start)), "")
+    return problem._replace(message=problem.message + hint)
+
+
 _HINTS = {
     "tags are": "; put quotes around an expression or text that begins with !",
     "aliases are": "; put quotes around an expression or text that begins with *",

@@ -31,6 +31,9 @@ def advisory_findings(
     workflow, snapshot, config = facts.workflow, facts.snapshot, facts.snapshot.config
     if snapshot.definition_changed:
         yield make_finding("definition-changed", snapshot.run, definition_changed_text(workflow))
+    if snapshot.definition_upgraded:
+        message = f"the run began under {workflow.name} as an earlier release had it; what was recorded stays"
+        yield make_finding("definition-upgraded", snapshot.run, message)
     for limit in limits:
         if limit.reached:
             path, span = _counter_place(facts, workflow.limits[limit.id].count)

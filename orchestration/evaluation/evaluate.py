@@ -134,7 +134,7 @@ class _Assembler:
             why = deadlock_reason(self.schedule, self.snapshot)
             if why:
                 status, kind, reason = RunStatus.BLOCKED, SuggestionKind.WAIT, why
-                waiting_for = "person: the dependencies of the plan have to be mended"
+                waiting_for = f"person: {why}"
         target = self.workflow.phases.get(decision.to or decision.phase or "")
         next_phase = target.id if kind.is_work and target and decision.to else None
         guards = decision.guards

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from ..decision.decision import Decision
 from ..decision.facts import RunFacts, TraceEntry
+from ..decision.task_turns import reported_tasks
 from ..expressions.context import Outcome
 from ..plans.model import Task
-from ..plans.schedule import Schedule, TaskBoard, build_schedule
+from ..plans.schedule import BLOCKED_MARK, Schedule, TaskBoard, build_schedule
 from ..snapshot.snapshot import Snapshot
-from ..states import RecordKind
 
 # Of the tasks that cannot start, this many are named in a reason.
 MOST_NAMED = 5
@@ -33,21 +33,14 @@ def schedule_tasks(facts: RunFacts, decision: Decision) -> Schedule:
     return build_schedule(snapshot.plan, tasks, snapshot.details, finished, snapshot.claims)
 
 
-def reported_tasks(facts: RunFacts) -> frozenset[str]:
-    """The tasks that some report of handed-out work names."""
-    phases = {phase.id for phase in facts.workflow.phases.values() if phase.tasks is not None}
-    named: set[str] = set()
-    for entry in facts.records:
-        if entry["kind"] == RecordKind.REPORT and entry["phase"] in phases:
-            named.add(str(entry["task"]))
-            named.update(map(str, entry["tasks"] if isinstance(entry["tasks"], list) else ()))
-    return frozenset(named)
-
-
 def deadlock_reason(schedule: Schedule, snapshot: Snapshot) -> str:
     """The reason why no task that is left can start, or ""; while somebody works on one, some may yet."""
     if schedule.ready or not schedule.blocked or snapshot.claims:
         return ""
+    if marked := [task for task, why in schedule.blocked.items() if BLOCKED_MARK in why]:
+        more = len(marked) - MOST_NAMED
+        named = ", ".join(marked[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+        return f"no task can start: {named} {'is' if len(marked) == 1 else 'are'} marked [-], blocked"
     named = list(schedule.blocked.items())[:MOST_NAMED]
     waits = "; ".join(f"{task} waits for {', '.join(why)}" for task, why in named)
     more = len(schedule.blocked) - len(named)

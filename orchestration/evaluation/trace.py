@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ..decision.decision import Decision, action_of
 from ..decision.facts import RunFacts, TraceEntry
+from ..decision.gates import allowed_steps, gate_against_repeating
 from ..result.values import Evaluation
 from ..states import SuggestionKind
 
@@ -58,8 +59,11 @@ def check_action(trace: EvaluationTrace, step: str) -> Permission | None:
         return Permission(name, False, f"the precondition of {action.id} does not hold")
     if name == suggestion.suggested_next:
         return Permission(name, True, suggestion.reason)
-    if name == evaluation.current_phase:
-        return Permission(name, True, "it is the current phase")
     if name in suggestion.allowed:
         return Permission(name, True, "a gate in force allows it")
+    if gate := gate_against_repeating(evaluation.gates, name):
+        remedies = ", ".join(allowed_steps(gate, workflow)) or "its remedies"
+        return Permission(name, False, f"it failed; {remedies} first", gate.id)
+    if name == evaluation.current_phase:
+        return Permission(name, True, "it is the current phase")
     return Permission(name, False, "phases are not skipped")

@@ -72,19 +72,23 @@ def _headers(text: str) -> Iterator[str]:
             old, new = (int(count) if count else 1 for count in hunk.groups())
             begun = number
         else:
-            yield from _names(line)
+            yield from _header(line)
     if old > 0 or new > 0:
-        yield from (name for line in lines[begun:] for name in _names(line))
+        yield from (name for line in lines[begun:] for name in _header(line))
 
 
-def _names(line: str) -> Iterator[str]:
+def _header(line: str) -> Iterator[str]:
     header = _HEADER.match(line)
-    marked, moved, git = header.groups() if header else (None, None, None)
+    if header:
+        yield from _names(*header.groups())
+
+
+def _names(marked: str | None, moved: str | None, git: str) -> Iterator[str]:
     if moved is not None:
         yield _unquoted(moved)
     elif marked is not None:
         yield _unprefixed(_unquoted(marked.split("\t")[0]))
-    elif git is not None:
+    else:
         # "a/NAME b/NAME" with equal names; a rename says more in lines of its own.
         half = len(git) // 2
         left, right = git[:half], git[half + 1 :]

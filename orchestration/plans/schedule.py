@@ -20,6 +20,9 @@ from ..states import TaskStatus
 from ..suggestions import did_you_mean
 from .model import MarkStatus, Plan, Task, TaskFile
 
+BLOCKED_MARK = "mark [-]"
+"""What a task waits for that is marked as blocked in the plan."""
+
 Details = Callable[[Task], TaskFile]
 
 
@@ -94,13 +97,17 @@ def build_schedule(
 
 
 def needs(plan: Plan, task: Task, detail: TaskFile, finished: Collection[str]) -> tuple[str, ...]:
-    """Needs that are not met: the task's own mark (seed 004: `[-]` is blocked), ids of unfinished tasks, and
-    references that no task answers to."""
-    waits = ["mark [-]"] if task.status is MarkStatus.BLOCKED else []
-    for reference in detail.depends_on:
-        found = resolve(plan, reference)
-        if found is None or (found not in finished and not plan.by_id[found].done):
-            waits.append(found or reference)
+    """What the task still waits for: its own mark (seed 004: `[-]` is blocked), then its dependencies."""
+    mark = (BLOCKED_MARK,) if task.status is MarkStatus.BLOCKED else ()
+    return (*mark, *unmet_dependencies(plan, detail, finished))
+
+
+def unmet_dependencies(plan: Plan, detail: TaskFile, finished: Collection[str]) -> tuple[str, ...]:
+    """The ids of unfinished tasks that a task depends on, and references that no task answers to."""
+    found = ((resolve(plan, reference), reference) for reference in detail.depends_on)
+    waits = (
+        task or name for task, name in found if task not in finished and not (task and plan.by_id[task].done)
+    )
     return tuple(dict.fromkeys(waits))
 
 

@@ -103,17 +103,31 @@ class Snapshot:
     @cached_property
     def definition(self) -> str:
         """16 hex digits that name the definition together with the parameters set for it."""
-        return definition_digest(self.workflow, self.config.of(self.workflow.name))
+        return definition_digest(self.workflow.digest, self.config.of(self.workflow.name))
 
     @cached_property
-    def definition_changed(self) -> bool:
-        """True if the run began under another definition, and no person said that this one may judge it."""
+    def _definitions(self) -> tuple[object, ...]:
+        """The definitions that may judge the run: the one it began under, those that a person accepted."""
         # The first start: a later one, which anybody can write, accepts nothing.
         starts = (entry["definition"] for entry in self.records if entry["kind"] == RecordKind.START)
         began = next((definition for definition in starts if definition), None)
         answers = (entry for entry in self.records if entry["kind"] == RecordKind.ANSWER)
         accepted = (entry["about"] for entry in answers if entry["question"] == DEFINITION)
-        return began not in (None, self.definition) and self.definition not in accepted
+        return (began, *accepted) if began else ()
+
+    @cached_property
+    def definition_upgraded(self) -> bool:
+        """True if one of them is this definition as an earlier release had it, and none is it."""
+        parameters = self.config.of(self.workflow.name)
+        released = [definition_digest(digest, parameters) for digest in self.workflow.released]
+        known = self._definitions
+        return self.definition not in known and any(each in released for each in known)
+
+    @cached_property
+    def definition_changed(self) -> bool:
+        """True if the run began under another definition, and no person said that this one may judge it."""
+        known = self._definitions
+        return bool(known) and self.definition not in known and not self.definition_upgraded
 
     @property
     def plan(self) -> Plan | None:
@@ -191,9 +205,9 @@ class Snapshot:
         return plan.tasks if plan and len(plan.tasks) <= WHOLE_PLAN else ()
 
 
-def definition_digest(workflow: Workflow, parameters: Mapping[str, Any]) -> str:
-    """16 hex digits that name a definition together with the parameters set for it."""
-    return digest_of(f"{workflow.digest} {json.dumps(dict(parameters), sort_keys=True)}")
+def definition_digest(digest: str, parameters: Mapping[str, Any]) -> str:
+    """16 hex digits that name a definition, by the digest of its text, with the parameters set for it."""
+    return digest_of(f"{digest} {json.dumps(dict(parameters), sort_keys=True)}")
 
 
 def stamped(entry: Record, plan: Plan | None) -> Record:

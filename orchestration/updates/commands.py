@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from ..decision.facts import RunFacts
-from ..decision.pending_reports import reportable_steps
-from ..definition.model import DEFAULT_OUTCOMES, edges
+from ..decision.pending_reports import is_due, reportable_steps
+from ..decision.task_turns import task_turn_problem
+from ..definition.model import DEFAULT_OUTCOMES
+from ..definition.phase_graph import edges
 from ..evaluation.questions import question_state
 from ..evaluation.trace import CommandRefused, EvaluationTrace, check_action
 from ..formats.json_text import read_json
@@ -108,7 +110,7 @@ def _stamped(trace: EvaluationTrace, command: Command, **fields: object) -> Reco
 
 
 def _reported(trace: EvaluationTrace, command: Command) -> Record:
-    step = _in_turn(trace, command.step)
+    step = _in_turn(trace, command.step, command.outcome)
     phase = trace.facts.workflow.phases.get(step)
     known = phase.outcomes if phase else DEFAULT_OUTCOMES
     if command.outcome not in known:
@@ -116,9 +118,12 @@ def _reported(trace: EvaluationTrace, command: Command) -> Record:
     if command.next:
         _phase(trace, command.next)
     tasks = tuple(_task(trace, name) for name in command.tasks)
+    stage = _stage(trace, command, tasks)
+    if phase and (problem := task_turn_problem(trace.facts, phase, tasks)):
+        raise CommandRefused(f"nothing was recorded: {problem}")
     return _stamped(
         trace, command, kind="report", phase=step, outcome=command.outcome,
-        stage=_stage(trace, command, tasks), next=command.next, message=command.message,
+        stage=stage, next=command.next, message=command.message,
         task=tasks[0] if len(tasks) == 1 else "", tasks=list(tasks),
         manual_criteria=list(command.manual_criteria), files=files_of_report(trace.facts, step),
     )  # fmt: skip
@@ -141,7 +146,7 @@ def _raised(trace: EvaluationTrace, command: Command) -> Record:
     )  # fmt: skip
 
 
-def _in_turn(trace: EvaluationTrace, step: str) -> str:
+def _in_turn(trace: EvaluationTrace, step: str, outcome: str = "") -> str:
     """The phase or action that `step` means. Raises CommandRefused, with the gate's reason, out of turn."""
     workflow = trace.facts.workflow
     permission = check_action(trace, step)
@@ -150,7 +155,7 @@ def _in_turn(trace: EvaluationTrace, step: str) -> str:
         raise InvalidCommand(f"{workflow.name} has no phase or action {step!r}{known}")
     due = reportable_steps(trace.decision, workflow)
     name = permission.step
-    if name in due:
+    if is_due(due, trace.decision, name, outcome):
         return name
     turn = f"; it is the turn of {', '.join(due)}" if due else ""
     phase, current = workflow.phases.get(name), workflow.phases.get(trace.decision.phase or "")

@@ -53,6 +53,11 @@ def option(name: str, metavar: str, about: str, **options: Any) -> Argument:
     return arg(name, metavar=metavar, help=about, **options)
 
 
+def several(name: str, metavar: str, about: str, **options: Any) -> Argument:
+    """An option with one value or more; given again, it adds to them."""
+    return option(name, metavar, about, action="extend", nargs="+", **options)
+
+
 def flag(name: str, about: str) -> Argument:
     """An option that is there or not."""
     return arg(name, action="store_true", help=about)
@@ -84,7 +89,7 @@ _READING = (_PATH, _ROOT_OF_PATH, _ONE_RUN, _JSON)
 _WRITING = (_ROOT, flag("--json", "the run's evaluation as JSON"))
 _ON_RUN = (_RUN, *_WRITING)
 _REASON = option("--reason", "TEXT", "why (needed)")
-_TASKS = option("--task", "ID", "the tasks it is about", nargs="+")
+_TASKS = several("--task", "ID", "the tasks it is about")
 _STANDALONE = flag("--standalone", "in this process alone, without a socket")
 _CONNECTION = (_STANDALONE, arg("--stdio", action="store_true", help=argparse.SUPPRESS))
 _CHOICE = (
@@ -282,10 +287,10 @@ COMMANDS: list[CommandEntry] = [
         word("step", "a phase or an action"),
         word("outcome", "one of the step's outcomes, as `ok` or `fail`"),
         _TASKS,
-        option("--failed", "ID", "the tasks that failed", nargs="+"),
+        several("--failed", "ID", "the tasks that failed"),
         option("--stage", "ID", "the stage of the plan, where no task tells it"),
         option("--next", "PHASE", "the phase to jump to"),
-        option("--manual", "TEXT", "criteria that a person has to check", nargs="+"),
+        several("--manual", "TEXT", "criteria that a person has to check"),
         option("--summary", "TEXT", "what was done, in a sentence"),
         option("--data", "FILE", "more data, a JSON object (- for standard input)"),
         option("--as", "WHO", "who reports", dest="who"),
@@ -383,7 +388,7 @@ COMMANDS: list[CommandEntry] = [
         "set a repository up for runs that people and assistants share",
         "init:init",
         flag("--yes", "write without asking"),
-        option("--for", "ASSISTANT", _FOR, dest="assistants", nargs="+", choices=_ASSISTANTS),
+        several("--for", "ASSISTANT", _FOR, dest="assistants", choices=_ASSISTANTS),
         _ROOT,
         more=_INIT,
     ),

@@ -46,7 +46,7 @@ def finding_lines(findings: Iterable[Finding], seen: Callable[[str], str], hints
 
 
 def check_summary(checked: Checked) -> Iterator[Part]:
-    """How many runs, errors, warnings, failed gates and awaited persons there are."""
+    """How many runs, errors, warnings, failed gates, awaited persons and stuck runs there are."""
     yield Part(counted(checked.runs, "run"), "dim")
     for severity in (Severity.ERROR, Severity.WARNING):
         if count := checked.count(severity):
@@ -59,6 +59,10 @@ def check_summary(checked: Checked) -> Iterator[Part]:
         count = waits(len(waiting), "person")
         yield Part(f", {count}: {runs}{more(len(waiting) - _GATES_SHOWN)}", "wait")
         yield Part("; `phasekeeper questions` shows what is asked", "dim")
+    if stuck := checked.stuck:
+        runs = ", ".join(path(each.run) or "." for each in stuck[:_GATES_SHOWN])
+        yield Part(f", cannot go on: {runs}{more(len(stuck) - _GATES_SHOWN)}", "bad")
+        yield Part("; `phasekeeper next` says why", "dim")
 
 
 def error_lines(findings: Sequence[Finding], root: Path) -> list[str]:

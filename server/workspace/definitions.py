@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -37,9 +38,13 @@ class UnknownWorkflow(Exception):  # noqa: N818 - a name that somebody typed; no
 @cache
 def built_in_sources() -> dict[str, Source]:
     """Name to source of the definitions that come with the package, in order of their names."""
-    found = [entry for entry in resources(BUILT_IN).iterdir() if entry.name.endswith(".yaml")]
+    folder = resources(BUILT_IN)
+    released = json.loads((folder / "released.json").read_text(encoding="utf-8"))
+    found = [entry for entry in folder.iterdir() if entry.name.endswith(".yaml")]
     return {
-        entry.name.removesuffix(".yaml"): Source(entry.name, entry.read_text(encoding="utf-8"))
+        (name := entry.name.removesuffix(".yaml")): Source(
+            entry.name, entry.read_text(encoding="utf-8"), tuple(released[name])
+        )
         for entry in sorted(found, key=lambda entry: entry.name)
     }
 
@@ -56,7 +61,7 @@ _RUNS = re.compile(r"^runs:.*?(?=^\S)", re.M | re.S)
 @cache
 def _built_in_folders(name: str) -> tuple[str, ...]:
     """Where its runs are, read from that one part of it: most roots have runs of one workflow only."""
-    path, text = built_in_sources()[name]
+    path, text, _ = built_in_sources()[name]
     found = _RUNS.search(text)
     assert found, f"{path} has no runs"
     return folders_of(parse_definition(Source(path, found[0])))
@@ -114,7 +119,7 @@ class DefinitionLibrary:
         return self._compiled[name]
 
     def faults(self, name: str) -> tuple[Finding, ...]:
-        """The errors that keep a known definition from being used; nothing, when it can be."""
+        """What keeps a known definition from being used; nothing, when it can be."""
         try:
             self.workflow(name)
         except InvalidWorkflow as error:

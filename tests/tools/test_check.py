@@ -20,8 +20,12 @@ FAILED_GATE = Blocker("r", "g", "gate g has failed", "r/x.json", Span(1, 2, 1, 4
 AWAITED = Blocker("r", "", "r waits for a person: Go on?", "r")
 
 
-def checked(*findings, failed=(), waiting=()) -> Checked:
-    return Checked(findings, 1, failed, waiting)
+STUCK = Blocker("r", "", "r is blocked: no task can start", "r")
+
+
+def checked(*findings, failed=(), waiting=(), stuck=()) -> Checked:
+    """What was found in one run."""
+    return Checked(findings, 1, failed, waiting, stuck)
 
 
 @pytest.mark.parametrize(
@@ -37,6 +41,8 @@ def checked(*findings, failed=(), waiting=()) -> Checked:
         (checked(waiting=[AWAITED]), False, True, 0),
         (checked(ERROR, waiting=[AWAITED]), False, True, 1),
         (checked(waiting=[AWAITED], failed=[FAILED_GATE]), True, False, 1),
+        (checked(stuck=[STUCK]), False, True, 1),
+        (checked(stuck=[STUCK], waiting=[AWAITED]), False, False, 1),
     ],
 )
 def test_the_exit_code_is_that_of_the_worst_run(result, gates, allow_waiting, code):
@@ -112,6 +118,12 @@ def test_whatever_fails_a_build_is_an_error_in_it(gates, allow_waiting, levels):
     assert ("error" in levels) == (result.exit_code(gates, allow_waiting) != 0)
     _, *blockers = sarif(*result.for_build(gates, allow_waiting))["runs"][0]["results"]
     assert [each["level"] for each in blockers] == [level.replace("notice", "note") for level in levels]
+
+
+def test_a_run_that_cannot_go_on_is_an_error_in_a_build():
+    assert as_github(checked(stuck=[STUCK]).for_build(False, True), str) == [
+        "::error file=r,title=run-stuck::r is blocked: no task can start"
+    ]
 
 
 def sarif(*findings, root="/work/a b"):

@@ -43,7 +43,7 @@ def _standing(evaluation: dict[str, Any]) -> dict[str, Any]:
         "questions": [question["id"] for question in evaluation["questions"]],
         "progress": evaluation["progress"],
         "limits": {limit["id"]: limit["count"] for limit in evaluation["limits"]},
-        "findings": sorted({finding["code"] for finding in evaluation["findings"]}),
+        "findings": sorted({finding["code"] for finding in evaluation["findings"]} - {"definition-upgraded"}),
         "overridden": evaluation["overridden"],
     }
 

@@ -1,0 +1,157 @@
+"""A run in memory that is written to by an assistant, a person and an editor, one change after the other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from phasekeeper.orchestration.definition.model import Workflow
+from phasekeeper.orchestration.definition.root_config import read_config
+from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
+from phasekeeper.orchestration.evaluation.trace import CommandRefused, EvaluationTrace
+from phasekeeper.orchestration.journal.journal import EMPTY_RECORD
+from phasekeeper.orchestration.result.values import Evaluation
+from phasekeeper.orchestration.snapshot.run_files import read_run
+from phasekeeper.orchestration.updates.commands import Command
+from phasekeeper.orchestration.updates.propose import propose
+from phasekeeper.orchestration.vfs.files import digest_of
+from phasekeeper.orchestration.vfs.overlay import MemoryFiles
+from phasekeeper.server.workspace.definitions import DefinitionLibrary
+
+LIBRARY = DefinitionLibrary.of(MemoryFiles({}))
+BEGIN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+CONFIG = ".phasekeeper/config.yaml"
+
+
+def built_in(name: str) -> Workflow:
+    """A workflow that ships with the product."""
+    return LIBRARY.workflow(name)
+
+
+@dataclass
+class Run:
+    """The files of a root with one run in the folder `at`.
+
+    Each change is a minute after the one before, so that report files have a certain order. `proven` are the
+    journal lines that a person made through a person's channel.
+    """
+
+    workflow: Workflow
+    at: str
+    files: dict[str, str] = field(default_factory=dict)
+    mtimes: dict[str, int] = field(default_factory=dict)
+    proven: set[str] = field(default_factory=set)
+    now: datetime = BEGIN
+
+    # ---- what is changed
+
+    def write(self, path: str, content: str | Mapping[str, Any]) -> Run:
+        """Save a file; its path is from the run's folder, or from the root with a leading slash."""
+        self.now += timedelta(minutes=1)
+        whole = path[1:] if path.startswith("/") else f"{self.at}/{path}"
+        self.files[whole] = content if isinstance(content, str) else json.dumps(content)
+        self.mtimes[whole] = int(self.now.timestamp() * 1e9)
+        return self
+
+    def report(self, step: str, outcome: str, *tasks: str, **more: Any) -> Run:
+        """Report a step as an assistant does. Raises CommandRefused."""
+        return self.apply(Command("report", step, outcome, tasks=tasks, actor="codex", channel="mcp", **more))
+
+    def answer(self, question: str, option: str, **more: Any) -> Run:
+        """Answer a question as a person does, with a reason."""
+        made = {"question": question, "option": option, "why": "looked at it", **more}
+        return self.apply(Command("answer", actor="ada", channel="cli", **made))
+
+    def override(self, step: str) -> Run:
+        """Move the run to a phase as a person does."""
+        return self.apply(Command("override", step, why="looked at it", actor="ada", channel="cli"))
+
+    def apply(self, command: Command) -> Run:
+        """Carry a command out and write what it comes to."""
+        self.now += timedelta(minutes=1)
+        proposal = propose(self.trace(), command, self.now)
+        for edit in proposal.edits:
+            self.write(f"/{edit.path}", edit.text)
+        files = [{"path": e.path, "digest": digest_of(e.text), "was": e.digest or ""} for e in proposal.edits]
+        for number, record in enumerate(proposal.records, 1):
+            is_last = number == len(proposal.records)
+            seen = record["files"] if isinstance(record["files"], list) else []
+            self._append({**record, "files": [*seen, *files] if is_last else seen})
+        return self
+
+    def _append(self, record: Mapping[str, object]) -> None:
+        """One more line of the journal, stamped and chained as the writer does it; a person proved it."""
+        path = ".phasekeeper/journal.jsonl"
+        lines = self.files.get(f"{self.at}/{path}", "").splitlines()
+        fields = {name: value for name, value in record.items() if value != EMPTY_RECORD[name]}
+        prev = digest_of(lines[-1]) if lines else ""
+        line = json.dumps({**fields, "seq": len(lines) + 1, "at": self.now.isoformat(), "prev": prev})
+        self.proven.add(line)
+        self.write(path, "".join(f"{each}\n" for each in [*lines, line]))
+
+    # ---- how it stands
+
+    def trace(self) -> EvaluationTrace:
+        """The run as its files show it."""
+        snapshot = read_run(
+            self.workflow, MemoryFiles(self.files, self.mtimes), self.at,
+            root="/root", config=read_config(self.files.get(CONFIG, "")),
+            verify=lambda lines: frozenset(i for i, line in enumerate(lines) if line in self.proven),
+        )  # fmt: skip
+        return evaluate_traced(self.workflow, snapshot)
+
+    @property
+    def evaluation(self) -> Evaluation:
+        return self.trace().evaluation
+
+    @property
+    def standing(self) -> str:
+        """The status, the kind of the next step and the step: "active advance 4c"."""
+        evaluation = self.evaluation
+        words = (evaluation.status, evaluation.suggestion.kind, evaluation.suggestion.suggested_next)
+        return " ".join(str(word) for word in words if word)
+
+    def gate(self, name: str) -> str:
+        """How a gate stands."""
+        return next(gate.status for gate in self.evaluation.gates if gate.id == name)
+
+    def codes(self) -> set[str]:
+        """The codes of all findings."""
+        return {finding.code for finding in self.evaluation.findings}
+
+    def messages(self, code: str) -> list[str]:
+        """The messages of the findings with a code, each behind its place: "path:line: message"."""
+        found = (finding for finding in self.evaluation.findings if finding.code == code)
+        return [f"{f.path}:{f.span.line + 1 if f.span else ''}: {f.message}" for f in found]
+
+    def refusal(self, step: str, outcome: str, *tasks: str, **more: Any) -> str:
+        """Why a report is refused."""
+        with pytest.raises(CommandRefused) as refused:
+            self.report(step, outcome, *tasks, **more)
+        return str(refused.value)
+
+
+_HEAD = "| Order | Task ID | File | Description | Type | Status |\n|---|---|---|---|---|---|"
+
+
+def plan_run(*stages: str, adoption: str = "auto", **task_files: str) -> Run:
+    """A master-plan run `tasks/f` whose plan has a stage for each text of marks: "x " is one done, one open.
+
+    Tasks are f-01, f-02, … over all stages. `task_files` are texts of task files by number: `t02="…"`.
+    """
+    run = Run(built_in("master-plan"), "tasks/f")
+    run.write(f"/{CONFIG}", f"parameters: {{master-plan: {{adoption: {adoption}}}}}\n")
+    lines, number = ["# F - Master Plan"], 0
+    for stage, marks in enumerate(stages, 1):
+        lines += ["", f"## Phase {stage}: Part {stage}", "", _HEAD]
+        for order, mark in enumerate(marks, 1):
+            number += 1
+            file = f"{number:02}-t.md"
+            lines.append(f"| {order} | f-{number:02} | `{file}` | do {number} | impl | [{mark}] |")
+            run.write(file, task_files.get(f"t{number:02}", f"# {number:02}. T\n"))
+    run.write("MASTER_PLAN.md", "\n".join(lines) + "\n")
+    return run

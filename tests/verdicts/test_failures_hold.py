@@ -1,0 +1,51 @@
+"""A failure holds until its gate's remedies were reported, or a person overrides it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.verdicts.runs import plan_run
+
+
+def test_a_failed_quality_gate_does_not_pass_by_another_report() -> None:
+    run = plan_run("x  ").report("4a", "complete", "02").report("4a", "complete", "03").report("4b", "fail")
+    assert "gate 3" in run.refusal("4b", "pass")
+    run.report("4b", "fail")
+    assert run.gate("3") == "failed"
+    assert "4b failed (2 of 3)" in run.evaluation.suggestion.reason
+
+
+def test_a_pass_of_the_quality_gate_counts_after_its_remedies() -> None:
+    run = plan_run("x ").report("4a", "complete", "02").report("4b", "fail", "02").report("F1", "ok")
+    assert "gate 3" in run.refusal("4b", "pass")
+    run.report("F2", "complete", "02").report("4b", "pass")
+    assert run.standing == "active advance 4c"
+
+
+def test_a_person_overrides_a_failed_quality_gate() -> None:
+    run = plan_run("x ").report("4a", "complete", "02").report("4b", "fail", "02").override("4c")
+    assert run.evaluation.current_phase == "4c"
+
+
+@pytest.mark.parametrize(("phase", "gate"), [("5a", "6"), ("5b", "7")])
+def test_a_failed_validation_is_not_reported_again(phase: str, gate: str) -> None:
+    run = plan_run("x ", t02="## Meta\n\n- **Requires UX/DX Review**: true\n")
+    run.report("4a", "complete", "02").report("4b", "pass").report("4c", "ok")
+    for passed in ("5a", "5b")[: phase == "5b"]:
+        run.report(passed, "pass")
+    run.report(phase, "fail")
+    assert f"gate {gate}" in run.refusal(phase, "pass")
+    assert run.gate(gate) == "failed"
+    assert run.standing == "active regress 4a"
+
+
+REPORT = "# Phase Quality Gate\n\n**Phase**: 1\n**Iteration**: {n}\n**PHASE GATE STATUS**: {word}\n"
+
+
+def test_a_report_file_that_passes_right_after_one_that_failed_is_out_of_turn() -> None:
+    run = plan_run("x", " ")
+    run.write("reports/a.md", REPORT.format(n=1, word="FAIL")).write(
+        "reports/b.md", REPORT.format(n=2, word="PASS")
+    )
+    assert run.standing == "active regress F1"
+    assert "report-out-of-turn" in run.codes()
