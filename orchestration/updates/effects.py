@@ -72,7 +72,7 @@ class EffectRunner:
                 self._set(path, value)
 
     def follow(self, cause: Cause, trace: EvaluationTrace) -> None:
-        """Write what the winning rule sets, the phase it leads to if the state names one, and ends."""
+        """Write what the winning rule sets, the phase it leads to if the state names one; then the end."""
         decision = trace.decision
         if decision.rule is None or decision.kind == SuggestionKind.NONE:
             return

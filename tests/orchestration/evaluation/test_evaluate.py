@@ -66,6 +66,13 @@ def test_a_snapshot_gives_the_same_answer_again() -> None:
     assert len(evaluate_traced(used, taken).facts.records) == 1
 
 
+def test_reports_beside_a_run_that_was_ended_count_for_nothing_and_are_no_error() -> None:
+    reports = "reports: {files: [reports/*.md], read: {one: {heading: One}}}\n"
+    used = workflow(reports, rules="[{when: state.ok == true, stop: exited}]")
+    trace = traced(MemoryFiles({**STATE, "t/reports/1.md": "# One\n"}), used)
+    assert (trace.evaluation.status, trace.evaluation.findings, trace.facts.records) == ("exited", (), ())
+
+
 def test_evidence_shows_the_first_items_of_a_list_and_how_many_more_there_are() -> None:
     used = workflow(rules="[{when: 'state.a != [] && state.b.size() > 1 && state.c.size() == 2', to: done}]")
     odd = [{"id": "x"}, {"n": 1}, [1], 3, "y" * 99]
