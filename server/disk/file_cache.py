@@ -140,10 +140,10 @@ class FileCache:
 
     def take(self) -> tuple[set[str], set[str]]:
         """(the keys of what changed since the last time, the folders that came or went)."""
-        taken = self.changed, self.moved
+        news = self.changed, self.moved
         self.changed, self.moved = set(), set()
         self._look_anew()
-        return taken
+        return news
 
     def forget(self, paths: Iterable[str]) -> None:
         """Keep nothing more of the files at these paths; nobody asks for them any more."""
@@ -165,8 +165,8 @@ class FileCache:
 
     def take_folders(self) -> list[str]:
         """The folders in which something is known since the last time, whether they are there or not."""
-        taken, self._tree.appeared = self._tree.appeared, []
-        return taken
+        folders, self._tree.appeared = self._tree.appeared, []
+        return folders
 
     def folders(self) -> set[str]:
         """All folders in which something is known."""
@@ -178,8 +178,8 @@ class FileCache:
 
     def text(self, path: str) -> str | None:
         """The text of a file when it was read; None where that is not at hand."""
-        held = self._texts.get(path)
-        return held.text if held else None
+        file = self._texts.get(path)
+        return file.text if file else None
 
     def linked(self) -> frozenset[str]:
         """The places that links lead to or through."""
@@ -217,8 +217,8 @@ class FileCache:
         known = self._listings.get(folder)
         if known is None:
             return
-        found = {name: entry_at(self.root, folder, name) for name in names if name}
-        differing = {name: entry for name, entry in found.items() if entry != known.get(name)}
+        entries = {name: entry_at(self.root, folder, name) for name in names if name}
+        differing = {name: entry for name, entry in entries.items() if entry != known.get(name)}
         if not differing:
             return
         names = known | differing

@@ -60,11 +60,11 @@ def head_of(root: Path) -> Head:
     git = next((path for folder in (root, *root.parents) if (path := _git_folder(folder / ".git"))), None)
     if git is None:
         return Head((), frozenset({root / ".git"}))
-    named = _text(git / "HEAD").strip()
+    head = _text(git / "HEAD").strip()
     common = git / (_text(git / "commondir").strip() or ".")
     places = [git / "HEAD", common / "packed-refs", common / "reftable" / "tables.list"]
-    branch = named.removeprefix("ref: ")
-    if branch != named and ".." not in branch.split("/"):
+    branch = head.removeprefix("ref: ")
+    if branch != head and ".." not in branch.split("/"):
         places.append(common / branch)
     normal = [Path(os.path.normpath(place)) for place in places]
     return Head((git, *(_state(place) for place in normal)), frozenset(normal))
@@ -77,8 +77,8 @@ def _git_folder(dot_git: Path) -> Path | None:
             return dot_git
     except OSError:
         return None
-    named = _text(dot_git).removeprefix("gitdir: ").strip()
-    return dot_git.parent / named if named else None
+    target = _text(dot_git).removeprefix("gitdir: ").strip()
+    return dot_git.parent / target if target else None
 
 
 def _state(place: Path) -> object:

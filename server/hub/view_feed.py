@@ -73,7 +73,7 @@ def run_row(root: Path, e: Evaluation) -> RunRow:
         e.suggestion.reason,
         tuple((question.id, question.question) for question in e.questions),
         tuple(gate.id for gate in e.gates if gate.status == "failed"),
-        sum(found.severity is Severity.ERROR and not found.overridden for found in e.findings),
+        sum(each.severity is Severity.ERROR and not each.overridden for each in e.findings),
         e.revision,
     )
 
@@ -211,10 +211,10 @@ class _ViewFeed:
             about = {"root": str(root), "version": board.version}
             # Its configuration and its own definitions may be wrong, too.
             problems = [*board.conditions] + [
-                f"{path}: {found.message}"
+                f"{path}: {each.message}"
                 for path, findings in board.findings.items()
-                for found in findings
-                if path.startswith(_OWN) and found.severity is Severity.ERROR
+                for each in findings
+                if path.startswith(_OWN) and each.severity is Severity.ERROR
             ]
             for at in range(0, max(1, len(runs)), ROWS):
                 part = runs[at : at + ROWS]

@@ -50,9 +50,9 @@ T = TypeVar("T")
 ChangeListener = Callable[[RootChange], None]
 
 
-async def run_in_writer_thread(work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+async def run_in_writer_thread(work: Callable[P, T], *arguments: P.args, **keywords: P.kwargs) -> T:
     """Run `work` on a thread for writers, and return what it returns. Raises what that raises."""
-    return await asyncio.get_running_loop().run_in_executor(_writers, partial(work, *arguments, **named))
+    return await asyncio.get_running_loop().run_in_executor(_writers, partial(work, *arguments, **keywords))
 
 
 class Engine:

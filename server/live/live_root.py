@@ -304,11 +304,11 @@ class LiveRoot:
         """Find the folders that may be runs, where folders came or went or, without any, everywhere."""
         files = RecordingFiles(self._files)
         for folder in folders or (None,):
-            found = candidates(self._known, files, folder)
+            definitions_by_run = candidates(self._known, files, folder)
             before = list(self._candidates) if folder is None or self._known.lead_below(folder) else [folder]
-            for run in (*before, *sorted(found, key=natural)):
+            for run in (*before, *sorted(definitions_by_run, key=natural)):
                 if folder is None or f"{run}/".startswith(f"{folder}/"):
-                    self._set_candidate(run, tuple(found.get(run, ())))
+                    self._set_candidate(run, tuple(definitions_by_run.get(run, ())))
         # A name that comes or goes is told apart from the folders whose names were looked through.
         used = {key if key.endswith("/") else f"{parent(key)}/" for key in files.used}
         self._depend(_CANDIDATES, used.union(self._dependencies.keys_of(_CANDIDATES) if folders else ()))
