@@ -12,22 +12,11 @@ def find_cycles(edges: Mapping[str, Sequence[str]]) -> list[list[str]]:
     10,000 tasks in one chain.
     """
     order = {name: position for position, name in enumerate(edges)}
-    found = [
-        sorted(group, key=order.__getitem__) for group in _components(edges) if _leads_back(group, edges)
-    ]
-    return sorted(found, key=lambda group: order[group[0]])
-
-
-def _leads_back(group: Sequence[str], edges: Mapping[str, Sequence[str]]) -> bool:
-    return len(group) > 1 or group[0] in edges[group[0]]
-
-
-def _components(edges: Mapping[str, Sequence[str]]) -> list[list[str]]:
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
     on: set[str] = set()
-    out: list[list[str]] = []
+    cycles: list[list[str]] = []
     for root in edges:
         work = [(root, 0)] if root not in index else []
         while work:
@@ -46,16 +35,13 @@ def _components(edges: Mapping[str, Sequence[str]]) -> list[list[str]]:
             if position < len(following):
                 work += [(node, position + 1), (following[position], 0)]
             elif low[node] == index[node]:
-                out.append(_popped(stack, node))
-                on.difference_update(out[-1])
-    return out
-
-
-def _popped(stack: list[str], node: str) -> list[str]:
-    group: list[str] = []
-    while not group or group[-1] != node:
-        group.append(stack.pop())
-    return group
+                group = [stack.pop()]
+                while group[-1] != node:
+                    group.append(stack.pop())
+                on.difference_update(group)
+                if len(group) > 1 or node in edges[node]:
+                    cycles.append(sorted(group, key=order.__getitem__))
+    return sorted(cycles, key=lambda group: order[group[0]])
 
 
 def reachable(edges: Mapping[str, Iterable[str]], start: Iterable[str]) -> set[str]:

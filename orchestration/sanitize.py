@@ -128,28 +128,15 @@ def _json_like(value: object, limit: int, items: int) -> str:
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int):
         # Python refuses to print very long integers, and nobody would read them.
-        return (
-            str(value) if value.bit_length() <= _MAX_DIGIT_BITS else f"integer of {value.bit_length()} bits"
-        )
+        bits = value.bit_length()
+        return str(value) if bits <= _MAX_DIGIT_BITS else f"integer of {bits} bits"
     if isinstance(value, Mapping):
-        return _shown_mapping(value, limit, items)
-    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
-        return _shown_sequence(value, limit, items)
-    return str(value)
-
-
-def _shown_mapping(value: Mapping[object, object], limit: int, items: int) -> str:
-    if len(value) > items:
-        return f"{{{_counted(len(value), 'key')}}}"
-    pairs = (f"{_json_like(key, limit, 0)}: {_json_like(each, limit, 0)}" for key, each in value.items())
-    return f"{{{', '.join(pairs)}}}"
-
-
-def _shown_sequence(value: Sequence[object], limit: int, items: int) -> str:
-    if len(value) > items:
-        return f"[{_counted(len(value), 'item')}]"
-    return f"[{', '.join(_json_like(each, limit, 0) for each in value)}]"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+        parts = (f"{_json_like(key, limit, 0)}: {_json_like(each, limit, 0)}" for key, each in value.items())
+        brackets, noun = "{}", "key"
+    elif isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
+        parts = (_json_like(each, limit, 0) for each in value)
+        brackets, noun = "[]", "item"
+    else:
+        return str(value)
+    count = f"{len(value)} {noun}{'s' if len(value) != 1 else ''}"
+    return f"{brackets[0]}{', '.join(parts) if len(value) <= items else count}{brackets[1]}"

@@ -6,8 +6,8 @@ what means more than one key is written out.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 
 from ..expressions.language import Expression, Language
@@ -15,9 +15,8 @@ from ..expressions.syntax import MOST_TEMPLATE, InvalidExpression, template_part
 from ..findings import NO_DATA
 from ..journal.report_files import ReportForm
 from ..suggestions import did_you_mean, misspelling
-from .expression_names import facts, variables
 from .model import DEFAULT_OUTCOMES, MODELS, STRUCTS, ExpressionOrigin, Workflow, Write
-from .names import check_names, check_references, known
+from .names import check_names, check_references, facts, known, variables
 from .reader import (
     DefinitionDigest,
     DefinitionErrors,
@@ -35,6 +34,11 @@ REQUIRED_TYPES = ("any", "bool", "int", "number", "string", "list", "map")
 # Whole numbers of expressions have 64 bits.
 LEAST_INT, MOST_INT = -(2**63), 2**63 - 1
 _Path = tuple[str | int, ...]
+# The fields of each kind of map that are known without a key.
+_OWN = {
+    kind: [each.name for each in fields(model) if "key" not in each.metadata or each.name == "title"]
+    for kind, model in MODELS.items()
+}
 
 
 def compile_definition(root: DefinitionNode, digest: DefinitionDigest, trusted: bool = False) -> Workflow:
@@ -108,11 +112,8 @@ class _Compiler:
             "place": entry.node.place,
             "order": self.order.get(path[-1]),
         }
-        model = MODELS[kind]
-        keyless = [each.name for each in dataclasses.fields(model) if "key" not in each.metadata]
-        titled = ["title"] if "title" in STRUCTS[kind] else []
-        given = {name: own[name] for name in keyless + titled}
-        return model(**given | self.fields(kind, entry, path))
+        given = {name: own[name] for name in _OWN[kind]}
+        return MODELS[kind](**given | self.fields(kind, entry, path))
 
     def value(self, value: Any, shape: Shape, path: _Path) -> Any:
         """A plain value as the model has it, by the shape of its key."""

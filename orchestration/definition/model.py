@@ -358,6 +358,23 @@ class Workflow:
         return self.phases[phase].order
 
 
+def edges(workflow: Workflow) -> dict[str, set[str]]:
+    """phase -> the phases its rules may lead to; a template leads to any phase it may stand for."""
+    ways: dict[str, set[str]] = {}
+    for name, phase in workflow.phases.items():
+        later = [p for p in workflow.phases.values() if p.order > phase.order and not p.detour]
+        stops = next((i for i, p in enumerate(later) if p.skip is None), len(later))
+        ways[name] = set()
+        for to in (rule.to for rule in workflow.rules_of(name) if rule.to):
+            if to.expressions:
+                ways[name].update(workflow.phases)
+            elif to.source == "next":
+                ways[name].update(p.id for p in later[: stops + 1])
+            else:
+                ways[name] |= {to.source} & workflow.phases.keys()
+    return ways
+
+
 MODELS: dict[str, type] = {
     "definition": Workflow,
     "runs": Runs,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 
 from ..expressions.tokens import RESERVED
+from ..plans.dialects import DIALECTS
 from ..suggestions import did_you_mean, misspelling
 from .reader import DefinitionErrors, LocatedText
 
@@ -85,3 +86,36 @@ def check_references(raw: dict, errors: DefinitionErrors) -> None:
         for text in entry.get("of", ()):
             if "listed" in artifacts.get(text, {}):
                 errors.add(text, f"{str(text)!r} is listed; of needs an artifact that has paths")
+
+
+# --- the names that expressions may use, with their types (format, section b)
+
+_PLAN = {"stages": "list", "files": "strings", "done": "int", "total": "int", "status": "string"}
+
+
+def variables(raw: dict) -> dict[str, str]:
+    """Names that are bound to data before an evaluation: the state, artifacts, and what a plan adds up to."""
+    names = {"state": "map"}
+    for name, entry in raw.get("artifacts", {}).items():
+        if entry["kind"] in DIALECTS:
+            names |= {f"{name}.{part}": kind for part, kind in _PLAN.items()}
+        elif "listed" not in entry:
+            names[str(name)] = "map"
+    return names
+
+
+def facts(raw: dict) -> dict[str, str]:
+    """Names that are computed when an expression asks for them; values join them once compiled."""
+    names = {"phase": "string", "report": "map", "next_step": "string"}
+    for name in raw.get("artifacts", {}):
+        names |= {f"valid.{name}": "bool", f"exists.{name}": "bool"}
+    for name, entry in raw.get("parameters", {}).items():
+        # A bool is an int to Python.
+        kinds: list[tuple[type, str]] = [(bool, "bool"), (int, "int"), (float, "double")]
+        found = (kind for python, kind in kinds if isinstance(entry["default"], python))
+        names[f"parameters.{name}"] = next(found, "string")
+    for name in raw.get("limits", {}):
+        limit = f"limits.{name}"
+        names |= {f"{limit}.count": "int", f"{limit}.max": "int", f"{limit}.reached": "bool"}
+    names |= {f"answers.{name}": "string" for name in raw.get("questions", {})}
+    return names

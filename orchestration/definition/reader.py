@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ..findings import NO_DATA, Finding, Problem, Span, finding
-from ..formats.yaml_positions import place
-from ..formats.yaml_text import Broken, Node, read_yaml, typed
+from ..formats.yaml_text import Broken, Node, place, read_yaml, typed
 from ..vfs.files import digest_of
 
 
@@ -196,16 +195,14 @@ def parse_definition(source: Source) -> DefinitionNode:
     try:
         return _node(read_yaml(source.text), source)
     except Broken as broken:
-        problems = [finding(_hinted(problem), source.path) for problem in broken.problems]
+        problems = []
+        for problem in broken.problems:
+            hint = next((hint for start, hint in _HINTS.items() if problem.message.startswith(start)), "")
+            problems.append(finding(problem._replace(message=problem.message + hint), source.path))
         raise InvalidWorkflow(problems) from None
 
 
-def _hinted(problem: Problem) -> Problem:
-    """YAML takes some signs of expressions for its own; who writes an expression means something else."""
-    hint = next((hint for start, hint in _HINTS.items() if problem.message.startswith(start)), "")
-    return problem._replace(message=problem.message + hint)
-
-
+# YAML takes some signs of expressions for its own; who writes an expression means something else.
 _HINTS = {
     "tags are": "; put quotes around an expression or text that begins with !",
     "aliases are": "; put quotes around an expression or text that begins with *",

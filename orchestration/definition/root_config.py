@@ -34,7 +34,9 @@ class Config:
 
 def read_config(text: str) -> Config:
     """The configuration in `text`. Never raises: what is wrong is a finding, and is left out."""
-    if _says_nothing(text):
+    lines = (line.strip("\ufeff \t") for line in text.splitlines())
+    if all(not line or line.startswith("#") for line in lines):
+        # Only blank lines and comments: what `init` leaves to be filled in.
         return Config()
     try:
         node = read_yaml(text, "parameter-invalid")
@@ -45,65 +47,42 @@ def read_config(text: str) -> Config:
     for key in top:
         if key not in KEYS:
             said = f"unknown key {key!r}{did_you_mean(key, KEYS)}"
-            data = misspelling(key, KEYS)
-            wrong.append(Problem("parameter-invalid", said, node.keys[key], data=data))
-    parameters, places = _parameters(top.get("parameters"), wrong)
-    workflows = _words(top.get("workflows"), "workflows", wrong)
-    projects = _texts(top.get("projects"), wrong)
-    return Config(parameters, workflows, projects, places, tuple(finding(problem, PATH) for problem in wrong))
-
-
-def _says_nothing(text: str) -> bool:
-    """Whether there are only blank lines and comments: what `init` leaves to be filled in."""
-    lines = (line.strip("\ufeff \t") for line in text.splitlines())
-    return all(not line or line.startswith("#") for line in lines)
-
-
-def _problem(message: str, span: Span) -> Problem:
-    return Problem("parameter-invalid", message, span)
+            wrong.append(Problem("parameter-invalid", said, node.keys[key], data=misspelling(key, KEYS)))
+    values: dict[str, dict[str, Any]] = {}
+    places: dict[tuple[str, str], Span] = {}
+    for workflow, entries in _map(top.get("parameters"), "parameters", wrong).items():
+        values[workflow] = {}
+        for name, value in _map(entries, f"parameters of {workflow}", wrong).items():
+            values[workflow][name] = typed(value) if value.kind == "scalar" else None
+            places[workflow, name] = value.span
+    workflows = _map(top.get("workflows"), "workflows", wrong)
+    names = {key: _name(each, f"workflows: {key} must be a name", wrong) for key, each in workflows.items()}
+    projects, folders = top.get("projects"), []
+    if projects and isinstance(projects.value, list):
+        folders = [_name(each, "a project must be a folder's path", wrong) for each in projects.value]
+    elif projects:
+        wrong.append(Problem("parameter-invalid", "projects must be a list of folders", projects.span))
+    return Config(
+        values,
+        {key: name for key, name in names.items() if name},
+        tuple(filter(None, folders)),
+        places,
+        tuple(finding(problem, PATH) for problem in wrong),
+    )
 
 
 def _map(node: Node | None, what: str, wrong: list[Problem]) -> Mapping[str, Node]:
     if node is None or (node.kind == "scalar" and typed(node) is None):
         return {}
-    if not isinstance(node.value, Mapping):
-        wrong.append(_problem(f"{what} must be a map", node.span))
-        return {}
-    return node.value
+    if isinstance(node.value, Mapping):
+        return node.value
+    wrong.append(Problem("parameter-invalid", f"{what} must be a map", node.span))
+    return {}
 
 
-def _parameters(
-    node: Node | None, wrong: list[Problem]
-) -> tuple[dict[str, dict[str, Any]], dict[tuple[str, str], Span]]:
-    values: dict[str, dict[str, Any]] = {}
-    places: dict[tuple[str, str], Span] = {}
-    for workflow, entries in _map(node, "parameters", wrong).items():
-        values[workflow] = {}
-        for name, value in _map(entries, f"parameters of {workflow}", wrong).items():
-            values[workflow][name] = typed(value) if value.kind == "scalar" else None
-            places[workflow, name] = value.span
-    return values, places
-
-
-def _words(node: Node | None, what: str, wrong: list[Problem]) -> dict[str, str]:
-    found = {}
-    for key, value in _map(node, what, wrong).items():
-        if _is_name(value):
-            found[key] = str(value.value)
-        else:
-            wrong.append(_problem(f"{what}: {key} must be a name", value.span))
-    return found
-
-
-def _texts(node: Node | None, wrong: list[Problem]) -> tuple[str, ...]:
-    if node is None:
-        return ()
-    items = node.value if isinstance(node.value, list) else []
-    if not isinstance(node.value, list):
-        wrong.append(_problem("projects must be a list of folders", node.span))
-    wrong += [_problem("a project must be a folder's path", i.span) for i in items if not _is_name(i)]
-    return tuple(str(item.value) for item in items if _is_name(item))
-
-
-def _is_name(node: Node) -> bool:
-    return isinstance(node.value, str) and bool(node.value.strip())
+def _name(node: Node, otherwise: str, wrong: list[Problem]) -> str:
+    """The text of a node, or "" and a problem where it has none."""
+    if isinstance(node.value, str) and node.value.strip():
+        return node.value
+    wrong.append(Problem("parameter-invalid", otherwise, node.span))
+    return ""

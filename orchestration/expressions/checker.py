@@ -9,14 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..suggestions import did_you_mean, misspelling
-from .functions import (
-    EDITS,
-    FALLBACKS,
-    FUNCTIONS,
-    METHODS,
-    OUTSIDE,
-    Function,
-)
+from .functions import EDITS, FALLBACKS, FUNCTIONS, METHODS, OUTSIDE, Function
 from .syntax import ErrorData, Kind, KnownNames, SyntaxNode, chain_of, path_of
 from .text_functions import InvalidPattern, compile_pattern
 from .tokens import MACROS, TYPE_NAMES
@@ -70,24 +63,24 @@ class _Checker:
     def _literal(self, node: SyntaxNode) -> str:
         return type_of(node.value)
 
+    def elements(self, node: SyntaxNode, parts: Sequence[SyntaxNode]) -> list[str]:
+        """The types of what is put into a list or map; an optional value is needed behind a `?`."""
+        kinds = self.types(parts)
+        for part, kind, flag in zip(parts, kinds, node.flags, strict=True):
+            if flag and not fits(kind, "optional"):
+                self.wrong(part.at, f"behind the ? an optional value is needed, this is {_A.get(kind, kind)}")
+        return kinds
+
     def _list(self, node: SyntaxNode) -> str:
-        self._only_optional(node, node.children)
-        kinds = set(self.types(node.children))
-        return "strings" if kinds == {"string"} else "list"
+        return "strings" if set(self.elements(node, node.children)) == {"string"} else "list"
 
     def _map(self, node: SyntaxNode) -> str:
-        self._only_optional(node, node.children[1::2])
         for key in node.children[::2]:
             kind = self.type(key)
             if not fits(kind, "string"):
                 self.wrong(key.at, f"a key of a map is text, this is {_A.get(kind, kind)}")
-        self.types(node.children[1::2])
+        self.elements(node, node.children[1::2])
         return "map"
-
-    def _only_optional(self, node: SyntaxNode, parts: Sequence[SyntaxNode]) -> None:
-        for part, flag in zip(parts, node.flags, strict=True):
-            if flag and not fits(kind := self.type(part), "optional"):
-                self.wrong(part.at, f"behind the ? an optional value is needed, this is {_A.get(kind, kind)}")
 
     def _field(self, node: SyntaxNode) -> str:
         path = path_of(node)

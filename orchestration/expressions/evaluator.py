@@ -214,7 +214,20 @@ class _Compiler:
         if len(node.children) != 2:
             return _fails(f"{node.text} takes one other value")
         whole, unwraps = node.children[0], node.text == "orValue"
-        of, other = self.programs(node.children)
+        other = self.program(node.children[1])
+        if unwraps and whole.kind is Kind.FIELD and whole.value:
+            holder, name = self.program(whole.children[0]), whole.text
+
+            def field_or(run: ExpressionRun) -> Any:
+                """`a.?b.orValue(c)`, without an optional value in between."""
+                value = holder(run)
+                if isinstance(value, dict):
+                    return value[name] if name in value else other(run)
+                found = values.optional_item(value, name)
+                return found.value if found.present else other(run)
+
+            return field_or
+        of = self.program(whole)
 
         def fallback(run: ExpressionRun) -> Any:
             value = of(run)
@@ -224,19 +237,7 @@ class _Compiler:
                 return value.value if unwraps else value
             return other(run)
 
-        if not (unwraps and whole.kind is Kind.FIELD and whole.value):
-            return fallback
-        holder, name = self.program(whole.children[0]), whole.text
-
-        def field_or(run: ExpressionRun) -> Any:
-            """`a.?b.orValue(c)`, without an optional value in between."""
-            value = holder(run)
-            if isinstance(value, dict):
-                return value[name] if name in value else other(run)
-            found = values.optional_item(value, name)
-            return found.value if found.present else other(run)
-
-        return field_or
+        return fallback
 
     def called(self, node: SyntaxNode, function: Function | None) -> Program:
         """The call of a function, whose list counts against the budget; a set of tasks costs nothing yet."""

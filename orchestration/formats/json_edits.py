@@ -11,22 +11,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from json.decoder import scanstring  # pyright: ignore[reportAttributeAccessIssue]
+from collections.abc import Container, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, NamedTuple
 
-from .json_text import MAX_JSON_DEPTH, half_character, read_json
+from .json_text import DECODER, MAX_JSON_DEPTH, Member, half_character, members, read_json, skip_space
 
 Path = tuple[str | int, ...]
 _Change = tuple[Path, object]
 
-_SPACE = re.compile(r"[ \t\r\n]*+")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _INDENTED = re.compile(r"[\r\n]([ \t]++)[^\s]")
 # An escape of a character beyond ASCII, which a writer that keeps such characters would not make.
 _ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*+\\u(?!00[0-7])[0-9a-fA-F]{4}")
-_DECODER = json.JSONDecoder()
 
 
 def set_values(text: str, changes: Sequence[_Change]) -> str:
@@ -87,23 +84,28 @@ _Touched = dict[Any, Any]
 
 def _changed(text: str, data: dict[str, Any], changes: Sequence[_Change]) -> str:
     # The value stands in a container of its own, so that the empty path is like any other.
-    made: dict[str, Any] = {"": _DECODER.decode(text)}
+    made: dict[str, Any] = {"": DECODER.decode(text)}
     touched: _Touched = {}
     for path, value in changes:
         _set(made, touched, ("", *path), _plain(value, len(path)))
     if not touched:
         return text
     style = _style_of(text)
-    at = _skipped(text, 0)
-    edits = sorted(_edits(_ValuePosition(text, style, at, ""), data, made[""], touched[""]))
-    return _with_edits(text, edits)
+    at = skip_space(text, 0)
+    parts = []
+    done = 0
+    for edit in sorted(_edits(_ValuePosition(text, style, at, ""), data, made[""], touched[""])):
+        parts += text[done : edit.start], edit.text
+        done = edit.end
+    return "".join((*parts, text[done:]))
 
 
 def _set(container: Any, touched: _Touched | None, path: Path, value: object) -> None:
     key: Any = path[0]
     for step in path[1:]:
         below = container[key] if isinstance(container, list) else container.get(key)
-        if not _holds(below, step):
+        is_item = isinstance(below, list) and isinstance(step, int) and 0 <= step < len(below)
+        if not is_item and not isinstance(below, dict):
             below = container[key] = {}
         # Below a value that was set as a whole nothing has a place in the text yet.
         touched = touched.setdefault(key, {}) if touched is not None else None
@@ -112,12 +114,6 @@ def _set(container: Any, touched: _Touched | None, path: Path, value: object) ->
     container[key] = value
     if touched is not None:
         touched[key] = None
-
-
-def _holds(value: object, step: str | int) -> bool:
-    if isinstance(value, list):
-        return isinstance(step, int) and 0 <= step < len(value)
-    return isinstance(value, dict)
 
 
 def _plain(value: object, depth: int) -> object:
@@ -166,20 +162,6 @@ class _ValuePosition(NamedTuple):
     start: int
     indent: str | None
 
-    @property
-    def end(self) -> int:
-        return _end(self.text, self.start)
-
-
-class Member(NamedTuple):
-    """Offsets of one member of a container; `start` is its key's, in a list its value's."""
-
-    key: str | None
-    start: int
-    key_end: int
-    value: int
-    end: int
-
 
 class _Edit(NamedTuple):
     start: int
@@ -187,48 +169,21 @@ class _Edit(NamedTuple):
     text: str
 
 
-class _Layout(NamedTuple):
-    """How the members of a container stand: what is between two of them, and the indent of each line."""
+class _Members(NamedTuple):
+    """The last member of a container, those that are wanted by key or index, and how all of them stand.
 
+    `gap` is between two of them, `indent` that of each line.
+    """
+
+    first: Member
+    last: Member
+    wanted: dict[Any, Member]
     gap: str
     indent: str | None
 
 
-def _with_edits(text: str, edits: Sequence[_Edit]) -> str:
-    parts = []
-    done = 0
-    for edit in edits:
-        parts += text[done : edit.start], edit.text
-        done = edit.end
-    return "".join((*parts, text[done:]))
-
-
-def _skipped(text: str, at: int) -> int:
-    return _SPACE.match(text, at).end()  # pyright: ignore[reportOptionalMemberAccess]
-
-
-def _end(text: str, at: int) -> int:
-    return _DECODER.raw_decode(text, at)[1]
-
-
-def members(text: str, at: int) -> Iterator[Member]:
-    """The members of the container at `at`; their values are skipped at C speed."""
-    has_keys = text[at] == "{"
-    at = _skipped(text, at + 1)
-    while text[at] not in "}]":
-        key, start, key_end = None, at, at
-        if has_keys:
-            key, key_end = scanstring(text, at + 1)
-            at = _skipped(text, _skipped(text, key_end) + 1)
-        end = _end(text, at)
-        yield Member(key, start, key_end, at, end)
-        at = _skipped(text, end)
-        if text[at] == ",":
-            at = _skipped(text, at + 1)
-
-
 def _style_of(text: str) -> _Style:
-    start = _skipped(text, 0) + 1
+    start = skip_space(text, 0) + 1
     line_end = _LINE_END.search(text)
     first = next(members(text, start - 1), None)
     colon = _colon(text, first, ": ") if first else ": "
@@ -257,16 +212,25 @@ def _last_line(space: str) -> str:
     return space[breaks[-1] :] if breaks else space
 
 
-def _layout(place: _ValuePosition, first: Member, before: Member | None, last: Member) -> _Layout:
+def _members(place: _ValuePosition, wanted: Container[Any]) -> _Members:
+    """The members of the container at a place, which has some."""
     text = place.text
+    first = before = last = None
+    found: dict[Any, Member] = {}
+    for index, member in enumerate(members(text, place.start)):
+        first, before, last = first or member, last, member
+        key = index if member.key is None else member.key
+        if key in wanted:
+            found[key] = member
+    assert first is not None and last is not None
     left, right = "", text[place.start + 1 : first.start]
     if before is not None:
         left, right = text[before.end : last.start].split(",")
     elif not right:
         right = place.style.comma[1:]
     left, right = _last_line(left), _last_line(right)
-    indents = (_indent_in(right), _indent_in(left))
-    return _Layout(f"{left},{right}", next((indent for indent in indents if indent is not None), None))
+    indents = (indent for indent in (_indent_in(right), _indent_in(left)) if indent is not None)
+    return _Members(first, last, found, f"{left},{right}", next(indents, None))
 
 
 # --- edits
@@ -274,43 +238,29 @@ def _layout(place: _ValuePosition, first: Member, before: Member | None, last: M
 
 def _edits(place: _ValuePosition, old: Any, new: Any, touched: _Touched | None) -> Iterator[_Edit]:
     """The edits that make the value `old` at a place the value `new`, which differ only where touched."""
+    text, style = place.text, place.style
     if touched is None or type(old) is not type(new) or not old:
-        yield from _replacement(place, old, new)
+        if _exact(old) == _exact(new):
+            return
+        kept = _kept_items(old, new)
+        if kept:
+            yield from _window(place, new, kept)
+            return
+        end = DECODER.raw_decode(text, place.start)[1]
+        indent = None if _on_one_line(text, place.start, end) else place.indent
+        yield _Edit(place.start, end, _written(new, style, indent))
         return
-    first = before = last = None
-    found: dict[Any, Member] = {}
-    for index, member in enumerate(members(place.text, place.start)):
-        first, before, last = first or member, last, member
-        key = index if member.key is None else member.key
-        if key in touched:
-            found[key] = member
-    assert first is not None and last is not None
-    layout = _layout(place, first, before, last)
-    for key, member in found.items():
-        inner = place._replace(start=member.value, indent=layout.indent)
+    inside = _members(place, touched)
+    for key, member in inside.wanted.items():
+        inner = place._replace(start=member.value, indent=inside.indent)
         yield from _edits(inner, old[key], new[key], touched[key])
-    added = {name: new[name] for name in touched if name not in found}
-    yield _Edit(last.end, last.end, _further(place, layout, last, added))
-
-
-def _further(place: _ValuePosition, layout: _Layout, last: Member, added: Mapping[str, Any]) -> str:
-    """Members to stand behind the last one of an object."""
-    style = place.style
-    colon = _colon(place.text, last, style.colon)
-    written = ((_string(name, style), _written(value, style, layout.indent)) for name, value in added.items())
-    return "".join(f"{layout.gap}{name}{colon}{value}" for name, value in written)
-
-
-def _replacement(place: _ValuePosition, old: Any, new: Any) -> Iterator[_Edit]:
-    if _exact(old) == _exact(new):
-        return
-    kept = _kept_items(old, new)
-    if kept:
-        yield from _window(place, new, kept)
-        return
-    end = place.end
-    indent = None if _on_one_line(place.text, place.start, end) else place.indent
-    yield _Edit(place.start, end, _written(new, place.style, indent))
+    colon = _colon(text, inside.last, style.colon)
+    added = [
+        f"{inside.gap}{_string(name, style)}{colon}{_written(new[name], style, inside.indent)}"
+        for name in touched
+        if name not in inside.wanted
+    ]
+    yield _Edit(inside.last.end, inside.last.end, "".join(added))
 
 
 class _Kept(NamedTuple):
@@ -339,22 +289,20 @@ def _kept_items(old: Any, new: Any) -> _Kept | None:
 
 def _window(place: _ValuePosition, new: list[Any], kept: _Kept) -> Iterator[_Edit]:
     """The edits of a list that keeps some of its items."""
-    first = before = last = begin = None
-    for index, member in enumerate(members(place.text, place.start)):
-        first, before, last = first or member, last, member
-        begin = member if index == kept.old else begin
-    assert first is not None and last is not None and begin is not None
-    layout = _layout(place, first, before, last)
-    indent = None if _on_one_line(place.text, last.value, last.end) else layout.indent
-    items = [_written(item, place.style, indent) for item in (*new[: kept.new], *new[kept.new + kept.size :])]
+    first, last, begin, gap, indent = _members(place, (kept.old,))
+    one_line = _on_one_line(place.text, last.value, last.end)
+    items = [
+        _written(item, place.style, None if one_line else indent)
+        for item in (*new[: kept.new], *new[kept.new + kept.size :])
+    ]
     ahead, behind = items[: kept.new], items[kept.new :]
-    yield _Edit(first.start, begin.start, "".join(f"{item}{layout.gap}" for item in ahead))
-    yield _Edit(last.end, last.end, "".join(f"{layout.gap}{item}" for item in behind))
+    yield _Edit(first.start, begin[kept.old].start, "".join(f"{item}{gap}" for item in ahead))
+    yield _Edit(last.end, last.end, "".join(f"{gap}{item}" for item in behind))
 
 
 def _on_one_line(text: str, start: int, end: int) -> bool:
     """Whether a value is a container with members, all in one line."""
-    is_container = text[start] in "{[" and text[_skipped(text, start + 1)] not in "]}"
+    is_container = text[start] in "{[" and text[skip_space(text, start + 1)] not in "]}"
     return is_container and not _LINE_END.search(text, start, end)
 
 
@@ -373,11 +321,10 @@ def _written(value: Any, style: _Style, indent: str | None) -> str:
     if not isinstance(value, (dict, list)) or not value:
         return _string(value, style)
     inner = None if indent is None else indent + style.unit
+    brackets = "{}" if isinstance(value, dict) else "[]"
     if isinstance(value, dict):
-        brackets = "{}"
         parts = [f"{_string(k, style)}{style.colon}{_written(v, style, inner)}" for k, v in value.items()]
     else:
-        brackets = "[]"
         parts = [_written(item, style, inner) for item in value]
     if inner is None:
         return f"{brackets[0]}{style.comma.join(parts)}{brackets[1]}"

@@ -59,17 +59,15 @@ class _Steps:
         for key in _SAME_BY_NAME:
             yield from ((part, data) for part in _by_name(schema.get(key)).values())
         if isinstance(data, dict):
-            yield from self._values(schema, data)
+            declared = _by_name(schema.get("properties"))
+            yield from ((declared[name], value) for name, value in data.items() if name in declared)
+            patterns = _by_name(schema.get("patternProperties")).values()
+            others = [*patterns, *(schema.get(key) for key in _VALUES)]
+            parts = [part for part in others if isinstance(part, dict)]
+            yield from ((part, value) for value in data.values() for part in parts)
         if isinstance(data, list):
             parts = [part for key in _ITEMS for part in _listed(schema.get(key, ()))]
             yield from ((part, item) for item in data for part in parts)
-
-    def _values(self, schema: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
-        declared = _by_name(schema.get("properties"))
-        yield from ((declared[name], value) for name, value in data.items() if name in declared)
-        others = [*_by_name(schema.get("patternProperties")).values(), *(schema.get(key) for key in _VALUES)]
-        parts = [part for part in others if isinstance(part, dict)]
-        yield from ((part, value) for value in data.values() for part in parts)
 
     def _target(self, reference: str) -> Any:
         """What a reference leads to, None outside of the schema."""
@@ -77,7 +75,15 @@ class _Steps:
         start = self.named.get(base, self.schema) if base else self.schema
         if not hash_sign or not inside:
             return start
-        return _pointed(start, inside) if inside.startswith("/") else self.named.get(inside)
+        if not inside.startswith("/"):
+            return self.named.get(inside)
+        for word in inside.split("/")[1:]:
+            key = word.replace("~1", "/").replace("~0", "~")
+            if isinstance(start, list) and key.isdigit() and int(key) < len(start):
+                start = start[int(key)]
+            else:
+                start = start.get(key) if isinstance(start, dict) else None
+        return start
 
 
 def _named(schema: Any) -> Iterator[tuple[str, Any]]:
@@ -88,16 +94,6 @@ def _named(schema: Any) -> Iterator[tuple[str, Any]]:
         if isinstance(part, dict):
             yield from ((part[key], part) for key in _NAMES if isinstance(part.get(key), str))
         waiting += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
-
-
-def _pointed(start: Any, pointer: str) -> Any:
-    for word in pointer.split("/")[1:]:
-        key = word.replace("~1", "/").replace("~0", "~")
-        if isinstance(start, list) and key.isdigit() and int(key) < len(start):
-            start = start[int(key)]
-        else:
-            start = start.get(key) if isinstance(start, dict) else None
-    return start
 
 
 def _listed(part: Any) -> list[Any] | tuple[Any, ...]:

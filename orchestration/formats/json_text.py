@@ -193,16 +193,39 @@ def _duplicates(text: str) -> Iterator[Problem]:
             levels[-1].add(name)
 
 
-_BETWEEN = re.compile(r"[ \t\r\n]*+[,:]?[ \t\r\n]*+")
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+_SPACE = re.compile(r"[ \t\r\n]*+")
+DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
-class _JsonSpan(NamedTuple):
-    """Offsets: of a key's string (both -1 for a list element and the root), and where the value begins."""
+class Member(NamedTuple):
+    """Offsets of one member of a container; `start` is its key's, in a list its value's."""
 
-    key_start: int
-    key_end: int
+    key: str | None
     start: int
+    key_end: int
+    value: int
+    end: int
+
+
+def skip_space(text: str, at: int) -> int:
+    """Where the next character that is no space stands."""
+    return _SPACE.match(text, at).end()  # pyright: ignore[reportOptionalMemberAccess]
+
+
+def members(text: str, at: int) -> Iterator[Member]:
+    """The members of the container at `at`, in valid JSON; their values are skipped at C speed."""
+    has_keys = text[at] == "{"
+    at = skip_space(text, at + 1)
+    while text[at] not in "}]":
+        key, start, key_end = None, at, at
+        if has_keys:
+            key, key_end = scanstring(text, at + 1)
+            at = skip_space(text, skip_space(text, key_end) + 1)
+        end = DECODER.raw_decode(text, at)[1]
+        yield Member(key, start, key_end, at, end)
+        at = skip_space(text, end)
+        if text[at] == ",":
+            at = skip_space(text, at + 1)
 
 
 def locate_json(text: str, path: tuple[str | int, ...], key: bool = False) -> Span | None:
@@ -210,57 +233,24 @@ def locate_json(text: str, path: tuple[str | int, ...], key: bool = False) -> Sp
 
     None when the path is not there, the text is broken, or what is asked for has no key.
     """
-    place = _JsonSpan(-1, -1, _between(text, 0))
+    at = skip_space(text, 0)
     try:
-        _, end = _DECODER.raw_decode(text, place.start)
+        end = DECODER.raw_decode(text, at)[1]
     except (ValueError, RecursionError):
         return None
-    if _between(text, end) != len(text):
+    if skip_space(text, end) != len(text):
         return None
+    place = Member(None, at, at, at, end)
     for step in path:
-        found = _member(text, place.start, step)
-        if found is None:
+        inside = members(text, place.value) if text[place.value] in "{[" else ()
+        numbered = ((number if each.key is None else each.key, each) for number, each in enumerate(inside))
+        found = [each for name, each in numbered if name == step]
+        if not found:
             return None
-        place = found
+        place = found[-1]
     if key:
-        return span_between(text, place.key_start, place.key_end) if place.key_end > 0 else None
-    return span_between(text, place.start, _DECODER.raw_decode(text, place.start)[1])
-
-
-def _member(text: str, at: int, step: str | int) -> _JsonSpan | None:
-    """The member of the value at `at`, in a text known to be valid; other values are skipped at C speed."""
-    if text[at] == "{" and isinstance(step, str):
-        return _value_of_key(text, at, step)
-    if text[at] == "[" and isinstance(step, int):
-        return _element(text, at, step)
-    return None
-
-
-def _value_of_key(text: str, at: int, name: str) -> _JsonSpan | None:
-    found = None
-    at = _between(text, at + 1)
-    while text[at] != "}":
-        key, key_end = scanstring(text, at + 1)
-        start = _between(text, key_end)
-        if key == name:
-            found = _JsonSpan(at, key_end, start)
-        at = _between(text, _DECODER.raw_decode(text, start)[1])
-    return found
-
-
-def _element(text: str, at: int, index: int) -> _JsonSpan | None:
-    at = _between(text, at + 1)
-    while text[at] != "]":
-        if index == 0:
-            return _JsonSpan(-1, -1, at)
-        at = _between(text, _DECODER.raw_decode(text, at)[1])
-        index -= 1
-    return None
-
-
-def _between(text: str, at: int) -> int:
-    """Where the next value or bracket begins, behind space and a comma or colon."""
-    return _BETWEEN.match(text, at).end()  # pyright: ignore[reportOptionalMemberAccess]
+        return span_between(text, place.start, place.key_end) if place.key is not None else None
+    return span_between(text, place.value, place.end)
 
 
 # --- Data -------------------------------------------------------------------------------------------
@@ -275,16 +265,12 @@ def clean(value: object) -> object:
         return {name: clean(item) for name, item in value.items() if item is not None}
     if isinstance(value, list):
         return [clean(item) for item in value if item is not None]
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        return _nearest_double(value)
-    if isinstance(value, float) and not isfinite(value):
-        return _nearest_double(value)
+    if (isinstance(value, int) and not -(2**63) <= value < 2**63) or (
+        isinstance(value, float) and not isfinite(value)
+    ):
+        largest = sys.float_info.max
+        return float(max(-largest, min(largest, value)))
     return value
-
-
-def _nearest_double(value: float) -> float:
-    largest = sys.float_info.max
-    return float(max(-largest, min(largest, value)))
 
 
 def fold_dotted(data: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:

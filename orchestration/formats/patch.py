@@ -72,23 +72,19 @@ def _headers(text: str) -> Iterator[str]:
             old, new = (int(count) if count else 1 for count in hunk.groups())
             begun = number
         else:
-            yield from _header(line)
+            yield from _names(line)
     if old > 0 or new > 0:
-        yield from (name for line in lines[begun:] for name in _header(line))
+        yield from (name for line in lines[begun:] for name in _names(line))
 
 
-def _header(line: str) -> Iterator[str]:
+def _names(line: str) -> Iterator[str]:
     header = _HEADER.match(line)
-    if header:
-        yield from _names(*header.groups())
-
-
-def _names(marked: str | None, moved: str | None, git: str) -> Iterator[str]:
+    marked, moved, git = header.groups() if header else (None, None, None)
     if moved is not None:
         yield _unquoted(moved)
     elif marked is not None:
         yield _unprefixed(_unquoted(marked.split("\t")[0]))
-    else:
+    elif git is not None:
         # "a/NAME b/NAME" with equal names; a rename says more in lines of its own.
         half = len(git) // 2
         left, right = git[:half], git[half + 1 :]

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
-from itertools import accumulate
+from collections.abc import Callable, Iterator, Mapping
+from itertools import accumulate, islice
 from math import isfinite
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -84,20 +84,15 @@ def locate_yaml(text: str, path: tuple[str | int, ...], key: bool = False) -> Sp
         return None
     parent = None
     for step in path:
-        parent, node = node, _child(node, step)
+        parent, children = node, node.value if node else None
+        node = None
+        if isinstance(children, dict) and isinstance(step, str):
+            node = children.get(step)
+        elif isinstance(children, list) and isinstance(step, int) and 0 <= step < len(children):
+            node = children[step]
     if key:
         return parent.keys.get(str(path[-1])) if parent and node else None
     return node.span if node else None
-
-
-def _child(node: Node | None, step: str | int) -> Node | None:
-    if node is None:
-        return None
-    if isinstance(node.value, dict) and isinstance(step, str):
-        return node.value.get(step)
-    if isinstance(node.value, list) and isinstance(step, int) and 0 <= step < len(node.value):
-        return node.value[step]
-    return None
 
 
 class _Open:
@@ -335,3 +330,67 @@ def typed(node: Node) -> object:
         return node.value
     value = _READ[match.lastgroup](node.value)
     return node.value if isinstance(value, float) and not isfinite(value) else value
+
+
+# --- from a character of a scalar to its place, so that an error points into an expression
+
+_CHARACTER = {
+    "'": re.compile(rf"''|[^{SPACES}]"),
+    '"': re.compile(rf"\\(?:x(..)|u(.{{4}})|U(.{{8}})|.)|[^{SPACES}]", re.S),
+}
+_UNQUOTED_CHARACTER = re.compile(rf"[^{SPACES}]")
+_BLOCK_HEADER = re.compile("[^\r\n\x85\u2028\u2029]*")
+# What stands behind the backslash of an escape that is a space, or nothing, in the value.
+_ESCAPED_SPACES = "tnrNLP" + SPACES
+
+
+def place(text: str, node: Node, offset: int, length: int = 1) -> Span:
+    """Where `length` characters from `offset` of a scalar's value stand in the text it was read from.
+
+    Folding and indentation change only space, so the other characters of value and source correspond one
+    to one, in order. A space is placed behind the character before it. An offset beyond the end is the end
+    of the last character; for a map or list it is the whole span.
+    """
+    if not isinstance(node.value, str):
+        return node.span
+    start, end = _place_of(text, node, offset)
+    if length > 1:
+        end = max(end, _place_of(text, node, offset + length - 1)[1])
+    return span_between(text, start, end if length > 0 else start)
+
+
+def _place_of(text: str, node: Node, offset: int) -> tuple[int, int]:
+    """Where the one character at `offset` of the value begins and ends in the text."""
+    value = str(node.value)
+    offset = max(0, min(offset, len(value)))
+    before = value[:offset]
+    count = sum(character not in SPACES for character in before)
+    # The character before the place, if there is one, and the one at or behind it.
+    near = list(islice(_characters(text, node), max(0, count - 1), count + 1))
+    behind = near[0][1] if count else _content(text, node)
+    if offset == len(value):
+        return behind, behind
+    if value[offset] not in SPACES:
+        return near[-1]
+    at = behind + len(before) - len(before.rstrip(SPACES))
+    if value[offset:].strip(SPACES):
+        at = min(at, near[-1][0] - 1)
+    return at, min(at + 1, len(text))
+
+
+def _content(text: str, node: Node) -> int:
+    """Where the text of a scalar begins, behind its quote or the line with its mark."""
+    if node.style in BLOCK_STYLES:
+        return _BLOCK_HEADER.match(text, node.start).end()  # pyright: ignore[reportOptionalMemberAccess]
+    return node.start + len(node.style)
+
+
+def _characters(text: str, node: Node) -> Iterator[tuple[int, int]]:
+    """Start and end of each character of the source that is no space in the value; goes on past its end."""
+    pattern = _CHARACTER.get(node.style, _UNQUOTED_CHARACTER)
+    for match in pattern.finditer(text, _content(text, node)):
+        digits = (match[1] or match[2] or match[3]) if node.style == '"' else None
+        escaped = node.style == '"' and not digits and match[0][0] == "\\"
+        is_space = chr(int(digits, 16)) in SPACES if digits else escaped and match[0][1] in _ESCAPED_SPACES
+        if not is_space:
+            yield match.span()

@@ -8,7 +8,7 @@ approvals only of the longer one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..findings import Problem, Severity, Span
@@ -82,7 +82,9 @@ class Journal(NamedTuple):
     forked: bool = False
 
 
-class _Line(NamedTuple):
+class RecordLine(NamedTuple):
+    """A line that is a record; `more` records of the same commit follow it."""
+
     number: int
     text: str
     record: Record
@@ -92,10 +94,10 @@ class _Line(NamedTuple):
 
 def read_journal(text: str | bytes, verify: Verify = lambda lines: frozenset()) -> Journal:
     """The journal in `text`. `verify(lines)` gives the indexes of the decision lines that a person made."""
-    lines, problems = _record_lines(text)
+    lines, problems = record_lines(text)
     if any(problem.code == "journal-invalid" for problem in problems):
         return Journal((), (), tuple(problems), broken=True)
-    chain = _relinked(_chain(lines), lines)
+    chain = _chain(lines)
     on_chain, known = {line.number for line in chain}, {"", *(line.digest for line in lines)}
     lost = [line for line in lines if line.number not in on_chain]
     unlinked = [line for line in lost if line.record["prev"] not in known]
@@ -117,9 +119,10 @@ def read_journal(text: str | bytes, verify: Verify = lambda lines: frozenset()) 
     return Journal(records, numbers, tuple(problems), chain[-1].digest if chain else "", forked=bool(lost))
 
 
-def _record_lines(text: str | bytes) -> tuple[list[_Line], list[Problem]]:
+def record_lines(text: str | bytes) -> tuple[list[RecordLine], list[Problem]]:
+    """(the records in the order of their lines, each once; what is wrong with the other lines)."""
     # A line that stands twice (a union merge may do that) is one record.
-    records: dict[str, _Line] = {}
+    records: dict[str, RecordLine] = {}
     problems: list[Problem] = []
     parsed = parse_lines(text)
     for line in parsed:
@@ -128,7 +131,9 @@ def _record_lines(text: str | bytes) -> tuple[list[_Line], list[Problem]]:
         if data is not None and not fault:
             entry = {**_EMPTY, **{name: data[name] for name in _EMPTY if name in data}}
             digest = line.digest
-            records.setdefault(digest, _Line(line.number, line.text, entry, digest, line.integer("more")))
+            records.setdefault(
+                digest, RecordLine(line.number, line.text, entry, digest, line.integer("more"))
+            )
         elif data is None and line is parsed[-1]:
             # What was cut off is no whole object; a whole one with a wrong value was written that way.
             problems.append(_problem(line, "journal-torn", "cut off while it was written"))
@@ -142,7 +147,7 @@ def _record_lines(text: str | bytes) -> tuple[list[_Line], list[Problem]]:
 
 
 def record_fault(data: Mapping[str, Any] | None) -> str:
-    """What keeps the object of a line from being a record; "" where it is one. Null is absent."""
+    """The reason why the object of a line is no record; "" where it is one. Null is absent."""
     if data is None:
         return "is no JSON object"
     for name, empty in _EMPTY.items():
@@ -155,54 +160,58 @@ def record_fault(data: Mapping[str, Any] | None) -> str:
 _TYPE_NAMES = {str: "text", int: "whole number", list: "list"}
 
 
-def _chain(lines: Sequence[_Line]) -> list[_Line]:
-    """The longest chain from a line that follows none; of several of one length the one that stands first."""
-    following: dict[object, list[_Line]] = {}
+def from_start(lines: Iterable[RecordLine]) -> list[RecordLine]:
+    """The lines that lead back to one that follows none; each stands behind the one that it follows."""
+    following: dict[object, list[RecordLine]] = {}
     for line in lines:
         following.setdefault(line.record["prev"], []).append(line)
-    length: dict[int, int] = {}
-
-    def longest(digest: str) -> _Line | None:
-        after = following.get(digest, ())
-        return max(after, key=lambda line: (length[line.number], -line.number), default=None)
-
     order = list(following.get("", ()))
     for line in order:
         order += following.get(line.digest, ())
-    for line in reversed(order):
-        after = longest(line.digest)
-        length[line.number] = 1 + (length[after.number] if after else 0)
-    chain: list[_Line] = []
-    step = longest("")
+    return order
+
+
+def branch_to(head: str, known: Mapping[str, RecordLine], placed: set[str]) -> list[RecordLine]:
+    """The lines up to the one with the digest `head`, from where they leave those that are `placed`, or from
+    one whose predecessor was taken out by a repair. They are placed now too."""
+    back: list[RecordLine] = []
+    line = known.get(head)
+    while line is not None and line.digest not in placed:
+        back.append(line)
+        placed.add(line.digest)
+        line = known.get(str(line.record["prev"]))
+    return back[::-1]
+
+
+def _chain(lines: Sequence[RecordLine]) -> list[RecordLine]:
+    """The longest chain from a line that follows none; of several of one length the one that stands first.
+
+    A relink record on it names branches: they stand just before it. Its `about` has the digests of their last
+    lines, separated by commas.
+    """
+    longest: dict[object, tuple[int, int, RecordLine]] = {}
+    for line in reversed(from_start(lines)):
+        length = 1 + (longest[line.digest][0] if line.digest in longest else 0)
+        other = longest.get(line.record["prev"])
+        if other is None or (length, -line.number) > other[:2]:
+            longest[line.record["prev"]] = length, -line.number, line
+    spine: list[RecordLine] = []
+    step = longest.get("")
     while step:
-        chain.append(step)
-        step = longest(step.digest)
+        spine.append(step[2])
+        step = longest.get(step[2].digest)
+    known = {line.digest: line for line in lines}
+    placed = {line.digest for line in spine}
+    chain: list[RecordLine] = []
+    for line in spine:
+        if line.record["kind"] == "relink":
+            for head in str(line.record["about"]).split(","):
+                chain += branch_to(head, known, placed)
+        chain.append(line)
     return chain
 
 
-def _relinked(chain: Sequence[_Line], lines: Sequence[_Line]) -> list[_Line]:
-    """The chain with the branches that the relink records on it name, each just before its record.
-
-    `about` has the digests of the branches' last lines, separated by commas. A branch goes back to where
-    it left the chain, or to a line whose predecessor was taken out by a repair.
-    """
-    known = {line.digest: line for line in lines}
-    placed = {line.digest for line in chain}
-    whole: list[_Line] = []
-    for line in chain:
-        for head in str(line.record["about"]).split(",") if line.record["kind"] == "relink" else ():
-            branch: list[_Line] = []
-            before = known.get(head)
-            while before is not None and before.digest not in placed:
-                branch.append(before)
-                placed.add(before.digest)
-                before = known.get(str(before.record["prev"]))
-            whole += reversed(branch)
-        whole.append(line)
-    return whole
-
-
-def _unproven(decisions: Sequence[_Line], refused: Container[int]) -> list[Problem]:
+def _unproven(decisions: Sequence[RecordLine], refused: Container[int]) -> list[Problem]:
     """Decisions without proof: errors, but hints where a person has decided the same since, with proof.
 
     The same is decided about one question in one scope, or by moving the run to the same phase.
@@ -225,7 +234,7 @@ def _unproven(decisions: Sequence[_Line], refused: Container[int]) -> list[Probl
 _UNPROVEN = "no proof that a person made this decision; it does not count"
 
 
-def _problem(line: _Line | JournalLine, code: str, message: str) -> Problem:
+def _problem(line: RecordLine | JournalLine, code: str, message: str) -> Problem:
     return Problem(code, message, Span(line.number, 0, line.number, len(line.text)))
 
 

@@ -45,7 +45,7 @@ class JournalLine(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """What the line behind it names in `prev`."""
+        """The digest that the line behind it names in `prev`."""
         return digest_of(self.text)
 
     def integer(self, name: str) -> int:

@@ -145,10 +145,7 @@ def _fits(form: ReportForm, forms: Sequence[ReportForm], said: _Said) -> bool:
 
 def _begins(form: ReportForm, name: str) -> str | None:
     """The outcome implied by a heading that begins as the form says; None when it does not."""
-    for start, outcome in form.headings.items():
-        if name.startswith(name_of(start)):
-            return outcome
-    return None
+    return next((word for start, word in form.headings.items() if name.startswith(name_of(start))), None)
 
 
 # --- the verdict
@@ -279,11 +276,9 @@ def _differ(words: Sequence[tuple[str, Span]]) -> Problem:
 
 def _stage(chosen: Sequence[_Verdict], said: _Said) -> str | Problem:
     """The stage a report is about, "" when it names none: "1" of "1 (Tasks 01-02)" and of "Phase 1"."""
-    found: list[tuple[str, Span]] = []
-    for statement in said.about(*(verdict.form.stage for verdict in chosen)):
-        match = _STAGE.match(strip_markup(statement.value))
-        if match is not None:
-            found.append((match[1], statement.span))
+    named = said.about(*(verdict.form.stage for verdict in chosen))
+    matches = ((_STAGE.match(strip_markup(statement.value)), statement.span) for statement in named)
+    found = [(match[1], span) for match, span in matches if match]
     if len({stage.lower() for stage, _ in found}) > 1:
         return _differ([(f"stage {stage}", span) for stage, span in found])
     return found[0][0] if found else ""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..definition.model import Workflow
-from ..definition.phase_graph import edges
+from ..definition.model import Workflow, edges
 from ..expressions.language import Expression
 from ..expressions.syntax import Kind, walk
 from ..findings import Severity

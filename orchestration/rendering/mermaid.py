@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..definition.model import Phase, Rule, Workflow
-from ..definition.phase_graph import edges
+from ..definition.model import Phase, Rule, Workflow, edges
 from ..result.values import Evaluation
 from ..sanitize import mermaid
 from ..states import PhaseStatus, RunStatus

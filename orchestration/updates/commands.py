@@ -9,8 +9,7 @@ from typing import Any, Literal, NamedTuple
 from ..decision.facts import RunFacts
 from ..decision.pending_reports import is_due, reportable_steps
 from ..decision.task_turns import task_turn_problem
-from ..definition.model import DEFAULT_OUTCOMES
-from ..definition.phase_graph import edges
+from ..definition.model import DEFAULT_OUTCOMES, edges
 from ..evaluation.questions import question_state
 from ..evaluation.trace import CommandRefused, EvaluationTrace, check_action
 from ..formats.json_text import read_json

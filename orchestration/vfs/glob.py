@@ -79,38 +79,28 @@ def _walk(
     depth: int,
 ) -> Iterator[tuple[str, Entry]]:
     """What fits in a folder and below it; `way` has the names that must lead there, from the root on."""
-    deeper = []
-    for name, entry, following in _fitting(files, folder, positions, parts, way[depth : depth + 1]):
-        path = below(folder, name)
-        if len(parts) in following and depth + 1 >= len(way):
-            yield path, entry
-        onward = following - {len(parts)}
-        if onward and entry.kind == "folder" and depth < MOST_DEEP:
-            deeper.append((path, onward))
-    for path, onward in deeper:
-        yield from _walk(files, path, onward, parts, way, depth + 1)
-
-
-def _fitting(
-    files: Files, folder: str, positions: frozenset[int], parts: tuple[str, ...], only: Sequence[str]
-) -> list[tuple[str, Entry, frozenset[int]]]:
-    """The names of a folder that lead on in the pattern, and where each leads to.
-
-    A name that is known beforehand is looked up alone.
-    """
-    wanted = {parts[p] for p in positions}
+    # A name that is known beforehand is looked up alone.
+    only, wanted = way[depth : depth + 1], {parts[p] for p in positions}
     if only or not any(map(is_glob, wanted)):
         names = {name: entry for name in only or wanted if (entry := files.entry(below(folder, name)))}
     else:
         names = files.list(folder)
     unhidden = {p for p in positions if parts[p].startswith((".", "**")) or not is_glob(parts[p])}
-    fitting = []
+    fitting: dict[str, frozenset[int]] = {}
     for name, entry in names.items():
         through = entry.kind == "folder" and not entry.link
         following = _step(name, through, unhidden if name.startswith(".") else positions, parts)
         if following:
-            fitting.append((name, entry, following))
-    return sorted(fitting, key=lambda item: natural(item[0]))
+            fitting[name] = following
+    deeper = []
+    for name in sorted(fitting, key=natural):
+        entry, path, onward = names[name], below(folder, name), fitting[name] - {len(parts)}
+        if len(parts) in fitting[name] and depth + 1 >= len(way):
+            yield path, entry
+        if onward and entry.kind == "folder" and depth < MOST_DEEP:
+            deeper.append((path, onward))
+    for path, onward in deeper:
+        yield from _walk(files, path, onward, parts, way, depth + 1)
 
 
 def fits(pattern: str, path: str) -> bool:

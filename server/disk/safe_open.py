@@ -123,7 +123,7 @@ def _resolve(root: str, path: str) -> str:
 def _through_links(
     root: str, path: str, look: Callable[[str], T], links: Literal["inside", "refuse"] = "inside"
 ) -> T:
-    """What `look` gives for `path`; when a link stands in the way, by the policy for `links`."""
+    """The answer of `look` for `path`; when a link stands in the way, by the policy for `links`."""
     if not _HAS_DESCRIPTORS:
         real = _resolve(root, path) if path else ""
         if links == "refuse" and os.path.normcase(real) != os.path.normcase(path):

@@ -22,30 +22,13 @@ from typing import NamedTuple
 
 from ...orchestration.findings import Edit
 from ...orchestration.journal.journal import DECISIONS, EMPTY_RECORD, Record, record_fault
-from ...orchestration.journal.lines import CLAIMS_NAME, FOLDER, JOURNAL_NAME
+from ...orchestration.journal.lines import CLAIMS_NAME, FOLDER, JOURNAL, JOURNAL_NAME
 from ...orchestration.vfs.files import below, digest_of, parent
 from ..disk.safe_open import refusal
 from .folder import Folder, StoreError, as_store_error, close, describe_os_error, open_folder, read_file
-from .lock import (
-    HOLDER,
-    LOCK,
-    LOCK_TIMEOUT_S,
-    Clock,
-    holder_of,
-    note_holder,
-    run_lock,
-    timestamp,
-    utc_now,
-)
+from .lock import HOLDER, LOCK, LOCK_TIMEOUT_S, Clock, holder_of, note_holder, run_lock, timestamp, utc_now
 from .log_file import LogTail, UnknownOutcome, WrittenFile, append_lines, format_line, read_tail
-from .recovery import (
-    RecoveryAction,
-    RecoveryKind,
-    finish_rename,
-    recover,
-    run_tag,
-    temporary_name,
-)
+from .recovery import RecoveryAction, RecoveryKind, finish_rename, recover, run_tag, temporary_name
 
 _STAMPED = ("seq", "at", "prev", "mac", "files", "more")
 # How often a proposal may turn out to touch further runs before it is given up.
@@ -59,7 +42,7 @@ class Conflict(StoreError):  # noqa: N818 - said to people as it is
 
 
 class LockedRun(NamedTuple):
-    """What a writer sees once it has the lock. `seq` and `at` are what its first record will get; `recovery`
+    """The view of a writer that has the lock. `seq` and `at` are what its first record will get; `recovery`
     is what an earlier writer left and is in order now."""
 
     root: Path
@@ -71,7 +54,7 @@ class LockedRun(NamedTuple):
 
 
 class Writes(NamedTuple):
-    """What to record and to write, computed by a pure function from what it read under the lock.
+    """The records and edits of one commit, computed by a pure function from what it read under the lock.
 
     The store stamps `seq`, `at`, `prev` and a decision's `mac`, and names the written files in the last
     record. A record's own `files` (path and digest of what was seen) stay.
@@ -89,7 +72,7 @@ class UnfinishedWrite(NamedTuple):
 
 
 class Commit(NamedTuple):
-    """What was recorded, as it stands in the journal; `head` is the digest of its last line.
+    """The records of a commit as they stand in the journal; `head` is the digest of its last line.
 
     It is recorded for good. `recovery` has what an earlier writer left, and conflicts: files that somebody
     else saved in the last moment, which were left alone.
@@ -140,8 +123,8 @@ def commit(
         with ExitStack() as locks:
             # Always in the order of their paths, so that no two writers wait for each other.
             for each in sorted({run, *others}):
-                made = create and each == run
-                locks.enter_context(run_lock(root, each, clock=clock, timeout_s=timeout_s, create=made))
+                is_new = create and each == run
+                locks.enter_context(run_lock(root, each, clock=clock, timeout_s=timeout_s, create=is_new))
             recovery = [action for other in sorted(others) for action in recover_run(root, other)[1]]
             tail, actions = recover_run(root, run)
             at = timestamp(clock())
@@ -172,13 +155,10 @@ def recover_run(root: Path, run: str, also: Iterable[str] = ()) -> tuple[LogTail
     with as_store_error(place), open_folder(root, place) as folder:
         tail = read_tail(folder.read(JOURNAL_NAME) or b"", folder.below(JOURNAL_NAME))
         actions = recover(root, run, tail, lambda: _flush(folder), also)
-        if not tail.torn:
-            return tail, actions
-        _flush(folder, tail.size)
-        return tail._replace(torn=False), (
-            *actions,
-            RecoveryAction(folder.below(JOURNAL_NAME), RecoveryKind.CUT),
-        )
+        if tail.torn:
+            _flush(folder, tail.size)
+            actions += (RecoveryAction(folder.below(JOURNAL_NAME), RecoveryKind.CUT),)
+        return tail._replace(torn=False), actions
 
 
 def _flush(folder: Folder, size: int | None = None) -> None:
@@ -218,15 +198,11 @@ def _commit_locked(
         # From here on the journal alone says whether this was committed, whatever interrupts us.
         undo = False
         place = below(locked.run, FOLDER)
-        with (
-            as_store_error(f"{place}/{JOURNAL_NAME}"),
-            open_folder(root, place, create=not tail.size) as folder,
-        ):
+        as_said = as_store_error(below(locked.run, JOURNAL))
+        with as_said, open_folder(root, place, create=not tail.size) as folder:
             append_lines(folder, JOURNAL_NAME, tail, lines)
-    except UnknownOutcome:
-        raise
-    except StoreError:
-        undo = True
+    except StoreError as error:
+        undo = not isinstance(error, UnknownOutcome)
         raise
     finally:
         if undo:
@@ -239,7 +215,7 @@ def _commit_locked(
 
 
 def _check_edits(locked: LockedRun, writes: Writes) -> list[_FileWrite]:
-    """What the edits come to, as the last record will name them.
+    """The files that the edits write, as the last record will name them.
 
     Raises Conflict when a file is not the one that its edit was computed on.
     """

@@ -38,7 +38,7 @@ def as_store_error(path: str) -> Iterator[None]:
 
 
 def describe_os_error(path: str, error: OSError) -> str:
-    """What the system refused, and what a person can do about it."""
+    """A sentence of what the system refused, and what a person can do about it."""
     if error.errno in _FULL:
         return f"{path} cannot be written: the disk is full; free some space and run it again"
     if error.errno == errno.EROFS:
@@ -107,9 +107,8 @@ class Folder:
             close(descriptor)
 
     def replace(self, name: str, target: str) -> None:
-        os.replace(
-            self._name(name), self._name(target), src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor
-        )
+        above = self.descriptor
+        os.replace(self._name(name), self._name(target), src_dir_fd=above, dst_dir_fd=above)
 
     def put(self, name: str, temporary: str, raw: bytes, mode: int | None = None, flush: bool = True) -> None:
         """Bytes in the place of a file, all of them or none; then nothing is left of `temporary` either.
@@ -126,10 +125,8 @@ class Folder:
 
     def remove(self, name: str) -> None:
         """Removes a file; a missing one is no error."""
-        try:
+        with suppress(FileNotFoundError):
             os.unlink(self._name(name), dir_fd=self.descriptor)
-        except FileNotFoundError:
-            return
 
     def names(self) -> list[str]:
         return sorted(os.listdir(self.full if self.descriptor is None else self.descriptor))  # noqa: PTH208

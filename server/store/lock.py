@@ -18,7 +18,7 @@ from .folder import StoreError, as_store_error, open_folder
 
 LOCK = "lock"
 HOLDER = "lock.holder"
-"""Who has the lock, for those who wait in vain, and where it writes, for those who clear up after it."""
+"""The note of who has the lock, for those who wait in vain, and where it writes, for clearing up."""
 LOCK_TIMEOUT_S = 10.0
 _POLL_S = 0.01
 _MAX_NOTE_BYTES = 1 << 20
@@ -72,7 +72,7 @@ def run_lock(
 
 
 class Holder(NamedTuple):
-    """Who has the lock, or had it last, and the folders that this one or an earlier one began to write in."""
+    """The last one who had the lock, and the folders that this one or an earlier one began to write in."""
 
     who: str = ""
     folders: tuple[str, ...] = ()

@@ -56,7 +56,7 @@ class LogTail(NamedTuple):
         return {path.rpartition("/")[0] for path in paths}
 
     def written(self, numbers: Container[int]) -> list[WrittenFile]:
-        """What the records with these numbers say was written."""
+        """The files that the records with these numbers say were written."""
         marked = [line for line in self.raw.split(b"\n") if b'"was"' in line] if numbers else []
         written: list[WrittenFile] = []
         for line in map(parse_line, marked):

@@ -29,7 +29,7 @@ _MAX_NAME_BYTES = 180
 
 
 class RecoveryKind(StrEnum):
-    """What a recovery or a repair did to a file."""
+    """The ways in which a recovery or a repair changes a file."""
 
     FINISHED = "finished"
     """A committed text was moved into its place."""
@@ -56,7 +56,7 @@ class RecoveryAction(NamedTuple):
 
 
 class PendingWrites(NamedTuple):
-    """What an interrupted write left: `texts` are committed but not in their places yet, by path; `strays`
+    """The rest of an interrupted write: `texts` are committed but not in their places yet, by path; `strays`
     are temporary files that no record names (or of a write at work this moment); `conflicts` are
     committed texts whose target somebody else changed."""
 
@@ -98,7 +98,7 @@ def _temporary_files(folder: Folder, tail: LogTail, tag: str) -> list[tuple[str,
     fitting = [each for each in map(_TEMPORARY.fullmatch, folder.names()) if each]
     written = tail.written({int(each["seq"]) for each in fitting})
     named = {(item.seq, item.n, _short_name(item.path)): item for item in written}
-    found: list[tuple[str, bool, WrittenFile | None]] = []
+    files: list[tuple[str, bool, WrittenFile | None]] = []
     for each in fitting:
         item = named.get((int(each["seq"]), int(each["n"]), each["name"]))
         ours = each["run"] == tag
@@ -107,8 +107,8 @@ def _temporary_files(folder: Folder, tail: LogTail, tag: str) -> list[tuple[str,
             # Else it is the file of a write that another run, behind another lock, has at work here.
             now = _current_digest(folder, each[0]), _current_digest(folder, name_in(item.path))
             item = item if now == (item.digest, item.was) else None
-        found.append((each[0], ours, item))
-    return found
+        files.append((each[0], ours, item))
+    return files
 
 
 def written_folders(run: str, tail: LogTail) -> list[str]:
@@ -183,7 +183,7 @@ def recover(
 
 
 def pending_writes(root: Path, run: str) -> PendingWrites:
-    """What an interrupted writer left in a run; nothing is locked or changed.
+    """The rest that an interrupted writer left in a run; nothing is locked or changed.
 
     `texts` laid over the disk is what a reader has to judge. What cannot be looked at is left out.
     """

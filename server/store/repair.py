@@ -8,13 +8,20 @@ last lines, separated by commas. What is taken out or replaced is copied aside b
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Container, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from ...orchestration.findings import Edit
-from ...orchestration.journal.journal import Record, read_journal, record_fault
-from ...orchestration.journal.lines import FOLDER, JOURNAL, JOURNAL_NAME, JournalLine, parse_lines
+from ...orchestration.journal.journal import (
+    Record,
+    RecordLine,
+    branch_to,
+    from_start,
+    read_journal,
+    record_lines,
+)
+from ...orchestration.journal.lines import FOLDER, JOURNAL, JOURNAL_NAME
 from ...orchestration.vfs.files import below, digest_of
 from .commit import LockedRun, Writes, commit, recover_run
 from .folder import Folder, as_store_error, open_folder, read_file
@@ -31,14 +38,14 @@ class JournalBranch(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """What only a person decides about a journal: branches to be linked, and lines that are none."""
+    """The damage that only a person decides about: branches to be linked, and lines that are none."""
 
     branches: tuple[JournalBranch, ...] = ()
     unreadable: int = 0
 
 
 class RepairConsent(NamedTuple):
-    """What a person agreed to: the heads to be linked (None: all there are), and who agreed by which way."""
+    """A person's consent: the heads to be linked (None: all there are), and who agreed by which way."""
 
     heads: Collection[str] | None = None
     actor: str = ""
@@ -83,25 +90,21 @@ def repair(
 
 
 def find_damage(root: Path, run: str) -> Damage:
-    """What a person has to agree to before `repair` does it. Nothing is locked or changed."""
+    """The damage that a person has to agree to mend before `repair` does. Nothing is locked or changed."""
     journal = below(run, JOURNAL)
     raw = read_file(root, journal)[0] or b""
     try:
         tail = read_tail(raw, journal)
     except BrokenLog:
-        return Damage(unreadable=max(1, _records(raw)[1]))
-    known, _ = _records(raw[: tail.size])
-    placed = set(_ancestors(tail.head, known, ()))
-    branches: list[JournalBranch] = []
-    for head in _other_heads(known, tail.head):
-        branch = _ancestors(head, known, placed)
-        placed.update(branch)
-        branches.append(JournalBranch(head, tuple(known[digest].data or {} for digest in reversed(branch))))
-    return Damage(tuple(branches))
+        return Damage(unreadable=max(1, len(record_lines(raw)[1])))
+    known, placed = _records(raw[: tail.size]), set[str]()
+    branch_to(tail.head, known, placed)
+    branches = ((head, branch_to(head, known, placed)) for head in _other_heads(known, tail.head))
+    return Damage(tuple(JournalBranch(head, tuple(e.record for e in lines)) for head, lines in branches))
 
 
 def consent_lines(found: Damage, drop_bad_lines: bool = False) -> Iterator[str]:
-    """What a person reads before agreeing: which records begin to count, and which lines are taken out.
+    """The text to read before agreeing: which records begin to count, and which lines are taken out.
 
     It is text of files, still to be displayed safely.
     """
@@ -118,7 +121,7 @@ def consent_lines(found: Damage, drop_bad_lines: bool = False) -> Iterator[str]:
 
 
 def _relink_and_restore(held: LockedRun, edits: tuple[Edit, ...], agreed: RepairConsent) -> Writes:
-    known, _ = _records(read_file(held.root, below(held.run, JOURNAL))[0] or b"")
+    known = _records(read_file(held.root, below(held.run, JOURNAL))[0] or b"")
     heads = [h for h in _other_heads(known, held.head) if agreed.heads is None or h in agreed.heads]
     by: Record = {"kind": "relink", "actor": agreed.actor, "channel": agreed.channel}
     records: list[Record] = []
@@ -129,42 +132,20 @@ def _relink_and_restore(held: LockedRun, edits: tuple[Edit, ...], agreed: Repair
     return Writes(records, edits)
 
 
-_Known = Mapping[str, JournalLine]
-"""The lines that are records by their digests, each once, in the order of the file."""
+def _records(log: bytes) -> dict[str, RecordLine]:
+    """The records of a journal by their digests, in the order of the file."""
+    return {line.digest: line for line in record_lines(log)[0]}
 
 
-def _records(log: bytes) -> tuple[_Known, int]:
-    """(the records of a journal, how many lines are none)."""
-    lines = parse_lines(log)
-    good = [line for line in lines if not record_fault(line.data)]
-    known: dict[str, JournalLine] = {}
-    for line in good:
-        known.setdefault(line.digest, line)
-    return known, len(lines) - len(good)
-
-
-def _field(line: JournalLine, name: str) -> str:
-    return str((line.written or {}).get(name) or "")
-
-
-def _ancestors(digest: str, known: _Known, until: Container[str]) -> list[str]:
-    """The lines from one back to the first, or to one that is in `until`; the newest first."""
-    found: list[str] = []
-    while digest in known and digest not in until:
-        found.append(digest)
-        digest = _field(known[digest], "prev")
-    return found
-
-
-def _other_heads(known: _Known, head: str) -> list[str]:
+def _other_heads(known: Mapping[str, RecordLine], head: str) -> list[str]:
     """The last lines of branches that neither end in `head` nor were linked to it before."""
-    relinks = [line for line in known.values() if _field(line, "kind") == "relink"]
-    linked = {digest for line in relinks for digest in _field(line, "about").split(",")}
+    relinks = [line.record for line in known.values() if line.record["kind"] == "relink"]
+    linked = {digest for entry in relinks for digest in str(entry["about"]).split(",")}
     return [digest for digest in _branch_ends(known) if digest != head and digest not in linked]
 
 
-def _branch_ends(known: _Known) -> list[str]:
-    followed = {_field(line, "prev") for line in known.values()}
+def _branch_ends(known: Mapping[str, RecordLine]) -> list[str]:
+    followed = {line.record["prev"] for line in known.values()}
     return [digest for digest in known if digest not in followed]
 
 
@@ -212,20 +193,14 @@ def _drop_bad_lines(
 
 def _without_bad_lines(log: bytes, at: str, agreed: RepairConsent) -> bytes:
     """The records of a broken journal, untouched, and one that links those which lost what they followed."""
-    known, _ = _records(log)
-    after: dict[str, list[str]] = {}
-    for digest, line in known.items():
-        after.setdefault(_field(line, "prev"), []).append(digest)
-    reached = list(after.get("", ()))
-    for digest in reached:
-        reached += after.get(digest, ())
+    known = _records(log)
     whole = "".join(f"{line.text}\n" for line in known.values())
-    linked = set(reached)
+    linked = {line.digest for line in from_start(known.values())}
     lost = {digest: line for digest, line in known.items() if digest not in linked}
     if not lost:
         return whole.encode()
     head = read_journal("\n".join(known[digest].text for digest in known if digest in linked)).head
-    seq = max(line.integer("seq") for line in known.values())
+    seq = max(int(str(line.record["seq"])) for line in known.values())
     entry: Record = {"seq": seq + 1, "at": at, "kind": "relink", "about": ",".join(_branch_ends(lost))}
     entry |= {"message": "lines that could not be read were taken out"}
     entry |= {"actor": agreed.actor, "channel": agreed.channel} if agreed.actor else {}

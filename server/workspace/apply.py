@@ -46,13 +46,13 @@ CHANNELS = ("terminal", "editor", "vscode", "mcp")
 and what an assistant's program asks its user. Each shows a `PreparedDecision` whole and has the
 person confirm it."""
 _START = ("kind", "workflow", "definition", "message", "actor")
-"""What makes a start the same as another."""
+"""The fields that make a start the same as another."""
 _CLAIM_TRIES = 50
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 
 
 class CommandResult(NamedTuple):
-    """What an act came to: what was recorded, how the run stands now, and the warnings that are new."""
+    """The result of a command: what was recorded, how the run stands now, and the warnings that are new."""
 
     commit: Commit
     evaluation: Evaluation
@@ -110,7 +110,7 @@ def apply_command(
         _check_claims(locked, trace, wanted, token)
         proposal = propose(trace, wanted, datetime.fromisoformat(locked.at))
         before[:] = [trace.evaluation]
-        return Writes([_without_stamps(entry) for entry in proposal.records], proposal.edits)
+        return Writes(proposal.records, proposal.edits)
 
     done = commit(root, run, writes, sign=sign, is_run=lambda folder: workspace.match(folder) is not None)
     after = Workspace(root, parsed=workspace.parsed)
@@ -125,9 +125,9 @@ def _new_findings(before: Evaluation, after: Evaluation) -> tuple[Finding, ...]:
     more.subtract((found.code, found.path) for found in before.findings)
     arisen: list[Finding] = []
     for found in after.findings:
-        told = found.severity in (Severity.ERROR, Severity.WARNING) and not found.overridden
+        counts = found.severity in (Severity.ERROR, Severity.WARNING) and not found.overridden
         kind, same = (found.code, found.path), (found.code, found.path, found.message)
-        if told and not known[same] and more[kind] > 0:
+        if counts and not known[same] and more[kind] > 0:
             more[kind] -= 1
             arisen.append(found)
     return tuple(arisen)
@@ -149,7 +149,7 @@ def record_reports(workspace: Workspace, run: str) -> int:
         trace = _read_again(workspace, run)
         if trace.facts.snapshot.journal.broken:
             raise CommandRefused(f"nothing can be recorded: {trace.evaluation.status_reason}")
-        return Writes([_without_stamps(entry) for entry in unrecorded_reports(trace)])
+        return Writes(unrecorded_reports(trace))
 
     return len(commit(workspace.root, run, writes).records)
 
@@ -161,11 +161,6 @@ def _read_again(workspace: Workspace, run: str) -> EvaluationTrace:
     if match.rivals:
         raise CommandRefused(f"nothing can be recorded: {match.findings()[0].message}")
     return fresh.look(match)
-
-
-def _without_stamps(entry: Record) -> Record:
-    """A record without what the store stamps."""
-    return {key: value for key, value in entry.items() if key not in ("seq", "at", "prev", "mac")}
 
 
 def _match(workspace: Workspace, run: str) -> Match:
@@ -181,7 +176,7 @@ def _match(workspace: Workspace, run: str) -> Match:
 def prepare_decision(
     workspace: Workspace, run: str, wanted: Command, *, reason_follows: bool = False
 ) -> PreparedDecision:
-    """What a person is asked to confirm, once all that could be refused was tried.
+    """The decision that a person is asked to confirm, once all that could be refused was tried.
 
     `wanted` is an answer or an override, with its reason; with `reason_follows` the reason is typed after the
     text was read, and an answer may leave the option to the person. Raises InvalidCommand for a question or
@@ -210,7 +205,7 @@ def record_decision(
 
 
 def signer(root: Path, run: str) -> Callable[[Record], str]:
-    """What signs a person's decisions on a run. Raises UsageError when the key cannot be used."""
+    """The signature for a person's decisions on a run. Raises UsageError when the key cannot be used."""
     key = decide.make_key()
     if key.secret is None:
         raise UsageError(f"the decision cannot be signed: {key.reason}")
@@ -247,8 +242,8 @@ def claim_next(workspace: Workspace, run: str, who: str, ttl_s: float) -> Claim 
     """
     for _ in range(_CLAIM_TRIES):
         evaluation = _read_again(workspace, run).evaluation
-        held = [each.task for each in evaluation.claims if each.actor == who]
-        own = [task for task in evaluation.plan.schedule.claimed if task in held] if evaluation.plan else []
+        theirs = [each.task for each in evaluation.claims if each.actor == who]
+        own = [task for task in evaluation.plan.schedule.claimed if task in theirs] if evaluation.plan else []
         free = (*own, *evaluation.suggestion.tasks)
         if not free:
             return None
@@ -300,7 +295,7 @@ class PreparedRepair(NamedTuple):
 
 
 def prepare_repair(workspace: Workspace, run: str) -> PreparedRepair:
-    """What a person has to agree to before `repair_run` links it. Nothing is locked or changed."""
+    """The branches to agree to before `repair_run` links them. Nothing is locked or changed."""
     damage = find_damage(workspace.root, run)
     return PreparedRepair(tuple(branch.head for branch in damage.branches), tuple(consent_lines(damage)))
 
@@ -336,14 +331,12 @@ def start_run(
         raise _exists_error(run)
     filled = {path: _fill_in(path, text, name, title) for path, text in workflow.new.files.items()}
     edits = [Edit(f"{run}/{path}", None, text) for path, text in filled.items()]
-    began = _without_stamps(
-        record(
-            kind="start",
-            workflow=workflow.name,
-            definition=definition_digest(workflow.digest, workspace.config.of(workflow.name)),
-            message=title,
-            actor=actor,
-        )
+    began = record(
+        kind="start",
+        workflow=workflow.name,
+        definition=definition_digest(workflow.digest, workspace.config.of(workflow.name)),
+        message=title,
+        actor=actor,
     )
 
     def writes(locked: LockedRun) -> Writes:
@@ -367,10 +360,10 @@ def _exists_error(run: str) -> UsageError:
 
 
 def _is_this_start(workspace: Workspace, run: str, began: Record) -> bool:
-    """Whether all that the run's journal holds is this very start."""
+    """True when all that the run's journal holds is this very start."""
     fresh = Workspace(workspace.root)
     match = fresh.match(run)
-    records = [_without_stamps(entry) for entry in fresh.snapshot(match).records] if match else []
+    records = fresh.snapshot(match).records if match else ()
     return len(records) == 1 and all(records[0].get(key) == began.get(key) for key in _START)
 
 

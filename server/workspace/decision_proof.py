@@ -82,17 +82,17 @@ def _create_key(path: Path) -> None:
     nobody sees half of it."""
     new = [folder for folder in path.parents if not folder.exists()]
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    made = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    whole = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    descriptor = os.open(whole, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(secrets.token_bytes(KEY_BYTES))
             file.flush()
             os.fsync(file.fileno())
         with suppress(FileExistsError):
-            os.link(made, path)
+            os.link(whole, path)
     finally:
-        made.unlink()
+        whole.unlink()
     # A key that a power loss takes away takes the proof of every decision with it.
     for folder in (path.parent, *(each.parent for each in new)) if os.name == "posix" else ():
         descriptor = os.open(folder, os.O_RDONLY)

@@ -119,7 +119,7 @@ class DefinitionLibrary:
         return self._compiled[name]
 
     def faults(self, name: str) -> tuple[Finding, ...]:
-        """What keeps a known definition from being used; nothing, when it can be."""
+        """The errors that keep a known definition from being used; nothing, when it can be."""
         try:
             self.workflow(name)
         except InvalidWorkflow as error:

@@ -22,19 +22,19 @@ _PERSON = frozenset(("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYS
 
 
 def answer(root: Path, *arguments: str, person: bool = False) -> bytes:
-    """What git prints when it is asked in a folder; b"" when it fails, or takes longer than `GIT_TIMEOUT_S`.
+    """The output of git asked in a folder; b"" when it fails, or takes longer than `GIT_TIMEOUT_S`.
 
     With `person` it reads the settings that the environment names, as it does for whoever runs it.
     """
-    found = program(root)
-    if found is None:
+    git = program(root)
+    if git is None:
         return b""
     options = ["--no-pager", "--no-replace-objects", "--literal-pathspecs"]
     for setting in ("core.fsmonitor=false", f"core.hooksPath={_ABSENT}", "safe.bareRepository=explicit"):
         options += ["-c", setting]
     try:
         done = subprocess.run(
-            [found, *options, *arguments],
+            [git, *options, *arguments],
             cwd=root,
             env=environment(person=person),
             stdin=subprocess.DEVNULL,
@@ -48,7 +48,7 @@ def answer(root: Path, *arguments: str, person: bool = False) -> bytes:
 
 
 def actor(root: Path) -> str:
-    """Who acts, for records: git's `user.name <user.email>` for the root, else the system's user name."""
+    """The actor for records: git's `user.name <user.email>` for the root, else the system's user name."""
     name, address = _setting(root, "user.name"), _setting(root, "user.email")
     if name:
         return f"{name} <{address}>" if address else name
@@ -63,7 +63,7 @@ def _setting(root: Path, key: str) -> str:
 
 
 def environment(*, person: bool = False) -> dict[str, str]:
-    """What git is run with: no prompt, no network, no locks, and nothing that leads it elsewhere."""
+    """The environment of git: no prompt, no network, no locks, and nothing that leads it elsewhere."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -102,5 +102,5 @@ def _program(path: str, workspace: Path) -> str | None:
 
 
 def _is_in(path: Path, workspace: Path) -> bool:
-    """Whether a path lies in a workspace; one that is the whole file system sets nothing apart."""
+    """True for a path that lies in a workspace; one that is the whole file system sets nothing apart."""
     return path.is_relative_to(workspace) and workspace != Path(workspace.anchor)

@@ -24,7 +24,7 @@ Parsed = dict[tuple[str, str], Any]
 
 
 class RunEnvironment(NamedTuple):
-    """What is looked at of a run besides its files. `now` is ISO 8601 in UTC, for claims; `key` gives the key
+    """The surroundings of a run besides its files. `now` is ISO 8601 in UTC, for claims; `key` gives the key
     of decisions, `committed` the lines of a journal in the commit HEAD. Both are asked only when needed.
     """
 
@@ -62,16 +62,9 @@ def evaluate_match(match: Match, snapshot: Snapshot) -> EvaluationTrace:
     suggestion = replace(
         evaluation.suggestion, kind=SuggestionKind.NONE, suggested_next=None, action=None, reason=reason
     )
+    evaluation = replace(evaluation, status=RunStatus.INVALID, status_reason=reason)
     findings = (*evaluation.findings, *found)
-    return trace._replace(
-        evaluation=replace(
-            evaluation,
-            status=RunStatus.INVALID,
-            status_reason=reason,
-            suggestion=suggestion,
-            findings=findings,
-        )
-    )
+    return trace._replace(evaluation=replace(evaluation, suggestion=suggestion, findings=findings))
 
 
 def _as_committed(run: str, journal: str, files: Files, root: Path) -> Files:

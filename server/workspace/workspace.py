@@ -75,7 +75,7 @@ class Workspace:
 
     @property
     def has_runs(self) -> bool:
-        """Whether there is a run here, or a definition that is broken and may have some."""
+        """True when there is a run here, or a definition that is broken and may have some."""
         all_of_them = judged(self._known, self.files, self.config, self.parsed)
         return any(each.match or self._known.broken for each in all_of_them) or bool(self._known.broken)
 
@@ -86,7 +86,7 @@ class Workspace:
 
     @property
     def broken(self) -> Mapping[str, tuple[Finding, ...]]:
-        """What is wrong with definitions that may have runs here and cannot be used, by their names."""
+        """The errors of definitions that may have runs here and cannot be used, by their names."""
         return self._found.broken
 
     @property
@@ -96,14 +96,13 @@ class Workspace:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What is wrong with the root itself: its configuration and its own definitions."""
+        """The findings about the root itself: its configuration and its own definitions."""
         broken = (found for findings in self.broken.values() for found in findings)
         return (*root_findings(self.config, self.library), *broken, *self._found.findings)
 
     def snapshot(self, match: Match) -> Snapshot:
-        around = RunEnvironment(
-            self.root, self.config, self.clock().isoformat(), lambda: decide.load_key().secret
-        )
+        now = self.clock().isoformat()
+        around = RunEnvironment(self.root, self.config, now, lambda: decide.load_key().secret)
         return read_match(match, RecordingFiles(self.files), around, self.parsed)
 
     def look(self, match: Match) -> EvaluationTrace:
@@ -114,7 +113,7 @@ class Workspace:
 
 
 def root_findings(config: Config, library: DefinitionLibrary) -> tuple[Finding, ...]:
-    """What is wrong with a root's configuration, and with its definitions as far as their names go."""
+    """The findings about a root's configuration, and with its definitions as far as their names go."""
     names = library.names
     unknown = [name for name in config.workflows.values() if name not in names]
     said = (f"workflows: no workflow is called {name!r}{did_you_mean(name, names)}" for name in unknown)

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from ...orchestration.definition.root_config import PATH as CONFIGURATION
 from ...orchestration.definition.root_config import read_config
 from ...orchestration.findings import Edit, Span
-from ...orchestration.formats.json_edits import members, set_values
-from ...orchestration.formats.json_text import locate_json, read_json, span_between
+from ...orchestration.formats.json_edits import set_values
+from ...orchestration.formats.json_text import locate_json, members, read_json, span_between
 from ...orchestration.markdown.block_outline import split_lines
 from ...orchestration.vfs.files import digest_of
 from .fix import FixContext, QuickFix

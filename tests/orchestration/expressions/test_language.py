@@ -131,6 +131,19 @@ def test_all_type_errors_of_an_expression_are_told_and_nothing_that_follows_from
     assert told("nobody.all(x, x)") == [(0, "unknown name 'nobody'")]
 
 
+def test_each_part_of_an_expression_is_checked_and_compiled_once_however_deep_it_lies(monkeypatch):
+    asked: list[str] = []
+    language = Language({"state": "map"}, {})
+    named = Language.name_in
+    monkeypatch.setattr(Language, "name_in", lambda self, path: asked.append(path[0]) or named(self, path))
+    with pytest.raises(InvalidExpression):
+        language.compile("[?" * 30 + "state" + "]" * 30)
+    assert asked == ["state"]
+    asked.clear()
+    deep = language.compile("state" + ".?a.orValue({})" * 15)
+    assert deep.program and asked == ["state"] * 2
+
+
 def test_an_expression_of_another_type_than_its_key_wants_is_refused():
     assert told("phase", "bool") == [(0, "must be true or false, is text")]
     assert told("ready", "int") == [(0, "must be a whole number, is true or false")]

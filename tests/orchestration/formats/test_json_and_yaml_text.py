@@ -24,11 +24,11 @@ from phasekeeper.orchestration.formats.json_text import (
     locate_json,
     read_json,
 )
-from phasekeeper.orchestration.formats.yaml_positions import place
 from phasekeeper.orchestration.formats.yaml_text import (
     Broken,
     Node,
     locate_yaml,
+    place,
     read_yaml,
     read_yaml_data,
     typed,
