@@ -16,7 +16,7 @@ NO_DATA: Mapping[str, Any] = MappingProxyType({})
 
 
 class Severity(StrEnum):
-    """How bad a finding is; `check` fails on errors only."""
+    """The weight of a finding; `check` fails on errors only."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -41,7 +41,7 @@ class Fix(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What a reader of one text found wrong in it; it becomes a finding once the path is known."""
+    """An error that a reader saw in one text; it becomes a finding once the path is known."""
 
     code: str
     message: str
@@ -52,7 +52,7 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What the engine says about a place in a file. `path` is relative to the root, POSIX.
+    """A statement of the engine about a place in a file. `path` is relative to the root, POSIX.
 
     `data` is what a quick fix needs to know, as `Diagnostic.data` of LSP; nobody reads it out of `message`
     again. It is no part of the finding's identity. Its keys, where a code has any:

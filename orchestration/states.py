@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class RunStatus(StrEnum):
-    """How a run stands as a whole. INVALID: its files cannot be evaluated."""
+    """State of a run as a whole. INVALID: its files cannot be evaluated."""
 
     ACTIVE = "active"
     WAITING = "waiting"
@@ -23,7 +23,7 @@ class RunStatus(StrEnum):
 
 
 class SuggestionKind(StrEnum):
-    """What sort of step comes next."""
+    """Kind of the next step."""
 
     ADVANCE = "advance"
     REGRESS = "regress"
@@ -36,17 +36,17 @@ class SuggestionKind(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        """Whether no step follows: the run is over, or cannot be evaluated."""
+        """True if no step follows: the run is over, or cannot be evaluated."""
         return self in _FINAL
 
     @property
     def is_work(self) -> bool:
-        """Whether somebody has a phase or an action to do."""
+        """True if somebody has a phase or an action to do."""
         return self in _WORK
 
     @property
     def leads_elsewhere(self) -> bool:
-        """Whether the run moves to another phase."""
+        """True if the run moves to another phase."""
         return self in _ELSEWHERE
 
 
@@ -57,7 +57,7 @@ _WORK = (*_ELSEWHERE, SuggestionKind.STAY, SuggestionKind.ACT)
 
 
 class PhaseStatus(StrEnum):
-    """How a phase stands in a run. AHEAD: still to come, or not delivered; DETOUR: out of the usual order."""
+    """State of a phase in a run. AHEAD: still to come, or not delivered; DETOUR: out of the usual order."""
 
     DONE = "done"
     CURRENT = "current"
@@ -67,7 +67,7 @@ class PhaseStatus(StrEnum):
 
 
 class ArtifactStatus(StrEnum):
-    """How a declared file stands; guards see the data of a VALID one only."""
+    """State of a declared file; guards see the data of a VALID one only."""
 
     MISSING = "missing"
     EMPTY = "empty"
@@ -78,7 +78,7 @@ class ArtifactStatus(StrEnum):
 
 
 class GateStatus(StrEnum):
-    """How a gate stands. OPEN: its evidence is not complete; WAIVED: a person's override goes without it."""
+    """State of a gate. OPEN: its evidence is not complete; WAIVED: a person's override goes without it."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -88,7 +88,7 @@ class GateStatus(StrEnum):
 
 
 class QuestionKind(StrEnum):
-    """What a person is asked for: consent, a way out, or an answer in words."""
+    """Kind of what a person is asked for: consent, a way out, or an answer in words."""
 
     APPROVAL = "approval"
     ESCALATION = "escalation"
@@ -96,7 +96,7 @@ class QuestionKind(StrEnum):
 
 
 class TaskStatus(StrEnum):
-    """How a task of a plan stands. REPORTED: done as somebody says, and not checked yet."""
+    """State of a task of a plan. REPORTED: done as somebody says, and not checked yet."""
 
     DONE = "done"
     READY = "ready"
@@ -107,7 +107,7 @@ class TaskStatus(StrEnum):
 
 
 class RecordKind(StrEnum):
-    """What a line of a journal records."""
+    """Kind of a line of a journal."""
 
     START = "start"
     REPORT = "report"

@@ -1,4 +1,4 @@
-"""What a misspelt word was probably meant to be."""
+"""Suggestions for misspelt words: the nearest known ones."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def _nowhere(text: str, path: tuple[str | int, ...], key: bool = False) -> Span 
 
 @dataclass(frozen=True, slots=True)
 class ArtifactKind:
-    """How one kind of file is read. `about` names it in completion.
+    """The reader of one kind of file. `about` names it in completion.
 
     `read` is None where nothing in the files is read. `locate` gives the span of the value at a path of the
     data, or of its key; None where that cannot be told.

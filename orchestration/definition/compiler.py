@@ -84,7 +84,7 @@ class _Compiler:
             values=self.language.values,
             effects=effects,
             places=self.places,
-            keys=dict(_keys(self.raw)),
+            keys=_keys(self.raw),
             **self.fields("definition", {"title": self.raw["workflow"], **others}, ()),
         )
 
@@ -99,7 +99,7 @@ class _Compiler:
         }
 
     def struct(self, kind: str, entry: LocatedMap, path: _Path) -> Any:
-        """What a struct becomes; what has a title is called by its name where none is given."""
+        """An instance of the class of a struct; its name is its title where none is given."""
         if kind in _CHECKS:
             _CHECKS[kind](entry, path[-1], self.errors)
         if kind == "report form":
@@ -232,16 +232,14 @@ class _Compiler:
         return Write(self.template(path, self.effects), self.expression(value, "any", self.effects), kind)
 
 
-def _keys(raw: dict[str, Any]) -> Iterator[tuple[str, DefinitionPlace]]:
-    """("GROUP.NAME", where it stands); options as "questions.NAME.OPTION", the whole's name as "workflow"."""
-    yield "workflow", raw["workflow"].node.place
-    for name in raw.get("reports", {}).get("read", {}):
-        yield f"reports.{name}", name.node.place
-    for group in ("artifacts", "limits", "questions", "gates", "actions", "effects", "phases"):
-        for name, entry in raw.get(group, {}).items():
-            yield f"{group}.{name}", name.node.place
-            for option in entry.get("options", {}) if group == "questions" else ():
-                yield f"{group}.{name}.{option}", option.node.place
+def _keys(raw: dict[str, Any]) -> dict[str, DefinitionPlace]:
+    """Places by "GROUP.NAME"; of options by "questions.NAME.OPTION", of the whole's name by "workflow"."""
+    groups = ("artifacts", "limits", "questions", "gates", "actions", "effects", "phases")
+    named: dict[str, Mapping[LocatedText, Any]] = {group: raw.get(group, {}) for group in groups}
+    named["reports"] = raw.get("reports", {}).get("read", {})
+    named |= {f"questions.{name}": entry.get("options", {}) for name, entry in named["questions"].items()}
+    places = {f"{group}.{name}": name.node.place for group, names in named.items() for name in names}
+    return {"workflow": raw["workflow"].node.place, **places}
 
 
 # -- checks of a map by itself
@@ -283,7 +281,7 @@ def _check_parameter(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> 
 
 
 def _bad_parameter(default: Any, least: Any, most: Any, words: Any) -> str:
-    """Why a parameter's own bounds and default do not go together, "" if they do."""
+    """The reason why a parameter's own bounds and default do not go together, "" if they do."""
     if words is not None and not (isinstance(words, list) and words):
         return "one_of is a list of words"
     if not isinstance(default, (bool, int, float, str)):

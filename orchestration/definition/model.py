@@ -41,6 +41,7 @@ from .shapes import (
 DEFAULT_OUTCOMES = ("ok", "error")
 _WRITES = map_of(cel(name="effects"))
 _RULES = list_of(struct("rule"))
+_ARTIFACTS = list_of(id_of("artifact"))
 _DATA = "an example of what a report of it carries, made of how the run stands"
 
 
@@ -117,9 +118,7 @@ class Artifact:
     schema: str = key(TEXT, "path of a JSON Schema, from the definition's root")
     defaults: Mapping[str, Any] = key(MAPPING, "laid under the data")
     optional: bool = key(BOOL, "missing is no finding")
-    of: tuple[str, ...] = key(
-        list_of(id_of("artifact")), "the artifacts it judges; it is stale once they change"
-    )
+    of: tuple[str, ...] = key(_ARTIFACTS, "the artifacts it judges; it is stale once they change")
     tasks: str = key(TEXT, "plans only: the glob of task files")
     example: str = key(TEXT, "what a small valid one looks like")
 
@@ -165,9 +164,7 @@ class Phase:
     place: DefinitionPlace
     title: str = key(TEXT, "what people see")
     agents: tuple[str, ...] = key(TEXTS, "who does it; `person` waits for one", name="agent")
-    produces: tuple[str, ...] = key(
-        list_of(id_of("artifact")), "artifacts that must be valid when the phase is over"
-    )
+    produces: tuple[str, ...] = key(_ARTIFACTS, "artifacts that must be valid when the phase is over")
     outcomes: tuple[str, ...] = key(
         list_of(TEXT), "what a report of it may say; ok and error without it", DEFAULT_OUTCOMES
     )
@@ -205,7 +202,7 @@ class Question:
         map_of(TEXT), "id to text (what it is: what that brings); without any it is answered in words"
     )
     scope: Expression | None = key(cel("string"), "an answer holds for this only")
-    about: tuple[str, ...] = key(list_of(id_of("artifact")), "an answer holds while these stay as they are")
+    about: tuple[str, ...] = key(_ARTIFACTS, "an answer holds while these stay as they are")
     tasks: Expression | None = key(cel("list"), "the tasks concerned")
     history: Expression | None = key(cel("list"), "the records that led here")
 
@@ -247,7 +244,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRun:
-    """How a run begins: its folder and its first files' texts, with {name}, {title} and {now} in them."""
+    """The beginning of a run: its folder and first files' texts, with {name}, {title} and {now} in them."""
 
     folder: str = key(TEXT, "where it lies; {name} is the name somebody gives it", required=True)
     files: Mapping[str, str] = key(

@@ -51,7 +51,7 @@ class DefinitionNode(NamedTuple):
     merged: Mapping[str, DefinitionPlace] | None = None
 
     def key(self, name: str) -> DefinitionPlace:
-        """Where a key of a map stands."""
+        """The place of a key of a map."""
         return self.merged[name] if self.merged else DefinitionPlace(self.source, self.yaml.keys[name])
 
     def child(self, key: str) -> DefinitionNode | None:
@@ -97,11 +97,6 @@ class LocatedText(str):
             yaml = yaml._replace(start=start, style=source[start] if source[start] in "'\"|>" else "")
         return place(source, yaml, offset, length)
 
-    @property
-    def whole(self) -> Span:
-        """Where all of it stands."""
-        return self.node.yaml.span
-
 
 class LocatedMap(dict[str, Any]):
     """The values of a map by its keys, with its node."""
@@ -112,7 +107,7 @@ class LocatedMap(dict[str, Any]):
 
 
 class DefinitionErrors:
-    """What is wrong with a definition; reading it goes on, so that all of it is collected."""
+    """The errors of a definition, collected: reading it goes on after each."""
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []

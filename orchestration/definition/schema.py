@@ -13,7 +13,7 @@ from ..formats.yaml_text import Node, typed
 from ..suggestions import did_you_mean, misspelling
 from .model import STRUCTS
 from .reader import DefinitionErrors, DefinitionNode, LocatedMap, LocatedText
-from .shapes import MAPPING, Key, Shape, list_of
+from .shapes import MAPPING, Shape, list_of
 
 _EXPECTED = {
     "word": "a word",
@@ -123,27 +123,24 @@ def _struct(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> Loc
 
 def json_schema() -> dict:
     """The JSON Schema (2020-12) of definition files, for editors; the reader above is stricter."""
-    definitions = {name.replace(" ", "-"): _struct_schema(keys) for name, keys in STRUCTS.items()}
+    definitions: dict[str, dict] = {}
+    for name, keys in STRUCTS.items():
+        properties = {
+            key: {"description": each.about, **_shape_schema(each.shape)} for key, each in keys.items()
+        }
+        required = [key for key, each in keys.items() if each.required]
+        definitions[name.replace(" ", "-")] = {
+            "type": "object" if required else ["object", "null"],
+            "properties": properties,
+            "additionalProperties": False,
+            **({"required": required} if required else {}),
+        }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Phasekeeper workflow definition",
         "$ref": "#/$defs/definition",
         "$defs": definitions,
     }
-
-
-def _struct_schema(keys: Mapping[str, Key]) -> dict:
-    properties = {name: {"description": key.about, **_shape_schema(key.shape)} for name, key in keys.items()}
-    required = [name for name, key in keys.items() if key.required]
-    schema: dict = {
-        "type": ["object", "null"] if not required else "object",
-        "properties": properties,
-        "additionalProperties": False,
-    }
-    return schema | ({"required": required} if required else {})
-
-
-_SCALAR = {"type": ["string", "number", "boolean"]}
 
 
 def _shape_schema(shape: Shape) -> dict:
@@ -165,4 +162,4 @@ def _shape_schema(shape: Shape) -> dict:
             return {"type": "boolean"}
         case "typed":
             return {}
-    return dict(_SCALAR)
+    return {"type": ["string", "number", "boolean"]}

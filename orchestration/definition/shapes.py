@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Shape(NamedTuple):
-    """What may stand under a key.
+    """The form of what stands under a key.
 
     kind: text, id (of one of the things called `name`, if that is set), bool, word (one of `words`), typed
     (any data, or a map), cel (an expression of the type in `words`; one of an effect is so called), template,
@@ -24,7 +24,7 @@ class Shape(NamedTuple):
 
 
 class Key(NamedTuple):
-    """What a key holds and means. `field` is the model's name for it, where that is another one."""
+    """The form and meaning of a key. `field` is the model's name for it, where that is another one."""
 
     shape: Shape
     about: str

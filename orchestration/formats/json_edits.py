@@ -67,7 +67,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _leaves(updates: Mapping[str, object], data: Mapping[str, Any], path: Path) -> Iterator[_Change]:
-    """What is to be set so that the updates are merged into the data."""
+    """The changes by which the updates are merged into the data."""
     for name, value in updates.items():
         below = data.get(name)
         if isinstance(value, Mapping) and isinstance(below, dict):
@@ -141,7 +141,7 @@ def _whole(text: str) -> str:
 
 
 class _Style(NamedTuple):
-    """How a document is written. `unit` is one level of indentation."""
+    """The style of a document. `unit` is one level of indentation."""
 
     line_end: str
     unit: str
@@ -150,7 +150,7 @@ class _Style(NamedTuple):
 
     @property
     def comma(self) -> str:
-        """What stands between values of one line."""
+        """The separator of values on one line."""
         return "," if self.colon.endswith(":") else ", "
 
 
@@ -301,13 +301,13 @@ def _window(place: _ValuePosition, new: list[Any], kept: _Kept) -> Iterator[_Edi
 
 
 def _on_one_line(text: str, start: int, end: int) -> bool:
-    """Whether a value is a container with members, all in one line."""
+    """A test for a container with members, all on one line."""
     is_container = text[start] in "{[" and text[skip_space(text, start + 1)] not in "]}"
     return is_container and not _LINE_END.search(text, start, end)
 
 
 def _exact(value: Any) -> object:
-    """What is equal only for values that are one in JSON too, where true is not 1 and 1 is not 1.0."""
+    """A key that is equal only for values that are one in JSON too, where true is not 1 and 1 is not 1.0."""
     is_container = isinstance(value, (dict, list))
     return json.dumps(value, sort_keys=True) if is_container else (type(value), value)
 

@@ -1,4 +1,4 @@
-"""How many steps it takes to judge data by a JSON Schema, counted without taking them.
+"""The number of steps that judging data by a JSON Schema takes, counted without taking them.
 
 A few references that each stand twice in the next one double the work with every level, and so does a schema
 that uses itself twice. Here each pair of a part of the schema and a part of the data is looked at once.
@@ -23,7 +23,7 @@ class TooManyStepsError(Exception):
 
 
 def steps(schema: Any, data: Any, most: int) -> int:
-    """How often a part of the schema is applied to a part of the data; never less than it really is.
+    """The number of times that parts of the schema meet parts of the data; never less than it really is.
 
     Raises TooManyStepsError for more than `most`; the time it takes does not grow beyond that number either.
     """
@@ -70,7 +70,7 @@ class _Steps:
             yield from ((part, item) for item in data for part in parts)
 
     def _target(self, reference: str) -> Any:
-        """What a reference leads to, None outside of the schema."""
+        """The target of a reference, None outside of the schema."""
         base, hash_sign, inside = reference.partition("#")
         start = self.named.get(base, self.schema) if base else self.schema
         if not hash_sign or not inside:

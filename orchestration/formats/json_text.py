@@ -26,7 +26,7 @@ MAX_DOTTED_PARTS = 50
 
 
 class ParsedText(NamedTuple):
-    """What a text says. An empty text is not readable and has no problem."""
+    """The value of a text. An empty text is not readable and has no problem."""
 
     data: object
     problems: tuple[Problem, ...]

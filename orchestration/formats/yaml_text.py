@@ -11,6 +11,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from math import isfinite
 from types import MappingProxyType
@@ -95,17 +96,15 @@ def locate_yaml(text: str, path: tuple[str | int, ...], key: bool = False) -> Sp
     return node.span if node else None
 
 
+@dataclass(slots=True)
 class _Open:
     """A map or list that is being read. `last` is the span of what was read last in it."""
 
-    __slots__ = ("key", "keys", "last", "mark", "value")
-
-    def __init__(self, value: dict[str, Node] | list[Node], mark: Any, last: Span):
-        self.value = value
-        self.mark = mark
-        self.last = last
-        self.keys: dict[str, Span] = {}
-        self.key: str | None = None
+    value: dict[str, Node] | list[Node]
+    mark: Any
+    last: Span
+    keys: dict[str, Span] = field(default_factory=dict)
+    key: str | None = None
 
 
 class _Builder:
@@ -245,7 +244,7 @@ SPACES = " \t\r\n\x85\u2028\u2029"
 
 
 def _spans_by_offset(text: str) -> Callable[[int, int], Span]:
-    """What `span_between` says, for many spans of one text."""
+    """`span_between` for many spans of one text."""
     starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))][:-1]
 
     def place_of(offset: int) -> tuple[int, int]:
@@ -256,7 +255,7 @@ def _spans_by_offset(text: str) -> Callable[[int, int], Span]:
 
 
 def _spans_by_mark(text: str, by_offset: Callable[[int, int], Span]) -> Callable[[Any, Any], Span]:
-    """How two marks of libyaml become a span.
+    """A function from two marks of libyaml to a span.
 
     libyaml ends lines at more characters than our files do, and at the end of the text, and does not count
     a byte order mark; its lines and columns are ours in texts without all that. Its index always counts

@@ -41,7 +41,7 @@ class File:
 
     @property
     def refused(self) -> bool:
-        """Whether something is there that is not read, as a pipe or a link out of the root: never absent."""
+        """True if something is there that is not read, as a pipe or a link out of the root: never absent."""
         return self.problem is not None and self.problem.code == "artifact-unreadable"
 
 
@@ -128,7 +128,7 @@ def below(folder: str, name: str) -> str:
 
 
 def is_below_root(path: str) -> bool:
-    """Whether a root-relative path names something below the root and is written without detours."""
+    """True if a root-relative path names something below the root and is written without detours."""
     return "\0" not in path and not any(part in ("", ".", "..") for part in path.split("/"))
 
 

@@ -64,7 +64,7 @@ def _step(name: str, through: bool, positions: Iterable[int], parts: tuple[str, 
 
 @cache
 def _segment(pattern: str) -> Callable[[str], object]:
-    """Whether a name fits one segment of a pattern, in linear time; `[^a]` is `[!a]`."""
+    """A test of names by one segment of a pattern, in linear time; `[^a]` is `[!a]`."""
     if not is_glob(pattern):
         return pattern.__eq__
     return re.compile(translate(pattern.replace("[^", "[!"))).match
@@ -78,7 +78,7 @@ def _walk(
     way: Sequence[str],
     depth: int,
 ) -> Iterator[tuple[str, Entry]]:
-    """What fits in a folder and below it; `way` has the names that must lead there, from the root on."""
+    """Walk what fits in a folder and below it; `way` has the names that must lead there, from the root on."""
     # A name that is known beforehand is looked up alone.
     only, wanted = way[depth : depth + 1], {parts[p] for p in positions}
     if only or not any(map(is_glob, wanted)):
@@ -104,13 +104,13 @@ def _walk(
 
 
 def fits(pattern: str, path: str) -> bool:
-    """Whether a path fits a glob pattern; as in `glob`, but hidden names fit too, and depth has no bound."""
+    """Match a path with a glob pattern; as in `glob`, but hidden names fit too, and depth has no bound."""
     parts = _parts(pattern)
     return len(parts) in _after(path, parts)
 
 
 def leads_to(folder: str, pattern: str) -> bool:
-    """Whether paths that fit a glob pattern may lie below a folder."""
+    """Tell of a folder that paths which fit a glob pattern may lie below it."""
     parts = _parts(pattern)
     return bool(_after(folder, parts) - {len(parts)})
 

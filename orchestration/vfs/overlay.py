@@ -11,7 +11,7 @@ from .files import Entry, File, Files, below, decode, is_below_root, name_in, pa
 UNSAVED_MTIME_NS = 2**63 - 1
 """Unsaved text is judged as if it were saved this moment, so it is newer than everything on disk."""
 PROPOSED_MTIME_NS = 2**62
-"""What a change would write is newer than all that was saved, and older than what an editor still holds."""
+"""Time of proposed texts: newer than all that was saved, and older than what an editor still holds."""
 
 
 @dataclass

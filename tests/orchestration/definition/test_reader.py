@@ -39,7 +39,7 @@ def test_every_scalar_is_text_that_knows_its_place():
     assert value["title"] == "it's on"
     assert isinstance(value["title"], LocatedText)
     assert value["title"].span(5, 2) == Span(0, 14, 0, 16)
-    assert value["title"].whole == Span(0, 7, 0, 17)
+    assert value["title"].node.yaml.span == Span(0, 7, 0, 17)
     assert value["agent"] == ["yes", "1"]
 
 
