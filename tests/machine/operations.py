@@ -346,7 +346,7 @@ class Operations(RuleBasedStateMachine):
         else:
             self.edit(path, None)
 
-    @precondition(lambda self: self.world.workflow.report_files)
+    @precondition(lambda self: self.world.workflow.reports.files)
     @rule(text=st.sampled_from(REPORTS), name=st.sampled_from(["a", "b", "c"]))
     def report_file(self, text: str, name: str) -> None:
         self.world.write(f"{self.world.run}/reports/{name}.md", text)
