@@ -146,12 +146,15 @@ class LiveRoot:
         With `grace` a file that was saved this moment, and is empty or broken now, counts as half saved: its
         runs stand as before until it is refreshed again or `GRACE_MS` are over.
         """
-        self._files.refresh(self._relative(paths))
+        full = [str(path) for path in paths]
+        self._files.refresh(self._relative(full))
+        self._watch_plan.recheck(full)
         return self._recompute(grace)
 
     def refresh_folders(self, folders: Mapping[Path, bool]) -> RootChange | None:
         """Look again at what is right in folders (absolute), and at all below those that are True."""
         self._files.refresh_right_in(self._relative(folders))
+        self._watch_plan.recheck(map(str, folders))
         self._files.refresh(self._relative(folder for folder, is_whole in folders.items() if is_whole))
         return self._recompute()
 

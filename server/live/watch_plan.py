@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 
 from ...orchestration.snapshot.discovery import DefinitionSet
@@ -31,6 +31,16 @@ class WatchPlan:
         self._links_seen = 0
         self._external: frozenset[Path] = frozenset()
         self._plan: Mapping[Path, bool] | None = None
+        self._around_missing: frozenset[str] = frozenset()
+        """Folders that the plan does without because they are not there, and all above them."""
+
+    def recheck(self, paths: Iterable[str]) -> None:
+        """Ask the disk anew where a folder that the plan misses may have come at one of these absolute paths.
+
+        The file cache does not note a folder that went and came again before it looked.
+        """
+        if not self._around_missing.isdisjoint(paths):
+            self._plan = None
 
     def invalidate(self, folders: Iterable[str]) -> None:
         """Folders came or went. Unless all that is around them is watched, the plan may be another now."""
@@ -78,6 +88,8 @@ class WatchPlan:
         for folder in {*self._single, *self._whole, *map(parent, links)}:
             full = self._root / folder
             single |= {full, *(above for above in full.parents if above.is_relative_to(self._root))}
+        missing = {folder for folder in (*single, *places) if not folder.is_dir()}
+        self._around_missing = frozenset(map(str, chain(missing, *(folder.parents for folder in missing))))
         existing = {
             next((each for each in (folder, *folder.parents) if each.is_dir()), folder) for folder in single
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -43,6 +44,19 @@ def test_a_touch_of_what_did_not_change_tells_nothing(root):
     live = scanned(root)
     assert live.refresh_paths([folder / "state.json"]) is None
     assert run_to_end(live.refresh_all_in_parts()) is None
+
+
+@pytest.mark.parametrize("comes_back", [".ai-tools-chain", TASKS])
+def test_a_folder_that_came_again_before_it_was_missed_is_watched(root, comes_back):
+    task(root, "T1")
+    live = scanned(root)
+    shutil.rmtree(root / comes_back)
+    # Only what is in it is known to be gone, while the disk already says that there is no such folder.
+    live.refresh_paths([root / T1 / "planning", root / T1 / "review"])
+    assert (root / TASKS) not in live.watched()
+    task(root, "T1", ok=False)
+    live.refresh_paths([root / comes_back])
+    assert live.watched()[root / TASKS] is True
 
 
 def test_only_what_differs_is_told(root):
