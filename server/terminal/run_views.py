@@ -7,21 +7,18 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from ...orchestration.findings import Evidence, Severity
 from ...orchestration.rendering.explanation import ExplanationEntry
 from ...orchestration.result.phrases import in_sentence, status_phrase
-from ...orchestration.result.values import Evaluation, GateState, Produce, QuestionState, Suggestion
+from ...orchestration.result.values import Evaluation, GateState, QuestionState, Suggestion
 from ...orchestration.sanitize import plain, shown
 from ...tools.assistant.answer import shrunk
 from ...tools.commands import WHY, command_line
 from ...tools.run_names import awaits_person
 from .finding_views import at_place
 from .lines import Line, Part, console, is_terminal, listed, more, name, path, print_lines, styled, waits
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 STATUS_STYLE: Mapping[str, str] = {
     "active": "good",
@@ -44,15 +41,12 @@ _GATE_STYLE: Mapping[str, str] = {
 _TABLE_WIDTH = 120
 # Characters of an example: of a file's, and of a report's data.
 _EXAMPLE_SHOWN, _DATA_SHOWN = 200, 300
-_REPORTS_SHOWN = 3
+_REPORTS_SHOWN, _BATCHES = 3, 4
 
 
 def _next(e: Evaluation) -> list[Part]:
-    return [
-        Part("  next: "),
-        Part(in_sentence(plain(e.suggestion.phrase, 200)), "run"),
-        Part(f": {plain(e.suggestion.reason, 300)}"),
-    ]
+    phrase = in_sentence(plain(e.suggestion.phrase, 200))
+    return [Part("  next: "), Part(phrase, "run"), Part(f": {plain(e.suggestion.reason, 300)}")]
 
 
 def _head(e: Evaluation) -> Iterator[Line]:
@@ -80,17 +74,16 @@ def print_status(evaluations: Sequence[Evaluation]) -> None:
     if wide and len(evaluations) > 1:
         _table(evaluations, stream)
     else:
-        print_lines(paragraphs([_head(e), [_next(e)], _points(e)] for e in evaluations))
+        print_lines(paragraphs([*_head(e), _next(e), *_points(e)] for e in evaluations))
     if len(evaluations) > 1:
         print_lines([*([] if wide else [[]]), list(_summary(evaluations))])
 
 
-def paragraphs(blocks: Iterable[Iterable[Iterable[Line]]]) -> Iterator[Line]:
+def paragraphs(blocks: Iterable[Iterable[Line]]) -> Iterator[Line]:
     """The lines of all blocks, with an empty line between two blocks."""
     for place, block in enumerate(blocks):
         yield from [[]] if place else []
-        for lines in block:
-            yield from lines
+        yield from block
 
 
 def _summary(evaluations: Sequence[Evaluation]) -> Iterator[Part]:
@@ -107,17 +100,16 @@ def _summary(evaluations: Sequence[Evaluation]) -> Iterator[Part]:
 def _table(evaluations: Sequence[Evaluation], stream: IO[str]) -> None:
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="dim", show_edge=False)
     for title, ratio in (("Run", 5), ("Stands", 4), ("Next", 7)):
         table.add_column(title, ratio=ratio, overflow="fold")
     for e in evaluations:
         run, about, phase = map(_unindented, _head(e))
-        table.add_row(
-            _stacked([run[:1], about]),
-            _stacked([run[2:], phase[1:]]),
-            _stacked([_next(e)[1:], *map(_unindented, _points(e)), []]),
-        )
+        doing = [_next(e)[1:], *map(_unindented, _points(e)), []]
+        cells = ([run[:1], about], [run[2:], phase[1:]], doing)
+        table.add_row(*(Text("\n").join(map(styled, lines)) for lines in cells))
     console(stream).print(table)
 
 
@@ -125,14 +117,8 @@ def _unindented(line: Line) -> list[Part]:
     return [Part(line[0].text.lstrip(), line[0].style), *line[1:]]
 
 
-def _stacked(lines: Iterable[Line]) -> Text:
-    from rich.text import Text
-
-    return Text("\n").join(styled(line) for line in lines)
-
-
 def _points(e: Evaluation) -> Iterator[Line]:
-    """What must not be overlooked: tasks to do, shut gates, questions, errors."""
+    """All that must not be overlooked: tasks to do, shut gates, questions, errors."""
     yield from _tasks(e.suggestion)
     for gate in e.gates:
         if gate.shut:
@@ -182,9 +168,17 @@ def next_step_lines(e: Evaluation, where: Sequence[str] = ()) -> Iterator[Line]:
         yield [Part("  waiting for "), Part(plain(suggestion.waiting_for, 300), "wait")]
     for produce in suggestion.produce:
         schema = f" (schema {path(produce.schema)})" if produce.schema else ""
-        yield [Part(f"  produce: {path(produce.path)}{schema}"), Part(_example(produce), "dim")]
+        # The keys that a file of data must have, by an example in a line.
+        example = (produce.example or "").strip()
+        fits = example.startswith(("{", "[")) and len(example) <= _EXAMPLE_SHOWN and "\n" not in example
+        like = f", like {plain(example, _EXAMPLE_SHOWN)}" if fits else ""
+        yield [Part(f"  produce: {path(produce.path)}{schema}"), Part(like, "dim")]
     yield from _tasks(suggestion)
-    yield from _batches(suggestion.parallel)
+    batches = suggestion.parallel
+    if any(len(batch) > 1 for batch in batches):
+        together = (" + ".join(map(name, batch[:8])) + more(len(batch) - 8) for batch in batches[:_BATCHES])
+        order = ", then ".join(together)
+        yield [Part(f"  at the same time: {order}{more(len(batches) - _BATCHES, ' batches')}")]
     yield from _report_hint(e, where)
     for limit in e.limits:
         if limit.count:
@@ -200,15 +194,8 @@ def next_step_lines(e: Evaluation, where: Sequence[str] = ()) -> Iterator[Line]:
     yield from _errors(e)
 
 
-def _batches(batches: Sequence[Sequence[str]], most: int = 4) -> Iterator[Line]:
-    if any(len(batch) > 1 for batch in batches):
-        together = (" + ".join(map(name, batch[:8])) + more(len(batch) - 8) for batch in batches[:most])
-        order = ", then ".join(together)
-        yield [Part(f"  at the same time: {order}{more(len(batches) - most, ' batches')}")]
-
-
 def _refused(before: str, entries: Iterable[tuple[str, str]]) -> Iterator[Line]:
-    """What is not allowed, those with the same reason together."""
+    """Forbidden actions, those with the same reason together."""
     for because, same in groupby(entries, key=lambda entry: entry[1]):
         actions = ["anything else" if action == "*" else action for action, _ in same]
         yield [Part(f"{before}{listed(actions, 12)} ({plain(because)})", "dim")]
@@ -224,7 +211,7 @@ def _evidence(evidence: Sequence[Evidence], indent: str) -> Iterator[Line]:
 
 
 def _report_hint(e: Evaluation, where: Sequence[str]) -> Iterator[Line]:
-    """How the suggested step is reported, with what its outcomes are; nothing where it cannot be."""
+    """The command that reports the suggested step, with its outcomes; nothing where there is none."""
     if not e.suggestion.reports:
         return
     first, *others_in_turn = e.suggestion.reports[:_REPORTS_SHOWN]
@@ -249,14 +236,10 @@ def _answer_hint(e: Evaluation, question: QuestionState, where: Sequence[str]) -
     yield [Part("    decide: "), Part(call, "run"), Part(one_of, "dim")]
 
 
-def _example(produce: Produce) -> str:
-    """The keys that a file of data must have, by an example in a line; "" where that takes more."""
-    text = (produce.example or "").strip()
-    told = text.startswith(("{", "[")) and len(text) <= _EXAMPLE_SHOWN and "\n" not in text
-    return f", like {plain(text, _EXAMPLE_SHOWN)}" if told else ""
-
-
 # ---- gates, questions, explanation -------------------------------------------------------------
+
+
+_MET = {True: Part("met", "good"), False: Part("not met", "bad"), None: Part("no evidence", "warn")}
 
 
 def gate_lines(e: Evaluation) -> Iterator[Line]:
@@ -266,34 +249,25 @@ def gate_lines(e: Evaluation) -> Iterator[Line]:
         why = plain(e.status_reason) if e.status == "invalid" else "this workflow has no gates"
         yield [Part(f"  {why}", "dim")]
     for gate in e.gates:
-        yield from _gate(gate, e.suggestion.allowed)
-
-
-_MET = {True: Part("met", "good"), False: Part("not met", "bad"), None: Part("no evidence", "warn")}
-
-
-def _gate(gate: GateState, granted: Sequence[str]) -> Iterator[Line]:
-    where = f", after {name(gate.after)}" + (", in force" if gate.in_force else "")
-    status_part = Part(gate.status, _GATE_STYLE[gate.status])
-    yield [Part(f"  gate {name(gate.id)}  "), status_part, Part(f"{_titled(gate)}{where}", "dim")]
-    if gate.status == "not-reached":
-        return
-    for criterion in gate.criteria:
-        yield [Part("    "), _MET[criterion.met], Part(f": {plain(criterion.text)}")]
-        yield from _evidence(criterion.evidence, "      ")
-    now = [action for action in gate.allowed if action in granted]
-    later = [action for action in gate.allowed if action not in granted]
-    if now:
-        yield [Part(f"    allowed: {listed(now)}")]
-    if later:
-        yield [Part(f"    allowed once it passes: {listed(later)}", "dim")]
-    yield from _refused("    forbidden: ", ((entry.action, entry.because) for entry in gate.forbidden))
+        where = f", after {name(gate.after)}" + (", in force" if gate.in_force else "")
+        status = Part(gate.status, _GATE_STYLE[gate.status])
+        yield [Part(f"  gate {name(gate.id)}  "), status, Part(f"{_titled(gate)}{where}", "dim")]
+        if gate.status == "not-reached":
+            continue
+        for criterion in gate.criteria:
+            yield [Part("    "), _MET[criterion.met], Part(f": {plain(criterion.text)}")]
+            yield from _evidence(criterion.evidence, "      ")
+        if now := [action for action in gate.allowed if action in e.suggestion.allowed]:
+            yield [Part(f"    allowed: {listed(now)}")]
+        if later := [action for action in gate.allowed if action not in e.suggestion.allowed]:
+            yield [Part(f"    allowed once it passes: {listed(later)}", "dim")]
+        yield from _refused("    forbidden: ", ((entry.action, entry.because) for entry in gate.forbidden))
 
 
 def question_lines(
     e: Evaluation, questions: Sequence[QuestionState], where: Sequence[str] = ()
 ) -> Iterator[Line]:
-    """What a person is asked about one run, with the options, what happened before, and how to answer."""
+    """Questions to a person about one run, with the options, what happened before, and how to answer."""
     yield from _head(e)
     if not questions:
         yield [Part("  nothing is asked", "dim")]
@@ -317,18 +291,16 @@ def explanation_lines(e: Evaluation, entries: Sequence[ExplanationEntry]) -> Ite
         style = "run" if entry.decided else ""
         about = Part(f"  {plain(entry.about)}" if entry.about else "", "dim")
         mark = Part("  > " if entry.decided else "    ", "run")
-        yield [mark, Part(plain(entry.where), style), Part("  "), _result(entry), about]
+        if entry.error is not None:
+            result = Part("no value", "warn")
+        elif isinstance(entry.result, bool):
+            result = Part("true", "good") if entry.result else Part("false", "dim")
+        else:
+            result = Part("" if entry.result is None else shown(entry.result), "phase")
+        yield [mark, Part(plain(entry.where), style), Part("  "), result, about]
         if entry.expression:
             yield [Part(f"        {plain(entry.expression, 400)}", "dim")]
         if entry.error is not None:
             yield [Part(f"        {plain(entry.error, 300)}", "warn")]
         yield from _evidence(entry.named, "        ")
         yield from _evidence(entry.evidence, "          ")
-
-
-def _result(entry: ExplanationEntry) -> Part:
-    if entry.error is not None:
-        return Part("no value", "warn")
-    if isinstance(entry.result, bool):
-        return Part("true", "good") if entry.result else Part("false", "dim")
-    return Part("" if entry.result is None else shown(entry.result), "phase")

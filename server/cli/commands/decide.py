@@ -20,7 +20,7 @@ from .write import print_result
 
 def answer(options: Namespace) -> int:
     """`answer` and `resolve`: choose an option of an open question."""
-    return _answer(options, select_runs(options).runs[0], options.question, options.option)
+    return _decide(options, select_runs(options).runs[0], _choice(options.question, options.option))
 
 
 def approve(options: Namespace) -> int:
@@ -37,7 +37,7 @@ def approve(options: Namespace) -> int:
         raise UsageError(f"name the question to approve: {', '.join(question.id for question in asked)}")
     if not asked[0].options:
         raise UsageError(f"{asked[0].id} has no options: `phasekeeper answer` takes the answer in words")
-    return _answer(options, run, asked[0].id, asked[0].options[0].id)
+    return _decide(options, run, _choice(asked[0].id, asked[0].options[0].id))
 
 
 def adopt(options: Namespace) -> int:
@@ -51,32 +51,29 @@ def adopt(options: Namespace) -> int:
     codes = []
     for run in runs:
         try:
-            codes.append(_answer(options, run, "adoption", "adopt"))
+            codes.append(_decide(options, run, _choice("adoption", "adopt")))
         except (CommandRefused, apply.StoreError, NotConfirmed) as error:
             codes.append(report_failure(error))
     return max(codes)
 
 
-def _answer(options: Namespace, run: SelectedRun, question: str, option: str) -> int:
-    wanted = Command(kind="answer", question=question, option=option, why=_reason(options))
-    return _decide(options, run, wanted, f"answered: {question} {option}")
-
-
 def override(options: Namespace) -> int:
     """`override`: go against a suggestion or a shut gate, with a reason."""
-    wanted = Command(kind="override", step=options.to, why=_reason(options))
-    return _decide(options, select_runs(options).runs[0], wanted, f"overridden: now in {options.to}")
+    return _decide(options, select_runs(options).runs[0], Command(kind="override", step=options.to))
 
 
-def _reason(options: Namespace) -> str:
-    if not (options.reason or "").strip():
-        raise UsageError('a decision needs a reason: --reason "..."')
-    return options.reason.strip()
+def _choice(question: str, option: str) -> Command:
+    return Command(kind="answer", question=question, option=option)
 
 
-def _decide(options: Namespace, run: SelectedRun, wanted: Command, text: str) -> int:
+def _decide(options: Namespace, run: SelectedRun, wanted: Command) -> int:
     """Check all that can be refused, have a person confirm, then sign and record."""
-    decision = apply.prepare_decision(run.workspace, run.match.run, wanted)
+    reason = (options.reason or "").strip()
+    if not reason:
+        raise UsageError('a decision needs a reason: --reason "..."')
+    decision = apply.prepare_decision(run.workspace, run.match.run, wanted._replace(why=reason))
     confirm(decision.text, run.name)
     done = apply.record_decision(run.workspace, decision, actor(run.workspace.root), "terminal")
+    chosen = wanted.kind == "answer"
+    text = f"answered: {wanted.question} {wanted.option}" if chosen else f"overridden: now in {wanted.step}"
     return print_result(options, done, text)

@@ -27,13 +27,7 @@ from ....orchestration.findings import Severity
 from ....orchestration.result.phrases import status_phrase
 from ....orchestration.sanitize import plain
 from ....tools.run_names import awaits_person
-from ...connector.address import (
-    UnusableFolder,
-    find_address,
-    lock_owner,
-    runtime_folder,
-    try_lock,
-)
+from ...connector.address import UnusableFolder, find_address, lock_owner, runtime_folder, try_lock
 from ...connector.handshake import INFO, Greeting, GreetingRefused, ask
 from ...hub.process import log_path
 from ...terminal.lines import Line, Part, counted, print_lines
@@ -52,22 +46,16 @@ _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:[^>]*>=([0-9.]+))?")
 
 
 class Trouble(NamedTuple):
-    """What is wrong in a sentence, and what mends it: a command, or what to do."""
+    """A fault in a sentence, and what mends it: a command, or what to do."""
 
     what: str
     mend: str
 
 
-Examined = tuple[dict[str, Any], list[Trouble]]
-
-
 def doctor(options: Namespace) -> int:
     """`doctor`: refused (1) when something is wrong."""
-    found: dict[str, Any] = {}
     troubles: list[Trouble] = []
-    for name, examine in PARTS.items():
-        found[name], part_troubles = examine()
-        troubles += part_troubles
+    found = {name: examine(troubles) for name, examine in PARTS.items()}
     if options.json:
         print_json({**found, "wrong": [trouble._asdict() for trouble in troubles]})
     else:
@@ -75,24 +63,28 @@ def doctor(options: Namespace) -> int:
     return REFUSED if troubles else OK
 
 
-def _server() -> Examined:
-    """What the server says of itself, where one runs; else whether something holds its lock and hangs."""
+# ---- the parts: each returns its facts, and adds what is wrong to `troubles` ---------------------
+
+
+def _server(troubles: list[Trouble]) -> dict[str, Any]:
+    """The server's own account, where one runs; else the process that holds its lock and hangs."""
     try:
         address = find_address()
     except UnusableFolder as error:
-        return {"runs": False}, [Trouble("there is no folder for sockets", str(error))]
+        troubles.append(Trouble("there is no folder for sockets", str(error)))
+        return {"runs": False}
     try:
         server = json.loads(ask(address, Greeting(INFO, "/", VERSION), _ASK_S))
     except (OSError, GreetingRefused, ValueError) as error:
         if (lock := try_lock(address.lock)) is not None:
             os.close(lock)
-            return {"runs": False}, []
+            return {"runs": False}
         pid = lock_owner(address)
         what = f"a server (process {pid or 'unknown'}) runs and does not answer: {error}"
         mend = f"kill {pid}" if pid else f"end the process that holds {address.lock}"
-        return {"runs": True, "pid": pid, "answers": False}, [Trouble(what, mend)]
+        troubles.append(Trouble(what, mend))
+        return {"runs": True, "pid": pid, "answers": False}
     restart = "phasekeeper serve --stop"
-    troubles = []
     if release(str(server["version"])) < release(VERSION):
         what = f"the server is of version {server['version']}, this is {VERSION}"
         troubles.append(Trouble(what, restart))
@@ -102,11 +94,11 @@ def _server() -> Examined:
     for condition in dict.fromkeys(each for root in server["roots"] for each in root["conditions"]):
         mend = _RAISE if "inotify" in condition else f"{restart}; its log says more"
         troubles.append(Trouble(condition, mend))
-    return {"runs": True, **server}, troubles
+    return {"runs": True, **server}
 
 
-def _folders() -> Examined:
-    """Where sockets, state, key and log are, and whether they are this user's alone."""
+def _folders(troubles: list[Trouble]) -> dict[str, Any]:
+    """The places of sockets, state, key and log, with their modes."""
     key, log = decide.key_path(), log_path()
     found = {
         "sockets": _path_facts(Path(runtime_folder())),
@@ -118,7 +110,6 @@ def _folders() -> Examined:
         file.seek(max(0, log.stat().st_size - 65536))
         lines = file.read().decode(errors="replace").splitlines()
         found["log"]["errors"] = [line for line in lines if " ERROR " in line][-_LOG_LINES:]
-    troubles = []
     nearest = next(folder for folder in key.parents if folder.exists())
     if not os.access(nearest, os.W_OK):
         what = f"{key.parent} cannot be written: no decision can be signed, and the server keeps no log"
@@ -129,7 +120,7 @@ def _folders() -> Examined:
     if loaded.secret is None and key.exists():
         what = f"{loaded.reason}: decisions count as unverified"
         troubles.append(Trouble(what, f"chmod 600 {key}, or remove it"))
-    return found, troubles
+    return found
 
 
 def _path_facts(path: Path) -> dict[str, Any]:
@@ -141,40 +132,38 @@ def _path_facts(path: Path) -> dict[str, Any]:
     return {"path": str(path), "there": True, "mode": f"{stat.S_IMODE(found.st_mode):04o}", **size}
 
 
-def _here() -> Examined:
+def _here(troubles: list[Trouble]) -> dict[str, Any]:
     """The roots around the current folder and how their runs stand."""
     try:
         workspaces = open_path(Path()).workspaces
     except UsageError as error:
-        return {"roots": []}, [Trouble(str(error), "cd to a folder that exists")]
+        troubles.append(Trouble(str(error), "cd to a folder that exists"))
+        return {"roots": []}
     roots: list[dict[str, Any]] = []
-    troubles: list[Trouble] = []
     for workspace in workspaces:
         try:
             evaluations = [workspace.evaluate(match) for match in workspace.matches]
             errors = [found for found in workspace.findings if found.severity is Severity.ERROR]
         except InvalidWorkflow as error:
             evaluations, errors = [], list(error.findings)
-        roots.append(
-            {
-                "root": str(workspace.root),
-                "runs": len(evaluations),
-                "status": dict(Counter(e.status for e in evaluations)),
-                "awaiting": sum(map(awaits_person, evaluations)),
-                "passed": len(workspace.passed) if evaluations or not errors else 0,
-            }
-        )
+        facts = {
+            "root": str(workspace.root),
+            "runs": len(evaluations),
+            "status": dict(Counter(e.status for e in evaluations)),
+            "awaiting": sum(map(awaits_person, evaluations)),
+            "passed": len(workspace.passed) if evaluations or not errors else 0,
+        }
+        roots.append(facts)
         for each in errors:
             own = each.path.startswith(".phasekeeper/workflows/")
             mend = f"phasekeeper workflow lint {each.path}" if own else f"edit {each.path}"
             troubles.append(Trouble(f"{workspace.root / each.path}: {each.message}", mend))
-    return {"roots": roots}, troubles
+    return {"roots": roots}
 
 
-def _software() -> Examined:
+def _software(troubles: list[Trouble]) -> dict[str, Any]:
     """Python, the packages that are needed with those missing or too old, and git."""
     packages: dict[str, str | None] = {}
-    troubles = []
     with suppress(metadata.PackageNotFoundError):
         for text in metadata.requires("phasekeeper") or ():
             requirement = _REQUIREMENT.match(text)
@@ -190,7 +179,7 @@ def _software() -> Examined:
     if not answer:
         what = "git cannot be run: decisions that colleagues committed count as unverified"
         troubles.append(Trouble(what, "install git"))
-    found = {
+    return {
         "phasekeeper": VERSION,
         "python": platform.python_version(),
         "executable": sys.executable,
@@ -198,7 +187,6 @@ def _software() -> Examined:
         "git": answer.removeprefix("git version ") or None,
         "packages": packages,
     }
-    return found, troubles
 
 
 def _version(package: str) -> str | None:
@@ -208,16 +196,16 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _watching() -> Examined:
+def _watching(_: list[Trouble]) -> dict[str, Any]:
     """The system's limits for hearing of changes."""
     limits: dict[str, int] = {}
     for name in ("max_user_watches", "max_user_instances", "max_queued_events"):
         with suppress(OSError, ValueError):
             limits[name] = int(Path("/proc/sys/fs/inotify", name).read_text())
-    return {"limits": limits}, []
+    return {"limits": limits}
 
 
-PARTS: Mapping[str, Callable[[], Examined]] = {
+PARTS: Mapping[str, Callable[[list[Trouble]], dict[str, Any]]] = {
     "server": _server,
     "folders": _folders,
     "here": _here,

@@ -21,29 +21,31 @@ from ...terminal.lines import Line, Part, print_errors, print_lines
 from ...version import VERSION
 from ...workspace.roots import UsageError
 from ..output import OK, REFUSED, USAGE, WAITING, exit_code, no_run_lines, print_json, print_root_problems
-from ..selection import SelectedRun, Selection, root_option, select_runs
+from ..selection import SelectedRun, root_option, select_runs
 
 
 def status(options: Namespace) -> int:
     """`status`: every run in short."""
-    return _answer(
-        options,
-        lambda run: as_json(run.evaluate()),
-        lambda selection: views.print_status([run.evaluate_from_root() for run in selection.runs]),
-    )
+    return _answer(options, lambda run: as_json(run.evaluate()), None)
 
 
 def _answer(
-    options: Namespace, data: Callable[[SelectedRun], Mapping[str, Any]], show: Callable[[Selection], None]
+    options: Namespace,
+    data: Callable[[SelectedRun], Mapping[str, Any]],
+    lines: Callable[[SelectedRun, Sequence[str]], Iterable[Line]] | None,
 ) -> int:
-    """Answer about all runs that are meant: `data` of each as JSON, or what `show` prints."""
+    """Answer about the runs that are meant: `data` of each as JSON, or `lines` of each (None: an overview)."""
     selection = select_runs(options)
     if options.json:
         print_json({"root": str(selection.root), "runs": [data(run) for run in selection.runs]})
         print_root_problems(selection, as_json=True)
+        return exit_code(selection)
+    print_root_problems(selection, as_json=False)
+    if lines is None:
+        views.print_status([run.evaluate_from_root() for run in selection.runs])
     else:
-        print_root_problems(selection, as_json=False)
-        show(selection)
+        where = root_option(selection.root, options.root)
+        print_lines(views.paragraphs(lines(run, where) for run in selection.runs))
     return exit_code(selection)
 
 
@@ -59,7 +61,7 @@ def next_step(options: Namespace) -> int:
         evaluations = [run.evaluate_from_root() for run in selection.runs]
         print_root_problems(selection, as_json=False)
         where = root_option(selection.root, options.root)
-        print_lines(views.paragraphs([views.next_step_lines(e, where)] for e in evaluations))
+        print_lines(views.paragraphs(views.next_step_lines(e, where) for e in evaluations))
     if any(e.status in (RunStatus.INVALID, RunStatus.BLOCKED) for e in evaluations):
         return exit_code(selection, REFUSED)
     return exit_code(selection, WAITING if any(map(awaits_person, evaluations)) else OK)
@@ -72,11 +74,7 @@ def _part(options: Namespace, key: str, lines: Callable[[Evaluation, Sequence[st
         whole = as_json(run.evaluate())
         return {name: whole[name] for name in ("root", "run", "revision", key)}
 
-    def show(selection: Selection) -> None:
-        where = root_option(selection.root, options.root)
-        print_lines(views.paragraphs([lines(run.evaluate_from_root(), where)] for run in selection.runs))
-
-    return _answer(options, data, show)
+    return _answer(options, data, lambda run, where: lines(run.evaluate_from_root(), where))
 
 
 def gates(options: Namespace) -> int:
@@ -107,7 +105,7 @@ def explain(options: Namespace) -> int:
     """`explain`: what was looked at, in order."""
     from ....orchestration.rendering import explanation
 
-    def lines(run: SelectedRun) -> Iterable[Line]:
+    def lines(run: SelectedRun, _: Sequence[str]) -> Iterable[Line]:
         steps = run.look()
         entries = [
             replace(entry, evidence=rebase_evidence(entry.evidence, run.folder))
@@ -115,15 +113,11 @@ def explain(options: Namespace) -> int:
         ]
         return views.explanation_lines(rebase_evaluation(steps.evaluation, run.folder), entries)
 
-    return _answer(
-        options,
-        lambda run: explanation.as_json(run.look()),
-        lambda selection: print_lines(views.paragraphs([lines(run)] for run in selection.runs)),
-    )
+    return _answer(options, lambda run: explanation.as_json(run.look()), lines)
 
 
 def can(options: Namespace) -> int:
-    """`can`: whether a step may be done now."""
+    """`can`: the permission for a step now."""
     [run] = select_runs(options).runs
     steps = run.look()
     permission = check_action(steps, options.step)
@@ -136,9 +130,9 @@ def can(options: Namespace) -> int:
         named = {"root": evaluation.root, "run": evaluation.run, "revision": evaluation.revision}
         print_json(named | permission._asdict())
     else:
-        word = Part("yes", "good") if permission.allowed else Part("no", "bad")
+        answer = Part("yes", "good") if permission.allowed else Part("no", "bad")
         gate = f" (gate {plain(permission.gate)})" if permission.gate else ""
-        print_lines([[word, Part(f": {plain(permission.because, 300)}{gate}")]])
+        print_lines([[answer, Part(f": {plain(permission.because, 300)}{gate}")]])
     if permission.allowed:
         return OK
     return WAITING if awaits_person(steps.evaluation) else REFUSED
@@ -157,12 +151,12 @@ def check(options: Namespace) -> int:
         print_errors(() if selection.runs else no_run_lines(selection))
         print_lines(finding_lines(checked.findings, selection.path, options.hints))
         print_lines([list(check_summary(checked))])
-    elif options.format == "json":
-        print_json(checks.as_json(checked, root))
-    elif options.format == "sarif":
-        sys.stdout.write(checks.as_sarif(findings, root, VERSION) + "\n")
     else:
-        sys.stdout.writelines(f"{line}\n" for line in checks.as_github(findings, selection.path))
-    if options.format != "text":
+        if options.format == "json":
+            print_json(checks.as_json(checked, root))
+        elif options.format == "sarif":
+            sys.stdout.write(checks.as_sarif(findings, root, VERSION) + "\n")
+        else:
+            sys.stdout.writelines(f"{line}\n" for line in checks.as_github(findings, selection.path))
         print_errors(f"phasekeeper: {line}" for line in error_lines(faults, selection.root))
     return USAGE if faults else checked.exit_code(options.gates, allow_waiting)

@@ -13,7 +13,7 @@ from ....orchestration.findings import Severity
 from ....orchestration.result.values import as_json
 from ....orchestration.sanitize import plain
 from ...terminal.finding_views import error_lines, finding_lines
-from ...terminal.lines import PATH_LIMIT, Line, Part, print_errors, print_lines
+from ...terminal.lines import Line, Part, path, print_errors, print_lines
 from ...workspace.definitions import DefinitionLibrary, lint_file
 from ...workspace.roots import UsageError
 from ..output import OK, USAGE, print_json
@@ -29,7 +29,10 @@ def list_all(options: Namespace) -> int:
     if options.json:
         print_json([_summary(workflow, library) for workflow in workflows])
     else:
-        print_lines(line for workflow in workflows for line in _summary_lines(workflow, library))
+        for workflow in workflows:
+            built_in = workflow.name in library.built_in
+            where = "built in" if built_in else library.own[workflow.name].path
+            print_lines(_head(workflow, f"  ({path(where)})"))
     print_errors(f"phasekeeper: {line}" for line in error_lines(faults, workspace.root))
     return USAGE if faults else OK
 
@@ -45,19 +48,22 @@ def _summary(workflow: Workflow, library: DefinitionLibrary) -> dict[str, Any]:
     }
 
 
-def _summary_lines(workflow: Workflow, library: DefinitionLibrary) -> Iterator[Line]:
-    built_in = workflow.name in library.built_in
-    where = "built in" if built_in else plain(library.own[workflow.name].path, PATH_LIMIT)
-    yield [Part(plain(workflow.name), "run"), Part(f"  {plain(workflow.title)}"), Part(f"  ({where})", "dim")]
+def _head(workflow: Workflow, where: str = "") -> Iterator[Line]:
+    yield [Part(plain(workflow.name), "run"), Part(f"  {plain(workflow.title)}"), Part(where, "dim")]
     yield [Part(f"  runs at {plain(', '.join(workflow.runs.at))}", "dim")]
+
+
+def _named(options: Namespace) -> tuple[Workflow, DefinitionLibrary]:
+    """The workflow that is named, and the definitions it stands in."""
+    workspace = open_workspaces(Path(), options.root).workspaces[0]
+    with definitions_of(workspace.root):
+        return workspace.library.workflow(options.name), workspace.library
 
 
 def show(options: Namespace) -> int:
     """`workflow show`: one workflow for people, or its definition."""
-    workspace = open_workspaces(Path(), options.root).workspaces[0]
-    with definitions_of(workspace.root):
-        workflow = workspace.library.workflow(options.name)
-    source = workspace.library.source(options.name)
+    workflow, library = _named(options)
+    source = library.source(options.name)
     if not (options.yaml and source):
         print_lines(workflow_lines(workflow))
     elif sys.stdout.isatty():
@@ -70,8 +76,7 @@ def show(options: Namespace) -> int:
 
 def workflow_lines(workflow: Workflow) -> Iterator[Line]:
     """A workflow for people: its phases with who does them, gates, limits, questions and parameters."""
-    yield [Part(workflow.name, "run"), Part(f"  {plain(workflow.title)}")]
-    yield [Part(f"  runs at {plain(', '.join(workflow.runs.at))}", "dim")]
+    yield from _head(workflow)
     yield from _section("phases", workflow.phases.values(), _phase)
     yield from _section("gates", workflow.gates.values(), _gate)
     yield from _section("limits", workflow.limits.values(), lambda limit: f"at most {limit.max.source}")
@@ -87,14 +92,6 @@ def _section(title: str, entries: Iterable[Any], text: Callable[[Any], str]) -> 
         yield [Part(f"  {plain(entry.id)}", "phase"), Part(f"  {plain(text(entry), 400)}")]
 
 
-def _phase(phase: Phase) -> str:
-    who = f" by {', '.join(phase.agents)}" if phase.agents else ""
-    leaves = f", leaves {', '.join(phase.produces)}" if phase.produces else ""
-    kind = " (detour)" if phase.detour else f" (ends: {phase.terminal})" if phase.terminal else ""
-    title = "" if phase.title == phase.id else phase.title
-    return f"{title}{kind}{who}{leaves}".strip()
-
-
 def _gate(gate: Gate) -> str:
     return f"after {gate.after}: {'; '.join(criterion.text for criterion in gate.criteria)}"
 
@@ -103,8 +100,16 @@ def _question(question: Question) -> str:
     return f"{question.kind}: {', '.join(question.options)}"
 
 
+def _phase(phase: Phase) -> str:
+    who = f" by {', '.join(phase.agents)}" if phase.agents else ""
+    leaves = f", leaves {', '.join(phase.produces)}" if phase.produces else ""
+    kind = " (detour)" if phase.detour else f" (ends: {phase.terminal})" if phase.terminal else ""
+    title = "" if phase.title == phase.id else phase.title
+    return f"{title}{kind}{who}{leaves}".strip()
+
+
 def lint(options: Namespace) -> int:
-    """`workflow lint`: what is wrong or doubtful in a definition file."""
+    """`workflow lint`: errors and doubts in a definition file."""
     if not options.file.is_file():
         raise UsageError(f"{str(options.file)!r} is no file; name a YAML file with a definition")
     findings = lint_file(options.file, open_workspaces(options.file, None).workspaces[0].library)
@@ -113,7 +118,7 @@ def lint(options: Namespace) -> int:
     else:
         print_lines(finding_lines(findings, str, hints=True))
         if not findings:
-            print_lines([[Part(f"{plain(str(options.file), PATH_LIMIT)}: "), Part("nothing wrong", "good")]])
+            print_lines([[Part(f"{path(str(options.file))}: "), Part("nothing wrong", "good")]])
     return USAGE if any(found.severity is Severity.ERROR for found in findings) else OK
 
 
@@ -127,7 +132,5 @@ def draw_graph(options: Namespace) -> int:
         [run] = select_runs(options).runs
         sys.stdout.write(mermaid_diagram(run.match.workflow, run.evaluate()))
         return OK
-    workspace = open_workspaces(Path(), options.root).workspaces[0]
-    with definitions_of(workspace.root):
-        sys.stdout.write(mermaid_diagram(workspace.library.workflow(options.name)))
+    sys.stdout.write(mermaid_diagram(_named(options)[0]))
     return OK

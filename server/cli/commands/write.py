@@ -20,9 +20,8 @@ from ...workspace import apply
 from ...workspace.git import actor
 from ...workspace.roots import UsageError
 from ..output import OK, WAITING, print_json
-from ..selection import SelectedRun, definitions_of, open_workspaces, root_option, select_runs
+from ..selection import definitions_of, open_workspaces, root_option, select_runs
 
-_CHANNEL = "cli"
 _NEW_SHOWN = 5
 
 
@@ -42,10 +41,8 @@ def print_result(options: Namespace, done: apply.CommandResult, text: str) -> in
     else:
         print_lines([[Part(text, "good")]])
         print_lines(next_step_lines(evaluation, root_option(Path(evaluation.root), options.root)))
-        print_errors(
-            f"new {found.severity}: {one_line_of(found, str)} ({found.code})"
-            for found in done.arisen[:_NEW_SHOWN]
-        )
+        for found in done.arisen[:_NEW_SHOWN]:
+            print_errors([f"new {found.severity}: {one_line_of(found, str)} ({found.code})"])
         if len(done.arisen) > _NEW_SHOWN:
             print_errors([f"and {len(done.arisen) - _NEW_SHOWN} more; `phasekeeper check` shows them"])
     waits = awaits_person(evaluation) or evaluation.status == RunStatus.BLOCKED
@@ -57,16 +54,14 @@ def start(options: Namespace) -> int:
     workspace = open_workspaces(Path(), options.root).workspaces[0]
     with definitions_of(workspace.root):
         workflow = workspace.library.workflow(options.workflow)
-        run, done = apply.start_run(
-            workspace, workflow, options.name, options.title or "", actor(workspace.root)
-        )
+        who = actor(workspace.root)
+        run, done = apply.start_run(workspace, workflow, options.name, options.title or "", who)
     print_result(options, done, f"started {run}")
     return OK
 
 
 def report(options: Namespace) -> int:
     """`report`: what one phase's work came to."""
-    run = select_runs(options).runs[0]
     if options.token is not None and not options.who:
         raise UsageError("--token is the one of a claim: say with --as whose")
     token = apply.ClaimToken(options.who, options.token) if options.token is not None else None
@@ -75,22 +70,20 @@ def report(options: Namespace) -> int:
         tasks=tuple(options.task or options.failed or ()), next=options.next or "",
         message=options.summary or "", data=_data(options.data), manual_criteria=tuple(options.manual or ()),
     )  # fmt: skip
-    return _act(options, run, wanted, f"recorded: {options.step} {options.outcome}", token)
+    return _act(options, wanted, f"recorded: {options.step} {options.outcome}", token)
 
 
 def escalate(options: Namespace) -> int:
     """`escalate`: put a question to a person, who lets the run go on or stops it."""
     wanted = Command(kind="raise", message=options.question, tasks=tuple(options.task or ()))
-    text = "asked: a person lets the run go on, or stops it"
-    return _act(options, select_runs(options).runs[0], wanted, text)
+    return _act(options, wanted, "asked: a person lets the run go on, or stops it")
 
 
-def _act(
-    options: Namespace, run: SelectedRun, wanted: Command, text: str, token: apply.ClaimToken | None = None
-) -> int:
+def _act(options: Namespace, wanted: Command, text: str, token: apply.ClaimToken | None = None) -> int:
     """Carry out an act that is no person's decision."""
+    run = select_runs(options).runs[0]
     who = getattr(options, "who", None) or actor(run.workspace.root)
-    wanted = wanted._replace(actor=who, channel=_CHANNEL)
+    wanted = wanted._replace(actor=who, channel="cli")
     done = apply.apply_command(run.workspace, run.match.run, wanted, token=token)
     return print_result(options, done, text)
 
@@ -113,7 +106,7 @@ def _data(path: str | None) -> dict[str, Any]:
 def redo(options: Namespace) -> int:
     """`redo`: a phase is done once more."""
     wanted = Command(kind="redo", step=options.phase, why=options.reason or "")
-    return _act(options, select_runs(options).runs[0], wanted, f"to be done again: {options.phase}")
+    return _act(options, wanted, f"to be done again: {options.phase}")
 
 
 # ---- claims -----------------------------------------------------------------------------------
