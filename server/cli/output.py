@@ -1,4 +1,4 @@
-"""What every command prints and returns alike: exit codes, JSON, and what is wrong with a selection."""
+"""Output that commands share: exit codes, JSON, and what is wrong with a selection."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import os
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,7 +40,7 @@ class SelectedRun(NamedTuple):
     name: str
 
     def look(self) -> EvaluationTrace:
-        """What `explain` and `can` need; paths are relative to the run's own root."""
+        """The evaluation with each of its steps; paths are relative to the run's own root."""
         return self.workspace.look(self.match)
 
     def evaluate(self) -> Evaluation:
@@ -54,31 +54,39 @@ class SelectedRun(NamedTuple):
 
 @dataclass(frozen=True)
 class Selection:
-    """The runs that are meant, in order of their paths. `one` when a single run was asked for."""
+    """The runs that are meant, in order of their paths. `one` when a single run was asked for.
+
+    `projects` are (folder, workspace) of the root itself and of the projects in it.
+    """
 
     root: Path
     opened: OpenWorkspaces
+    projects: tuple[tuple[str, Workspace], ...]
     runs: tuple[SelectedRun, ...]
     one: bool
 
     def findings(self) -> list[Finding]:
-        """What is wrong with the root and its projects themselves, with paths from the root."""
-        found = [*self.opened.findings]
-        for workspace in self.opened.workspaces:
-            unlisted = workspace.files.unlisted.items()
-            own = [*workspace.findings, *(finding(problem, folder) for folder, problem in unlisted)]
-            found += [rebase_finding(entry, _folder(self.root, workspace)) for entry in own]
-        return found
+        """Findings about the root and its projects themselves, with paths from the root."""
+        findings = [*self.opened.findings]
+        for folder, each in self.projects:
+            unlisted = (finding(problem, path) for path, problem in each.files.unlisted.items())
+            findings += [rebase_finding(entry, folder) for entry in (*each.findings, *unlisted)]
+        return findings
 
     def broken(self) -> list[Finding]:
-        """What keeps definitions from being used whose runs may therefore be missing here."""
-        return _broken(self.opened)
+        """Errors in definitions that cannot be used, whose runs may therefore be missing here."""
+        return [
+            rebase_finding(found, folder)
+            for folder, each in self.projects
+            for findings in each.broken.values()
+            for found in findings
+        ]
 
     def faults(self) -> list[Finding]:
         """Like `broken`, for every definition of the root and its projects, also those without runs."""
         return [
-            rebase_finding(found, _folder(self.root, each))
-            for each in self.opened.workspaces
+            rebase_finding(found, folder)
+            for folder, each in self.projects
             for name in each.library.own
             for found in each.library.faults(name)
         ]
@@ -100,45 +108,31 @@ def select_runs(options: Namespace) -> Selection:
     name = path.as_posix() if not (options.run or leads_elsewhere) else None
     opened = open_workspaces(Path() if name else path, options.root)
     root = opened.workspaces[0].root
-    runs: list[SelectedRun] = []
-    for workspace in opened.workspaces:
-        folder = _folder(root, workspace)
-        for match in workspace.matches:
-            runs.append(SelectedRun(workspace, match, folder, rebase_path(match.run, folder)))
+    projects = tuple(
+        ("" if each.root == root else each.root.relative_to(root).as_posix(), each)
+        for each in opened.workspaces
+    )
+    runs = [
+        SelectedRun(workspace, match, folder, rebase_path(match.run, folder))
+        for folder, workspace in projects
+        for match in workspace.matches
+    ]
     runs.sort(key=lambda each: each.name)
+    whole = Selection(root, opened, projects, tuple(runs), False)
     if wanted := options.run or name:
         try:
-            run = _named([each.name for each in runs], wanted, opened)
+            run = find_run([each.name for each in runs], wanted)
         except NoSuchRun as error:
+            # One that is unknown may be a run of a broken definition.
+            if broken := whole.broken():
+                raise BrokenDefinitions([*error_lines(broken, root), shown_path(str(error))]) from None
             raise NoSuchRun(f"{name!r} is no file or folder, and {error}" if name else str(error)) from None
-        return Selection(root, opened, tuple(each for each in runs if each.name == run), True)
+        return replace(whole, runs=tuple(each for each in runs if each.name == run), one=True)
     inner = path_in_root(root, path) if path != Path() or options.root is None else None
     around = [each for each in runs if inner is not None and _lies_in(inner, each.name)]
     inside = [each for each in runs if inner is not None and _lies_in(each.name, inner)]
     # Of runs in one another the innermost is meant.
-    return Selection(root, opened, tuple(around[-1:] or inside or runs), bool(around))
-
-
-def _named(names: Sequence[str], wanted: str, opened: OpenWorkspaces) -> str:
-    """The run that is named. One that is unknown may be a run of a broken definition, so that is told too."""
-    try:
-        return find_run(names, wanted)
-    except NoSuchRun as error:
-        broken = _broken(opened)
-        if not broken:
-            raise
-        said = shown_path(str(error))
-        raise BrokenDefinitions([*error_lines(broken, opened.workspaces[0].root), said]) from None
-
-
-def _broken(opened: OpenWorkspaces) -> list[Finding]:
-    root = opened.workspaces[0].root
-    return [
-        rebase_finding(found, _folder(root, workspace))
-        for workspace in opened.workspaces
-        for findings in workspace.broken.values()
-        for found in findings
-    ]
+    return replace(whole, runs=tuple(around[-1:] or inside or runs), one=bool(around))
 
 
 def open_workspaces(path: Path, root: Path | None) -> OpenWorkspaces:
@@ -151,8 +145,8 @@ def open_workspaces(path: Path, root: Path | None) -> OpenWorkspaces:
     first = opened.workspaces[0]
     first.files.list("")
     if problem := first.files.unlisted.get(""):
-        said = f"{str(first.root)!r} cannot be read: {problem.message}"
-        raise UsageError(f"{said}; name another root with --root")
+        cannot = f"{str(first.root)!r} cannot be read: {problem.message}"
+        raise UsageError(f"{cannot}; name another root with --root")
     return opened
 
 
@@ -166,11 +160,6 @@ def root_option(root: Path, given: Path | None) -> tuple[str, ...]:
     here = Path.cwd()
     inside = here == root.resolve() or path_in_root(root, here) is not None
     return () if inside else ("--root", str(root))
-
-
-def _folder(root: Path, workspace: Workspace) -> str:
-    folder = workspace.root.relative_to(root).as_posix()
-    return "" if folder == "." else folder
 
 
 def _lies_in(path: str, folder: str) -> bool:

@@ -10,7 +10,7 @@ import os
 import signal
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, Self
 
@@ -18,7 +18,7 @@ from ...orchestration.result.phrases import status_phrase
 from ...orchestration.sanitize import plain
 from ..hub.view_feed import RunRow
 from ..version import VERSION
-from .lines import Line, Part, bare, console, counted, is_terminal, name, styled, wrapped
+from .lines import Line, Part, bare, console, counted, is_terminal, more, name, styled, wrapped
 from .run_views import STATUS_STYLE
 
 if TYPE_CHECKING:
@@ -34,8 +34,11 @@ USAGE = 2
 _ORDER = ("waiting_human", "invalid", "blocked", "failed", "active", "waiting", "exited", "complete")
 
 
-class Screen:
-    """What is known of the roots that are looked at. Subclasses show it."""
+class PlainScreen:
+    """The newest rows of the roots that are looked at; a line for each at first, then for each change."""
+
+    _is_drawn = False
+    """The rows themselves are to be seen, and lines tell of their changes only."""
 
     def __init__(self, stream: IO[str], roots: Sequence[str]) -> None:
         self._stream = stream
@@ -46,6 +49,7 @@ class Screen:
         self._listed_roots: set[str] = set()
         """Roots whose rows have come: what comes after is a change."""
         self._is_own_server = True
+        self._progress = "looking"
 
     def __enter__(self) -> Self:
         return self
@@ -58,6 +62,7 @@ class Screen:
         self._is_own_server = own
         self._listed_roots.clear()
         self._say("the server runs in this process" if own else "joined the server that runs already")
+        self._draw()
 
     def handle(self, message: Mapping[str, Any]) -> int | None:
         """Take one message in; the exit code when there is nothing more to come."""
@@ -67,7 +72,7 @@ class Screen:
         if "sentence" in message:
             self._say(message["sentence"])
         elif "scanning" in message:
-            self._say(f"{message['done']} of {message['total']} runs looked at", passing=True)
+            self._progress = f"{message['done']} of {message['total']} runs looked at"
         elif "roots" in message:
             # The runs of roots that are not looked at any more are gone from the view.
             for key in [key for key in self._rows if key[0] not in message["roots"]]:
@@ -100,64 +105,37 @@ class Screen:
         self._listed_roots.add(root)
 
     def _show_change(self, old: RunRow | None, new: RunRow | None) -> None:
-        raise NotImplementedError
+        """Show a change of one run: where it stands, what came of it, what is next; or that it is gone."""
+        row = new or old
+        if row is None or (self._is_drawn and row.root not in self._listed_roots):
+            return
+        run = Part(self._name_of(row), "run")
+        if new is None:
+            self._show([run, Part(" is gone")])
+            return
+        moved = [] if old is None or old.phase == new.phase else [Part(f"{name(old.phase or 'unknown')} → ")]
+        follows = [Part("; next: "), Part(plain(new.next), "run"), Part(f": {plain(new.reason)}")]
+        self._show([run, Part(": "), *moved, *_state(new, ", "), *follows])
+        for question, text in new.questions:
+            if old is None or (question, text) not in old.questions:
+                asks = Part(plain(question, 80), "wait")
+                self._show([run, Part(" asks a person "), asks, Part(f": {plain(text, 300)}")])
 
-    def _say(self, text: str, *, passing: bool = False) -> None:
-        raise NotImplementedError
+    def _say(self, text: str) -> None:
+        self._show([Part("" if self._is_drawn else "phasekeeper: "), Part(plain(text, 1000))])
 
-    def _draw(self) -> None:
-        return
-
-    def _named(self, row: RunRow) -> str:
-        """The run's path, from its root where there are several."""
-        path = plain(row.run or ".", 120)
-        return path if len(self._roots) < 2 else f"{plain(row.root.rsplit('/', 1)[-1], 40)}: {path}"
-
-
-def screen_for(stream: IO[str], roots: Sequence[str]) -> Screen:
-    """A drawn screen on a terminal, lines in a pipe and on a terminal that cannot be drawn on."""
-    drawn = is_terminal(stream) and not console(stream).is_dumb_terminal
-    return DrawnScreen(stream, roots) if drawn else PlainScreen(stream, roots)
-
-
-class PlainScreen(Screen):
-    """One plain line for each run at first, then for each change."""
-
-    def _show_change(self, old: RunRow | None, new: RunRow | None) -> None:
-        for line in change_lines(self._named, old, new):
-            self._print(line)
-
-    def _say(self, text: str, *, passing: bool = False) -> None:
-        if not passing:
-            self._print([Part(f"phasekeeper: {plain(text, 1000)}")])
-
-    def _print(self, line: Line) -> None:
+    def _show(self, line: Line) -> None:
+        """Show a line that is new."""
         self._stream.write(bare("".join(part.text for part in line)) + "\n")
         self._stream.flush()
 
+    def _draw(self) -> None:
+        """Bring to the screen what changed."""
 
-def change_lines(name_of: Callable[[RunRow], str], old: RunRow | None, new: RunRow | None) -> Iterator[Line]:
-    """What a change of one run is in a line: where it stands, what came of it, what is next."""
-    if new is None:
-        if old is not None:
-            yield [Part(name_of(old), "run"), Part(" is gone")]
-        return
-    run = Part(name_of(new), "run")
-    moved = [] if old is None or old.phase == new.phase else [Part(f"{name(old.phase or 'unknown')} → ")]
-    next_step = Part(plain(new.next), "run")
-    yield [
-        run,
-        Part(": "),
-        *moved,
-        *_state(new, ", "),
-        Part("; next: "),
-        next_step,
-        Part(f": {plain(new.reason)}"),
-    ]
-    for question, text in new.questions:
-        if old is None or (question, text) not in old.questions:
-            asks = Part(plain(question, 80), "wait")
-            yield [run, Part(" asks a person "), asks, Part(f": {plain(text, 300)}")]
+    def _name_of(self, row: RunRow) -> str:
+        """The run's path, from its root where there are several."""
+        path = plain(row.run or ".", 120)
+        return path if len(self._roots) < 2 else f"{plain(row.root.rsplit('/', 1)[-1], 40)}: {path}"
 
 
 def _state(row: RunRow, between: str) -> Iterator[Part]:
@@ -172,13 +150,14 @@ def _state(row: RunRow, between: str) -> Iterator[Part]:
         yield Part(f", {counted(row.errors, 'error')}", "bad")
 
 
-class DrawnScreen(Screen):
+class DrawnScreen(PlainScreen):
     """The whole terminal, drawn again when something changed or its size did."""
+
+    _is_drawn = True
 
     def __init__(self, stream: IO[str], roots: Sequence[str]) -> None:
         super().__init__(stream, roots)
         self._newest: deque[tuple[str, Line]] = deque(maxlen=_NEWEST)
-        self._passing = "looking"
         self._console: Console = console(stream)
         self._live: Live | None = None
         self._drawing = self._outdated = False
@@ -203,18 +182,8 @@ class DrawnScreen(Screen):
             at, line = self._newest[-1]
             self._console.print(styled([Part(f"{at} "), *line]), soft_wrap=True)
 
-    def _show_change(self, old: RunRow | None, new: RunRow | None) -> None:
-        row = new or old
-        if row is not None and row.root in self._listed_roots:
-            at = time.strftime("%H:%M:%S")
-            self._newest.extend((at, line) for line in change_lines(self._named, old, new))
-
-    def _say(self, text: str, *, passing: bool = False) -> None:
-        if passing:
-            self._passing = text
-        else:
-            self._newest.append((time.strftime("%H:%M:%S"), [Part(plain(text, 1000))]))
-        self._draw()
+    def _show(self, line: Line) -> None:
+        self._newest.append((time.strftime("%H:%M:%S"), line))
 
     def _draw(self) -> None:
         """Draw what there is, and once more if a signal came meanwhile: drawings do not nest."""
@@ -233,59 +202,54 @@ class DrawnScreen(Screen):
         from rich.text import Text
 
         width, height = self._console.size
-        head = [_cut(line, width) for line in self._head()]
+        where = ", ".join(plain(root, 200) for root in self._roots[:3]) + more(len(self._roots) - 3)
+        title = [Part("phasekeeper ", "run"), Part(f"{VERSION}  {where}", "dim")]
+        head = [_cut(line, width) for line in (title, list(self._summary()), [])]
         foot = [_cut(line, width) for line in self._foot()]
         body = list(self._body(width, max(height - len(head) - len(foot), 3)))
         return Text("\n").join([*head, *body, *foot][:height])
 
-    def _head(self) -> Iterator[Line]:
-        where = ", ".join(plain(root, 200) for root in self._roots[:3])
-        more = f" and {len(self._roots) - 3} more" if len(self._roots) > 3 else ""
-        yield [Part("phasekeeper ", "run"), Part(f"{VERSION}  {where}{more}", "dim")]
-        yield list(self._summary())
-        yield []
-
     def _summary(self) -> Iterator[Part]:
         if not self._rows:
-            yield Part("no run yet" if self._listed_roots else self._passing, "dim")
+            yield Part("no run yet" if self._listed_roots else self._progress, "dim")
             return
         counts = Counter(row.status for row in self._rows.values())
         yield Part(counted(len(self._rows), "run"))
         for status in _ORDER:
             if count := counts[status]:
                 words = status_phrase(status)
-                yield Part(", ")
-                yield Part(
-                    f"{count} {words.replace('waits', 'wait') if count > 1 else words}", STATUS_STYLE[status]
-                )
+                words = words.replace("waits", "wait") if count > 1 else words
+                yield from (Part(", "), Part(f"{count} {words}", STATUS_STYLE[status]))
 
     def _body(self, width: int, height: int) -> Iterator[Text]:
         """The runs, those that need somebody first, as far as there is room."""
         rows = sorted(self._rows.values(), key=lambda row: (_ORDER.index(row.status), row.root, row.run))
         left = height
         for place, row in enumerate(rows):
-            lines = [text for line in self._paragraph(row) for text in self._broken(line, width)]
+            asked = [
+                [Part("  asks "), Part(plain(question, 80), "wait"), Part(f": {plain(text, 300)}")]
+                for question, text in row.questions[:3]
+            ]
+            paragraph = (
+                [Part(self._name_of(row), "run"), Part("  "), *_state(row, "  ")],
+                [Part("  next: "), Part(plain(row.next), "run"), Part(f": {plain(row.reason, 400)}")],
+                *asked,
+            )
+            lines = [text for line in paragraph for text in self._broken(line, width)]
             if len(lines) > left - (place + 1 < len(rows)):
                 yield _cut([Part(f"and {len(rows) - place} more: `phasekeeper status`", "dim")], width)
                 return
             left -= len(lines)
             yield from lines
 
-    def _paragraph(self, row: RunRow) -> Iterator[Line]:
-        yield [Part(self._named(row), "run"), Part("  "), *_state(row, "  ")]
-        yield [Part("  next: "), Part(plain(row.next), "run"), Part(f": {plain(row.reason, 400)}")]
-        for question, text in row.questions[:3]:
-            yield [Part("  asks "), Part(plain(question, 80), "wait"), Part(f": {plain(text, 300)}")]
-
-    def _broken(self, line: Line, width: int) -> Iterator[Text]:
+    def _broken(self, line: Line, width: int) -> list[Text]:
         """The line on as many of the screen as one line may take; what does not fit is cut."""
         texts = wrapped(line, self._console)
-        yield from texts[: _LINES - 1]
-        if len(texts) >= _LINES:
-            last = texts[_LINES - 1]
-            last.append("…" if len(texts) > _LINES else "")
-            last.truncate(width, overflow="ellipsis")
-            yield last
+        if len(texts) > _LINES:
+            texts[_LINES - 1].append("…")
+        for text in texts[_LINES - 1 :]:
+            text.truncate(width, overflow="ellipsis")
+        return texts[:_LINES]
 
     def _foot(self) -> Iterator[Line]:
         yield []
@@ -304,3 +268,9 @@ def _cut(line: Line, width: int) -> Text:
     text = styled(line)
     text.truncate(max(width, 1), overflow="ellipsis")
     return text
+
+
+def screen_for(stream: IO[str], roots: Sequence[str]) -> PlainScreen:
+    """A drawn screen on a terminal, lines in a pipe and on a terminal that cannot be drawn on."""
+    drawn = is_terminal(stream) and not console(stream).is_dumb_terminal
+    return (DrawnScreen if drawn else PlainScreen)(stream, roots)

@@ -34,7 +34,7 @@ def _answer(
     data: Callable[[SelectedRun], Mapping[str, Any]],
     lines: Callable[[SelectedRun, Sequence[str]], Iterable[Line]] | None,
 ) -> int:
-    """Answer about the runs that are meant: `data` of each as JSON, or `lines` of each (None: an overview)."""
+    """Answer about the runs that are meant: `data` of each as JSON, or `lines` of each; None: an overview."""
     selection = select_runs(options)
     if options.json:
         print_json({"root": str(selection.root), "runs": [data(run) for run in selection.runs]})

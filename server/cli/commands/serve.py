@@ -24,7 +24,7 @@ from ...hub.entry_points import hung_server, take_server_lock
 from ...hub.hub import Hub
 from ...hub.process import log_to_file, on_termination
 from ...hub.sockets import MAX_LINE
-from ...terminal.live_screen import Screen, screen_for
+from ...terminal.live_screen import screen_for
 from ...version import VERSION
 from ...workspace.roots import UsageError
 
@@ -36,22 +36,20 @@ def serve(options: Namespace) -> int:
     """Serve and show until Ctrl-C (0), or until what was asked for turns out wrong (2)."""
     if options.stop:
         return stop()
-    roots = [_folder(path) for path in options.roots or [Path()]]
+    roots = options.roots or [Path()]
+    for root in roots:
+        if not root.exists():
+            raise UsageError(f"{str(root)!r} does not exist or cannot be opened.")
     log_to_file(redirect_output=False)
-    request = {"roots": [str(root) for root in roots], "journal": options.journal, "http": options.http}
+    # The server looks for the root around each path; its current folder is another.
+    whole = [str(root.resolve()) for root in roots]
+    request = {"roots": whole, "journal": options.journal, "http": options.http}
     try:
         return asyncio.run(_Serve(request, standalone=options.standalone).run())
     except BrokenPipeError:
         raise
     except OSError as error:
         raise UsageError(f"{error}; `phasekeeper serve --standalone` needs no socket") from None
-
-
-def _folder(path: Path) -> Path:
-    """The path from the file system's root; the server looks for the root around it."""
-    if not path.exists():
-        raise UsageError(f"{str(path)!r} does not exist or cannot be opened.")
-    return path.resolve()
 
 
 def stop() -> int:
@@ -76,7 +74,7 @@ def stop() -> int:
 
 
 def _has_ended(address: ServerAddress) -> bool:
-    """Whether no server is left; one that is ending is waited for."""
+    """True when no server is left; one that is ending is waited for."""
     until = time.monotonic() + _STOP_S
     while (lock := try_lock(address.lock)) is None and time.monotonic() < until:
         time.sleep(_POLL_S)
@@ -92,7 +90,7 @@ class _Serve:
         self._request = request
         self._standalone = standalone
         self._end = asyncio.Event()
-        self._screen: Screen = screen_for(sys.stdout, request["roots"])
+        self._screen = screen_for(sys.stdout, request["roots"])
 
     async def run(self) -> int:
         on_termination(asyncio.get_running_loop(), self._end.set)
