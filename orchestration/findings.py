@@ -156,6 +156,10 @@ CODES: dict[str, tuple[Severity, str]] = {
         Severity.ERROR,
         "a report whose verdict is not one of the known words; it counts for nothing",
     ),
+    "report-unsupported": (
+        Severity.ERROR,
+        "a report without what its step must come with; it counts for nothing",
+    ),
     "report-unknown": (Severity.WARNING, "a file in the reports folder that no phase recognises"),
     "quality-mismatch": (Severity.WARNING, "the recorded quality gate contradicts the recorded issues"),
     "session-inconsistent": (Severity.WARNING, "a session's status contradicts its own last result"),

@@ -14,13 +14,14 @@ from itertools import chain
 
 from ..definition.model import Workflow
 from ..findings import Finding
-from ..journal.journal import FAILURES, record
+from ..journal.journal import FAILURES, Record, record
 from ..journal.report_files import ReportFile
 from ..plans.schedule import resolve
 from ..snapshot.snapshot import PendingReport, RecordOrigin, Snapshot, stamped
 from ..states import RecordKind, RunStatus, SuggestionKind
 from ..suggestions import did_you_mean
 from ..vfs.files import natural
+from .brings import Delivery, missing
 from .decision import Decision, decide
 from .facts import RecordLog, RunFacts, make_finding
 from .gates import allowed_steps, gate_against_repeating, remedies_only
@@ -116,7 +117,13 @@ class _Judge:
                 self.task_problem(entry, phase) for phase in entry.report.phases if phase in state.due
             )
             turn = next(filter(None, problems), turn)
-            said = f"a report of {' or '.join(entry.report.phases)}, but {turn}"
+            named = " or ".join(entry.report.phases)
+            lacking = next(filter(None, (self.lacking(entry, each) for each in self.due_phases(entry))), "")
+            if lacking:
+                said = f"a report of {named} needs that {lacking}"
+                self.add_findings(_finding(entry, "report-unsupported", said))
+                continue
+            said = f"a report of {named}, but {turn}"
             self.add_findings(_finding(entry, "report-out-of-turn", said))
 
     def choice(self, waiting: list[PendingReport], taken: list[PendingReport]) -> PendingReport | None:
@@ -154,12 +161,25 @@ class _Judge:
 
     def turn(self, entry: PendingReport) -> str:
         """The phase the report counts for now, "" when it is not its turn."""
+        return next((phase for phase in self.due_phases(entry) if not self.lacking(entry, phase)), "")
+
+    def due_phases(self, entry: PendingReport) -> list[str]:
+        """The phases of a report whose turn it is, in its stage and with its tasks."""
         stage, at_work = self.stages[entry.path], self.state.facts.stage
         if stage and at_work and stage != at_work:
-            return ""
+            return []
         due, decision, outcome = self.state.due, self.state.decision, entry.report.outcome
         phases = [phase for phase in entry.report.phases if is_due(due, decision, phase, outcome)]
-        return next((phase for phase in phases if not self.task_problem(entry, phase)), "")
+        return [phase for phase in phases if not self.task_problem(entry, phase)]
+
+    def lacking(self, entry: PendingReport, phase: str) -> str:
+        """What the report would have to come with and does not; "" where nothing is missing."""
+        declared = self.workflow.phases[phase]
+        if declared.brings is None or entry.report.outcome != declared.outcomes[0]:
+            return ""
+        text = self.snapshot.reader.read(entry.path).text or ""
+        delivery = Delivery(self.record_of(entry, phase), dict(entry.report.fields), text, is_file=True)
+        return "; ".join(missing(self.state.facts, declared.brings, delivery))
 
     def task_problem(self, entry: PendingReport, phase: str) -> str:
         """Why the report may not name its tasks now."""
@@ -192,14 +212,8 @@ class _Judge:
     def accept(self, entry: PendingReport, phase: str, findings: tuple[Finding, ...]) -> None:
         """Take the report among the records; one of a task that is not in the plan says nothing."""
         self.add_findings(*findings)
-        report, snapshot, state = entry.report, self.snapshot, self.state
-        tasks = list(report.tasks_named)
-        accepted = stamped(record(
-            kind=RecordKind.REPORT.value, phase=phase, outcome=report.outcome, tasks=tasks,
-            iteration=report.iteration, task=tasks[0] if len(tasks) == 1 else "", stage=report.stage,
-            message=report.message, manual_criteria=list(report.manual_criteria), path=entry.path,
-            about=report.digest,
-        ), snapshot.plan)  # fmt: skip
+        snapshot, state = self.snapshot, self.state
+        accepted = self.record_of(entry, phase)
         if snapshot.plan and self.workflow.phases[phase].tasks is not None:
             known = snapshot.plan.by_id
             unknown = [str(name) for name in accepted["tasks"] if name not in known]  # type: ignore[union-attr]
@@ -208,8 +222,18 @@ class _Judge:
                 self.add_findings(_finding(entry, "report-unclear", said))
                 return
         accepted["stage"] = accepted["stage"] or state.facts.stage
-        log = state.log.with_record(accepted, RecordOrigin(entry.path, report.span))
+        log = state.log.with_record(accepted, RecordOrigin(entry.path, entry.report.span))
         self.state = _standing(self.workflow, snapshot, log, state.findings)
+
+    def record_of(self, entry: PendingReport, phase: str) -> Record:
+        """The record of a report as one of the phase."""
+        report, tasks = entry.report, list(entry.report.tasks_named)
+        return stamped(record(
+            kind=RecordKind.REPORT.value, phase=phase, outcome=report.outcome, tasks=tasks,
+            iteration=report.iteration, task=tasks[0] if len(tasks) == 1 else "", stage=report.stage,
+            message=report.message, manual_criteria=list(report.manual_criteria), path=entry.path,
+            about=report.digest,
+        ), self.snapshot.plan)  # fmt: skip
 
 
 def _finding(entry: PendingReport, code: str, message: str) -> Finding:

@@ -42,6 +42,7 @@ DEFAULT_OUTCOMES = ("ok", "error")
 _WRITES = map_of(cel(name="effects"))
 _RULES = list_of(struct("rule"))
 _ARTIFACTS = list_of(id_of("artifact"))
+_BRINGS = "what a report of it must come with"
 _DATA = "an example of what a report of it carries, made of how the run stands"
 
 
@@ -158,6 +159,23 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Brings:
+    """The things a report must come with. All but its text are asked for by the first outcome of the step."""
+
+    report: bool = key(BOOL, "its text in the form of the phase's reports, whatever the outcome; it is filed")
+    data: tuple[Mapping[str, str], ...] = key(
+        list_of(map_of(word("text", "number", "list", "map", "address", "commit"))),
+        "data: of each entry one of its dotted keys, of that type",
+    )
+    files: Expression | None = key(cel("list"), "files that exist; for none, the report names some")
+    absent: Expression | None = key(cel("list"), "files that do not exist")
+    changed: Expression | None = key(
+        cel("map"), "the record of a failure; one of the files is not as it was then"
+    )
+    holds: tuple[Criterion, ...] = key(list_of(struct("criterion")), "what else must hold")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
     id: str
     order: int
@@ -181,6 +199,7 @@ class Phase:
     follow_up: bool = key(BOOL, "may be reported once the run is complete")
     skip: Expression | None = key(cel("bool"), "`to: next` passes over it")
     skip_because: Template | None = key(TEMPLATE, "why it is passed over")
+    brings: Brings | None = key(struct("brings"), _BRINGS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +210,7 @@ class Action:
     person: str = key(TEXT, "what a person confirms in it")
     agents: tuple[str, ...] = key(TEXTS, "who does it", name="agent")
     data: Expression | None = key(cel("map"), _DATA)
+    brings: Brings | None = key(struct("brings"), _BRINGS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -384,6 +404,7 @@ MODELS: dict[str, type] = {
     "reports": Reports,
     "report form": ReportForm,
     "limit": Limit,
+    "brings": Brings,
     "phase": Phase,
     "rule": Rule,
     "action": Action,

@@ -15,6 +15,7 @@ from ..decision.pending_reports import FoldedReports, fold_reports
 from ..definition.model import DEFAULT_OUTCOMES, Phase, Workflow
 from ..expressions.language import Expression
 from ..journal.journal import EMPTY_RECORD
+from ..journal.report_files import blank_form
 from ..result.values import (
     CriterionState,
     DefinitionRef,
@@ -184,7 +185,10 @@ class _Assembler:
         outcomes = declared.outcomes if isinstance(declared, Phase) else DEFAULT_OUTCOMES
         example = self.facts.context.value(declared.data).value if declared and declared.data else None
         # Maps of expressions have no order of their own; an answer has.
-        return Reportable(step, outcomes, _sorted(example) if example and isinstance(example, dict) else None)
+        data = _sorted(example) if example and isinstance(example, dict) else None
+        wants_text = declared is not None and declared.brings is not None and declared.brings.report
+        form = blank_form(workflow.reports.read[step], self.facts.stage) if wants_text else None
+        return Reportable(step, outcomes, data, form)
 
     def _produce(self, target: Phase | None) -> tuple[Produce, ...]:
         """The files that the step lacks; all its files where it has each, but has to be done again."""

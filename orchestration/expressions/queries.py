@@ -101,7 +101,7 @@ class Tasks:
     at, or for all when a pattern names such a field.
     """
 
-    DETAILS = ("depends_on", "parallel_with", "files", "requires_ux_dx_review")
+    DETAILS = ("depends_on", "parallel_with", "files", "deletes", "requires_ux_dx_review")
 
     def __init__(
         self,

@@ -96,6 +96,31 @@ def read_report(text: str, forms: Sequence[ReportForm]) -> tuple[ReportFile | No
     return _report(chosen, stage, said), ()
 
 
+_BLANK = "<what was looked at, and what it showed>"
+_ROW = "| <task> | <criterion> | <met or unmet> | <file and line, or command and output> |"
+
+
+def blank_form(form: ReportForm, stage: str) -> str:
+    """The text of a report with blanks to fill in; as it is it says nothing."""
+    heading = next(iter(form.headings), form.phase)
+    lines = [f"# {heading}", ""]
+    lines += [f"**{form.stage}**: {stage}"] if form.stage and stage else []
+    lines += [f"**{key}**: {word}" for key, word in form.where.items()]
+    words = " or ".join(word.upper() for word in form.outcomes)
+    lines += [f"**{form.outcome[0]}**: <{words}>"] if form.outcome else []
+    lines += ["", _BLANK, ""]
+    if form.outcome:
+        lines += ["| Task | Criterion | Status | Evidence |", "|---|---|---|---|", _ROW, ""]
+    if form.tasks:
+        lines += [f"### {form.tasks}", "", "<the failing tasks, as [01, 02]>", ""]
+    return "\n".join(lines)
+
+
+def is_filled_in(text: str) -> bool:
+    """True if no blank of a form is left in a text."""
+    return _BLANK not in text and _ROW not in text and "<the failing tasks" not in text
+
+
 # --- what the text says
 
 

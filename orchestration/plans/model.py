@@ -145,11 +145,15 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class TaskFile:
-    """The content of a task's own file (the Meta list and "Files to Change" of seed 004's task files)."""
+    """The content of a task's own file (the Meta list and "Files to Change" of seed 004's task files).
+
+    `deletes` are those of the `files` that the task takes away.
+    """
 
     depends_on: tuple[str, ...] = ()
     parallel_with: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    deletes: tuple[str, ...] = ()
     requires_ux_dx_review: bool = False
     depends_span: Span | None = None
     problems: tuple[Problem, ...] = ()

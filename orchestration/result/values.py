@@ -64,12 +64,14 @@ class Produce:
 class Reportable:
     """A phase or action that may be reported now: what a report of it may say, the good outcome first.
 
-    `data` is an example of what it carries, made of how the run stands; None where it carries nothing.
+    `data` is an example of what it carries, made of how the run stands; None where it carries nothing. `form`
+    is the text that it has to come with, with blanks to fill in; None where it needs none.
     """
 
     step: str
     outcomes: tuple[str, ...]
     data: Mapping[str, Any] | None = None
+    form: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,6 +170,7 @@ class Snapshot:
                 "depends_on": list(detail.depends_on),
                 "parallel_with": list(detail.parallel_with),
                 "files": list(detail.files),
+                "deletes": list(detail.deletes),
                 "requires_ux_dx_review": detail.requires_ux_dx_review,
             }
 

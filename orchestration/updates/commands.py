@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from ..decision.brings import Delivery
+from ..decision.decision import action_of
 from ..decision.facts import RunFacts
 from ..decision.pending_reports import is_due, reportable_steps
 from ..decision.task_turns import task_turn_problem
@@ -21,6 +23,7 @@ from ..snapshot.snapshot import DEFINITION
 from ..snapshot.staleness import digests
 from ..states import ArtifactStatus, GateStatus, QuestionKind, RunStatus, SuggestionKind
 from ..suggestions import did_you_mean
+from .brought import check_brought, report_text
 
 MOST_CHARACTERS = 100_000
 """Of one record as JSON: a journal is read whole, again and again."""
@@ -41,8 +44,9 @@ class Command(NamedTuple):
     """A report, decision or request of somebody.
 
     `step` is a phase or action, for an override or redo the phase to go to. `data` is what a report
-    carries; what it wants merged into the state file is in it under `stateUpdates`. A raise asks a person
-    `message`; `tasks` are those it is about.
+    carries; what it wants merged into the state file is in it under `stateUpdates`. `report` is its text
+    if the step needs one; a `message` that is such a text counts as well. `commits` are those that the data
+    names and the repository has. A raise asks a person `message`; `tasks` are those it is about.
     """
 
     kind: CommandKind
@@ -52,7 +56,9 @@ class Command(NamedTuple):
     tasks: tuple[str, ...] = ()
     next: str = ""
     message: str = ""
+    report: str = ""
     data: Mapping[str, Any] = {}
+    commits: frozenset[str] = frozenset()
     manual_criteria: tuple[str, ...] = ()
     question: str = ""
     option: str = ""
@@ -109,23 +115,39 @@ def _stamped(trace: EvaluationTrace, command: Command, **fields: object) -> Reco
 
 
 def _reported(trace: EvaluationTrace, command: Command) -> Record:
-    step = _in_turn(trace, command.step, command.outcome)
-    phase = trace.facts.workflow.phases.get(step)
+    step, workflow = _in_turn(trace, command.step, command.outcome), trace.facts.workflow
+    phase = workflow.phases.get(step)
     known = phase.outcomes if phase else DEFAULT_OUTCOMES
     if command.outcome not in known:
         raise InvalidCommand(f"a report of {step} says one of {', '.join(known)}, not {command.outcome!r}")
     if command.next:
         _phase(trace, command.next)
-    tasks = tuple(_task(trace, name) for name in command.tasks)
-    stage = _stage(trace, command, tasks)
+    declared = phase or workflow.actions.get(action_of(workflow, step))
+    brings = declared.brings if declared else None
+    written = None
+    if brings and brings.report:
+        written = report_text(trace.facts, step, command.outcome, command.report or command.message)
+    said = written.report if written else None
+    names = (*command.tasks, *(said.tasks_named if said else ()))
+    tasks = tuple(dict.fromkeys(_task(trace, name) for name in names))
+    named = command.stage or (said.stage if said else "")
+    stage = _stage(trace, command._replace(stage=named), tasks)
     if phase and (problem := task_turn_problem(trace.facts, phase, tasks)):
         raise CommandRefused(f"nothing was recorded: {problem}")
-    return _stamped(
+    message = said.message if said and not command.report else command.message
+    manual = [*command.manual_criteria, *(said.manual_criteria if said else ())]
+    entry = _stamped(
         trace, command, kind="report", phase=step, outcome=command.outcome,
-        stage=stage, next=command.next, message=command.message,
+        stage=stage, next=command.next, message=message,
         task=tasks[0] if len(tasks) == 1 else "", tasks=list(tasks),
-        manual_criteria=list(command.manual_criteria), files=files_of_report(trace.facts, step),
+        manual_criteria=list(dict.fromkeys(manual)), files=files_of_report(trace.facts, step),
+        path=written.path if written else "", about=said.digest if said else "",
     )  # fmt: skip
+    if brings:
+        text = written.text if written else command.message
+        delivery = Delivery(entry, command.data, text, command.commits)
+        check_brought(trace.facts, brings, delivery, command.outcome == known[0])
+    return entry
 
 
 def _raised(trace: EvaluationTrace, command: Command) -> Record:

@@ -46,6 +46,10 @@ class EffectRunner:
         changed = ((file, text) for file, text in files if file.text != text)
         return tuple(Edit(file.path, file.digest if file.exists else None, text) for file, text in changed)
 
+    def create(self, path: str, text: str) -> None:
+        """A new file at a path from the root."""
+        self._file("create", f"/{path}", text)
+
     # ---- from definitions
 
     def apply(self, cause: Cause, trace: EvaluationTrace) -> None:

@@ -25,6 +25,7 @@ from ..snapshot.run_files import read_run
 from ..states import RunStatus, SuggestionKind
 from ..vfs.files import digest_of, join
 from ..vfs.overlay import PROPOSED_MTIME_NS, OverlayFiles
+from .brought import filed_text
 from .commands import Command, CommandRefused, build_record, build_skip_record, effect_events
 from .effects import Cause, EffectRunner, moves_on, stated_phase
 
@@ -52,6 +53,8 @@ def propose(trace: EvaluationTrace, command: Command, now: datetime) -> Proposal
     record = build_record(trace, command)
     step = str(record["phase"] if command.kind in ("report", "start") else record["next"])
     draft = _Draft(trace, command, now)
+    if command.kind == "report" and record["path"]:
+        draft.changes.create(str(record["path"]), filed_text(command.report or command.message))
     before = draft.skip(_passed_by(trace, command, step), trace)
     cause = draft.add(record, step, effect_events(command, step), _report_data(command), before)
     after = draft.look()

@@ -292,6 +292,7 @@ COMMANDS: list[CommandEntry] = [
         option("--next", "PHASE", "the phase to jump to"),
         several("--manual", "TEXT", "criteria that a person has to check"),
         option("--summary", "TEXT", "what was done, in a sentence"),
+        option("--report", "FILE", "the text of the report, where the step needs one (- for standard input)"),
         option("--data", "FILE", "more data, a JSON object (- for standard input)"),
         option("--as", "WHO", "who reports", dest="who"),
         option("--token", "N", "the token of WHO's claim on the task", type=int),

@@ -220,6 +220,9 @@ def _report_hint(e: Evaluation, where: Sequence[str]) -> Iterator[Line]:
     call = command_line(e, ("report", first.step, best), where) + (" --task ID" if e.suggestion.tasks else "")
     rest = f"  (or {', '.join(plain(word, 40) for word in others)})" if others else ""
     yield [Part("  report: "), Part(call, "run"), Part(rest, "dim")]
+    if first.form:
+        form = json.dumps(first.form, ensure_ascii=False)
+        yield [Part(f"    with --report FILE (- for standard input), filled in: {form}", "dim")]
     if first.data and (data := shrunk(first.data, _DATA_SHOWN)):
         example = json.dumps(data, ensure_ascii=False)
         yield [Part(f"    with --data FILE (- for standard input), as {example}", "dim")]

@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from ...orchestration.decision.brings import commits_named
 from ...orchestration.definition.model import Workflow
 from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.findings import Edit, Finding, Severity
@@ -38,6 +39,7 @@ from ..store.commit import Commit, Conflict, LockedRun, StoreError, Writes, comm
 from ..store.recovery import RecoveryAction
 from ..store.repair import RepairConsent, consent_lines, find_damage, repair
 from . import decision_proof as decide
+from .git import answer
 from .roots import UsageError
 from .workspace import Workspace
 
@@ -108,7 +110,8 @@ def apply_command(
             said = f"{run} was changed meanwhile; nothing was decided. Look again and repeat it"
             raise CommandRefused(said)
         _check_claims(locked, trace, wanted, token)
-        proposal = propose(trace, wanted, datetime.fromisoformat(locked.at))
+        known = wanted._replace(commits=_known_commits(root, trace, wanted))
+        proposal = propose(trace, known, datetime.fromisoformat(locked.at))
         before[:] = [trace.evaluation]
         return Writes(proposal.records, proposal.edits)
 
@@ -116,6 +119,14 @@ def apply_command(
     after = Workspace(root, parsed=workspace.parsed)
     evaluation = after.evaluate(_match(after, run))
     return CommandResult(done, evaluation, _new_findings(before[0], evaluation))
+
+
+def _known_commits(root: Path, trace: EvaluationTrace, wanted: Command) -> frozenset[str]:
+    """The commits that the data of a report names where it has to, and that the repository has."""
+    workflow = trace.facts.workflow
+    declared = workflow.phases.get(wanted.step) or workflow.actions.get(wanted.step)
+    named = commits_named(declared.brings, wanted.data) if declared and declared.brings else ()
+    return frozenset(name for name in named if answer(root, "cat-file", "-t", name).strip() == b"commit")
 
 
 def _new_findings(before: Evaluation, after: Evaluation) -> tuple[Finding, ...]:

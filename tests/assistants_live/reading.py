@@ -7,6 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from tests.verdicts.runs import filled_in
+
+LOOKED = "Looked at all of it."
+
 
 class File(NamedTuple):
     path: str
@@ -59,6 +63,7 @@ def _report(due: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
     """What is reported: the good outcome, the tasks, and the data that was shown."""
     said: dict[str, Any] = {"step": due["step"], "outcome": due["outcomes"][0]}
     said |= {"tasks": [task["id"] for task in data["tasks"]]} if data.get("tasks") else {}
+    said |= {"summary": filled_in(due["form"], said["outcome"], LOOKED)} if due["form"] else {}
     return said | ({"data": due["data"]} if due["data"] else {})
 
 
@@ -69,6 +74,7 @@ _REPORT = re.compile(
     r'^when it is done: report\(step=("(?:[^"\\]|\\.)*"), outcome=("(?:[^"\\]|\\.)*")(.*)\)$', re.M
 )
 _DATA = re.compile(r"^its data, for example \(fill in what is true\): (.*)$", re.M)
+_FORM = re.compile(r"^its summary is the text of the report, filled in: (.*)$", re.M)
 _FILE = re.compile(r"^write (.+?)(?: \(any files below\))?(?: \(schema .*?\))?(?:, like (\".*\"))?$", re.M)
 _TASK = re.compile(r'^task (\S+) "', re.M)
 _DECIDE = re.compile(r"^a person decides, not you: request_decision, or (.*)$", re.M)
@@ -96,7 +102,8 @@ def _report_of(text: str) -> dict[str, Any] | None:
     said: dict[str, Any] = {"step": json.loads(due[1]), "outcome": json.loads(due[2])}
     if "tasks=" in due[3]:
         said["tasks"] = _TASK.findall(text)
-    data = _DATA.search(text)
+    form, data = _FORM.search(text), _DATA.search(text)
+    said |= {"summary": filled_in(json.loads(form[1]), said["outcome"], LOOKED)} if form else {}
     return said | ({"data": json.loads(data[1])} if data else {})
 
 

@@ -87,7 +87,7 @@ class Script:
             self._then("check_action", step=step.report["step"])
             for file in step.files:
                 self._queue += [("write", call) for call in self._hands.write(*self._made(file))]
-            self._then("report", **step.report, summary="done as asked")
+            self._then("report", **{"summary": "done as asked", **step.report})
 
     def _then(self, tool: str, **arguments: Any) -> None:
         self._queue.append((tool, self._hands.ask(tool, {"run": self._run, **arguments})))

@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from phasekeeper.orchestration.journal.report_files import blank_form
 from phasekeeper.server.cli.main import main
+
+from tests.verdicts.runs import built_in, filled_in
 
 _ASKED = re.compile(r"Type (.+) to confirm: ")
 _PATIENCE_S = 60
@@ -36,7 +39,7 @@ class Drive:
         self.root = tmp_path / "repository"
         (self.root / ".git").mkdir(parents=True)
         self._monkeypatch = monkeypatch
-        self._newest_ns = 0
+        self._newest_ns = self._texts = 0
         monkeypatch.chdir(self.root)
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "user-state"))
         person = tmp_path / "gitconfig"
@@ -77,6 +80,19 @@ class Drive:
         assert result.code == code, result
         assert self.files() == before
         return result.err
+
+    def with_text(self, step: str, outcome: str, *more: str) -> tuple[str, ...]:
+        """Arguments that report a step of a master plan, with a text where the step has to bring one."""
+        workflow = built_in("master-plan")
+        phase = workflow.phases.get(step)
+        if phase is None or phase.brings is None or not phase.brings.report:
+            return (step, outcome, *more)
+        self._texts += 1
+        path = self.root.parent / f"report-{self._texts}.md"
+        said = f"Looked at all of it, time {self._texts}."
+        text = filled_in(blank_form(workflow.reports.read[step], ""), outcome, said)
+        path.write_text(text, encoding="utf-8")
+        return (step, outcome, *more, "--report", str(path))
 
     def start(self, workflow: str, name: str, *more: str) -> str:
         """Begin a run; its path from the root."""

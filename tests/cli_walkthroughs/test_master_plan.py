@@ -65,7 +65,7 @@ def drive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Drive:
 
 
 def _report(drive: Drive, step: str, outcome: str, *more: str) -> Result:
-    return drive.do("report", "late-fees", step, outcome, *more)
+    return drive.do("report", "late-fees", *drive.with_text(step, outcome, *more))
 
 
 def _answer(drive: Drive, question: str, option: str) -> Result:
@@ -633,7 +633,7 @@ def test_what_is_wrong_only_since_a_report_is_told_beside_the_next_step(drive: D
         _report(drive, "4c", "ok")
     result = _report(drive, "5a", "fail")
     assert "new warning: " in result.err and "(validation-loop)" in result.err
-    assert "new warning: " not in drive.do("report", "late-fees", "5a", "fail").err
+    assert "new warning: " not in _report(drive, "5a", "fail").err
 
 
 def test_a_plan_is_let_through_without_approval_by_an_override(drive: Drive) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -14,6 +15,7 @@ from phasekeeper.orchestration.definition.root_config import read_config
 from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
 from phasekeeper.orchestration.evaluation.trace import CommandRefused, EvaluationTrace
 from phasekeeper.orchestration.journal.journal import EMPTY_RECORD
+from phasekeeper.orchestration.journal.report_files import blank_form
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.snapshot.run_files import read_run
 from phasekeeper.orchestration.updates.commands import Command
@@ -30,6 +32,12 @@ CONFIG = ".phasekeeper/config.yaml"
 def built_in(name: str) -> Workflow:
     """A workflow that ships with the product."""
     return LIBRARY.workflow(name)
+
+
+def filled_in(blank: str, outcome: str, said: str) -> str:
+    """The form of a report, filled in."""
+    verdict = re.sub(r"(\*\*: )<.* or .*>", rf"\g<1>{outcome.upper()}", blank)
+    return re.sub("<[^>]*>", said, verdict.partition("\n| Task |")[0].partition("### ")[0])
 
 
 @dataclass
@@ -58,8 +66,15 @@ class Run:
         return self
 
     def report(self, step: str, outcome: str, *tasks: str, **more: Any) -> Run:
-        """Report a step as an assistant does. Raises CommandRefused."""
+        """Report a step as an honest assistant does, with its text. Raises CommandRefused."""
+        more = {"report": self.report_text(step, outcome), **more}
         return self.apply(Command("report", step, outcome, tasks=tasks, actor="codex", channel="mcp", **more))
+
+    def report_text(self, step: str, outcome: str) -> str:
+        """A text of the form that the step's reports have; "" where there is none. No two are the same."""
+        form = self.workflow.reports.read.get(step)
+        said = f"Looked at all of it at {self.now:%H:%M}."
+        return filled_in(blank_form(form, ""), outcome, said) if form else ""
 
     def answer(self, question: str, option: str, **more: Any) -> Run:
         """Answer a question as a person does, with a reason."""

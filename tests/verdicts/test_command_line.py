@@ -27,7 +27,7 @@ def test_options_that_are_given_more_than_once_add_up(drive: Drive) -> None:
     drive.do("report", "f", "4a", "complete", "--task", "02", "--task", "03")
     assert drive.records("tasks/f")[-1]["tasks"] == ["f-02", "f-03"]
     words = ["--failed", "f-02", "--failed", "f-03", "--manual", "looks", "--manual", "feel"]
-    drive.do("report", "f", "4b", "fail", *words)
+    drive.do("report", "f", *drive.with_text("4b", "fail", *words))
     record = drive.records("tasks/f")[-1]
     assert (record["tasks"], record["manual_criteria"]) == (["f-02", "f-03"], ["looks", "feel"])
 

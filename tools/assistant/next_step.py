@@ -19,7 +19,12 @@ from .questions import DECIDES, OPTIONS, how_to_decide, question_line
 
 _DATA, _EXAMPLE, _TASK_TEXT = 900, 900, 900
 _REPORTS, _BATCHES, _ERRORS = 3, 4, 3
-_REPORT = {"step": 60, "outcomes": (6, 40), "data": lambda data: shrunk(data, _DATA) if data else None}
+_REPORT = {
+    "step": 60,
+    "outcomes": (6, 40),
+    "data": lambda data: shrunk(data, _DATA) if data else None,
+    "form": lambda form: lines_of(form, _EXAMPLE) if form else None,
+}
 _TASK = {"id": 80, "title": 120, "path": 200, "line": 0, "files": (5, 80), "agent": 40}
 _ERROR = {"code": 0, "path": 160, "message": 200}
 _QUESTION = {"id": 80, "kind": 0, "question": 200, "options": OPTIONS}
@@ -111,6 +116,9 @@ def _reports(builder: AnswerBuilder, evaluation: Evaluation, with_tasks: bool) -
     if first.data and (data := shrunk(first.data, 500)):
         example = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
         lines.append(f"its data, for example (fill in what is true): {example}")
+    if first.form:
+        form = json.dumps(lines_of(first.form, _EXAMPLE), ensure_ascii=False)
+        lines.append(f"its summary is the text of the report, filled in: {form}")
     builder.put("suggestion.reports", excerpt(reports, (_REPORTS, _REPORT)), *lines)
     if others:
         builder.say(f"also in turn: {', '.join(plain(each.step, 60) for each in others)}")

@@ -72,7 +72,7 @@ class Report(OfRun):
     step: Annotated[str, Field(max_length=200)]
     outcome: Annotated[str, Field(max_length=200)]
     tasks: Annotated[list[str], Field(description="ids", max_length=_MOST_TASKS)] = []
-    summary: Annotated[str, Field(description="what was done, with evidence", max_length=20_000)] = ""
+    summary: Annotated[str, Field(description="what was done, or the report's text", max_length=20_000)] = ""
     data: Annotated[dict[str, Any], Field(description="as next_step shows")] = {}
     next: Annotated[str, Field(description="phase to jump to", max_length=200)] = ""
     stage: Annotated[str, Field(max_length=200)] = ""

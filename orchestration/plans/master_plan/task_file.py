@@ -23,6 +23,7 @@ _BETWEEN = re.compile(r"[\[\],;]")
 _NONE = re.compile(r"(?i)(?:none|n/?a|nothing|null|[-–—]+)(?:$|[\s.])")
 # The seed's own spelling of the review's key is a name in code; templates write it as words.
 _KEYS = {key: key for key in ("id", "phase", "priority", "depends on", "parallel with", "effort")}
+_TAKEN_AWAY = ("delete", "deleted", "remove", "removed", "drop")
 _KEYS |= {"requires ux/dx review": "review", "requires_ux_dx_review": "review"}
 
 
@@ -45,11 +46,12 @@ def read_task(text: str) -> TaskFile:
             message = f"`{field.value}` is neither true nor false; the review counts as asked for"
             problems.append(Problem("task-unreadable", message, field.value_span))
         review = review or word not in ("false", "no")
-    depends = meta.get("depends on", [])
+    depends, files = meta.get("depends on", []), _changed_files(document)
     return TaskFile(
         depends_on=_references(depends),
         parallel_with=_references(meta.get("parallel with", [])),
-        files=_changed_files(document),
+        files=tuple(files),
+        deletes=tuple(name for name, is_deleted in files.items() if is_deleted),
         requires_ux_dx_review=review,
         depends_span=depends[0].value_span if depends else None,
         problems=tuple(problems),
@@ -84,20 +86,25 @@ def _references(fields: Sequence[Field]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _changed_files(document: MarkdownDocument) -> tuple[str, ...]:
-    """The File column of the tables under "Files to Change", "to Create" or "to Modify", each name once."""
-    files: dict[str, None] = {}
+def _changed_files(document: MarkdownDocument) -> dict[str, bool]:
+    """The File column of the tables under "Files to Change", "to Create", "to Delete" and the like, each name
+    once; true for a file that is taken away, by the Action column or by the heading."""
+    files: dict[str, bool] = {}
     read_to = 0
     for heading in document.headings:
         # A section within one that was read is read already.
-        if heading.start >= read_to and name_of(heading.text).startswith("files to "):
+        name = name_of(heading.text)
+        if heading.start >= read_to and name.startswith("files to "):
             read_to = heading.end
             for table in tables(document, heading.start, heading.end):
-                column = table.columns.get("file", -1)
+                column, action = (table.columns.get(title, -1) for title in ("file", "action"))
                 for row in table.rows if column >= 0 else ():
-                    cell = row.parts().cell(column)
-                    files[file_in(cell, row)[0] if cell else ""] = None
-    return tuple(name for name in files if name)
+                    parts = row.parts()
+                    cell = parts.cell(column)
+                    said = parts.cell(action)
+                    word = word_of(split_remark(said.text)[0]) if said else name.split()[2]
+                    files[file_in(cell, row)[0] if cell else ""] = word in _TAKEN_AWAY
+    return {name: is_deleted for name, is_deleted in files.items() if name}
 
 
 # --- new task files

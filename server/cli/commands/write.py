@@ -68,7 +68,8 @@ def report(options: Namespace) -> int:
     wanted = Command(
         kind="report", step=options.step, outcome=options.outcome, stage=options.stage or "",
         tasks=tuple(options.task or options.failed or ()), next=options.next or "",
-        message=options.summary or "", data=_data(options.data), manual_criteria=tuple(options.manual or ()),
+        message=options.summary or "", report=_text("--report", options.report) if options.report else "",
+        data=_data(options.data), manual_criteria=tuple(options.manual or ()),
     )  # fmt: skip
     return _act(options, wanted, f"recorded: {options.step} {options.outcome}", token)
 
@@ -92,15 +93,22 @@ def _data(path: str | None) -> dict[str, Any]:
     if path is None:
         return {}
     try:
-        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
-        data = json.loads(text)
-    except OSError as error:
-        raise UsageError(f"--data {path}: {(error.strerror or 'it cannot be read').lower()}") from None
+        data = json.loads(_text("--data", path))
     except (ValueError, RecursionError) as error:
         raise UsageError(f"--data {path} is no JSON object: {error}") from None
     if not isinstance(data, dict):
         raise UsageError(f"--data {path} must be a JSON object")
     return data
+
+
+def _text(option: str, path: str) -> str:
+    """The text of a file that an option names; of standard input for "-"."""
+    try:
+        return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{option} {path}: {(error.strerror or 'it cannot be read').lower()}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{option} {path} is no text in UTF-8") from None
 
 
 def redo(options: Namespace) -> int:

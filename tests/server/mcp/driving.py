@@ -13,6 +13,7 @@ from typing import Any
 from mcp import Client
 
 from tests.server.mcp.rig import call
+from tests.verdicts.runs import filled_in
 
 MOST_STEPS = 120
 
@@ -36,6 +37,8 @@ def report_of(answer: dict[str, Any]) -> dict[str, Any]:
     """What is reported of the step: its good outcome, the tasks, and the data that was shown."""
     due = answer["suggestion"]["reports"][0]
     said: dict[str, Any] = {"step": due["step"], "outcome": due["outcomes"][0], "summary": "done as asked"}
+    if due["form"]:
+        said["summary"] = filled_in(due["form"], said["outcome"], "Looked at all of it.")
     if answer.get("tasks"):
         said["tasks"] = [task["id"] for task in answer["tasks"]]
     return said | ({"data": due["data"]} if due["data"] else {})

@@ -141,7 +141,9 @@ async def test_the_next_step_is_enough_to_act(root: Path, era: str) -> None:
             f"{T1}/code/diff.patch", f"{T1}/code/files/**",
         ]  # fmt: skip
         assert step["produce"][0]["example"].startswith("--- a/")
-        assert step["reports"][0] == {"step": "codegen", "outcomes": ["ok", "error"], "data": None}
+        assert step["reports"][0] == {
+            "step": "codegen", "outcomes": ["ok", "error"], "data": None, "form": None,
+        }  # fmt: skip
         assert {"action": "test", "because": "phases are not skipped"} in step["forbidden"]
         said = await text(client, "next_step", run="T1")
         assert 'report(step="codegen", outcome="ok" | "error")' in said

@@ -250,6 +250,7 @@ UNFIXABLE: dict[str, str] = {
     "plan-empty": "the tasks of a stage have to be planned; that is work",
     "quality-mismatch": "the quality gate has to be judged again",
     "report-out-of-turn": "it counts for nothing, and what it says may still be wanted",
+    "report-unsupported": "what is missing is work, or has to be named by whoever did it",
     "report-unknown": "only who wrote the file knows what it was meant to be",
     "tests-contradictory": "the tests have to run again",
     "tests-empty": "tests have to be written",

@@ -87,6 +87,7 @@ export interface Reportable {
   data: {
     [k: string]: unknown;
   } | null;
+  form: string | null;
 }
 export interface Gate {
   id: string;

@@ -180,7 +180,7 @@ test("a next step is named as the server says it, with nothing in it that draws"
 });
 
 test("a report is about the suggested step, else the present phase", () => {
-  const reports = ["verify", "planning"].map((step) => ({ step, outcomes: ["ok"], data: null }));
+  const reports = ["verify", "planning"].map((step) => ({ step, outcomes: ["ok"], data: null, form: null }));
   expect(stepOf(summary({ suggestion: suggestion({ reports }) }))).toBe("verify");
   expect(stepOf(summary({ suggestion: suggestion({ kind: "wait", reports: [] }) }))).toBe("planning");
 });

@@ -1,0 +1,98 @@
+"""Check of what a reported step must come with, and the file in which the text of a report is kept."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from ..decision.brings import BroughtFiles, Delivery, brought_files, file_digests, missing
+from ..decision.facts import RunFacts
+from ..definition.model import Brings
+from ..evaluation.trace import CommandRefused
+from ..journal.journal import Record
+from ..journal.report_files import ReportFile, ReportForm, blank_form, is_filled_in, read_report
+from ..states import RecordKind
+from ..vfs.files import digest_of, join
+
+_HANDED_IN = "hand it in with --report FILE, or as the summary of a tool call"
+
+
+class ReportText(NamedTuple):
+    """The text of a report, what it says, and the path of the file that will keep it."""
+
+    text: str
+    report: ReportFile
+    path: str
+
+
+def report_text(facts: RunFacts, step: str, outcome: str, text: str) -> ReportText:
+    """Read the text of a report. Raises CommandRefused where it is none of the step with that outcome."""
+    form, forms = facts.workflow.reports.read[step], list(facts.workflow.reports.read.values())
+    report, problems = read_report(text, forms) if text.strip() else (None, ())
+    if report is None:
+        why = f": {problems[0].message}" if problems else ""
+        raise _refused(facts, form, f"a report of {step} comes with its text in the form of one{why}")
+    if step not in report.phases or report.outcome != outcome:
+        said = f"{' or '.join(report.phases)} {report.outcome}"
+        raise _refused(facts, form, f"the text is a report of {said}, not of {step} {outcome}")
+    if not (is_filled_in(text) and report.message):
+        raise _refused(facts, form, "the text does not say in a sentence what was looked at and found")
+    return ReportText(filed_text(text), report, _free_path(facts, step))
+
+
+def filed_text(text: str) -> str:
+    """The text of a report as its file holds it."""
+    return text if text.endswith("\n") else f"{text}\n"
+
+
+def _refused(facts: RunFacts, form: ReportForm, why: str) -> CommandRefused:
+    blank = json.dumps(blank_form(form, facts.stage), ensure_ascii=False)
+    return CommandRefused(f"nothing was recorded: {why}. Fill in {blank} and {_HANDED_IN}")
+
+
+def _free_path(facts: RunFacts, step: str) -> str:
+    """A path where the workflow's reports lie and no file is."""
+    snapshot = facts.snapshot
+    folder, _, name = facts.workflow.reports.files[0].rpartition("/")
+    names = snapshot.reader.files.list(join(snapshot.run, folder) or "")
+    stage = f"-{facts.stage}" if facts.stage else ""
+    number = 1
+    while (file := name.replace("*", f"{step}{stage}-{number}", 1)) in names:
+        number += 1
+    return join(snapshot.run, f"{folder}/{file}") or ""
+
+
+def check_brought(facts: RunFacts, brings: Brings, delivery: Delivery, is_done: bool) -> None:
+    """Add to the record of a report the digests of the files that it came with.
+
+    Raises CommandRefused with all that is missing, and for the same report again while nothing has changed.
+    """
+    entry = delivery.record
+    lacking = list(missing(facts, brings, delivery)) if is_done else []
+    if lacking:
+        said = "; ".join(lacking)
+        raise CommandRefused(f"nothing was recorded: {entry['phase']} {entry['outcome']} needs that {said}")
+    files = brought_files(facts, brings, delivery)
+    newest = facts.newest_record((RecordKind.START, RecordKind.REPORT))
+    if newest and _is_same(facts, newest, delivery, files):
+        raise CommandRefused(
+            f"nothing was recorded: the same report of {entry['phase']} was the last one, and nothing has "
+            "changed since; do what is missing, or say what is new"
+        )
+    digests = file_digests(facts, files)
+    seen = entry["files"] if isinstance(entry["files"], list) else []
+    known = {each["path"] for each in seen}
+    more = [{"path": path, "digest": digest} for path, digest in digests.items() if path not in known]
+    entry["files"] = [*seen, *more]
+
+
+def _is_same(facts: RunFacts, newest: Record, delivery: Delivery, files: BroughtFiles) -> bool:
+    """True if the newest report said the same of the same files, and none of these was touched since."""
+    entry, kept = delivery.record, newest["files"] if isinstance(newest["files"], list) else []
+    fields = ("kind", "phase", "outcome", "stage", "tasks", "message", "about")
+    if any(entry[name] != newest[name] for name in fields):
+        return False
+    before = {each["path"]: each["digest"] for each in kept}
+    now = file_digests(facts, files)
+    texts_differ = entry["path"] and before.get(str(newest["path"])) != digest_of(delivery.text)
+    return not texts_differ and all(before.get(path) == digest for path, digest in now.items())
