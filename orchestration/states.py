@@ -87,6 +87,26 @@ class GateStatus(StrEnum):
     NOT_REACHED = "not-reached"
 
 
+class Basis(StrEnum):
+    """The ground of a verdict, the strongest first. MEASURED: a fresh result of a check; none makes one yet.
+
+    DECIDED: a person's proven answer or override. RECORDED: the content of a file that the definition names.
+    REPORTED: a report's word, or that of a file which the reports of a workflow write.
+    """
+
+    MEASURED = "measured"
+    DECIDED = "decided"
+    RECORDED = "recorded"
+    REPORTED = "reported"
+
+    def holds(self, wanted: Basis) -> bool:
+        """True if it is as strong as the wanted one."""
+        return _BASES.index(self) <= _BASES.index(wanted)
+
+
+_BASES = tuple(Basis)
+
+
 class QuestionKind(StrEnum):
     """Kind of what a person is asked for: consent, a way out, or an answer in words."""
 

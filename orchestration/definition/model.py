@@ -16,6 +16,7 @@ from ..journal.report_files import ReportForm
 from ..plans.dialects import DIALECTS
 from ..plans.model import Dialect
 from .artifact_kinds import KINDS_AND_DIALECTS
+from .origins import ValueOrigins
 from .reader import DefinitionPlace, LocatedText
 from .shapes import (
     ALTERNATIVES,
@@ -361,6 +362,28 @@ class Workflow:
     def dialect(self) -> Dialect | None:
         """The way in which the run's plan is written, if the workflow has one."""
         return DIALECTS.get(self.plan.kind) if self.plan else None
+
+    @cached_property
+    def origins(self) -> ValueOrigins:
+        """All that the values of its expressions may come from."""
+        limits = {name: {"count": each.count, "max": each.max} for name, each in self.limits.items()}
+        plan = self.plan.id if self.plan else ""
+        return ValueOrigins(self.language, limits, self.artifacts, plan, self.written_by_reports)
+
+    @property
+    def written_by_reports(self) -> frozenset[str]:
+        """The artifacts that effects write after a report or a start, and "state" if they write the state."""
+        own = {path: artifact.id for artifact in self.artifacts.values() for path in artifact.paths}
+        written = {"state"} if any(rule.set for _, rule in self.all_rules()) else set[str]()
+        for event, writes in self.effects.items():
+            # What follows a person's decision is no report's word.
+            for write in writes if not {"answer", "override"} & {*event.split(".")} else ():
+                place = write.path.source
+                if write.kind in ("set", "include"):
+                    written.add(place if place in self.artifacts else "state")
+                elif place in own:
+                    written.add(own[place])
+        return frozenset(written)
 
     def rules_of(self, phase: str) -> tuple[Rule, ...]:
         """The rules tried in a phase, in order."""

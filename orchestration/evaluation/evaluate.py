@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..decision.basis import BasisCollector, Grounds
 from ..decision.decision import action_of
 from ..decision.gates import allowed_steps
 from ..decision.pending_reports import FoldedReports, fold_reports
@@ -65,7 +66,8 @@ class _Assembler:
         self.workflow, self.snapshot = self.facts.workflow, self.facts.snapshot
         self.phase = self.workflow.phases.get(self.decision.phase or "")
         self.schedule = schedule_tasks(self.facts, self.decision)
-        self.evidence = EvidenceCollector(self.facts)
+        self.evidence, self.bases = EvidenceCollector(self.facts), BasisCollector(self.facts)
+        self.gates = tuple(map(self._with_evidence, self.decision.gates))
         is_complete = self.decision.status is RunStatus.COMPLETE
         ended = RunStatus.COMPLETE if is_complete else self.decision.kind
         self.facts.next_step = self.decision.action or self.decision.to or ended
@@ -95,7 +97,7 @@ class _Assembler:
             status_reason=suggestion.reason,
             phases=tuple(map(self._phase, workflow.phases.values())),
             suggestion=suggestion,
-            gates=tuple(map(self._with_evidence, decision.gates)),
+            gates=self.gates,
             plan=task_board(facts, decision, self.schedule, tasks),
             progress=self._progress(),
             limits=limits,
@@ -206,7 +208,19 @@ class _Assembler:
         artifacts = [self.facts.artifact(name) for name in phase.produces] if self.phase else []
         produces = tuple(Produced(each.id, each.path, each.state) for each in artifacts)
         status = self._phase_status(phase, produces)
-        return PhaseState(phase.id, phase.title, phase.agents, phase.order, status, produces, phase.checks)
+        basis, actors, files, _ = self._grounds_of(phase, status)
+        return PhaseState(
+            phase.id, phase.title, phase.agents, phase.order, status, produces, phase.checks,
+            basis, actors, files,
+        )  # fmt: skip
+
+    def _grounds_of(self, phase: Phase, status: PhaseStatus) -> Grounds:
+        """The grounds on which a phase is over; none where it is not."""
+        is_last = status is PhaseStatus.CURRENT and self.decision.status is RunStatus.COMPLETE
+        if not is_last and status not in (PhaseStatus.DONE, PhaseStatus.SKIPPED):
+            return Grounds()
+        gates = [gate for gate in self.gates if gate.after == phase.id and gate.basis]
+        return self.bases.of_ended(phase, [Grounds(g.basis, g.reported_by, g.reported_in) for g in gates])
 
     def _phase_status(self, phase: Phase, produces: Sequence[Produced]) -> PhaseStatus:
         if self.phase is not None and phase.id == self.phase.id:
@@ -225,9 +239,14 @@ class _Assembler:
     def _with_evidence(self, gate: GateState) -> GateState:
         if gate.status is GateStatus.NOT_REACHED:
             return gate
-        pairs = zip(gate.criteria, self.workflow.gates[gate.id].criteria, strict=True)
-        criteria = tuple(CriterionState(c.text, c.met, self.evidence.of(d.when)) for c, d in pairs)
-        return replace(gate, criteria=criteria)
+        pairs = [*zip(gate.criteria, self.workflow.gates[gate.id].criteria, strict=True)]
+        grounds = [Grounds() if c.met is None else self.bases.of(d.when) for c, d in pairs]
+        criteria = tuple(
+            CriterionState(c.text, c.met, self.evidence.of(d.when), ground.basis)
+            for (c, d), ground in zip(pairs, grounds, strict=True)
+        )
+        basis, actors, files, _ = self.bases.of_gate(gate, grounds)
+        return replace(gate, criteria=criteria, basis=basis, reported_by=actors, reported_in=files)
 
     def _limit(self, name: str) -> LimitState:
         known = (self.facts.context.known(f"limits.{name}.{part}") for part in ("count", "max", "reached"))

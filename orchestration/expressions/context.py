@@ -158,6 +158,16 @@ class Context:
             self.value(looked_into)
         return self._outcomes[id(looked_into)][2]
 
+    def part(self, program: Callable[[ExpressionRun], object]) -> object:
+        """The value of a part of an expression, None for an error. No trace is kept of what it looks at."""
+        outer, self._trace = self._trace, []
+        try:
+            return program(ExpressionRun(self))
+        except (EvaluationError, BudgetExceededError, InvalidExpression, RecursionError):
+            return None
+        finally:
+            self._trace = outer
+
     def fact_in(self, path: tuple[str, ...]) -> str:
         """The longest fact that a path begins with, "" when it begins with none."""
         name = self.language.name_in(path)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from .checker import check_types, fits, type_in_words
 from .evaluator import Program, compile_tree
 from .functions import EDITS, FUNCTIONS
+from .sources import Sources, sources_of
 from .syntax import (
     MOST_TEMPLATE,
     ErrorData,
@@ -67,6 +68,11 @@ class Expression:
     def paths(self) -> tuple[tuple[str, ...], ...]:
         """The paths of `reads`, each once."""
         return tuple(dict.fromkeys(read.path for read in self.reads))
+
+    @cached_property
+    def sources(self) -> Sources:
+        """The part of `reads`, and the records, that carry its value."""
+        return sources_of(self.tree, lambda node: compile_tree(node, self.language))
 
 
 class Template(NamedTuple):

@@ -5,9 +5,9 @@ All are plain text that may hold names from files; whoever shows them escapes th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping, Sequence, Sized
 
-from ..states import RunStatus, SuggestionKind
+from ..states import Basis, RunStatus, SuggestionKind
 
 # {} is the phase or action that the step leads to.
 _STEPS: Mapping[SuggestionKind, str] = {
@@ -49,6 +49,39 @@ def in_sentence(phrase: str) -> str:
 def status_phrase(status: str) -> str:
     """A status in words: "waits for a person", "active"."""
     return _STATUSES.get(status, str(status))
+
+
+_BASES: Mapping[Basis, str] = {
+    Basis.MEASURED: "as a check measured",
+    Basis.DECIDED: "as a person decided",
+    Basis.RECORDED: "as the workflow's files say",
+}
+
+
+def basis_phrase(
+    basis: Basis | None, actors: Sequence[str], files: Sequence[str], partly: bool = False
+) -> str:
+    """The ground of a verdict, to stand behind it: "as codex reported; no file shows it".
+
+    Of what is reported, `actors` are those who did, `files` the paths of those that hold the report.
+    `partly`: something stronger shows a part of the verdict.
+    """
+    if basis is not Basis.REPORTED:
+        return _BASES[basis] if basis else "on nothing that was read"
+    said = f"as {_listed(actors)} reported" if actors else "as reported"
+    at = f" in {_listed([path.rsplit('/', 1)[-1] for path in files])}" if files else ""
+    other = "no other file" if files else "no file"
+    return f"{said}{at}; {other} shows {'all of it' if partly else 'it'}"
+
+
+# Of those who reported so many are named.
+_MOST_NAMED = 3
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    named = [*names[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])]
+    return " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
 
 
 # Of a list in evidence, so many items are shown, texts among them with so many characters.

@@ -15,8 +15,16 @@ from typing import Any
 from ..findings import Evidence, Finding
 from ..journal.journal import Claim
 from ..plans.schedule import TaskBoard
-from ..states import ArtifactStatus, GateStatus, PhaseStatus, QuestionKind, RunStatus, SuggestionKind
-from .phrases import step_phrase
+from ..states import (
+    ArtifactStatus,
+    Basis,
+    GateStatus,
+    PhaseStatus,
+    QuestionKind,
+    RunStatus,
+    SuggestionKind,
+)
+from .phrases import basis_phrase, step_phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +42,11 @@ class Produced:
 
 @dataclass(frozen=True, slots=True)
 class PhaseState:
-    """A phase of the workflow, and how it stands in the run."""
+    """A phase of the workflow, and how it stands in the run.
+
+    `basis` is what its end rests on, None where it has not ended or nothing shows it. `reported_by` are those
+    who reported it, `reported_in` the files that hold the reports.
+    """
 
     id: str
     title: str
@@ -43,6 +55,14 @@ class PhaseState:
     state: PhaseStatus
     produces: tuple[Produced, ...] = ()
     checks: tuple[str, ...] = ()
+    basis: Basis | None = None
+    reported_by: tuple[str, ...] = ()
+    reported_in: tuple[str, ...] = ()
+
+    @property
+    def rests_on(self) -> str:
+        """The ground of its end in words, "" where there is none: "as codex reported; no file shows it"."""
+        return basis_phrase(self.basis, self.reported_by, self.reported_in) if self.basis else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +124,24 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class CriterionState:
-    """`met` is None when the evidence for it is missing; then the gate cannot pass."""
+    """`met` is None when the evidence for it is missing; then the gate cannot pass.
+
+    `basis` is the weakest of what carries `met`, None where nothing does.
+    """
 
     text: str
     met: bool | None
     evidence: tuple[Evidence, ...] = ()
+    basis: Basis | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GateState:
-    """A gate after a phase. `in_force`: the run is in that phase, so it allows and forbids."""
+    """A gate after a phase. `in_force`: the run is in that phase, so it allows and forbids.
+
+    `basis` is the weakest of its criteria's, DECIDED where it is waived. `reported_by` are those who reported
+    what it rests on, `reported_in` the files that hold the reports.
+    """
 
     id: str
     after: str
@@ -123,6 +151,17 @@ class GateState:
     allowed: tuple[str, ...]
     forbidden: tuple[Forbidden, ...]
     criteria: tuple[CriterionState, ...]
+    basis: Basis | None = None
+    reported_by: tuple[str, ...] = ()
+    reported_in: tuple[str, ...] = ()
+
+    @property
+    def rests_on(self) -> str:
+        """The ground of its verdict in words, "" without one: "as codex reported; no file shows it"."""
+        if self.status in (GateStatus.OPEN, GateStatus.NOT_REACHED):
+            return ""
+        partly = any(each.basis not in (None, Basis.REPORTED) for each in self.criteria)
+        return basis_phrase(self.basis, self.reported_by, self.reported_in, partly)
 
     @property
     def shut(self) -> bool:
@@ -232,6 +271,8 @@ _FIELDS: Mapping[type, tuple[str, ...]] = {
 # What is computed from a value stands in JSON behind one of its fields.
 _COMPUTED: Mapping[type, Mapping[str, str]] = {
     Evaluation: {"questions": "escalations"},
+    GateState: {"reported_in": "rests_on"},
+    PhaseState: {"reported_in": "rests_on"},
     Suggestion: {"kind": "phrase"},
 }
 # A span gives these keys, one-based; null where there is none.

@@ -43,6 +43,10 @@ export interface Phase {
   state: "done" | "current" | "ahead" | "skipped" | "detour";
   produces: Produced[];
   checks: string[];
+  basis: ("measured" | "decided" | "recorded" | "reported") | null;
+  reportedBy: string[];
+  reportedIn: string[];
+  restsOn: string;
 }
 export interface Produced {
   artifact: string;
@@ -98,11 +102,16 @@ export interface Gate {
   allowed: string[];
   forbidden: Forbidden[];
   criteria: Criterion[];
+  basis: ("measured" | "decided" | "recorded" | "reported") | null;
+  reportedBy: string[];
+  reportedIn: string[];
+  restsOn: string;
 }
 export interface Criterion {
   text: string;
   met: boolean | null;
   evidence: Evidence[];
+  basis: ("measured" | "decided" | "recorded" | "reported") | null;
 }
 export interface Stage {
   id: string;

@@ -1,0 +1,178 @@
+"""The basis of criteria, gates and phases: the weakest of what carries the values of their expressions.
+
+What may carry them is told by the definition (`origins`); only where that is of several kinds the parts of
+an expression are looked into, to find those that decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import NamedTuple
+
+from ..definition.model import Phase
+from ..expressions.language import Expression
+from ..expressions.sources import Choice, Part, Sources
+from ..journal.journal import DECISIONS, Record
+from ..result.values import GateState
+from ..states import Basis, GateStatus, RecordKind
+from .facts import RunFacts
+
+
+class Grounds(NamedTuple):
+    """A basis; where that is a report's word, the actors who gave it and the report files that hold it.
+
+    `written` are files that the reports write; they are named where no report is known.
+    """
+
+    basis: Basis | None = None
+    actors: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+
+
+_ORDER = tuple(Basis)
+_NOTHING = Grounds()
+_DECIDED, _RECORDED, _REPORTED = map(Grounds, (Basis.DECIDED, Basis.RECORDED, Basis.REPORTED))
+
+
+class BasisCollector:
+    """The grounds of one evaluation; each fact is looked into once."""
+
+    def __init__(self, facts: RunFacts):
+        self.facts, self.workflow = facts, facts.workflow
+        self._facts: dict[str, Grounds] = {}
+
+    # ---- gates and phases
+
+    def of_gate(self, gate: GateState, criteria: Sequence[Grounds]) -> Grounds:
+        """The weakest ground of the criteria of a gate; a person's where it is waived."""
+        if gate.status is GateStatus.WAIVED:
+            return _DECIDED
+        return self._named(weakest(criteria), gate.after)
+
+    def of_ended(self, phase: Phase, gates: Sequence[Grounds]) -> Grounds:
+        """The weakest ground of a phase's gates and of what it produced; else the report that ended it."""
+        if phase.id in self.facts.override.phases:
+            return _DECIDED
+        produced = [_RECORDED for name in phase.produces if self.facts.artifact(name).valid]
+        grounds = weakest((*gates, *produced)) if gates or produced else _NOTHING
+        if grounds.basis:
+            return self._named(grounds, phase.id)
+        if ended := self._newest_report(phase.id):
+            return _reported(ended)
+        asked = [rule.ask for rule in phase.rules if rule.ask]
+        if asked and self.facts.context.records.pick({"kind": RecordKind.ANSWER.value, "question": asked}):
+            return _DECIDED
+        # Nobody reported it here: it is over because the state file names a later one.
+        return self._told._replace(files=self._told.written)
+
+    @cached_property
+    def _told(self) -> Grounds:
+        """The ground of the run's phase."""
+        told = self.workflow.phase
+        return self.of(told) if isinstance(told, Expression) else _NOTHING
+
+    def _named(self, grounds: Grounds, phase: str) -> Grounds:
+        """The grounds with what they name. Tasks and state files come of no record in particular: then it is
+        the newest report of the phase, or else the files that reports write."""
+        if grounds.basis is not Basis.REPORTED or grounds.actors or grounds.files:
+            return grounds
+        newest = _reported(self._newest_report(phase))
+        return newest if newest.actors or newest.files else grounds._replace(files=grounds.written)
+
+    def _newest_report(self, phase: str) -> list[Record]:
+        if not self.facts.records:
+            return []
+        return self.facts.context.records.pick({"kind": "report", "phase": phase})[-1:]
+
+    # ---- expressions
+
+    def of(self, expression: Expression) -> Grounds:
+        """The weakest ground of what carries the value of an expression."""
+        origins, behind = self.workflow.origins.of(expression), self.facts.context.records_behind
+        only = origins.bases[0] if len(origins.bases) == 1 else None
+        if only is Basis.RECORDED or not origins.bases:
+            return _RECORDED if origins.bases else _NOTHING
+        if only is not Basis.REPORTED:
+            return self._of(expression.sources, behind(expression))
+        looked_at = [record for each in (expression, *origins.facts) for record in behind(each)]
+        files = tuple(file for name in origins.written for file in self._of_content(name).written)
+        return _reported(looked_at)._replace(written=files)
+
+    def _of(self, sources: Sources, records: Sequence[Record]) -> Grounds:
+        return weakest((
+            *map(self._of_path, sources.paths),
+            *(_of_records(kind, records) for kind in sources.kinds),
+            *([self._of_content(self.workflow.origins.plan)] if sources.plan else []),
+            *(self._of(part.sources, records) for choice in sources.choices for part in self._chosen(choice)),
+        ))  # fmt: skip
+
+    def _chosen(self, choice: Choice) -> tuple[Part, ...]:
+        """The parts of a choice that carry its value."""
+        value = self.facts.context.part
+        if choice.test is None:
+            holding = next((part for part in choice.parts if value(part.program) is True), None)
+            return (holding,) if holding else choice.parts
+        is_true = value(choice.test.program)
+        chosen = choice.parts if is_true is None else (choice.parts[0 if is_true else 1],)
+        return (choice.test, *chosen)
+
+    def _of_path(self, path: tuple[str, ...]) -> Grounds:
+        name = self.workflow.language.name_in(path)
+        if name not in self._facts:
+            self._facts[name] = self._of_name(name)
+        return self._facts[name]
+
+    def _of_name(self, name: str) -> Grounds:
+        """The ground of a fact or variable, as `origins` tells them apart."""
+        group, _, rest = name.partition(".")
+        context = self.facts.context
+        if name in self.workflow.language.facts:
+            context.known(name)
+        if name in self.workflow.values:
+            return self._of(self.workflow.values[name].sources, context.records_behind(name))
+        if group == "limits":
+            return weakest(map(self.of, self.workflow.origins.parts_of_limit(rest)))
+        if group in ("report", "answers"):
+            kind = RecordKind.REPORT if group == "report" else RecordKind.ANSWER
+            return _of_records(kind, context.records_behind(name))
+        return _RECORDED if group in ("valid", "exists") else self._of_content(group)
+
+    def _of_content(self, name: str) -> Grounds:
+        """The ground of what the state file, or an artifact, says."""
+        bases, _, written = self.workflow.origins.of_content(name)
+        if not written:
+            return _RECORDED if bases else _NOTHING
+        state = self.facts.snapshot.state if name == "state" else self.facts.artifact(name)
+        return Grounds(Basis.REPORTED, written=(state.path,) if state else ())
+
+
+def weakest(grounds: Iterable[Grounds]) -> Grounds:
+    """The weakest of some grounds with a basis; of several of that basis, all who and what they name."""
+    known = [each for each in grounds if each.basis]
+    if not known:
+        return _NOTHING
+    if len(known) == 1:
+        return known[0]
+    basis = max((each.basis for each in known if each.basis), key=_ORDER.index)
+    alike = [each for each in known if each.basis is basis]
+    named = zip(*(each[1:] for each in alike), strict=True)
+    return Grounds(basis, *(tuple(dict.fromkeys(chain.from_iterable(names))) for names in named))
+
+
+def _of_records(kind: str, records: Sequence[Record]) -> Grounds:
+    """The ground of records of a kind. That nobody reported something is the reports' word, too."""
+    if kind in DECISIONS:
+        return _DECIDED if any(record["kind"] == kind for record in records) else _NOTHING
+    return _reported(records)
+
+
+def _reported(records: Iterable[Record]) -> Grounds:
+    """The ground of the reports among some records."""
+    reports = [record for record in records if record["kind"] == RecordKind.REPORT]
+    if not reports:
+        return _REPORTED
+    named = (dict.fromkeys(str(each[field]) for each in reports) for field in ("actor", "path"))
+    return Grounds(Basis.REPORTED, *(tuple(filter(None, names)) for names in named))
