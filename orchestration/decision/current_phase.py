@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
-from ..definition.model import Phase, PhaseRule, Workflow
+from ..definition.model import Phase, PhaseRule
 from ..expressions.language import Expression
 from ..findings import Finding, Span
 from ..states import RecordKind
@@ -37,7 +36,7 @@ def current_phase(facts: RunFacts) -> CurrentPhase:
     if named.raw is None:
         return named
     workflow = facts.workflow
-    name = _resolved_alias(workflow, named.raw)
+    name = workflow.phase_spelt(named.raw)
     record = facts.override.record
     if record and facts.override.names_phase and record["next"] in workflow.phases:
         override = workflow.phases[str(record["next"])]
@@ -75,19 +74,6 @@ def _inferred(facts: RunFacts, rules: tuple[PhaseRule, ...]) -> CurrentPhase:
     newest = facts.newest_record(_NAMES_A_PHASE)
     is_recorded = newest is not None and name in (newest["phase"], newest["next"])
     return CurrentPhase(None, facts.text(rule.because), name, not is_recorded)
-
-
-def _resolved_alias(workflow: Workflow, raw: str) -> str:
-    """The phase that a spelling stands for; a spelling nobody knows stays as it is."""
-    if raw in workflow.phases or raw in workflow.aliases:
-        return raw if raw in workflow.phases else workflow.aliases[raw]
-    for spelling, name in workflow.aliases.items():
-        match = "*" in spelling and re.fullmatch(re.escape(spelling).replace(r"\*", "(.*)"), raw)
-        if match:
-            named = name.replace("*", match[1])
-            # An alias may lead to another spelling: code_review_done is code_review is review.
-            return named if named in workflow.phases else workflow.aliases.get(named, named)
-    return raw
 
 
 def _unknown_phase(facts: RunFacts, said: str) -> tuple[Finding, ...]:

@@ -233,12 +233,16 @@ class _Compiler:
 
 
 def _keys(raw: dict[str, Any]) -> dict[str, DefinitionPlace]:
-    """Places by "GROUP.NAME"; of options by "questions.NAME.OPTION", of the whole's name by "workflow"."""
+    """Places by "GROUP.NAME"; of options by "questions.NAME.OPTION", of a run's first files by "new.PATH", of
+    the state's defaults by "state.defaults", of the whole's name by "workflow"."""
     groups = ("artifacts", "limits", "questions", "gates", "actions", "effects", "phases")
     named: dict[str, Mapping[LocatedText, Any]] = {group: raw.get(group, {}) for group in groups}
     named["reports"] = raw.get("reports", {}).get("read", {})
     named |= {f"questions.{name}": entry.get("options", {}) for name, entry in named["questions"].items()}
+    named["new"] = (raw.get("new") or {}).get("files", {})
     places = {f"{group}.{name}": name.node.place for group, names in named.items() for name in names}
+    if "defaults" in raw.get("state", {}):
+        places["state.defaults"] = raw["state"].node.key("defaults")
     return {"workflow": raw["workflow"].node.place, **places}
 
 

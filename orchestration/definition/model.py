@@ -6,7 +6,8 @@ what may stand there and what it means. The other fields tell where something st
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -90,6 +91,7 @@ class PhaseRule:
     """A guess at the phase from evidence. `where` names its place in words."""
 
     where: str
+    place: DefinitionPlace
     when: Expression | None = key(cel("bool"), "the guard")
     phase: Template = key(TEMPLATE, "the phase", name="is", required=True)
     because: Template | None = key(TEMPLATE, "the reason")
@@ -394,25 +396,41 @@ class Workflow:
         yield from (("", rule) for rule in self.before + self.otherwise)
         yield from ((phase.id, rule) for phase in self.phases.values() for rule in phase.rules)
 
+    def phase_spelt(self, raw: str) -> str:
+        """The phase that a spelling stands for, by the aliases; a spelling nobody knows stays as it is."""
+        if raw in self.phases or raw in self.aliases:
+            return raw if raw in self.phases else self.aliases[raw]
+        for spelling, name in self.aliases.items():
+            match = "*" in spelling and re.fullmatch(re.escape(spelling).replace(r"\*", "(.*)"), raw)
+            if match:
+                named = name.replace("*", match[1])
+                # An alias may lead to another spelling: code_review_done is code_review is review.
+                return named if named in self.phases else self.aliases.get(named, named)
+        return raw
+
     def order(self, phase: str) -> int:
         return self.phases[phase].order
 
 
 def edges(workflow: Workflow) -> dict[str, set[str]]:
-    """phase -> the phases its rules may lead to; a template leads to any phase it may stand for."""
-    ways: dict[str, set[str]] = {}
-    for name, phase in workflow.phases.items():
-        later = [p for p in workflow.phases.values() if p.order > phase.order and not p.detour]
-        stops = next((i for i, p in enumerate(later) if p.skip is None), len(later))
-        ways[name] = set()
-        for to in (rule.to for rule in workflow.rules_of(name) if rule.to):
-            if to.expressions:
-                ways[name].update(workflow.phases)
-            elif to.source == "next":
-                ways[name].update(p.id for p in later[: stops + 1])
-            else:
-                ways[name] |= {to.source} & workflow.phases.keys()
-    return ways
+    """phase -> the phases its rules may lead to."""
+    return {
+        name: {target for rule in workflow.rules_of(name) for target in targets_of(workflow, name, rule)}
+        for name in workflow.phases
+    }
+
+
+def targets_of(workflow: Workflow, phase: str, rule: Rule) -> Collection[str]:
+    """The phases that a rule may lead to from a phase; a template leads to any phase it may stand for."""
+    if rule.to is None:
+        return ()
+    if rule.to.expressions:
+        return {phase} if rule.to.source == "{phase}" else workflow.phases
+    if rule.to.source != "next":
+        return {rule.to.source} & workflow.phases.keys()
+    later = [p for p in workflow.phases.values() if p.order > workflow.order(phase) and not p.detour]
+    stops = next((i for i, p in enumerate(later) if p.skip is None), len(later))
+    return [p.id for p in later[: stops + 1]]
 
 
 MODELS: dict[str, type] = {

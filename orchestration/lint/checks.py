@@ -18,7 +18,9 @@ from ..findings import CODES, Finding, Problem, Severity, Span, finding
 from ..plans.dialects import DIALECTS
 from ..suggestions import did_you_mean, misspelling
 from . import phase_graph as ways
+from .contradictions import contradictions
 from .expressions import FIELD_CHECKS, Fault, behind, constant, expressions
+from .vocabularies import compared_words, known_action, pattern_words, phase_words, unasked
 
 Check = Callable[[Workflow], Iterator[Fault]]
 
@@ -108,7 +110,7 @@ def _targets(workflow: Workflow) -> Iterator[Fault]:
         target, action = constant(rule.to), constant(rule.act)
         if target and target != "next" and target not in workflow.phases:
             yield _unknown(rule.place, f"unknown phase {target!r}", target, workflow.phases)
-        if action and not _known_action(workflow, action):
+        if action and not known_action(workflow, action):
             yield _unknown(rule.place, f"unknown action {action!r}", action, workflow.actions)
         if rule.warn and rule.warn not in CODES and not _CODE.fullmatch(rule.warn):
             yield Fault(rule.place, f"{rule.warn!r} is no code: small letters and digits with hyphens")
@@ -120,20 +122,13 @@ def _unknown(place: DefinitionPlace, said: str, word: str, known: Iterable[str])
     return Fault(place, said + did_you_mean(word, known), data=misspelling(word, known))
 
 
-def _known_action(workflow: Workflow, name: str) -> bool:
-    name = workflow.action_aliases.get(name, name)
-    return name in workflow.actions or any(
-        action.endswith("*") and name.startswith(action[:-1]) for action in workflow.actions
-    )
-
-
 def _gate_names(workflow: Workflow) -> Iterator[Fault]:
     """A misspelt name in `forbidden` would forbid nothing."""
     for gate in workflow.gates.values():
         for template in (*gate.allowed, *(what for what, _ in gate.forbidden)):
             name = constant(template)
             # A gate may forbid to call the run complete (seed 004, gate 4).
-            fits = name in ("*", "complete") or name in workflow.phases or _known_action(workflow, name)
+            fits = name in ("*", "complete") or name in workflow.phases or known_action(workflow, name)
             if name and not fits:
                 said = f"gate {gate.id}: unknown phase or action {name!r}"
                 known = (*workflow.phases, *workflow.actions)
@@ -177,7 +172,7 @@ def _effects(workflow: Workflow) -> Iterator[Fault]:
             asked = workflow.questions.get(question)
             fits, what = asked and (not option or option in asked.options), "question or option"
         else:
-            is_step = not step or step in workflow.phases or _known_action(workflow, step)
+            is_step = not step or step in workflow.phases or known_action(workflow, step)
             fits, what = word in known and is_step, "event, phase or action"
         if not fits:
             yield Fault(workflow.keys[f"effects.{event}"], f"effect {event!r} is of no {what}")
@@ -220,4 +215,9 @@ CHECKS: tuple[Check, ...] = (
     ways.dead_ends,
     ways.endless,
     _plans,
+    contradictions,
+    compared_words,
+    pattern_words,
+    phase_words,
+    unasked,
 )

@@ -56,15 +56,16 @@ class Fault(NamedTuple):
 
 
 def expressions(workflow: Workflow) -> list[Expression]:
-    """The expressions of guards and templates.
+    """The expressions of guards and templates; those of effects and of `set` have names of their own."""
+    return [each for each in written_expressions(workflow) if each.language is workflow.language]
 
-    Those of effects and of `set` have names of their own; samples of reports and markers guard no run.
-    """
+
+def written_expressions(workflow: Workflow) -> list[Expression]:
+    """The expressions of guards, templates and effects: all but samples of reports and markers."""
     others = (*workflow.phases.values(), *workflow.actions.values())
     tests = workflow.runs.marker.tests
     apart = {id(other.data) for other in others} | {id(test.where) for test in tests}
-    written = (origin.expression for origin in workflow.places.values())
-    return [each for each in written if each.language is workflow.language and id(each) not in apart]
+    return [origin.expression for origin in workflow.places.values() if id(origin.expression) not in apart]
 
 
 def constant(template: Template | None) -> str:
@@ -100,8 +101,8 @@ class Thing(NamedTuple):
     listed: bool = False
 
 
-_RECORD = Thing("a record", FIELDS)
-_TASK = Thing("a task", TASK_FIELDS)
+RECORD = Thing("a record", FIELDS)
+TASK = Thing("a task", TASK_FIELDS)
 _STAGE = Thing("a stage", STAGE_FIELDS)
 
 
@@ -144,13 +145,13 @@ def _patterns(workflow: Workflow) -> Iterator[Fault]:
         of_records = node.text in OF_RECORDS and node.kind is Kind.CALL
         for position, pattern in enumerate(node.children if of_records or node.text in OF_TASKS else ()):
             if position == OF_TASKS.get(node.text):
-                yield from _fields(expression, pattern, _TASK)
+                yield from _fields(expression, pattern, TASK)
             else:
                 yield from _record_pattern(expression, pattern)
 
 
 def _record_pattern(expression: Expression, pattern: SyntaxNode) -> Iterator[Fault]:
-    yield from _fields(expression, pattern, _RECORD)
+    yield from _fields(expression, pattern, RECORD)
     for node in _maps(pattern):
         keys = {child.value for child in node.children[::2]}
         if "phase" in keys and not keys & {"kind", "outcome"}:
@@ -189,60 +190,66 @@ _SAME = ("where", "after", "keep", "by", "reversed", "minus")
 
 def _selected(workflow: Workflow) -> Iterator[Fault]:
     """Fields that a record, a task or a stage never has, and `has` of one that a record always has."""
-    values: dict[str, Thing | None] = {"report": _RECORD}
-    for name, value in workflow.values.items():
-        # They stand in the order in which they use each other.
-        values[name] = _thing(value.tree, values)
+    values = things(workflow)
     for expression in expressions(workflow):
         tested = {id(node.children[0]) for node in walk(expression.tree) if node.kind is Kind.HAS}
-        for node, names in _scoped(expression.tree, values):
-            thing = _thing(node.children[0], names) if node.kind is Kind.FIELD else None
+        for node, names in scoped(expression.tree, values):
+            thing = thing_of(node.children[0], names) if node.kind is Kind.FIELD else None
             if thing is None or thing.listed:
                 continue
             if node.text not in thing.fields:
                 yield _no_field(expression, thing, node.text, node.at)
-            elif id(node) in tested and thing == _RECORD:
+            elif id(node) in tested and thing == RECORD:
                 said = "a record has every field: "
                 said += f"has(..{node.text}) is always true, compare it with '' or []"
                 yield Fault(expression, said, offset=node.at)
 
 
-def _scoped(
+def things(workflow: Workflow) -> dict[str, Thing | None]:
+    """The things that the names of a workflow's expressions stand for."""
+    names: dict[str, Thing | None] = {"report": RECORD}
+    for name, value in workflow.values.items():
+        # They stand in the order in which they use each other.
+        names[name] = thing_of(value.tree, names)
+    return names
+
+
+def scoped(
     tree: SyntaxNode, names: Mapping[str, Thing | None]
 ) -> Iterator[tuple[SyntaxNode, Mapping[str, Thing | None]]]:
     """Every node with what the names in it are: a comprehension binds a name to the elements of its list."""
     yield tree, names
     inside = names
     if tree.kind is Kind.LOOP:
-        listed = _thing(tree.children[0], names)
+        listed = thing_of(tree.children[0], names)
         inside = {**names, str(tree.value): listed and listed._replace(listed=False)}
     for position, child in enumerate(tree.children):
-        yield from _scoped(child, inside if position else names)
+        yield from scoped(child, inside if position else names)
 
 
-def _thing(node: SyntaxNode, names: Mapping[str, Thing | None]) -> Thing | None:
+def thing_of(node: SyntaxNode, names: Mapping[str, Thing | None]) -> Thing | None:
     """The thing that a node gives, None if that cannot be told."""
     if node.kind is Kind.NAME:
         return names.get(node.text)
     if node.kind is Kind.LOOP:
-        return _thing(node.children[0], names) if node.text == "filter" else None
+        return thing_of(node.children[0], names) if node.text == "filter" else None
     if node.kind is Kind.CHOICE:
-        first, second = (_thing(child, names) for child in node.children[1:])
+        first, second = (thing_of(child, names) for child in node.children[1:])
         return first if first == second else None
     if node.kind is Kind.CALL:
         return _GIVES.get(node.text)
     if node.kind is Kind.METHOD and node.text in _SAME:
-        return _thing(node.children[0], names)
-    of = _thing(node.children[0], names) if node.kind is Kind.ITEM or node.text == "newest" else None
+        return thing_of(node.children[0], names)
+    of = thing_of(node.children[0], names) if node.kind is Kind.ITEM or node.text == "newest" else None
     return of and of._replace(listed=False)
 
 
 _GIVES: dict[str, Thing] = {
-    "records": _RECORD._replace(listed=True),
-    "records_since": _RECORD._replace(listed=True),
-    "newest": _RECORD,
+    "records": RECORD._replace(listed=True),
+    "records_since": RECORD._replace(listed=True),
+    "newest": RECORD,
     "open_stage": _STAGE,
-    **dict.fromkeys(OF_TASKS, _TASK._replace(listed=True)),
+    **dict.fromkeys(OF_TASKS, TASK._replace(listed=True)),
 }
 
 

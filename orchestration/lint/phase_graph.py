@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..definition.model import Workflow, edges
+from ..definition.model import Workflow, edges, targets_of
 from ..expressions.language import Expression
 from ..expressions.syntax import Kind, walk
 from ..findings import Severity
@@ -47,33 +47,33 @@ def dead_ends(workflow: Workflow) -> Iterator[Fault]:
 
 
 def endless(workflow: Workflow) -> Iterator[Fault]:
-    """Ways back that neither a limit, nor a person, nor a question bounds."""
-    ways = _all_ways(workflow)
-    backwards = {name: {other for other, targets in ways.items() if name in targets} for name in ways}
-    bounded = set()
-    for phase in workflow.phases.values():
-        rules = workflow.rules_of(phase.id)
-        guards = behind(workflow, *(rule.when for rule in rules))
-        if (
-            "person" in phase.agents
-            or any(rule.ask or rule.wait == "person" for rule in rules)
-            or any(read.path[0] == "limits" for guard in guards for read in guard.reads)
-        ):
-            bounded.add(phase.id)
+    """Ways back of a circle on which neither a limit, nor a person, nor a question bounds any step."""
+    ways = {name: _unbounded(workflow, name) for name in workflow.phases}
     for name, targets in ways.items():
         for target in sorted(targets, key=workflow.order):
-            if workflow.order(target) >= workflow.order(name):
-                continue
-            # The phases on some way from there to here.
-            circle = reachable(ways, {target}) & reachable(backwards, {name})
-            if circle and not circle & bounded:
+            if workflow.order(target) < workflow.order(name) and name in reachable(ways, {target}):
                 said = f"{name} leads back to {target} without a limit, a person or a question on the way"
                 yield Fault(workflow.phases[name].place, said, Severity.WARNING)
-    for rule in (rule for _, rule in workflow.all_rules() if rule.when is None and not rule.ask):
-        phase = rule.where.removeprefix("phases.").split(".rules[")[0]
-        if constant(rule.to) == phase and phase not in bounded:
+    for phase, rule in workflow.all_rules():
+        if phase and rule.when is None and constant(rule.to) == phase and phase in ways[phase]:
             said = f"{phase} leads to itself whatever happens, without a limit, a person or a question"
             yield Fault(rule.place, said, Severity.WARNING)
+
+
+def _unbounded(workflow: Workflow, name: str) -> set[str]:
+    """The phases that follow one by rules before which none asks a person or reads a limit.
+
+    Such a rule bounds those behind it, which are tried only when it does not fit.
+    """
+    phase, found = workflow.phases[name], set[str]()
+    if phase.terminal or "person" in phase.agents:
+        return found
+    for rule in workflow.rules_of(name):
+        limited = any(read.path[0] == "limits" for one in behind(workflow, rule.when) for read in one.reads)
+        if limited or rule.ask or rule.wait == "person":
+            return found
+        found.update(targets_of(workflow, name, rule))
+    return found | set(phase.leads_to)
 
 
 def denials(workflow: Workflow) -> Iterator[Fault]:

@@ -20,7 +20,7 @@ BODY = """\
 phase: state.phase
 phases:
   one:
-    rules: [{when: "state.ok == true", to: two}, {when: "state.ok == false", ask: help}]
+    rules: [{when: "state.ok == false", ask: help}, {when: "state.ok == true", to: two}]
   two: {terminal: complete}
 questions:
   help: {ask: Help?, options: {go: go on}}
