@@ -67,7 +67,10 @@ class PhaseStatus(StrEnum):
 
 
 class ArtifactStatus(StrEnum):
-    """State of a declared file; guards see the data of a VALID one only."""
+    """State of a declared file; guards see the data of a VALID one only.
+
+    PROPOSED: it is a person's decision, and no person is known to have made it.
+    """
 
     MISSING = "missing"
     EMPTY = "empty"
@@ -75,6 +78,7 @@ class ArtifactStatus(StrEnum):
     INVALID = "invalid"
     VALID = "valid"
     STALE = "stale"
+    PROPOSED = "proposed"
 
 
 class GateStatus(StrEnum):

@@ -126,7 +126,7 @@ def _merged(data: Any, patch: Any) -> Any:
 
 
 def steps_of(case: Case) -> EvaluationTrace:
-    """Find the case's one run and look at it; every decision counts as a person's."""
+    """Find the case's one run and look at it; every decision counts as a person's, and all is in HEAD."""
     files = MemoryFiles(case.files, case.mtimes)
     config = read_config(case.files.get(".phasekeeper/config.yaml", ""))
     matches, passed, *_ = discover(DefinitionSet(DefinitionLibrary.of(files).definitions()), files, config)
@@ -136,6 +136,7 @@ def steps_of(case: Case) -> EvaluationTrace:
     snapshot = read_run(
         match.workflow, files, match.run, root="/root", config=config, claims=case.claims,
         verify=lambda lines: frozenset(range(len(lines))),
+        committed=lambda path: case.files[path].encode() if path in case.files else None,
     )  # fmt: skip
     return evaluate_traced(match.workflow, snapshot)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..definition.model import Phase, Rule, Workflow
+from ..definition.names import PROPOSED
 from ..expressions.context import Outcome
 from ..expressions.language import Expression
 from ..findings import NO_DATA, Evidence, Finding, Fix
@@ -324,6 +325,9 @@ class _Procedure:
         facts, scope = self.facts, str(outcome.value)
         newest = facts.newest_answer(question)
         if newest is None or (question.about and newest["about"] != facts.content_digest(question.about)):
+            return False
+        if newest["option"] == PROPOSED or facts.proposed(question):
+            # The file that was signed decides; one that nobody signed asks.
             return False
         later = facts.context.records.since(answers_to(question, scope), {"kind": RecordKind.REPORT.value})
         stages = {stage["id"] for stage in facts.snapshot.plan_facts.stages}

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..definition.model import Artifact, Parameter, Question, Workflow
+from ..definition.names import PROPOSED
 from ..definition.root_config import PATH as CONFIGURATION
 from ..expressions.context import Context, Outcome, UnknownFact
 from ..expressions.language import Expression, Template
@@ -231,6 +232,11 @@ class RunFacts:
         answers = self.context.records.pick(answers_to(question, scope))
         return answers[-1] if answers else None
 
+    def proposed(self, question: Question) -> list[ArtifactState]:
+        """The files that a question asks a person to sign: decisions that no person is known to have made."""
+        decisions = map(self.artifact, question.decides)
+        return [each for each in decisions if each.state is ArtifactStatus.PROPOSED]
+
     def content_digest(self, artifacts: Sequence[str]) -> str:
         """A digest of what a person decides about; marks of progress in a plan are no part of it."""
         read, lines = self.snapshot.reader.read, list[str]()
@@ -299,9 +305,10 @@ def _known(value: str | None, why_not: str) -> str:
 
 def answers_to(question: Question, scope: str) -> dict[str, Any]:
     """The pattern of a question's answers; an option that it does not have answers nothing."""
+    signed = (PROPOSED,) if question.decides else ()
     return {
         "kind": RecordKind.ANSWER.value, "question": question.id, "scope": scope,
-        "option": list(question.options),
+        "option": [*question.options, *signed],
     }  # fmt: skip
 
 

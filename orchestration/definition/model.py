@@ -123,6 +123,7 @@ class Artifact:
     defaults: Mapping[str, Any] = key(MAPPING, "laid under the data")
     optional: bool = key(BOOL, "missing is no finding")
     of: tuple[str, ...] = key(_ARTIFACTS, "the artifacts it judges; it is stale once they change")
+    decided_by: str = key(word("person"), "it is a decision: valid once a person signed it, or from HEAD")
     tasks: str = key(TEXT, "plans only: the glob of task files")
     example: str = key(TEXT, "what a small valid one looks like")
 
@@ -226,6 +227,9 @@ class Question:
     )
     scope: Expression | None = key(cel("string"), "an answer holds for this only")
     about: tuple[str, ...] = key(_ARTIFACTS, "an answer holds while these stay as they are")
+    decides: tuple[str, ...] = key(
+        _ARTIFACTS, "decisions in files that it asks about; an unsigned one is shown and can be signed"
+    )
     tasks: Expression | None = key(cel("list"), "the tasks concerned")
     history: Expression | None = key(cel("list"), "the records that led here")
 

@@ -14,6 +14,8 @@ _GUARD_NAME = re.compile(r"[a-z][a-zA-Z0-9_]*")
 _PLAIN_NAME = re.compile(r"[^\s*{}]+")
 # What `answers.QUESTION` says when there is no answer, or none that still holds.
 UNANSWERED = ("none", "stale")
+# The option that signs a decision which lies in a file, as it is.
+PROPOSED = "proposed"
 # Names of the language that an artifact or a value may not take.
 TAKEN = RESERVED.union((
     "next_step", "state", "valid", "exists", "parameters", "limits", "answers", "phase", "report", "step",
@@ -38,7 +40,7 @@ def check_names(raw: dict, errors: DefinitionErrors) -> None:
             errors.add(name, f"{str(name)!r} is a phase's name already")
     for entry in raw.get("questions", {}).values():
         for name in entry.get("options", {}):
-            _plain_name(errors, name, UNANSWERED)
+            _plain_name(errors, name, (*UNANSWERED, PROPOSED))
 
 
 def _guard_name(errors: DefinitionErrors, name: LocatedText, taken: Collection[str]) -> None:
@@ -83,6 +85,10 @@ def check_references(raw: dict, errors: DefinitionErrors) -> None:
     for name, entry in artifacts.items():
         if entry.get("of") and "listed" in entry:
             errors.add(name, f"{str(name)!r} is listed, so it cannot judge others; give it paths or no of")
+        if entry.get("decided_by") and "listed" in entry:
+            errors.add(
+                name, f"{str(name)!r} is listed, so nobody can sign it; give it paths or no decided_by"
+            )
         for text in entry.get("of", ()):
             if "listed" in artifacts.get(text, {}):
                 errors.add(text, f"{str(text)!r} is listed; of needs an artifact that has paths")

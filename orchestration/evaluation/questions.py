@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..decision.decision import Decision, definition_changed_text
 from ..decision.facts import RunFacts
 from ..definition.model import Question
+from ..definition.names import PROPOSED
 from ..result.values import Option, QuestionState
+from ..snapshot.read_log import ArtifactState
 from ..snapshot.snapshot import DEFINITION
 from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
 
 RAISED = (Option("continue", "go on"), Option("stop", "stop the run"))
+MOST_SIGNED = 4_000
+"""Characters of what a person signs as it is; more cannot be shown whole, so it has to be committed."""
+MOST_QUOTED = 200
 _HISTORY = ("at", "phase", "stage", "iteration", "outcome", "message", "path", "tasks")
 
 
@@ -43,15 +49,29 @@ def question_state(facts: RunFacts, question: Question) -> QuestionState:
     history = context.value(question.history).value if question.history else None
     task_ids = [t["id"] if isinstance(t, dict) and "id" in t else t for t in _items(tasks)]
     entries = [entry if isinstance(entry, dict) else {"message": str(entry)} for entry in _items(history)]
+    proposed = facts.proposed(question)
+    words = "; ".join(f"{each.path} says: {proposed_words(each)}" for each in proposed)
+    sign = [Option(PROPOSED, f"sign it as it is: {words}")] if proposed and signable(proposed) else []
     return QuestionState(
         id=f"{question.id}:{scope}" if scope else question.id,
         kind=QuestionKind(question.kind),
-        question=facts.text(question.ask),
-        options=tuple(Option(name, text) for name, text in question.options.items()),
+        question=facts.text(question.ask) + (f" Nobody signed this: {words}" if proposed else ""),
+        options=(*sign, *(Option(name, text) for name, text in question.options.items())),
         tasks=tuple(map(str, task_ids)),
         history=tuple({name: e[name] for name in _HISTORY if e.get(name)} for e in entries),
         since=(str(facts.records[-1]["at"]) or None) if facts.records else None,
     )
+
+
+def signable(proposed: Sequence[ArtifactState]) -> bool:
+    """True if all that would be signed can be shown."""
+    return sum(len(each.text) for each in proposed) <= MOST_SIGNED
+
+
+def proposed_words(proposed: ArtifactState) -> str:
+    """The beginning of a file that nobody signed, in one line."""
+    words = " ".join(proposed.text[:MOST_SIGNED].split())
+    return words if len(words) <= MOST_QUOTED else f"{words[:MOST_QUOTED]}…"
 
 
 def _items(value: object) -> list[Any]:

@@ -12,6 +12,8 @@ from ..states import ArtifactStatus
 from ..vfs.files import Entry, File, Files, digest_of, join
 from ..vfs.glob import glob, leads_to
 
+Committed = Callable[[str], bytes | None]
+"""The bytes of a file, by its path from the root, in the commit HEAD; None where they are not known."""
 # A file larger than this many bytes holds more than blanks.
 SMALL = 64
 
@@ -57,6 +59,7 @@ class RunReader:
 
     files: Files
     parsed: dict[tuple[str, str], Any] = field(default_factory=dict)
+    committed: Committed = lambda path: None
     reads: dict[str, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     _found: dict[str, list[tuple[str, Entry]]] = field(default_factory=dict)
@@ -68,6 +71,12 @@ class RunReader:
         # The path as the file has it: equal, and kept anyway.
         self.reads[file.path] = file.digest or ("unreadable" if file.exists or file.refused else "missing")
         return file
+
+    def read_committed(self, path: str) -> bytes | None:
+        """The bytes of a file in the commit HEAD, which are part of the revision."""
+        found = self.committed(path)
+        self.reads[f"HEAD:{path}"] = "missing" if found is None else digest_of(found)
+        return found
 
     def glob(self, pattern: str) -> list[tuple[str, Entry]]:
         """The files that fit, also those that are not read, as links out of the root; their names, and which

@@ -18,7 +18,8 @@ from ..plans.model import Plan
 from ..states import RecordKind
 from ..vfs.files import Files, join
 from .artifacts import read_artifact
-from .read_log import RunReader
+from .proof import with_proof
+from .read_log import Committed, RunReader
 from .snapshot import PendingReport, RecordOrigin, Snapshot, stamped
 from .staleness import with_staleness
 from .state_file import read_state
@@ -33,14 +34,15 @@ def read_run(
     config: Config | None = None,
     claims: Sequence[Claim] = (),
     verify: Verify = lambda lines: frozenset(),
+    committed: Committed = lambda path: None,
     parsed: dict[tuple[str, str], Any] | None = None,
 ) -> Snapshot:
     """The run in the folder `run` (relative to the root, "" for the root itself) as its files show it now.
 
-    `claims` are the live ones; `verify` tells which decisions a person made; `parsed` keeps parse results
-    between calls.
+    `claims` are the live ones; `verify` tells which decisions a person made, `committed` what the commit
+    HEAD holds; `parsed` keeps parse results between calls.
     """
-    reader = RunReader(files, {} if parsed is None else parsed)
+    reader = RunReader(files, {} if parsed is None else parsed, committed)
     path = join(run, JOURNAL) or JOURNAL
     file = reader.read(path)
     if file.text is None and (file.exists or file.problem):
@@ -53,6 +55,7 @@ def read_run(
     declared = workflow.artifacts
     artifacts = {a.id: read_artifact(a, run, reader) for a in declared.values() if a.listed is None}
     artifacts = with_staleness(artifacts, declared, run, journal.records, reader)
+    artifacts = with_proof(artifacts, declared, journal.records, reader)
     plan = next((a.data for a in artifacts.values() if a.valid and isinstance(a.data, Plan)), None)
     records = tuple(stamped(entry, plan) for entry in journal.records)
     origins = tuple(RecordOrigin(path, Span(line, 0, line, 0)) for line in journal.lines)

@@ -12,6 +12,7 @@ from ..decision.facts import RunFacts
 from ..decision.pending_reports import is_due, reportable_steps
 from ..decision.task_turns import task_turn_problem
 from ..definition.model import DEFAULT_OUTCOMES, edges
+from ..definition.names import PROPOSED
 from ..evaluation.questions import question_state
 from ..evaluation.trace import CommandRefused, EvaluationTrace, check_action
 from ..formats.json_text import read_json
@@ -266,6 +267,7 @@ def _answered(trace: EvaluationTrace, command: Command) -> Record:
     _need_reason(command)
     facts, (name, _, scope) = trace.facts, command.question.partition(":")
     declared, about = facts.workflow.questions.get(name), ""
+    signed = [each.id for each in facts.proposed(declared)] if declared and command.option == PROPOSED else []
     # An answer holds while what it is about stays the same.
     if declared is None:
         name, scope = command.question, ""
@@ -274,7 +276,7 @@ def _answered(trace: EvaluationTrace, command: Command) -> Record:
         about = facts.content_digest(declared.about)
     return _stamped(
         trace, command, kind="answer", question=name, scope=scope, option=command.option, why=command.why,
-        about=about, files=files_of_artifacts(facts, declared.about if declared else ()),
+        about=about, files=files_of_artifacts(facts, (*(declared.about if declared else ()), *signed)),
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
+from ..definition.names import PROPOSED
 from ..evaluation.trace import EvaluationTrace
 from ..findings import Severity
 from ..result.values import Evaluation, QuestionState
@@ -74,15 +75,27 @@ def _answer(
         proposal = propose(trace, command, now)
         text = next((f" ({option.text})" for option in question.options if option.id == command.option), "")
         yield f"answer: {command.option}{text}"
+        if command.option == PROPOSED:
+            yield from _signed(trace, question)
         yield from reason
         yield _afterwards(proposal.evaluation)
         return
     for option in question.options:
         yield f"- {option.id}: {option.text}"
+        if option.id == PROPOSED:
+            yield from _signed(trace, question)
         try:
             yield f"  {_afterwards(propose(trace, command._replace(option=option.id), now).evaluation)}"
         except CommandRefused as error:
             yield f"  not possible now: {error}"
+
+
+def _signed(trace: EvaluationTrace, question: QuestionState) -> Iterator[str]:
+    """Every line of the files that would be signed as they are."""
+    declared = trace.facts.workflow.questions[question.id.partition(":")[0]]
+    for proposed in trace.facts.proposed(declared):
+        yield f"  {proposed.path}:"
+        yield from (f"  | {line}" for line in proposed.text.splitlines())
 
 
 def _override(

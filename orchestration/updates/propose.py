@@ -22,7 +22,7 @@ from ..journal.journal import EMPTY_RECORD, FAILURES, Journal, Record, Verify
 from ..journal.lines import JOURNAL, parse_lines
 from ..result.values import Evaluation
 from ..snapshot.run_files import read_run
-from ..states import RunStatus, SuggestionKind
+from ..states import ArtifactStatus, RunStatus, SuggestionKind
 from ..vfs.files import digest_of, join
 from ..vfs.overlay import PROPOSED_MTIME_NS, OverlayFiles
 from .brought import filed_text
@@ -136,7 +136,7 @@ class _Draft:
         files = OverlayFiles(old.reader.files, texts, PROPOSED_MTIME_NS)
         fresh = read_run(
             old.workflow, files, old.run, root=old.root, config=old.config,
-            claims=old.claims, verify=self.journal.verify, parsed=old.reader.parsed,
+            claims=old.claims, verify=self.journal.verify, committed=old.reader.committed, parsed=old.reader.parsed,
         )  # fmt: skip
         return evaluate_traced(old.workflow, fresh)
 
@@ -189,8 +189,10 @@ def _check(before: EvaluationTrace, after: EvaluationTrace, command: Command, st
     artifacts = {name: after.facts.artifact(name) for name in phase.produces}
     lacking = [f"{name} is {one.state} ({one.path})" for name, one in artifacts.items() if not one.valid]
     if lacking:
-        hint = f"`phasekeeper next --run {new.run}` shows what it needs"
-        raise CommandRefused(f"{step} is not done: {', '.join(lacking)}; make it, then report again. {hint}")
+        hint = f"make it, then report again. `phasekeeper next --run {new.run}` shows what it needs"
+        if any(one.state is ArtifactStatus.PROPOSED for one in artifacts.values()):
+            hint = f"no person signed it: `phasekeeper approve {new.run}` is a person's to run"
+        raise CommandRefused(f"{step} is not done: {', '.join(lacking)}; {hint}")
 
 
 def _report_data(command: Command) -> dict[str, Any]:

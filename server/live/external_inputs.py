@@ -32,6 +32,7 @@ class ExternalInputs:
         self._key: StatKey | None = None
         self._committed: dict[str, frozenset[str]] = {}
         """Journal -> its lines in the commit HEAD."""
+        self._head_files: dict[str, bytes | None] = {}
 
     @property
     def paths(self) -> frozenset[Path]:
@@ -48,22 +49,36 @@ class ExternalInputs:
 
     def read_committed(self, files: RecordingFiles, root: Path, journal: str) -> frozenset[str]:
         """Likewise the lines of a journal in the commit HEAD."""
-        if not self._is_used(_HEAD):
-            # Nobody looked after it since the last one that needed it was gone.
-            self._head, self._committed = head_of(self._root), {}
-        files.used.add(_HEAD)
+        self._use_head(files)
         if journal not in self._committed:
             self._committed[journal] = decision_proof.head_lines(root, journal)
         return self._committed[journal]
+
+    def read_head_file(self, files: RecordingFiles, root: Path, path: str) -> bytes | None:
+        """Likewise the bytes of a file in the commit HEAD."""
+        self._use_head(files)
+        if path not in self._head_files:
+            self._head_files[path] = decision_proof.head_file(root, path)
+        return self._head_files[path]
+
+    def _use_head(self, files: RecordingFiles) -> None:
+        if not self._is_used(_HEAD):
+            # Nobody looked after it since the last one that needed it was gone.
+            self._forget_head(head_of(self._root))
+        files.used.add(_HEAD)
+
+    def _forget_head(self, head: Head) -> None:
+        self._head, self._committed, self._head_files = head, {}, {}
 
     def refresh(self) -> set[str]:
         """Look again; the keys of those inputs that differ. Costs a few stats at most."""
         changed: set[str] = set()
         if self._is_used(_HEAD):
-            before, self._head = self._head, head_of(self._root)
-            if before.state != self._head.state:
-                self._committed = {}
+            before, now = self._head, head_of(self._root)
+            if before.state != now.state:
+                self._forget_head(now)
                 changed.add(_HEAD)
+            self._head = now
         if self._is_used(_KEY):
             was, self._key = self._key, stat_key(decision_proof.key_path())
             if was != self._key:

@@ -267,7 +267,8 @@ class LiveRoot:
     def _trace(self, match: Match, files: RecordingFiles, parsed: Parsed) -> EvaluationTrace:
         key = partial(self._external.read_key, files)
         committed = partial(self._external.read_committed, files)
-        around = RunEnvironment(self.root, self._config, self._deadlines.now(), key, committed)
+        head_file = partial(self._external.read_head_file, files)
+        around = RunEnvironment(self.root, self._config, self._deadlines.now(), key, committed, head_file)
         return evaluate_match(match, read_match(match, files, around, parsed))
 
     def _depend(self, dependant: str, keys: set[str]) -> None:

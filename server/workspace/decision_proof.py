@@ -135,16 +135,24 @@ def sign(record: Mapping[str, object], key: bytes, where: str) -> str:
     return hmac.new(key, text.encode("ascii"), sha256).hexdigest()
 
 
-def head_lines(root: Path, journal_path: str) -> frozenset[str]:
-    """The lines of the journal as the commit HEAD of the root's repository has it; none on any doubt."""
-    if refusal(journal_path):
-        return frozenset()
-    blob = f"HEAD:./{journal_path}"
+def head_file(root: Path, path: str) -> bytes | None:
+    """A file below the root as the commit HEAD of the root's repository has it; None on any doubt."""
+    if refusal(path):
+        return None
+    blob = f"HEAD:./{path}"
     size = git.answer(root, "cat-file", "-s", blob)
     if not size.strip().isdigit() or int(size) > MAX_BYTES:
+        return None
+    content = git.answer(root, "cat-file", "blob", blob)
+    return content if len(content) == int(size) else None
+
+
+def head_lines(root: Path, journal_path: str) -> frozenset[str]:
+    """The lines of the journal as the commit HEAD of the root's repository has it; none on any doubt."""
+    content = head_file(root, journal_path)
+    if content is None:
         return frozenset()
-    text = git.answer(root, "cat-file", "blob", blob).decode("utf-8", "replace")
-    return frozenset(line.rstrip("\r\n") for line in text.split("\n"))
+    return frozenset(line.rstrip("\r\n") for line in content.decode("utf-8", "replace").split("\n"))
 
 
 def verified_lines(

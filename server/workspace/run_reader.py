@@ -25,7 +25,8 @@ Parsed = dict[tuple[str, str], Any]
 
 class RunEnvironment(NamedTuple):
     """The surroundings of a run besides its files. `now` is ISO 8601 in UTC, for claims; `key` gives the key
-    of decisions, `committed` the lines of a journal in the commit HEAD. Both are asked only when needed.
+    of decisions, `committed` the lines of a journal in the commit HEAD, `head_file` the bytes of a file in it.
+    They are asked only when needed.
     """
 
     root: Path
@@ -33,6 +34,7 @@ class RunEnvironment(NamedTuple):
     now: str
     key: Callable[[], bytes | None]
     committed: Callable[[Path, str], frozenset[str]] = decide.head_lines
+    head_file: Callable[[Path, str], bytes | None] = decide.head_file
 
 
 def read_match(match: Match, files: Files, around: RunEnvironment, parsed: Parsed) -> Snapshot:
@@ -48,6 +50,7 @@ def read_match(match: Match, files: Files, around: RunEnvironment, parsed: Parse
         verify=lambda lines: decide.verified_lines(
             around.root, journal, lines, around.key(), around.committed
         ),
+        committed=lambda path: around.head_file(around.root, path),
         parsed=parsed,
     )
 

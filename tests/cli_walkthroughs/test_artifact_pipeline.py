@@ -127,10 +127,13 @@ def test_approve_is_the_first_option_of_the_acceptance(drive: Drive) -> None:
     assert drive.evaluation("T1")["status"] == "complete"
 
 
-def test_a_decision_file_that_a_person_wrote_counts_as_well(drive: Drive) -> None:
+def test_a_decision_file_counts_once_a_person_signed_it(drive: Drive) -> None:
     _at_acceptance(drive)
     drive.write(DECISION, {"verdict": "accepted", "reasons": ["fine"]})
-    drive.do("report", "T1", "accept", "ok")
+    assert f"`phasekeeper approve {RUN}`" in drive.refused("report", "T1", "accept", "ok")
+    result = drive.decide("approve", "T1", "--reason", "looked at it")
+    assert (result.code, '"reasons": [' in result.err) == (0, True)
+    assert drive.json(DECISION) == {"verdict": "accepted", "reasons": ["fine"]}
     assert _phase(drive) == "done"
     assert drive.evaluation("T1")["status"] == "complete"
 
@@ -288,7 +291,9 @@ def test_a_rejected_change_is_reworked_reviewed_tested_and_asked_for_again(drive
 def test_a_rejection_in_a_file_can_name_where_to_go_back_to(drive: Drive, back: str) -> None:
     _at_acceptance(drive)
     drive.write(DECISION, {"verdict": "rejected", "next": back})
-    assert drive.suggestion("T1") == ("regress", back)
+    assert (drive.suggestion("T1"), drive.questions("T1")) == (("wait", None), ["acceptance"])
+    assert drive.decide("approve", "T1", "--reason", "as it says").code == 0
+    assert _phase(drive) == back
 
 
 def test_a_revert_is_recorded_before_the_task_is_done(drive: Drive) -> None:

@@ -164,7 +164,11 @@ NAMES = sorted(COMPLETE)
 def looked(name: str, files: Mapping[str, str | bytes], run: str):
     """Evaluate a run, and everything that is made of its evaluation."""
     snapshot = read_run(
-        workflow(name), MemoryFiles(files), run, verify=lambda lines: frozenset(range(len(lines)))
+        workflow(name),
+        MemoryFiles(files),
+        run,
+        verify=lambda lines: frozenset(range(len(lines))),
+        committed=lambda path: text if isinstance(text := files.get(path), bytes | None) else text.encode(),
     )
     steps = evaluate_traced(workflow(name), snapshot)
     json.dumps(as_json(steps.evaluation))

@@ -45,7 +45,7 @@ class Run:
     """The files of a root with one run in the folder `at`.
 
     Each change is a minute after the one before, so that report files have a certain order. `proven` are the
-    journal lines that a person made through a person's channel.
+    journal lines that a person made through a person's channel; `head` is the commit HEAD.
     """
 
     workflow: Workflow
@@ -53,6 +53,7 @@ class Run:
     files: dict[str, str] = field(default_factory=dict)
     mtimes: dict[str, int] = field(default_factory=dict)
     proven: set[str] = field(default_factory=set)
+    head: dict[str, str] = field(default_factory=dict)
     now: datetime = BEGIN
 
     # ---- what is changed
@@ -63,6 +64,11 @@ class Run:
         whole = path[1:] if path.startswith("/") else f"{self.at}/{path}"
         self.files[whole] = content if isinstance(content, str) else json.dumps(content)
         self.mtimes[whole] = int(self.now.timestamp() * 1e9)
+        return self
+
+    def commit(self) -> Run:
+        """Commit all files, as a person does after a review."""
+        self.head = dict(self.files)
         return self
 
     def report(self, step: str, outcome: str, *tasks: str, **more: Any) -> Run:
@@ -116,6 +122,7 @@ class Run:
             self.workflow, MemoryFiles(self.files, self.mtimes), self.at,
             root="/root", config=read_config(self.files.get(CONFIG, "")),
             verify=lambda lines: frozenset(i for i, line in enumerate(lines) if line in self.proven),
+            committed=lambda path: self.head[path].encode() if path in self.head else None,
         )  # fmt: skip
         return evaluate_traced(self.workflow, snapshot)
 

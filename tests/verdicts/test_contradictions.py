@@ -40,6 +40,6 @@ def test_a_failed_case_fails_a_test_report_that_says_it_passed(word: str) -> Non
 
 
 def test_a_change_that_is_taken_back_needs_no_fresh_diff() -> None:
-    run = pipeline("revert", {"accept/decision.json": {"verdict": "revert"}})
+    run = pipeline("revert", {"accept/decision.json": {"verdict": "revert"}}).commit()
     run.write("planning/plan.files.json", {"files": ["x"]})
     assert run.standing == "active stay revert"

@@ -10,13 +10,16 @@ from enum import StrEnum
 
 from lsprotocol import types as lsp
 
+from ....orchestration.definition.names import PROPOSED
 from ....orchestration.findings import Finding, Severity, Span
 from ....orchestration.formats.json_text import read_json
+from ....orchestration.journal.lines import JOURNAL
 from ....orchestration.markdown.block_outline import split_lines
 from ....orchestration.result.phrases import in_sentence, status_phrase
 from ....orchestration.result.values import Evaluation, QuestionState
 from ....orchestration.sanitize import LIMIT, plain
 from ....orchestration.states import PhaseStatus, QuestionKind
+from ....orchestration.vfs.files import name_in
 from ..view.annotations import GATE_FAILED, PERSON_AWAITED, failed_gates
 from ..view.documents import DocumentContext
 
@@ -90,7 +93,11 @@ def _stale_approvals(finding: Finding, e: Evaluation, context: DocumentContext) 
 
 
 def _unproved_decision(finding: Finding, e: Evaluation, context: DocumentContext) -> _Commands:
-    """Have the person at the editor decide, if at all, what a line of the journal decides without proof."""
+    """Have the person at the editor decide, if at all, what a line of the journal, or a file, decides."""
+    if name_in(finding.path) != name_in(JOURNAL):
+        signing = (q for q in e.questions if any(option.id == PROPOSED for option in q.options))
+        yield from (_question(question, e) for question in signing)
+        return
     lines, line = split_lines(context.source), finding.span.line if finding.span else 0
     record = read_json(lines[line]).data if line < len(lines) else None
     if finding.severity is Severity.HINT or not isinstance(record, dict):

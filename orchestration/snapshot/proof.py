@@ -1,0 +1,67 @@
+"""The proof that a person made a decision which stands in a file: a signed record that names its bytes, or HEAD.
+
+A tool that writes such a file goes on working: the file is never rewritten, it only does not count before a
+person signed it. The engine is told which records a person signed and what HEAD holds; it knows no keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..definition.model import Artifact
+from ..findings import Span
+from ..journal.journal import DECISIONS, Record
+from ..states import ArtifactStatus
+from ..vfs.files import digest_of
+from .read_log import ArtifactState, RunReader
+
+UNPROVEN = (
+    "no proof that a person decided this, so it does not count; a person signs it as it is, or commits it"
+)
+
+
+class SignedFile(NamedTuple):
+    """A file as a person's newest decision about it left it, and as it was before."""
+
+    digest: str
+    was: str
+
+
+def with_proof(
+    states: Mapping[str, ArtifactState],
+    artifacts: Mapping[str, Artifact],
+    records: Sequence[Record],
+    reader: RunReader,
+) -> dict[str, ArtifactState]:
+    """The artifacts, with those `proposed` that are a person's decision without proof that one made it."""
+    out = dict(states)
+    for name, state in states.items():
+        if not (artifacts[name].decided_by and state.valid):
+            continue
+        unproven = [path for path in state.paths if not is_decided(path, records, reader)]
+        for path in unproven:
+            reader.add_finding(path, "decision-unverified", UNPROVEN, Span(0, 0, 0, 1))
+        if unproven:
+            out[name] = state._replace(state=ArtifactStatus.PROPOSED, data=None)
+    return out
+
+
+def is_decided(path: str, records: Sequence[Record], reader: RunReader) -> bool:
+    """Search the newest signed record that names the file, then HEAD, for the file's bytes as they are.
+
+    What HEAD holds does not count where that record replaced it: the decision is newer than the commit.
+    """
+    digest, signed = reader.read(path).digest, next(_signed_files(path, records), SignedFile("", ""))
+    if digest == signed.digest:
+        return True
+    committed = reader.read_committed(path) if digest != signed.was else None
+    return committed is not None and digest_of(committed) == digest
+
+
+def _signed_files(path: str, records: Sequence[Record]) -> Iterator[SignedFile]:
+    for entry in reversed(records):
+        files: Any = entry["files"] if entry["kind"] in DECISIONS else ()
+        named = [item for item in files if isinstance(item, dict) and item.get("path") == path]
+        if named:
+            yield SignedFile(str(named[-1].get("digest", "")), str(named[-1].get("was", "")))

@@ -1,0 +1,93 @@
+"""What a person decides counts when a person is known to have decided it: signed, or in the commit HEAD."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.verdicts.runs import Run
+from tests.verdicts.test_contradictions import EVALUATION, pipeline
+
+DECISION = "accept/decision.json"
+TESTED = {"eval/eval-report.json": EVALUATION}
+
+
+def accepting(verdict: str = "accepted", **more: str) -> Run:
+    """A run of the artifact pipeline that awaits a decision, with one written by nobody knows whom."""
+    return pipeline("accept", TESTED).write(DECISION, {"verdict": verdict, **more})
+
+
+@pytest.mark.parametrize("verdict", ["accepted", "rejected", "revert", "deferred", "perhaps"])
+def test_a_decision_file_that_nobody_signed_is_a_proposed_answer(verdict: str) -> None:
+    run = accepting(verdict)
+    assert run.standing == "waiting_human wait"
+    assert run.gate("acceptance") == "open"
+    assert [message.partition(": ")[0] for message in run.messages("decision-unverified")] == [
+        f".ai-tools-chain/tasks/T1/{DECISION}:1"
+    ]
+    [question] = run.evaluation.questions
+    assert f'{DECISION} says: {{"verdict": "{verdict}"}}' in question.question
+    assert [option.id for option in question.options][:2] == ["proposed", "accepted"]
+
+
+def test_one_answer_signs_a_decision_file_as_it_is() -> None:
+    run = accepting("rejected", next="review")
+    before = run.files[f"{run.at}/{DECISION}"]
+    run.answer("acceptance", "proposed")
+    assert run.files[f"{run.at}/{DECISION}"] == before
+    assert run.evaluation.current_phase == "review"
+    assert "decision-unverified" not in run.codes()
+
+
+def test_what_is_signed_is_these_bytes_and_no_others() -> None:
+    run = accepting("deferred").answer("acceptance", "proposed").write(DECISION, {"verdict": "accepted"})
+    assert run.standing == "waiting_human wait"
+    assert [question.id for question in run.evaluation.questions] == ["acceptance"]
+    assert run.answer("acceptance", "proposed").evaluation.status == "complete"
+
+
+def test_a_decision_made_by_a_question_counts_and_an_older_one_brought_back_does_not() -> None:
+    run = accepting("deferred").answer("acceptance", "proposed")
+    deferred = run.files[f"{run.at}/{DECISION}"]
+    assert run.answer("acceptance", "rejected").standing == "active stay codegen"
+    assert run.write(DECISION, deferred).codes() >= {"decision-unverified"}
+
+
+def test_a_decision_file_in_head_counts_until_a_person_replaced_it() -> None:
+    run = accepting().commit()
+    assert run.standing == "active advance done"
+    committed = run.files[f"{run.at}/{DECISION}"]
+    assert run.write(DECISION, {"verdict": "revert"}).standing == "waiting_human wait"
+    run.write(DECISION, committed)
+    assert run.standing == "active advance done"
+
+
+def test_a_decision_in_head_that_a_person_replaced_since_is_no_decision_any_more() -> None:
+    run = accepting("deferred").commit()
+    committed = run.files[f"{run.at}/{DECISION}"]
+    run.answer("acceptance", "rejected")
+    assert run.standing == "active stay codegen"
+    assert run.write(DECISION, committed).codes() >= {"decision-unverified"}
+
+
+def test_a_run_is_not_done_by_a_decision_file_alone() -> None:
+    run = pipeline("done", TESTED).write(DECISION, {"verdict": "accepted"})
+    assert run.standing == "active regress accept"
+    assert [question.id for question in run.evaluation.questions] == ["acceptance"]
+    assert run.answer("acceptance", "proposed").standing == "complete stop"
+
+
+def test_a_change_is_taken_back_by_a_person_alone() -> None:
+    run = pipeline("revert", TESTED).write("revert/record.json", {"reason": "r"})
+    assert run.standing == "waiting_human wait"
+    run.write(DECISION, {"verdict": "revert"})
+    assert [question.id for question in run.evaluation.questions] == ["acceptance"]
+    assert run.answer("acceptance", "proposed").evaluation.status == "complete"
+    done = pipeline("done", TESTED).write("revert/record.json", {"reason": "r"})
+    assert done.evaluation.status != "complete"
+
+
+def test_a_decision_too_long_to_be_shown_is_not_signed() -> None:
+    run = accepting("accepted", reason="x" * 4_000)
+    [question] = run.evaluation.questions
+    assert "proposed" not in [option.id for option in question.options]
+    assert run.commit().standing == "active advance done"
