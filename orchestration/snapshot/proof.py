@@ -1,4 +1,4 @@
-"""The proof that a person made a decision which stands in a file: a signed record that names its bytes, or HEAD.
+"""The proof that a person made a decision which stands in a file: a signed record of its bytes, or HEAD.
 
 A tool that writes such a file goes on working: the file is never rewritten, it only does not count before a
 person signed it. The engine is told which records a person signed and what HEAD holds; it knows no keys.

@@ -136,7 +136,8 @@ class _Draft:
         files = OverlayFiles(old.reader.files, texts, PROPOSED_MTIME_NS)
         fresh = read_run(
             old.workflow, files, old.run, root=old.root, config=old.config,
-            claims=old.claims, verify=self.journal.verify, committed=old.reader.committed, parsed=old.reader.parsed,
+            claims=old.claims, verify=self.journal.verify, committed=old.reader.committed,
+            parsed=old.reader.parsed,
         )  # fmt: skip
         return evaluate_traced(old.workflow, fresh)
 
@@ -184,13 +185,14 @@ def _check(before: EvaluationTrace, after: EvaluationTrace, command: Command, st
     phase = after.facts.workflow.phases.get(step)
     claims = command.kind == "report" and phase and command.outcome == phase.outcomes[0] not in FAILURES
     stays = decision.phase == step and decision.kind is SuggestionKind.STAY and decision.rule is None
-    if not claims or not phase or not stays:
+    artifacts = {name: after.facts.artifact(name) for name in phase.produces} if claims and phase else {}
+    unsigned = any(one.state is ArtifactStatus.PROPOSED for one in artifacts.values())
+    if not stays and not unsigned:
         return
-    artifacts = {name: after.facts.artifact(name) for name in phase.produces}
     lacking = [f"{name} is {one.state} ({one.path})" for name, one in artifacts.items() if not one.valid]
     if lacking:
         hint = f"make it, then report again. `phasekeeper next --run {new.run}` shows what it needs"
-        if any(one.state is ArtifactStatus.PROPOSED for one in artifacts.values()):
+        if unsigned:
             hint = f"no person signed it: `phasekeeper approve {new.run}` is a person's to run"
         raise CommandRefused(f"{step} is not done: {', '.join(lacking)}; {hint}")
 

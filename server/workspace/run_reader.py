@@ -25,8 +25,8 @@ Parsed = dict[tuple[str, str], Any]
 
 class RunEnvironment(NamedTuple):
     """The surroundings of a run besides its files. `now` is ISO 8601 in UTC, for claims; `key` gives the key
-    of decisions, `committed` the lines of a journal in the commit HEAD, `head_file` the bytes of a file in it.
-    They are asked only when needed.
+    of decisions, `committed` the lines of a journal in the commit HEAD, `head_file` those of any
+    file in it. They are asked only when needed.
     """
 
     root: Path
