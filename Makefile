@@ -2,6 +2,7 @@
 # make test   all tests; what a missing system tool prevents is named, and fails with REQUIRE_ALL=1
 # make check  style, types and layers; of the extension too where there are Node 20 and npm, or with REQUIRE_ALL=1
 # make bench  how fast it is; make bench-peers: beside two task servers of others, from npm
+# make explore  100,000 histories a workflow, honest and not, beside a model of its rules; outside CI
 # make drive  real coding assistants, from npm, drive the examples without an account or a network; outside CI
 # make wheel  dist/*.whl and dist/*.tar.gz
 # make peers  clients by others that the tests speak with: the protocol's conformance suite and inspector
@@ -42,6 +43,10 @@ bench: $(VENV)/tested
 .PHONY: bench-peers
 bench-peers: $(VENV)/tested
 	$(BIN)/python -m tests.bench.peers --install
+
+.PHONY: explore
+explore: $(VENV)/tested
+	$(BIN)/python -m tests.verdicts.exploration $(ARGS)
 
 drive: $(VENV)/tested
 	$(BIN)/python -m tests.assistants_live $(ARGS)

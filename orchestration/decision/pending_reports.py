@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import chain
 
 from ..definition.model import Workflow
@@ -57,7 +58,8 @@ def fold_reports(workflow: Workflow, snapshot: Snapshot) -> FoldedReports:
         # The stage that a report names, itself or by its tasks.
         tasks = stamped(record(tasks=list(entry.report.tasks_named)), snapshot.plan)
         stages[entry.path] = entry.report.stage or str(tasks["stage"])
-    judge = _Judge(workflow, snapshot, stages, state)
+    recorded_ns = max((_time_ns(entry) for entry in snapshot.records), default=0)
+    judge = _Judge(workflow, snapshot, stages, recorded_ns, state)
     for group in groups_by_time(snapshot.pending):
         judge.judge_group(group)
     return judge.state
@@ -85,11 +87,15 @@ def groups_by_time(pending: Sequence[PendingReport]) -> list[list[PendingReport]
 
 @dataclass
 class _Judge:
-    """Judge of report files, as the run stands on the records so far. `stages`: path -> named stage."""
+    """Judge of report files, as the run stands on the records so far.
+
+    `stages` are path -> named stage, `recorded_ns` is when the newest record of the journal was made.
+    """
 
     workflow: Workflow
     snapshot: Snapshot
     stages: Mapping[str, str]
+    recorded_ns: int
     state: FoldedReports
 
     def judge_group(self, group: list[PendingReport]) -> None:
@@ -119,7 +125,9 @@ class _Judge:
             turn = next(filter(None, problems), turn)
             named = " or ".join(entry.report.phases)
             lacking = next(filter(None, (self.lacking(entry, each) for each in self.due_phases(entry))), "")
-            if lacking:
+            if self.is_overtaken(entry):
+                turn = "it was not its turn when the journal was last written; save it again when it is"
+            elif lacking:
                 said = f"a report of {named} needs that {lacking}"
                 self.add_findings(_finding(entry, "report-unsupported", said))
                 continue
@@ -131,6 +139,7 @@ class _Judge:
         if ended_without_completing(self.state.decision):
             return None
         subjects: dict[object, list[ReportFile]] = {}
+        waiting = [entry for entry in waiting if not self.is_overtaken(entry)]
         for entry in waiting:
             subjects.setdefault(self.subject(entry), []).append(entry.report)
         first = [entry for entry in waiting if _may_come_first(entry.report, subjects[self.subject(entry)])]
@@ -139,6 +148,13 @@ class _Judge:
         known = {self.subject(entry) for entry in taken}
         new = (entry for entry in due if self.subject(entry) not in known)
         return next(chain((entry for entry in first if self.past(entry)), new, due), None)
+
+    def is_overtaken(self, entry: PendingReport) -> bool:
+        """True if the report lay there when the newest record was made, which took all whose turn it was.
+
+        A verdict given too early is none of what was done since. A failure counts whenever it is its turn.
+        """
+        return entry.report.outcome not in FAILURES and entry.mtime_ns + SAME_MOMENT_NS < self.recorded_ns
 
     def subject(self, entry: PendingReport) -> object:
         """The subject of a report: its phase and stage, and its task where tasks are handed out."""
@@ -234,6 +250,15 @@ class _Judge:
             message=report.message, manual_criteria=list(report.manual_criteria), path=entry.path,
             about=report.digest,
         ), self.snapshot.plan)  # fmt: skip
+
+
+def _time_ns(entry: Record) -> int:
+    """When a record was made, 0 where it does not say."""
+    try:
+        at = datetime.fromisoformat(str(entry["at"]))
+        return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()) * 1_000_000_000
+    except (ValueError, OverflowError):
+        return 0
 
 
 def _finding(entry: PendingReport, code: str, message: str) -> Finding:

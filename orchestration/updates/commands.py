@@ -135,6 +135,9 @@ def _reported(trace: EvaluationTrace, command: Command) -> Record:
     stage = _stage(trace, command._replace(stage=named), tasks)
     if phase and (problem := task_turn_problem(trace.facts, phase, tasks)):
         raise CommandRefused(f"nothing was recorded: {problem}")
+    at_work = trace.facts.stage
+    if stage and at_work and stage != at_work:
+        raise CommandRefused(f"nothing was recorded: stage {stage} is not under work, stage {at_work} is")
     message = said.message if said and not command.report else command.message
     manual = [*command.manual_criteria, *(said.manual_criteria if said else ())]
     entry = _stamped(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -56,6 +56,10 @@ class Run:
     head: dict[str, str] = field(default_factory=dict)
     now: datetime = BEGIN
 
+    def copy(self) -> Run:
+        """A run that goes on by itself."""
+        return replace(self, files=dict(self.files), mtimes=dict(self.mtimes), proven=set(self.proven))
+
     # ---- what is changed
 
     def write(self, path: str, content: str | Mapping[str, Any]) -> Run:
@@ -69,6 +73,14 @@ class Run:
     def commit(self) -> Run:
         """Commit all files, as a person does after a review."""
         self.head = dict(self.files)
+        return self
+
+    def remove(self, path: str) -> Run:
+        """Delete a file, or all that is in a folder (its path ends in a slash)."""
+        whole = f"{self.at}/{path}"
+        gone = [each for each in self.files if each == whole or (path[-1] == "/" and each.startswith(whole))]
+        for each in gone:
+            del self.files[each]
         return self
 
     def report(self, step: str, outcome: str, *tasks: str, **more: Any) -> Run:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.verdicts.runs import plan_run
@@ -49,3 +51,43 @@ def test_a_report_file_that_passes_right_after_one_that_failed_is_out_of_turn() 
     )
     assert run.standing == "active regress F1"
     assert "report-out-of-turn" in run.codes()
+
+
+def test_a_verdict_that_was_saved_before_its_turn_does_not_count_later() -> None:
+    run = plan_run(" ", "  ", adoption="ask").write("reports/a.md", REPORT.format(n=1, word="PASS"))
+    run.answer("plan", "approve").report("4a", "complete", "01")
+    assert run.standing == "active advance 4b"
+    (message,) = run.messages("report-out-of-turn")
+    assert "it was not its turn when the journal was last written; save it again when it is" in message
+    run.write("reports/a.md", REPORT.format(n=1, word="PASS"))
+    assert run.standing == "active advance 4c"
+
+
+def test_a_failure_that_was_saved_before_its_turn_counts_when_it_comes() -> None:
+    run = plan_run(" ", "  ", adoption="ask").write("reports/a.md", REPORT.format(n=1, word="FAIL"))
+    run.answer("plan", "approve").report("4a", "complete", "01")
+    assert run.standing == "active regress F1"
+
+
+@pytest.mark.parametrize("at", ["", "yesterday", "9999-12-31T23:59:59.999999+00:00", "2026-01-01T00:00:00"])
+def test_records_of_any_time_can_be_read(at: str) -> None:
+    run = plan_run("  ", adoption="ask").answer("plan", "approve")
+    path = ".phasekeeper/journal.jsonl"
+    line = run.files[f"{run.at}/{path}"].splitlines()[0]
+    dated = json.dumps(json.loads(line) | {"at": at})
+    run.write(path, f"{dated}\n").proven.add(dated)
+    run.write("reports/a.md", REPORT.format(n=1, word="FAIL"))
+    assert run.evaluation.current_phase == "4a"
+
+
+def test_a_report_of_a_stage_that_is_not_under_work_is_refused() -> None:
+    run = plan_run("x ", "  ").report("4a", "complete", "02")
+    assert "stage 2 is not under work, stage 1 is" in run.refusal("4b", "fail", "03")
+    assert "stage 2 is not under work, stage 1 is" in run.refusal("4b", "pass", stage="2")
+
+
+def test_marks_alone_finish_no_stage_after_a_person_moved_the_run_past_the_approval() -> None:
+    run = plan_run(" ", "  ", adoption="ask").override("4c").report("4c", "ok")
+    run.write("MASTER_PLAN.md", run.files["tasks/f/MASTER_PLAN.md"].replace("[ ]", "[x]"))
+    assert run.standing == "active advance 4b"
+    assert run.evaluation.current_phase == "4a"

@@ -1,0 +1,8 @@
+"""Independent statements of the seeds' rules, a module a workflow, for the exploration of histories."""
+
+from __future__ import annotations
+
+from tests.verdicts.exploration import Model
+from tests.verdicts.models import master_plan
+
+MODELS: dict[str, Model] = {each.MODEL.name: each.MODEL for each in (master_plan,)}

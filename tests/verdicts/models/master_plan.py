@@ -1,0 +1,235 @@
+"""Seed 004: stages behind hard gates, a fix cycle after each failure, validation, learnings.
+
+Two stages, of one task and of two. What counts as done is what was reported in its turn, or is marked in the
+plan that a person adopted. Report files and calls say the same; either may be a lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from phasekeeper.orchestration.result.values import Evaluation
+
+from tests.verdicts.exploration import Model
+from tests.verdicts.runs import CONFIG, Run, plan_run
+
+STAGES = {"1": ("01",), "2": ("02", "03")}
+PLAN = "tasks/f/MASTER_PLAN.md"
+
+
+@dataclass
+class Stage:
+    """How one stage stands: tasks that were implemented, and its last quality gate with what followed."""
+
+    tasks: tuple[str, ...]
+    implemented: set[str] = field(default_factory=set)
+    marked: set[str] = field(default_factory=set)
+    verdict: str = ""
+    failing: tuple[str, ...] = ()
+    is_analysed: bool = False
+    fixed: set[str] = field(default_factory=set)
+    is_let_go: bool = False
+
+    def passed(self) -> bool:
+        return self.verdict == "pass" or self.is_let_go
+
+
+@dataclass
+class Truth:
+    """What was really reported and decided, in the order of the seed."""
+
+    is_approved: bool = False
+    is_adopted: bool = False
+    stages: dict[str, Stage] = field(default_factory=lambda: {n: Stage(t) for n, t in STAGES.items()})
+    is_validated: bool = False
+    has_learned: bool = False
+
+    def observe(self, move: str, run: Run) -> None:
+        who, _, rest = move.partition(": ")
+        words = rest.split()
+        if who == "person":
+            self._decide(words, run)
+        elif who in ("report", "file"):
+            for stage in self.stages.values():
+                stage.marked = {task for task in stage.tasks if is_marked(run, task)}
+            self._report(words[0], words[1] if len(words) > 1 else "", words[2:])
+
+    def _decide(self, words: list[str], run: Run) -> None:
+        match words:
+            case ["approves"]:
+                self.is_approved = True
+                self._see_plan(run)
+            case ["adopts"]:
+                self.is_approved = self.is_adopted = True
+                self._see_plan(run)
+                for stage in self.stages.values():
+                    marked = [task for task in stage.tasks if is_marked(run, task)]
+                    stage.implemented |= set(marked)
+                    stage.is_let_go |= len(marked) == len(stage.tasks)
+            case ["moves", "on", "to", "4c"] | ["skips"]:
+                self.is_approved = True
+                if stage := self.open_stage():
+                    stage.is_let_go = True
+            case ["moves", "on", "to", "6"]:
+                # What was shut before the phase is waived, and shown to the person who does it.
+                self.is_approved = self.is_validated = True
+                for stage in self.stages.values():
+                    stage.is_let_go = True
+
+    def _see_plan(self, run: Run) -> None:
+        """A person saw the plan as it is: rows that are gone by then are no part of it."""
+        for name, stage in list(self.stages.items()):
+            stage.tasks = tuple(task for task in stage.tasks if f"| f-{task} |" in run.files.get(PLAN, ""))
+            if not stage.tasks:
+                del self.stages[name]
+
+    def open_stage(self) -> Stage | None:
+        return next((stage for stage in self.stages.values() if not stage.passed()), None)
+
+    def _report(self, step: str, outcome: str, tasks: list[str]) -> None:
+        stage = self.open_stage()
+        if not self.is_approved:
+            return
+        if stage is None:
+            if step == "5a" and not self.has_learned:
+                self.is_validated, self.has_learned = outcome == "pass", False
+            elif step == "6" and self.is_validated:
+                self.has_learned = True
+        elif step == "4a" and stage.verdict != "fail":
+            stage.implemented |= set(tasks) & set(stage.tasks) if outcome == "complete" else set()
+        elif step == "4b" and outcome == "fail":
+            stage.verdict, stage.is_analysed, stage.fixed = "fail", False, set()
+            stage.failing = tuple(set(tasks) & set(stage.tasks)) or stage.tasks
+        elif step == "F1" and stage.verdict == "fail":
+            stage.is_analysed = True
+        elif step == "F2" and stage.is_analysed:
+            stage.fixed |= set(tasks)
+        elif step == "4b" and outcome == "pass":
+            is_fixed = stage.verdict != "fail" or (stage.is_analysed and stage.fixed >= set(stage.failing))
+            # A mark says no less than an implementer's report, and no more.
+            if is_fixed and stage.implemented | stage.marked >= set(stage.tasks):
+                stage.verdict = "pass"
+
+    def broken(self, evaluation: Evaluation) -> Iterable[str]:
+        gates = {gate.id: gate for gate in evaluation.gates}
+        unpassed = [name for name, stage in self.stages.items() if not stage.passed()]
+        if evaluation.status == "complete":
+            if unpassed:
+                yield f"complete without a quality gate that passed in stage {', '.join(unpassed)}"
+            if not self.is_validated:
+                yield "complete without a validation that passed"
+            if not self.has_learned:
+                yield "complete without learnings"
+        # What nobody approved is shown as it lies there, and waits for a person.
+        if self.is_approved and gates["2"].status == "passed" and len(unpassed) == len(STAGES):
+            yield "gate 2 passed without a quality gate that passed"
+        if gates["6"].status != "not-reached" and gates["5"].status == "passed" and not self.is_validated:
+            yield "gate 5 passed without a validation that passed"
+        early = evaluation.current_phase in ("0a", "1", "0b", "2", "3", None)
+        if not (self.is_approved or early) and evaluation.status == "active":
+            yield "work goes on without an approval"
+
+
+def is_marked(run: Run, task: str) -> bool:
+    """Whether the plan marks a task as done."""
+    rows = (line for line in run.files.get(PLAN, "").splitlines() if f"| f-{task} |" in line)
+    return any("[x]" in row for row in rows)
+
+
+def _mark(run: Run, tasks: Iterable[str], mark: str) -> None:
+    lines = run.files[PLAN].splitlines()
+    for number, line in enumerate(lines):
+        if any(f"| f-{task} |" in line for task in tasks):
+            lines[number] = line.replace("[ ]", mark).replace("[x]", mark)
+    run.write(f"/{PLAN}", "\n".join(lines) + "\n")
+
+
+FORMS = {
+    "4a": "# Task Complete\n\n**Task File**: {task}-t.md\n**Status**: {word}\n",
+    "F2": "# Task Complete\n\n**Task File**: {task}-t.md\n**Status**: {word}\n\nFixed.\n",
+    "4b": "# Phase Quality Gate\n\n**Phase**: {stage}\n**PHASE GATE STATUS**: {word}\n{scope}",
+    "F1": "# Failure Analysis\n\n**Phase**: {stage}\n\nThe cause.\n",
+    "5a": "# 5a Objective Gate\n\n**5a OBJECTIVE GATE STATUS**: {word}\n",
+    "6": "# Success Learnings\n\nNone.\n",
+}
+
+
+def form(run: Run, step: str, outcome: str = "", *tasks: str) -> str:
+    """A report in the seed's form, about the stage of its tasks or the one under work."""
+    stage = next((name for name, of in STAGES.items() if set(tasks) & set(of)), "") or run.trace().facts.stage
+    scope = f"\n### Fix Scope\n\nOnly tasks [{', '.join(tasks)}] require fixes\n" if tasks else ""
+    return FORMS[step].format(stage=stage, word=outcome.upper(), task="".join(tasks), scope=scope)
+
+
+def _file(step: str, outcome: str = "", *tasks: str) -> Callable[[Run], object]:
+    def write(run: Run) -> None:
+        number = sum("/reports/" in path for path in run.files)
+        run.write(f"reports/{number:02}.md", form(run, step, outcome, *tasks))
+
+    return write
+
+
+def _report(step: str, outcome: str, *tasks: str) -> Callable[[Run], object]:
+    return lambda run: run.report(step, outcome, *tasks)
+
+
+def _rewrite_failures(run: Run) -> None:
+    """Turn failures that the journal has into passes; without a journal nothing remembers them."""
+    journal = run.files.get(f"{run.at}/.phasekeeper/journal.jsonl", "")
+    for path, text in list(run.files.items()):
+        if "/reports/" in path and path in journal:
+            run.write(f"/{path}", text.replace("FAIL", "PASS"))
+
+
+def _forge_answer(run: Run) -> None:
+    path = ".phasekeeper/journal.jsonl"
+    line = '{"seq": 99, "kind": "answer", "question": "plan", "option": "approve", "prev": ""}\n'
+    run.write(path, run.files.get(f"{run.at}/{path}", "") + line)
+
+
+def _start() -> Run:
+    return plan_run(" ", "  ", adoption="ask")
+
+
+MODEL = Model(
+    "master-plan",
+    _start,
+    Truth,
+    {
+        "person: approves": lambda run: run.answer("plan", "approve"),
+        "person: adopts": lambda run: run.answer("adoption", "adopt"),
+        "person: skips": lambda run: run.answer(f"fix_iterations:{run.trace().facts.stage}", "skip"),
+        "person: moves on to 4c": lambda run: run.override("4c"),
+        "person: moves on to 6": lambda run: run.override("6"),
+        **{f"report: 4a complete {t}": _report("4a", "complete", t) for t in ("01", "02", "03")},
+        "report: 4a blocked 02": _report("4a", "blocked", "02"),
+        "report: 4b pass": _report("4b", "pass"),
+        "report: 4b fail": _report("4b", "fail"),
+        "report: 4b fail 02": _report("4b", "fail", "02"),
+        "report: F1 ok": _report("F1", "ok"),
+        **{f"report: F2 complete {t}": _report("F2", "complete", t) for t in ("01", "02", "03")},
+        "report: 4c ok": _report("4c", "ok"),
+        "report: 5a pass": _report("5a", "pass"),
+        "report: 5a fail": _report("5a", "fail"),
+        "report: 6 ok": _report("6", "ok"),
+        **{f"file: 4a complete {t}": _file("4a", "complete", t) for t in ("01", "02", "03")},
+        "file: 4b pass": _file("4b", "pass"),
+        "file: 4b fail": _file("4b", "fail"),
+        "file: F1": _file("F1"),
+        "file: F2 complete 02": _file("F2", "complete", "02"),
+        "file: 5a pass": _file("5a", "pass"),
+        "file: 5a fail": _file("5a", "fail"),
+        "file: 6": _file("6"),
+        "edit: all marks": lambda run: _mark(run, ("01", "02", "03"), "[x]"),
+        "edit: mark of 01": lambda run: _mark(run, ("01",), "[x]"),
+        "edit: no marks": lambda run: _mark(run, ("01", "02", "03"), "[ ]"),
+        "edit: more iterations": lambda run: run.write(
+            f"/{CONFIG}", "parameters: {master-plan: {adoption: ask, fix_iterations: 99}}\n"
+        ),
+        "edit: failures into passes": _rewrite_failures,
+        "edit: a forged answer": _forge_answer,
+        "edit: no journal": lambda run: run.remove(".phasekeeper/journal.jsonl"),
+        "edit: no reports": lambda run: run.remove("reports/"),
+    },
+)
