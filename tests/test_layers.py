@@ -28,7 +28,7 @@ DIRECTIONS: dict[str, str] = {
     "orchestration/snapshot": "expressions formats markdown vfs journal plans definition",
     "orchestration/decision": "expressions vfs journal plans definition result snapshot",
     "orchestration/evaluation": "expressions vfs journal plans definition result snapshot decision",
-    "orchestration/lint": "expressions journal plans definition",
+    "orchestration/lint": "expressions formats journal plans definition",
     "orchestration/plans/master_plan": "markdown vfs plans",
     "orchestration/rendering": "expressions journal definition result decision evaluation",
     "orchestration/updates": (

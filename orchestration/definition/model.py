@@ -46,6 +46,8 @@ _RULES = list_of(struct("rule"))
 _ARTIFACTS = list_of(id_of("artifact"))
 _BRINGS = "what a report of it must come with"
 _DATA = "an example of what a report of it carries, made of how the run stands"
+ANY = "any"
+"""Beside words that a report may write: every value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +182,48 @@ class Brings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Phase:
+class StateChange:
+    """How a report may change one path of the state; the elements of a list are told apart by `by`."""
+
+    set: tuple[str, ...] = key(TEXTS, "set to one of these words; `any` is every value")
+    append: str | Mapping[str, tuple[str, ...]] | None = key(
+        Shape("either", word(ANY), other=map_of(TEXTS)),
+        "new elements behind those that are there: any, or fields with the words that they may have",
+    )
+    remove: str = key(word("first", ANY), "elements may go: the first, or any")
+    update: Mapping[str, tuple[str, ...]] = key(
+        map_of(TEXTS), "fields of elements that may change, with their words or `any`"
+    )
+    increment: bool = key(BOOL, "by one")
+    by: str = key(TEXT, "the field that tells elements apart; id without it", "id")
+
+
+_SHORT = {
+    "set": StateChange(set=(ANY,)),
+    "append": StateChange(append=ANY),
+    "remove": StateChange(remove=ANY),
+    "remove-first": StateChange(remove="first"),
+    "increment": StateChange(increment=True),
+}
+_PERMITS = map_of(Shape("either", word(*_SHORT), other=struct("change")))
+_PERMITS_ABOUT = "paths of the state that a report of it may change, and how; a * is any key"
+
+
+class _Writer:
+    """What has `writes`."""
+
+    __slots__ = ()
+    writes: Mapping[str, str | StateChange]
+
+    @property
+    def changes(self) -> dict[tuple[str, ...], StateChange]:
+        """The parts of each path that a report may change, to how."""
+        found = {path: _SHORT[how] if isinstance(how, str) else how for path, how in self.writes.items()}
+        return {tuple(path.split(".")): how for path, how in found.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase(_Writer):
     id: str
     order: int
     place: DefinitionPlace
@@ -191,6 +234,7 @@ class Phase:
         list_of(TEXT), "what a report of it may say; ok and error without it", DEFAULT_OUTCOMES
     )
     data: Expression | None = key(cel("map"), _DATA)
+    writes: Mapping[str, str | StateChange] = key(_PERMITS, _PERMITS_ABOUT)
     rules: tuple[Rule, ...] = key(_RULES, "the first whose guard holds decides")
     tasks: Expression | None = key(cel("list"), "tasks that can be handed out")
     checks: tuple[str, ...] = key(list_of(TEXT), "what its agent validates")
@@ -207,7 +251,7 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
+class Action(_Writer):
     id: str
     title: str = key(TEXT, "what people see")
     when: Expression | None = key(cel("bool"), "its precondition")
@@ -215,6 +259,7 @@ class Action:
     agents: tuple[str, ...] = key(TEXTS, "who does it", name="agent")
     data: Expression | None = key(cel("map"), _DATA)
     brings: Brings | None = key(struct("brings"), _BRINGS)
+    writes: Mapping[str, str | StateChange] = key(_PERMITS, _PERMITS_ABOUT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -364,6 +409,11 @@ class Workflow:
         """The artifact that is the run's plan, if the workflow has one."""
         return next((artifact for artifact in self.artifacts.values() if artifact.kind in DIALECTS), None)
 
+    @cached_property
+    def limits_writes(self) -> bool:
+        """True if any step says what its reports may write: then the others' reports write nothing."""
+        return any(step.writes for step in (*self.phases.values(), *self.actions.values()))
+
     @property
     def dialect(self) -> Dialect | None:
         """The way in which the run's plan is written, if the workflow has one."""
@@ -451,6 +501,7 @@ MODELS: dict[str, type] = {
     "limit": Limit,
     "brings": Brings,
     "phase": Phase,
+    "change": StateChange,
     "rule": Rule,
     "action": Action,
     "question": Question,

@@ -14,6 +14,7 @@ from ..findings import Finding, Severity, Span, finding
 from ..plans.model import Task
 from ..plans.schedule import dependency_problems
 from ..result.values import LimitState
+from ..states import RecordKind
 from ..suggestions import did_you_mean, misspelling
 
 # The codes of artifacts that are not as they have to be.
@@ -34,6 +35,8 @@ def advisory_findings(
     if snapshot.definition_upgraded:
         message = f"the run began under {workflow.name} as an earlier release had it; what was recorded stays"
         yield make_finding("definition-upgraded", snapshot.run, message)
+    if snapshot.state and (ignored := _ignored(facts)):
+        yield make_finding("updates-ignored", snapshot.state.path, ignored)
     for limit in limits:
         if limit.reached:
             path, span = _counter_place(facts, workflow.limits[limit.id].count)
@@ -52,6 +55,16 @@ def advisory_findings(
             message = f"{workflow.name} has no parameter {name!r}{did_you_mean(name, known)}"
             place, data = config.places.get((workflow.name, name)), misspelling(name, known)
             yield make_finding("parameter-invalid", CONFIGURATION, message, place, data=data)
+
+
+def _ignored(facts: RunFacts) -> str:
+    """What the last report wanted to write and may not; "" where that is nothing."""
+    last = next((entry for entry in reversed(facts.records) if entry["kind"] == RecordKind.REPORT), None)
+    ignored = last["ignored"] if last else None
+    if last is None or not isinstance(ignored, list) or not ignored:
+        return ""
+    by = f" by {last['actor']}" if last["actor"] else ""
+    return f"the report of {last['phase']}{by} wanted what it may not write: {'; '.join(map(str, ignored))}"
 
 
 def _counter_place(facts: RunFacts, count: Expression) -> tuple[str, Span | None]:

@@ -45,6 +45,7 @@ FIELDS: Mapping[str, tuple[object, str]] = {
     "files": ([], "files with their digests as they were then"),
     "message": ("", "what a report says in a line"),
     "manual_criteria": ([], "criteria that a report leaves to a person"),
+    "ignored": ([], "what a report wanted to write and may not, with the reasons"),
     "path": ("", "the report's file"),
     "actor": ("", "who"),
     "channel": ("", "by which way"),

@@ -15,6 +15,7 @@ from ..definition.reader import DefinitionPlace, Extend, InvalidWorkflow, Source
 from ..expressions.language import Expression
 from ..expressions.syntax import Kind, walk
 from ..findings import CODES, Finding, Problem, Severity, Span, finding
+from ..formats.json_text import read_json
 from ..plans.dialects import DIALECTS
 from ..suggestions import did_you_mean, misspelling
 from . import phase_graph as ways
@@ -178,6 +179,30 @@ def _effects(workflow: Workflow) -> Iterator[Fault]:
             yield Fault(workflow.keys[f"effects.{event}"], f"effect {event!r} is of no {what}")
 
 
+def _written_paths(workflow: Workflow) -> Iterator[Fault]:
+    """A misspelt path of `writes` would permit nothing; and a path changes in one way."""
+    known = _known_state(workflow)
+    for step in (*workflow.phases.values(), *workflow.actions.values()):
+        place = workflow.keys[f"{'phases' if step.id in workflow.phases else 'actions'}.{step.id}"]
+        for path, how in step.changes.items():
+            if path[0] not in known:
+                said = f"writes of {step.id}: the state's defaults have no {path[0]!r}"
+                yield _unknown(place, said, path[0], known)
+            ways = [name for name in ("set", "increment") if getattr(how, name)]
+            of_lists = [name for name in ("append", "remove", "update") if getattr(how, name)]
+            if len(ways) + bool(of_lists) != 1:
+                said = f"writes of {step.id}: {'.'.join(path)} is set, goes up, or changes by its elements"
+                yield Fault(place, f"{said}; it says {' and '.join(ways + of_lists) or 'none of these'}")
+
+
+def _known_state(workflow: Workflow) -> Iterable[str]:
+    """The keys that the state's defaults and the first file of a new run have."""
+    if workflow.state is None:
+        return ()
+    first = read_json(workflow.new.files.get(workflow.state.file, "") if workflow.new else "").data
+    return {**(first if isinstance(first, dict) else {}), **workflow.state.defaults}
+
+
 def _included_lists(workflow: Workflow) -> Iterator[Fault]:
     """New members can be made only for lists that the state reads from files."""
     known = list(workflow.state.include) if workflow.state else []
@@ -211,6 +236,7 @@ CHECKS: tuple[Check, ...] = (
     _report_words,
     _effects,
     _included_lists,
+    _written_paths,
     ways.unreachable,
     ways.dead_ends,
     ways.endless,

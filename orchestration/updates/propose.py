@@ -28,6 +28,7 @@ from ..vfs.overlay import PROPOSED_MTIME_NS, OverlayFiles
 from .brought import filed_text
 from .commands import Command, CommandRefused, build_record, build_skip_record, effect_events
 from .effects import Cause, EffectRunner, moves_on, stated_phase
+from .state_writes import permitted_updates, refuse_placeholders
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,15 @@ def propose(trace: EvaluationTrace, command: Command, now: datetime) -> Proposal
     draft = _Draft(trace, command, now)
     if command.kind == "report" and record["path"]:
         draft.changes.create(str(record["path"]), filed_text(command.report or command.message))
+    given, events = _report_data(command), effect_events(command, step)
+    if command.kind == "report":
+        refuse_placeholders(trace, step, given["data"])
+        permitted = permitted_updates(trace, step, given["stateUpdates"], events)
+        told = {"stateUpdates": permitted.updates}
+        given |= {**told, "data": given["data"] | told if "stateUpdates" in given["data"] else given["data"]}
+        record["ignored"] = list(permitted.ignored)
     before = draft.skip(_passed_by(trace, command, step), trace)
-    cause = draft.add(record, step, effect_events(command, step), _report_data(command), before)
+    cause = draft.add(record, step, events, given, before)
     after = draft.look()
     # A report and an answer lead wherever they lead. Starting the suggested step leads into it; a record of
     # a start clears the report that did, so the old state leads. An override or a redo ends where it says.

@@ -49,6 +49,8 @@ and what an assistant's program asks its user. Each shows a `PreparedDecision` w
 person confirm it."""
 _START = ("kind", "workflow", "definition", "message", "actor")
 """The fields that make a start the same as another."""
+_TOLD = "updates-ignored"
+"""A finding that every surface says beside what was recorded."""
 _CLAIM_TRIES = 50
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 
@@ -135,7 +137,7 @@ def _new_findings(before: Evaluation, after: Evaluation) -> tuple[Finding, ...]:
     more = Counter((found.code, found.path) for found in after.findings)
     more.subtract((found.code, found.path) for found in before.findings)
     arisen: list[Finding] = []
-    for found in after.findings:
+    for found in (found for found in after.findings if found.code != _TOLD):
         counts = found.severity in (Severity.ERROR, Severity.WARNING) and not found.overridden
         kind, same = (found.code, found.path), (found.code, found.path, found.message)
         if counts and not known[same] and more[kind] > 0:

@@ -110,15 +110,16 @@ def test_an_action_reported_by_its_other_name_is_recorded_by_its_own(drive: Driv
     assert state(drive)["completed_actions"][-1] == "action-diagnose-token_consumption"
 
 
-def test_an_init_that_says_another_status_is_believed(drive: Drive):
+def test_an_init_that_says_another_status_is_not_believed(drive: Drive):
     ok(drive, "action-init", {"status": "completed"})
-    assert state(drive)["status"] == "completed"
-    assert drive.codes(RUN) == ["inconsistent-state"]
+    assert state(drive)["status"] == "running"
+    assert drive.codes(RUN) == ["updates-ignored"]
 
 
 def test_a_passed_gate_ends_the_run_and_warns_of_fixes_that_are_dropped(drive: Drive):
     diagnosed(drive, issues=[MEDIUM])
-    ok(drive, "action-generate-report", {"quality_gate": "pass", "pending_fixes": ["F1"]})
+    change(drive, pending_fixes=["F1"])
+    ok(drive, "action-generate-report", {"quality_gate": "pass"})
     assert "fixes-dropped" in drive.codes(RUN)
     ok(drive, "action-complete")
     assert drive.evaluation(RUN)["status"] == "complete"
@@ -128,10 +129,10 @@ def test_a_passed_gate_ends_the_run_and_warns_of_fixes_that_are_dropped(drive: D
 
 
 def test_keys_with_dots_in_updates_are_folded_into_their_paths(drive: Drive):
-    ok(drive, "action-init", {"issues_by_severity.critical": 0, "issues_by_severity.high": 2, "a.b.c": None})
+    ok(drive, "action-init", {"target_skill.name": "summarise", "target_skill.path.of": None, "a.b": 1})
     written = state(drive)
-    assert written["issues_by_severity"] == {"critical": 0, "high": 2}
-    assert written["a"] == {"b": {"c": None}}
+    assert written["target_skill"] == {"name": "summarise", "path": {"of": None}}
+    assert "a" not in written and "a.b" not in written
     assert "dotted-key" not in drive.codes(RUN)
 
 
@@ -264,7 +265,8 @@ def test_a_verification_that_empties_diagnoses_begins_a_second_iteration(drive: 
     ok(drive, "action-propose-fixes", {"proposed_fixes": [{"id": "F2"}], "pending_fixes": ["F2"]})
     fixes = [kept, {"fix_id": "F2", "verification_result": "pending"}]
     ok(drive, "action-apply-fix", {"pending_fixes": [], "applied_fixes": fixes})
-    ok(drive, "action-verify", {"iteration_count": 2, "issues": [], "applied_fixes": [kept]})
+    passed = {"fix_id": "F2", "verification_result": "pass"}
+    ok(drive, "action-verify", {"iteration_count": 2, "issues": [], "applied_fixes": [kept, passed]})
     ok(drive, "action-generate-report")
     ok(drive, "action-complete")
     assert drive.evaluation(RUN)["status"] == "complete"
@@ -272,6 +274,7 @@ def test_a_verification_that_empties_diagnoses_begins_a_second_iteration(drive: 
 
 def test_the_last_iteration_ends_the_run(drive: Drive):
     applied(drive)
+    change(drive, iteration_count=4)
     ok(drive, "action-verify", {"iteration_count": 5, "applied_fixes": []})
     assert drive.evaluation(RUN)["limits"][1] == {"id": "iterations", "count": 5, "max": 5, "reached": True}
     ok(drive, "action-complete")
@@ -388,11 +391,13 @@ def test_a_new_iteration_tries_a_skipped_action_again(drive: Drive):
     change(drive, max_errors=20)
     ok(drive, "action-init", {"focus_areas": ["context", "memory"]})
     ok(drive, "action-analyze-requirements", COMPLETE_ANALYSIS)
-    ok(drive, CONTEXT, {"diagnosis.context": {}, "applied_fixes": [{"fix_id": "F0"}]})
+    ok(drive, CONTEXT, {"diagnosis.context": {}})
+    change(drive, applied_fixes=[{"fix_id": "F0"}])
     for _ in range(4):
         failed(drive, "action-diagnose-memory")
     ok(drive, "action-generate-report")
-    ok(drive, "action-verify", {"applied_fixes": [], "iteration_count": 1})
+    verified = [{"fix_id": "F0", "verification_result": "pass"}]
+    ok(drive, "action-verify", {"applied_fixes": verified, "iteration_count": 1})
     assert drive.suggestion(RUN) == ("act", "action-diagnose-memory")
     assert "action-skipped" not in drive.codes(RUN)
 

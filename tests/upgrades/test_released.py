@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from phasekeeper.server.cli.main import main
 
+_OF_RECORDS = "what a report wanted to write and may not stands in its record now; older ones have none"
 ROOTS = sorted(Path(__file__).parent.glob("released_*/*.json"))
 
 _UNSIGNED = {
@@ -37,6 +38,12 @@ STANDS_ELSEWHERE = {
     "a_rejection_in_a_file_can2": _UNSIGNED,
 }  # fmt: skip
 """Root -> how its run stands now on purpose, where it stood otherwise. Its gate `acceptance` is open."""
+
+OTHERWISE: dict[str, tuple[str, str]] = {
+    "a_dotted_key_is_no_way_ar": ("status-drift", _OF_RECORDS),
+    "an_error_sets_nothing_and": ("status-drift", _OF_RECORDS),
+}
+"""Findings of the released version that are said no more, by root, and why."""
 
 
 def _restore(root: Path, files: dict[str, dict[str, Any]]) -> None:
@@ -93,6 +100,9 @@ def test_a_root_of_a_released_version_stands_where_it_stood(
     if elsewhere := STANDS_ELSEWHERE.get(recorded.stem):
         [before] = released["runs"].values()
         before |= {**elsewhere, "gates": before["gates"] | {"acceptance": "open"}}
+    gone, _ = OTHERWISE.get(recorded.stem, ("", ""))
+    for standing in released["runs"].values():
+        standing["findings"] = [code for code in standing["findings"] if code != gone]
     assert runs == released["runs"]
 
 

@@ -18,6 +18,7 @@ from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.suggestions import did_you_mean
 from ...orchestration.updates.commands import AlreadyDone, Command
+from ..recorded import recorded_report
 from .access import Access, ToolRefused, name_of, select_run
 from .answer import Answer
 from .headers import head_of, head_of_root, revision_of
@@ -155,7 +156,7 @@ async def run_report(access: Access, asked_for: Report) -> Answer:
     except AlreadyDone as why:
         note = f"nothing to record: {plain(str(why), 400)}"
         return await _shown(access, await access.again(run), note=note)
-    return await _shown(access, after, recorded=f"{plain(asked_for.step, 60)} {plain(asked_for.outcome, 40)}")
+    return await _shown(access, after, recorded=recorded_report(asked_for.step, asked_for.outcome, after))
 
 
 async def run_escalations(access: Access, asked_for: Escalations) -> Answer:

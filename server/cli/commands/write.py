@@ -12,6 +12,7 @@ from ....orchestration.result.values import as_json
 from ....orchestration.sanitize import plain
 from ....orchestration.states import RunStatus
 from ....orchestration.updates.commands import Command
+from ....tools.recorded import recorded_report
 from ....tools.run_names import awaits_person
 from ...terminal.finding_views import one_line_of
 from ...terminal.lines import Part, path, print_errors, print_lines
@@ -71,22 +72,23 @@ def report(options: Namespace) -> int:
         message=options.summary or "", report=_text("--report", options.report) if options.report else "",
         data=_data(options.data), manual_criteria=tuple(options.manual or ()),
     )  # fmt: skip
-    return _act(options, wanted, f"recorded: {options.step} {options.outcome}", token)
+    done = _apply(options, wanted, token)
+    recorded = recorded_report(options.step, options.outcome, done.evaluation)
+    return print_result(options, done, f"recorded: {recorded}")
 
 
 def escalate(options: Namespace) -> int:
     """`escalate`: put a question to a person, who lets the run go on or stops it."""
     wanted = Command(kind="raise", message=options.question, tasks=tuple(options.task or ()))
-    return _act(options, wanted, "asked: a person lets the run go on, or stops it")
+    return print_result(options, _apply(options, wanted), "asked: a person lets the run go on, or stops it")
 
 
-def _act(options: Namespace, wanted: Command, text: str, token: apply.ClaimToken | None = None) -> int:
+def _apply(options: Namespace, wanted: Command, token: apply.ClaimToken | None = None) -> apply.CommandResult:
     """Carry out an act that is no person's decision."""
     run = select_runs(options).runs[0]
     who = getattr(options, "who", None) or actor(run.workspace.root)
     wanted = wanted._replace(actor=who, channel="cli")
-    done = apply.apply_command(run.workspace, run.match.run, wanted, token=token)
-    return print_result(options, done, text)
+    return apply.apply_command(run.workspace, run.match.run, wanted, token=token)
 
 
 def _data(path: str | None) -> dict[str, Any]:
@@ -114,7 +116,7 @@ def _text(option: str, path: str) -> str:
 def redo(options: Namespace) -> int:
     """`redo`: a phase is done once more."""
     wanted = Command(kind="redo", step=options.phase, why=options.reason or "")
-    return _act(options, wanted, f"to be done again: {options.phase}")
+    return print_result(options, _apply(options, wanted), f"to be done again: {options.phase}")
 
 
 # ---- claims -----------------------------------------------------------------------------------

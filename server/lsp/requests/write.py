@@ -15,6 +15,7 @@ from ....orchestration.result.values import Evaluation
 from ....orchestration.sanitize import plain
 from ....orchestration.updates.commands import Command, CommandRefused
 from ....tools.assistant.questions import DIALOG
+from ....tools.recorded import recorded_report
 from ...live.engine import run_in_writer_thread
 from ...workspace import apply
 from ...workspace.apply import StoreError
@@ -79,7 +80,8 @@ async def report(connection: Connection, view: RootView, params: Parameters) -> 
         tasks=_texts(params, "tasks") or _texts(params, "failed"), next=_text(params, "next"),
         message=_text(params, "summary"), data=data, manual_criteria=_texts(params, "manual"),
     )  # fmt: skip
-    return _receipt(f"{step} {outcome}", await connection.act(view.root, _required(params, "run"), act))
+    after = await connection.act(view.root, _required(params, "run"), act)
+    return _receipt(recorded_report(step, outcome, after), after)
 
 
 async def redo(connection: Connection, view: RootView, params: Parameters) -> Answer:

@@ -79,9 +79,11 @@ def test_a_report_out_of_turn_says_why_and_whose_turn_it_is(drive: Drive) -> Non
 def test_data_of_a_report_comes_from_a_file_or_from_standard_input(drive: Drive) -> None:
     run = drive.start("skill-tuning", "S1")
     step = drive.suggestion(run)[1] or ""
-    updates = '{"stateUpdates": {"diagnosis.context": {"status": "done"}}}'
-    drive.do("report", run, step, "ok", "--data", "-", stdin=updates)
-    assert drive.json(f"{run}/state.json")["diagnosis"]["context"]["status"] == "done"
+    updates = '{"stateUpdates": {"target_skill.name": "x", "max_iterations": 9}}'
+    told = drive.do("report", run, step, "ok", "--data", "-", stdin=updates).out
+    assert drive.json(f"{run}/state.json")["target_skill"]["name"] == "x"
+    assert f"recorded: {step} ok; left out: the report of {step}" in told and "max_iterations" in told
+    assert drive.json(f"{run}/state.json")["max_iterations"] == 5
     drive.write("list.json", "[]")
     assert "must be a JSON object" in drive.wrong("report", run, step, "ok", "--data", "list.json")
     assert "--data nowhere: no such file" in drive.wrong("report", run, step, "ok", "--data", "nowhere")

@@ -254,6 +254,7 @@ UNFIXABLE: dict[str, str] = {
     "report-unknown": "only who wrote the file knows what it was meant to be",
     "tests-contradictory": "the tests have to run again",
     "tests-empty": "tests have to be written",
+    "updates-ignored": "what was left out is for the rules or a person to write",
     "unknown-action": "the workflow's definition has to name an action that it has",
 }
 """Codes for which nothing is offered, and why."""

@@ -1,0 +1,286 @@
+"""Reports write only what their step may; the rest is left out, recorded and said."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from phasekeeper.orchestration.definition.model import Workflow
+from phasekeeper.orchestration.definition.reader import InvalidWorkflow
+from phasekeeper.orchestration.lint.checks import parse_workflow
+
+from tests.verdicts.runs import Run, built_in
+
+AT_TUNING, AT_LOOP = ".workflow/.scratchpad/skill-tuning-s", ".claude/state"
+FIX = {"fix_id": "F1", "verification_result": "pending"}
+
+
+def tuning(**state: Any) -> Run:
+    """A tuning whose diagnoses are made and reported, with two fixes to apply."""
+    made: dict[str, Any] = {
+        "status": "running",
+        "target_skill": {"name": "x"},
+        "focus_areas": ["context"],
+        "diagnosis": {"context": {"status": "completed"}},
+        "issues": [{"id": "I1", "severity": "high"}, {"id": "I2", "severity": "low"}],
+        "proposed_fixes": [{"id": "F1"}, {"id": "F2"}],
+        "pending_fixes": ["F1", "F2"],
+        "iteration_count": 0,
+        "completed_actions": [
+            "action-init", "action-analyze-requirements", "action-diagnose-context",
+            "action-generate-report", "action-propose-fixes",
+        ],
+    }  # fmt: skip
+    return Run(built_in("skill-tuning"), AT_TUNING).write("state.json", {**made, **state})
+
+
+QUEUE = [
+    {"id": "W1", "priority": "S0", "title": "a", "status": "pending"},
+    {"id": "W2", "priority": "S2", "title": "b", "status": "pending", "note": None},
+]
+
+
+def loop(phase: str, **state: Any) -> Run:
+    """A loop in a phase, with two open items and a gate that failed."""
+    made = {
+        "version": "2.0", "iteration": 1, "phase": phase, "status": "running", "consecutivePasses": 0,
+        "workQueue": [{**QUEUE[0], "priority": "S1"}, QUEUE[1]],
+        "gates": {"lint": {"status": "failed", "severity": "S3"}}, "history": [],
+    }  # fmt: skip
+    return Run(built_in("phase-loop"), AT_LOOP).write("loop.state.json", {**made, **state})
+
+
+def state_of(run: Run) -> dict[str, Any]:
+    return json.loads(run.files[f"{run.at}/{run.workflow.state.file if run.workflow.state else ''}"])
+
+
+def updates(**wanted: Any) -> dict[str, Any]:
+    return {"data": {"stateUpdates": wanted}}
+
+
+def ignored(run: Run) -> list[str]:
+    """What the last report wanted and did not get."""
+    journal = run.files[f"{run.at}/.phasekeeper/journal.jsonl"].splitlines()
+    return json.loads(journal[-1]).get("ignored", [])
+
+
+# ---- the examples -----------------------------------------------------------------------------
+
+
+def test_applying_a_fix_reaches_neither_limits_nor_the_gate_nor_the_status() -> None:
+    run = tuning()
+    wanted = {
+        "max_iterations": 100000, "error_count": -5, "quality_gate": "pass", "issues": [],
+        "status": "completed", "completed_actions": ["action-complete"], "pending_fixes": ["F2"],
+        "applied_fixes": [FIX],
+    }  # fmt: skip
+    before = state_of(run)
+    run.report("action-apply-fix", "ok", **updates(**wanted))
+    after = state_of(run)
+    assert (after["pending_fixes"], after["applied_fixes"]) == (["F2"], [FIX])
+    for name in ("max_iterations", "error_count", "quality_gate", "issues", "status"):
+        assert after.get(name) == before.get(name)
+    assert after["completed_actions"] == [*before["completed_actions"], "action-apply-fix"]
+    assert [said.split(":")[0] for said in ignored(run)] == [
+        "max_iterations", "error_count", "quality_gate", "issues", "status", "completed_actions",
+    ]  # fmt: skip
+    assert run.standing == "active act action-apply-fix"
+    (said,) = run.messages("updates-ignored")
+    assert "max_iterations" in said and "codex" in said
+
+
+def test_items_of_the_queue_change_their_state_and_do_not_vanish() -> None:
+    run = loop("execute").report("execute", "ok", **updates(workQueue=[]))
+    assert [item["id"] for item in state_of(run)["workQueue"]] == ["W1", "W2"]
+    assert ignored(run) == ["workQueue.W1: its elements stay", "workQueue.W2: its elements stay"]
+    run = loop("execute").report("execute", "ok", **updates(workQueue=[{"id": "W2", "status": "done"}]))
+    assert state_of(run)["workQueue"][1] == {**QUEUE[1], "status": "done"}
+    assert ignored(run) == ["workQueue.W1: its elements stay"]
+
+
+# ---- their relatives --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("phase", "wanted", "said"),
+    [
+        ("execute", {"workQueue": [{"id": "W1", "priority": "S3"}, QUEUE[1]]}, "workQueue.W1.priority"),
+        ("execute", {"workQueue": [{"id": "W1", "status": "cancelled"}, QUEUE[1]]}, "workQueue.W1.status"),
+        ("execute", {"gates": {"lint": {"status": "passed"}}}, "gates"),
+        ("quality", {"gates": {"lint": {"blocking": False}}}, "gates.lint.blocking"),
+        ("quality", {"gates": {"lint": {"status": "green"}}}, "gates.lint.status"),
+        ("quality", {"gates": {"lint": {"status": ["passed", {}]}}}, "gates.lint.status"),
+        ("quality", {"gates": {"lint": {"status": "skipped"}}}, "gates.lint.status"),
+        ("quality", {"gates": {"lint": None}}, "gates.lint"),
+        ("quality", {"gates": 1}, "gates"),
+        ("quality", {"gates.lint.severity": "S9"}, "gates.lint.severity"),
+        ("plan", {"skip": {"quality": {"skip": True}}}, "skip"),
+        ("plan", {"workQueue": "none"}, "workQueue"),
+        ("plan", {"workQueue": None}, "workQueue"),
+        ("evaluate", {"consecutivePasses": 9}, "consecutivePasses"),
+        ("evaluate", {"metrics.gatesPassed": 9}, "metrics"),
+    ],
+)
+def test_a_report_of_the_loop_does_not_write(phase: str, wanted: dict[str, Any], said: str) -> None:
+    run = loop(phase)
+    before = state_of(run)
+    run.report(phase, "ok", data={"stateUpdates": wanted})
+    after = state_of(run)
+    assert [text.split(":")[0] for text in ignored(run)][:1] == [said]
+    for name in ("workQueue", "gates", "skip"):
+        assert after.get(name) == before.get(name)
+
+
+@pytest.mark.parametrize(
+    ("action", "wanted", "said"),
+    [
+        ("action-apply-fix", {"applied_fixes": [{**FIX, "verification_result": "pass"}]}, "applied_fixes."),
+        ("action-apply-fix", {"applied_fixes": ["F1"]}, "applied_fixes."),
+        ("action-apply-fix", {"pending_fixes": []}, "pending_fixes.F2"),
+        ("action-apply-fix", {"pending_fixes": ["F1"]}, "pending_fixes.F2"),
+        ("action-apply-fix", {"pending_fixes": ["F2", "F1"]}, "pending_fixes"),
+    ],
+)
+def test_a_report_of_the_tuning_does_not_write(action: str, wanted: dict[str, Any], said: str) -> None:
+    run = tuning().report(action, "ok", data={"stateUpdates": wanted})
+    assert ignored(run)[0].startswith(said)
+    assert "F2" in state_of(run)["pending_fixes"] and not state_of(run).get("applied_fixes")
+
+
+def verified(**wanted: Any) -> Run:
+    run = tuning(pending_fixes=[], applied_fixes=[FIX], error_count=0)
+    return run.report("action-verify", "ok", **updates(**wanted))
+
+
+def test_a_verification_sets_results_removes_issues_and_counts_one_iteration() -> None:
+    run = verified(
+        applied_fixes=[{"fix_id": "F1", "verification_result": "pass"}], issues=[{"id": "I2"}],
+        quality_gate="pass", iteration_count=1, **{"diagnosis.context": None},
+    )  # fmt: skip
+    after = state_of(run)
+    assert after["issues"] == [{"id": "I2", "severity": "low"}]
+    assert after["applied_fixes"] == [{"fix_id": "F1", "verification_result": "pass"}]
+    assert (after["quality_gate"], after["iteration_count"]) == ("pass", 1)
+    assert after["diagnosis"]["context"] is None
+    assert ignored(run) == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ({"iteration_count": 3}, "iteration_count: it is 0, and goes up by one"),
+        ({"iteration_count": True}, "iteration_count: it is 0, and goes up by one"),
+        ({"issues": [{"id": "I1", "severity": "low"}]}, "issues.I1.severity: it stays as it is"),
+        ({"issues": [{"id": "I1"}, {"id": "I2"}, {"id": "I3"}]}, "issues.I3: no element is added"),
+        ({"issues": [{"id": "I2"}, {"id": "I1"}]}, "issues: the order of its elements stays"),
+        ({"applied_fixes": []}, "applied_fixes.F1: its elements stay"),
+        ({"applied_fixes": [{**FIX, "verification_result": "fine"}]}, "applied_fixes.F1.verification_result"),
+        ({"applied_fixes": [7]}, "applied_fixes.F1: its elements stay"),
+        (
+            {"diagnosis.context": {"status": "completed", "x": 1}},
+            "diagnosis.context: it is set to one of null",
+        ),
+        ({"quality_gate": "green"}, "quality_gate: it is set to one of pass, review, fail"),
+    ],
+)
+def test_a_verification_writes_no_more(wanted: dict[str, Any], said: str) -> None:
+    assert verified(**wanted) and ignored(verified(**wanted))[0].startswith(said)
+
+
+def test_an_error_writes_nothing() -> None:
+    run = tuning().report("action-apply-fix", "error", **updates(pending_fixes=["F2"]))
+    assert state_of(run)["pending_fixes"] == ["F1", "F2"]
+    assert ignored(run) == ["pending_fixes: a report with this outcome writes nothing"]
+
+
+def test_what_is_there_already_is_no_wish() -> None:
+    run = tuning()
+    run.report("action-apply-fix", "ok", **updates(status="running", iteration_count=0, pending_fixes=["F2"]))
+    assert ignored(run) == [] and run.messages("updates-ignored") == []
+
+
+def test_what_was_left_out_is_said_in_few_words() -> None:
+    run = tuning().report("action-apply-fix", "ok", **updates(**{f"k{n}" + "x" * 300: 1 for n in range(30)}))
+    assert len(ignored(run)) == 21 and ignored(run)[-1] == "and 10 more"
+    assert max(map(len, ignored(run))) <= 200
+
+
+def test_the_next_report_takes_the_finding_away() -> None:
+    run = loop("plan").report("plan", "ok", **updates(status="complete")).report("execute", "ok")
+    assert run.messages("updates-ignored") == []
+
+
+# ---- forms ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["skill-tuning", "phase-loop"])
+def test_no_example_shows_a_passing_verdict(name: str) -> None:
+    workflow: Workflow = built_in(name)
+    for step in (*workflow.phases.values(), *workflow.actions.values()):
+        shown = step.data.source if step.data else ""
+        assert not any(f"'{word}'" in shown for word in ("pass", "passed", "completed", "satisfied", "done"))
+
+
+def test_a_form_that_was_not_filled_is_refused() -> None:
+    run = loop("quality")
+    data = run.evaluation.suggestion.reports[0].data
+    assert data == {"stateUpdates": {"gates": {"lint": {"status": "<passed or failed>"}}}}
+    assert "fill in the form, stateUpdates.gates.lint.status" in run.refusal("quality", "ok", data=data)
+    listed = {
+        "stateUpdates": {"workQueue": [{"id": "W1", "status": "<done, in-progress, blocked or failed>"}]}
+    }
+    assert "stateUpdates.workQueue.0.status" in loop("execute").refusal("execute", "ok", data=listed)
+    loop("quality").report("quality", "ok", data={"stateUpdates": {"gates": {"lint": {"status": "failed"}}}})
+
+
+# ---- a workflow of a user ---------------------------------------------------------------------
+
+OWN = """
+workflow: own
+runs: {{at: [o/*], marker: {{file: s.json, has: [phase]}}}}
+state: {{file: s.json, defaults: {{phase: a, round: 0, notes: []}}}}
+phase: state.phase
+phases:
+  a:
+    rules: [{{when: "report.outcome == 'ok'", stop: complete}}]
+{writes}
+effects: {{ok: {{"*": {merged}}}}}
+"""
+
+
+def own(writes: str = "", merged: str = "report.stateUpdates") -> Workflow:
+    return parse_workflow(OWN.format(writes=f"    writes: {{{writes}}}" if writes else "", merged=merged))
+
+
+def test_a_workflow_that_names_no_writes_merges_all_of_it() -> None:
+    run = Run(own(), "o/r").write("s.json", {"phase": "a"})
+    run.report("a", "ok", **updates(round=9, more=1))
+    assert (state_of(run)["round"], state_of(run)["more"], ignored(run)) == (9, 1, [])
+
+
+@pytest.mark.parametrize("merged", ["report.stateUpdates", "report.data.stateUpdates"])
+def test_effects_see_only_what_is_permitted(merged: str) -> None:
+    run = Run(own("notes: append", merged), "o/r").write("s.json", {"phase": "a", "notes": ["x"]})
+    run.report("a", "ok", **updates(round=9, notes=["x", {"y": None}, {"id": 1}, "x"]))
+    assert state_of(run) == {"phase": "a", "notes": ["x", {"y": None}, {"id": 1}, "x"]}
+    assert ignored(run) == ["round: its reports do not write it"]
+
+
+@pytest.mark.parametrize(
+    ("writes", "said"),
+    [
+        ("nots: append", "the state's defaults have no 'nots'; did you mean 'notes'"),
+        ("notes: appendd", "'appendd' is not known here; did you mean 'append'"),
+        (
+            "notes: {append: any, set: any}",
+            "is set, goes up, or changes by its elements; it says set and append",
+        ),
+        ("notes: {by: id}", "it says none of these"),
+        ("notes: {remove: last}", "'last' is not known here"),
+    ],
+)
+def test_a_wrong_permission_is_told_when_the_definition_is_read(writes: str, said: str) -> None:
+    with pytest.raises(InvalidWorkflow) as wrong:
+        own(writes)
+    assert said in str(wrong.value)
