@@ -237,6 +237,7 @@ def found(root: Path, code: str) -> list[Finding]:
 
 
 UNFIXABLE: dict[str, str] = {
+    "definition-upgraded": "it is information: what was recorded stays in force",
     "definition-invalid": "the definition has to be mended, where `workflow-invalid` stands",
     "action-precondition": "the state says that the action comes too early; the work before it is missing",
     "artifact-unreadable": "only who wrote the text knows what it should say",
