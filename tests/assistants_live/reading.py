@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from tests.verdicts.runs import filled_in
+from tests.verdicts.runs import filled_data, filled_in
 
 LOOKED = "Looked at all of it."
 
@@ -64,7 +64,7 @@ def _report(due: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
     said: dict[str, Any] = {"step": due["step"], "outcome": due["outcomes"][0]}
     said |= {"tasks": [task["id"] for task in data["tasks"]]} if data.get("tasks") else {}
     said |= {"summary": filled_in(due["form"], said["outcome"], LOOKED)} if due["form"] else {}
-    return said | ({"data": due["data"]} if due["data"] else {})
+    return said | ({"data": filled_data(due["data"])} if due["data"] else {})
 
 
 _HEAD = re.compile(r", revision (\w+)\.?$", re.M)
@@ -104,7 +104,7 @@ def _report_of(text: str) -> dict[str, Any] | None:
         said["tasks"] = _TASK.findall(text)
     form, data = _FORM.search(text), _DATA.search(text)
     said |= {"summary": filled_in(json.loads(form[1]), said["outcome"], LOOKED)} if form else {}
-    return said | ({"data": json.loads(data[1])} if data else {})
+    return said | ({"data": filled_data(json.loads(data[1]))} if data else {})
 
 
 def _files_of(text: str) -> Iterator[File]:

@@ -40,6 +40,16 @@ def filled_in(blank: str, outcome: str, said: str) -> str:
     return re.sub("<[^>]*>", said, verdict.partition("\n| Task |")[0].partition("### ")[0])
 
 
+def filled_data(shown: Any) -> Any:
+    """The data that a step shows, filled in: the first word of each choice; no more elements of a list."""
+    if isinstance(shown, dict):
+        return {name: filled_data(value) for name, value in shown.items()}
+    if isinstance(shown, list):
+        return [filled_data(item) for item in shown if not (isinstance(item, str) and item.startswith("<"))]
+    choice = re.fullmatch(r"<(\w+).*>", shown) if isinstance(shown, str) else None
+    return choice[1] if choice else shown
+
+
 @dataclass
 class Run:
     """The files of a root with one run in the folder `at`.

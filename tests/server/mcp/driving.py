@@ -13,7 +13,7 @@ from typing import Any
 from mcp import Client
 
 from tests.server.mcp.rig import call
-from tests.verdicts.runs import filled_in
+from tests.verdicts.runs import filled_data, filled_in
 
 MOST_STEPS = 120
 
@@ -41,7 +41,7 @@ def report_of(answer: dict[str, Any]) -> dict[str, Any]:
         said["summary"] = filled_in(due["form"], said["outcome"], "Looked at all of it.")
     if answer.get("tasks"):
         said["tasks"] = [task["id"] for task in answer["tasks"]]
-    return said | ({"data": due["data"]} if due["data"] else {})
+    return said | ({"data": filled_data(due["data"])} if due["data"] else {})
 
 
 def write(root: Path, entry: dict[str, Any]) -> None:
