@@ -82,6 +82,9 @@ class StateFile:
     file: str = key(TEXT, "path from the run", required=True)
     kind: str = key(word("json"), "its format")
     defaults: Mapping[str, Any] = key(MAPPING, "laid under the data")
+    decided: Mapping[str, tuple[str, ...]] = key(
+        map_of(list_of(TEXT)), "path to the words there that only a person sets: they count from HEAD"
+    )
     dotted_keys: str = key(word("fold"), "keys with dots are read as paths")
     include: Mapping[str, Include] = key(
         map_of(struct("include")), "lists whose text elements are ids of other files"

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..definition.model import Artifact
+from ..definition.model import Artifact, StateFile
+from ..expressions.queries import dig
 from ..findings import Span
+from ..formats.json_text import read_json
 from ..journal.journal import DECISIONS, Record
 from ..states import ArtifactStatus
 from ..vfs.files import digest_of
@@ -45,6 +47,38 @@ def with_proof(
         if unproven:
             out[name] = state._replace(state=ArtifactStatus.PROPOSED, data=None)
     return out
+
+
+def proven_state(declared: StateFile, state: ArtifactState, reader: RunReader) -> ArtifactState:
+    """The state without words that only a person sets and the commit HEAD does not have at the same place.
+
+    No record proves them: what a decision writes into the file keeps whatever an assistant wrote before.
+    """
+    for path, words in declared.decided.items() if state.valid else ():
+        word = dig(state.data, path)
+        if word not in words or word == _committed_word(state.path, path, reader):
+            continue
+        keys = path.split(".")
+        message = f"{path} is {word}, with no proof that a person decided this, so it does not count"
+        place = state.span(keys) or Span(0, 0, 0, 1)
+        reader.add_finding(state.path, "decision-unverified", message, place)
+        state = state._replace(data=_without(state.data, keys))
+    return state
+
+
+def _committed_word(path: str, key: str, reader: RunReader) -> object:
+    committed = reader.read_committed(path)
+    return dig(read_json((committed or b"").decode("utf-8", "replace")).data, key)
+
+
+def _without(data: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    """A map without what stands at a path in it."""
+    first, *rest = keys
+    return {
+        name: _without(value, rest) if name == first else value
+        for name, value in data.items()
+        if rest or name != first
+    }
 
 
 def is_decided(path: str, records: Sequence[Record], reader: RunReader) -> bool:

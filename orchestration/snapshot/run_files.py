@@ -18,7 +18,7 @@ from ..plans.model import Plan
 from ..states import RecordKind
 from ..vfs.files import Files, join
 from .artifacts import read_artifact
-from .proof import with_proof
+from .proof import proven_state, with_proof
 from .read_log import Committed, RunReader
 from .snapshot import PendingReport, RecordOrigin, Snapshot, stamped
 from .staleness import with_staleness
@@ -52,6 +52,8 @@ def read_run(
         journal = read_journal(file.text or "", verify)
         reader.add_findings(path, journal.problems)
     state = read_state(workflow.state, run, reader) if workflow.state else None
+    if workflow.state and state:
+        state = proven_state(workflow.state, state, reader)
     declared = workflow.artifacts
     artifacts = {a.id: read_artifact(a, run, reader) for a in declared.values() if a.listed is None}
     artifacts = with_staleness(artifacts, declared, run, journal.records, reader)

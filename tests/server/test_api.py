@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import phasekeeper
@@ -94,6 +95,10 @@ def test_a_finished_run_is_complete(root):
     results = [{"step": "unit", "status": "passed"}]
     put(folder / "eval/eval-report.json", {"status": "completed", "overall_pass": True, "results": results})
     put(folder / "accept/decision.json", {"verdict": "accepted"})
+    assert not phasekeeper.is_complete(phasekeeper.evaluate(phasekeeper.read_run(folder)))
+    identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    for words in (("init", "-q"), ("add", "."), (*identity, "commit", "-q", "-m", "accept")):
+        subprocess.run(["git", *words], cwd=root, check=True)
     assert phasekeeper.is_complete(phasekeeper.evaluate(phasekeeper.read_run(folder)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.verdicts.runs import Run
+from tests.verdicts.runs import Run, built_in
 from tests.verdicts.test_contradictions import EVALUATION, pipeline
 
 DECISION = "accept/decision.json"
@@ -84,6 +84,31 @@ def test_a_change_is_taken_back_by_a_person_alone() -> None:
     assert run.answer("acceptance", "proposed").evaluation.status == "complete"
     done = pipeline("done", TESTED).write("revert/record.json", {"reason": "r"})
     assert done.evaluation.status != "complete"
+
+
+def test_a_state_that_says_that_a_person_accepted_is_no_end() -> None:
+    claimed = {"task_id": "x", "phase": "done", "actors": {"accept": {"status": "committed"}, "test": {}}}
+    run = Run(built_in("artifact-pipeline"), ".ai-tools-chain/tasks/T1").write("state.json", claimed)
+    assert run.standing == "active regress planning"
+    [message] = run.messages("decision-unverified")
+    assert message.startswith(f"{run.at}/state.json:1: actors.accept.status is committed, with no proof")
+    assert [question.id for question in run.evaluation.questions] == ["acceptance"]
+    assert run.answer("acceptance", "closed").standing == "complete stop"
+
+
+def test_what_a_person_answers_proves_no_word_that_an_assistant_wrote_before() -> None:
+    run = accepting().write("state.json", {"phase": "accept", "actors": {"accept": {"status": "committed"}}})
+    run.answer("acceptance", "rejected")
+    assert "decision-unverified" in run.codes()
+
+
+def test_a_state_in_head_that_says_that_a_person_accepted_is_an_end() -> None:
+    claimed = {"phase": "done", "actors": {"accept": {"status": "committed"}}}
+    run = Run(built_in("artifact-pipeline"), ".ai-tools-chain/tasks/T1").write("state.json", claimed)
+    assert run.commit().standing == "complete stop"
+    assert run.write("state.json", {**claimed, "title": "t"}).standing == "complete stop"
+    run.head[f"{run.at}/state.json"] = "{"
+    assert "decision-unverified" in run.codes()
 
 
 def test_a_decision_too_long_to_be_shown_is_not_signed() -> None:
