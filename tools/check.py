@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -12,23 +12,27 @@ from ..orchestration.findings import CODES, Evidence, Finding, Severity, Span
 from ..orchestration.result.values import Evaluation
 from ..orchestration.result.values import as_json as as_data
 from ..orchestration.sanitize import github_message, github_property, markdown, plain
-from ..orchestration.states import GateStatus, RunStatus
+from ..orchestration.states import Basis, GateStatus, RunStatus
+from .commands import command_line
 from .run_names import awaits_person
 
 # Exit codes of the design, section 7; the worst run counts.
 CLEAN, FAILED, WAITING = 0, 1, 3
 _PATH = 4096
 GATE_FAILED, PERSON_AWAITED, RUN_STUCK = "gate-failed", "person-awaited", "run-stuck"
+GATE_WEAK = "gate-weak"
 _MEANT = {
     GATE_FAILED: "a gate has failed",
+    GATE_WEAK: "a gate passed on less than the check asks for",
     PERSON_AWAITED: "a run goes on when a person has decided",
     RUN_STUCK: "a run is blocked or cannot be evaluated",
 }
 _STUCK = (RunStatus.BLOCKED, RunStatus.INVALID)
+_HOLDING = (GateStatus.PASSED, GateStatus.WAIVED)
 
 
 class Blocker(NamedTuple):
-    """What holds a run besides findings: a failed gate, or (`gate` is "") what it awaits."""
+    """What holds a run besides findings: a failed or weak gate, or (`gate` is "") what it awaits."""
 
     run: str
     gate: str
@@ -42,7 +46,8 @@ class Checked:
     """All findings of some runs, and what they mean for a build.
 
     `failed_gates` are all that have failed, `waiting` the runs in which a person is awaited, `stuck` those
-    that are blocked or invalid: they fail a build whatever it allows.
+    that are blocked or invalid: they fail a build whatever it allows. `weak_gates` are those that passed on
+    less than was asked for, None where nothing was; they fail a build too.
     """
 
     findings: tuple[Finding, ...]
@@ -50,10 +55,11 @@ class Checked:
     failed_gates: tuple[Blocker, ...]
     waiting: tuple[Blocker, ...]
     stuck: tuple[Blocker, ...]
+    weak_gates: tuple[Blocker, ...] | None = None
 
     def exit_code(self, gates: bool = False, allow_waiting: bool = False) -> int:
         errors = any(found.severity is Severity.ERROR and not found.overridden for found in self.findings)
-        if errors or self.stuck or (gates and self.failed_gates):
+        if errors or self.stuck or self.weak_gates or (gates and self.failed_gates):
             return FAILED
         return WAITING if self.waiting and not allow_waiting else CLEAN
 
@@ -65,15 +71,26 @@ class Checked:
             *self.findings,
             *(Finding(RUN_STUCK, each.path, each.message, each.span, Severity.ERROR) for each in self.stuck),
             *(Finding(GATE_FAILED, each.path, each.message, each.span, shut) for each in self.failed_gates),
+            *self.weak_findings(),
             *(Finding(PERSON_AWAITED, each.path, each.message, each.span, waited) for each in self.waiting),
         ]
+
+    def weak_findings(self) -> list[Finding]:
+        """The gates that passed on less than was asked for, like findings."""
+        weak = self.weak_gates or ()
+        return [Finding(GATE_WEAK, each.path, each.message, each.span, Severity.ERROR) for each in weak]
 
     def count(self, severity: Severity) -> int:
         return sum(1 for found in self.findings if found.severity is severity and not found.overridden)
 
 
-def check(evaluations: Sequence[Evaluation], more: Iterable[Finding] = ()) -> Checked:
-    """The findings of runs (each once), their failed gates, and the runs that await a person or are stuck."""
+def check(
+    evaluations: Sequence[Evaluation], more: Iterable[Finding] = (), basis: Basis | None = None
+) -> Checked:
+    """The findings of runs (each once), their failed gates, and the runs that await a person or are stuck.
+
+    With a `basis`, the gates too that passed, or were waived, on less than that.
+    """
     findings = dict.fromkeys([*more, *(finding for e in evaluations for finding in e.findings)])
     failed, waiting, stuck = [], [], []
     for e in evaluations:
@@ -92,7 +109,20 @@ def check(evaluations: Sequence[Evaluation], more: Iterable[Finding] = ()) -> Ch
             why = asked or e.suggestion.waiting_for or e.status_reason
             message = f"{e.run} waits for a person: {why}"
             waiting.append(Blocker(e.run, "", message, *_place(e, e.suggestion.evidence)))
-    return Checked(tuple(findings), len(evaluations), tuple(failed), tuple(waiting), tuple(stuck))
+    weak = None if basis is None else tuple(each for e in evaluations for each in _weak_gates(e, basis))
+    return Checked(tuple(findings), len(evaluations), tuple(failed), tuple(waiting), tuple(stuck), weak)
+
+
+def _weak_gates(e: Evaluation, wanted: Basis) -> Iterator[Blocker]:
+    for gate in e.gates:
+        if gate.status not in _HOLDING or (gate.basis and gate.basis.holds(wanted)):
+            continue
+        evidence = [found for each in gate.criteria for found in each.evidence]
+        message = (
+            f"gate {gate.id} of {e.run} {gate.status}, {gate.rests_on}; at least {wanted} is asked for: "
+            f"`{command_line(e, ('gates',), ())}` shows what it rests on"
+        )
+        yield Blocker(e.run, gate.id, message, *_place(e, evidence))
 
 
 def _place(e: Evaluation, evidence: Iterable[Evidence]) -> tuple[str, Span | None]:
@@ -102,6 +132,7 @@ def _place(e: Evaluation, evidence: Iterable[Evidence]) -> tuple[str, Span | Non
 
 def as_json(checked: Checked, root: str) -> dict[str, Any]:
     """The findings as data; paths are relative to the root."""
+    weak = checked.weak_gates
     return {
         "root": root,
         "runs": checked.runs,
@@ -109,7 +140,12 @@ def as_json(checked: Checked, root: str) -> dict[str, Any]:
         "failedGates": [{"run": each.run, "gate": each.gate} for each in checked.failed_gates],
         "waiting": [each.run for each in checked.waiting],
         "stuck": [each.run for each in checked.stuck],
+        **({} if weak is None else {"weakGates": list(map(_weak_json, weak))}),
     }
+
+
+def _weak_json(gate: Blocker) -> dict[str, Any]:
+    return {"run": gate.run, "gate": gate.gate, "message": plain(gate.message)}
 
 
 _GITHUB = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}

@@ -13,6 +13,7 @@ from ..expressions.language import Expression
 from ..findings import Evidence
 from ..result.phrases import value_summary
 from ..result.values import as_json as as_data
+from ..states import Basis
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,8 @@ class ExplanationEntry:
     """One thing that was looked at. `result`: yes, no, error (its text in `error`) or a value.
 
     `about` says of a rule what it leads to, of a criterion its text. `named` are the values of the names in
-    the expression, `evidence` what those were computed from. `decided` marks the rule that won.
+    the expression, `evidence` what those were computed from. `decided` marks the rule that won. `basis` is
+    what a criterion rests on.
     """
 
     where: str
@@ -31,12 +33,18 @@ class ExplanationEntry:
     decided: bool
     named: tuple[Evidence, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    basis: Basis | None = None
 
 
 def explain(trace: EvaluationTrace) -> tuple[ExplanationEntry, ...]:
     """All places looked at, in the order of evaluation, each once."""
     rule, facts = trace.decision.rule, trace.facts
     collector, ways = EvidenceCollector(facts), _ways(facts)
+    bases = {
+        f"gates.{gate.id}.criteria[{number}]": criterion.basis
+        for gate in trace.evaluation.gates
+        for number, criterion in enumerate(gate.criteria)
+    }
     entries: dict[str, ExplanationEntry] = {}
     for seen in trace.entries:
         if seen.where in entries:
@@ -52,6 +60,7 @@ def explain(trace: EvaluationTrace) -> tuple[ExplanationEntry, ...]:
             decided=rule is not None and seen.where == rule.where,
             named=_named(facts, expression, evidence) if expression else (),
             evidence=evidence,
+            basis=bases.get(seen.where),
         )
     if rule is not None and rule.where not in entries:
         about = f"{ways[rule.where]} (always fits)"

@@ -99,6 +99,8 @@ _CHOICE = (
     _REASON,
 )
 _FORMATS = ("text", "json", "sarif", "github")
+_BASES = ("measured", "decided", "recorded")
+_BASIS = "with --gates: so does one that passed on less, as on a report's word alone"
 _ALLOW = "an awaited person does not fail the check"
 _HTTP = "serve assistants over HTTP on this machine, too (default port: 7425)"
 _DEMO = Path("phasekeeper-demo")
@@ -130,11 +132,16 @@ example: phasekeeper can late-fees test
 """
 _CHECK = """\
 exit codes:
-  1 an error finding, or a failed gate with --gates
+  1 an error finding, or a failed gate with --gates, or a gate that passed on
+    less than --basis asks for
   3 a person is awaited (0 with --allow waiting)
   0 neither
   2 wrong use, or a definition that is broken
 The worst run counts. Findings that a person overrode do not.
+
+A gate rests on something, the strongest first: measured (a check ran; there is
+none yet), decided (a person did, with proof), recorded (a file that the
+workflow names says so), reported (a report does, or a file that reports write).
 
 example: phasekeeper check --gates --allow waiting --format github
 """
@@ -242,6 +249,7 @@ COMMANDS: list[CommandEntry] = [
         _ONE_RUN,
         arg("--format", choices=_FORMATS, default="text", help="how to print (default: text)"),
         flag("--gates", "a failed gate fails the check too"),
+        arg("--basis", choices=_BASES, help=_BASIS),
         arg("--allow", choices=("waiting",), action="append", default=[], help=_ALLOW),
         flag("--hints", "print hints too"),
         more=_CHECK,

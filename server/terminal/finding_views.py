@@ -46,7 +46,7 @@ def finding_lines(findings: Iterable[Finding], seen: Callable[[str], str], hints
 
 
 def check_summary(checked: Checked) -> Iterator[Part]:
-    """How many runs, errors, warnings, failed gates, awaited persons and stuck runs there are."""
+    """How many runs, errors, warnings, failed and weak gates, awaited persons and stuck runs there are."""
     yield Part(counted(checked.runs, "run"), "dim")
     for severity in (Severity.ERROR, Severity.WARNING):
         if count := checked.count(severity):
@@ -54,6 +54,9 @@ def check_summary(checked: Checked) -> Iterator[Part]:
     if failed := checked.failed_gates:
         gates = ", ".join(f"{name(each.gate)} of {path(each.run)}" for each in failed[:_GATES_SHOWN])
         yield Part(f", failed gates: {gates}{more(len(failed) - _GATES_SHOWN)}", "bad")
+    if weak := checked.weak_gates:
+        gates = ", ".join(f"{name(each.gate)} of {path(each.run)}" for each in weak[:_GATES_SHOWN])
+        yield Part(f", passed on too little: {gates}{more(len(weak) - _GATES_SHOWN)}", "bad")
     if waiting := checked.waiting:
         runs = ", ".join(path(each.run) or "." for each in waiting[:_GATES_SHOWN])
         count = waits(len(waiting), "person")

@@ -37,6 +37,8 @@ _GATE_STYLE: Mapping[str, str] = {
     "waived": "warn",
     "not-reached": "dim",
 }
+# What rests on less is to be seen.
+_BASIS_STYLE: Mapping[str, str] = {"measured": "dim", "decided": "dim", "recorded": "dim"}
 # Below this many columns a table of runs is all line breaks, and paragraphs read better.
 _TABLE_WIDTH = 120
 # Characters of an example: of a file's, and of a report's data.
@@ -180,6 +182,7 @@ def next_step_lines(e: Evaluation, where: Sequence[str] = ()) -> Iterator[Line]:
         order = ", then ".join(together)
         yield [Part(f"  at the same time: {order}{more(len(batches) - _BATCHES, ' batches')}")]
     yield from _report_hint(e, where)
+    yield from _grounds(e)
     for limit in e.limits:
         if limit.count:
             count = Part(f"{name(limit.id)}: {limit.count} of {limit.max}", "bad" if limit.reached else "")
@@ -192,6 +195,19 @@ def next_step_lines(e: Evaluation, where: Sequence[str] = ()) -> Iterator[Line]:
         yield [Part(f"  {plain(note.title)}", "dim")]
         yield from ([Part(f"    {plain(line, 400)}")] for line in note.text.splitlines())
     yield from _errors(e)
+
+
+def _grounds(e: Evaluation) -> Iterator[Line]:
+    """The grounds of the gates that let the run go on now; of all gates and phases where it is complete."""
+    is_over = e.status == "complete"
+    for gate in e.gates:
+        if gate.status in ("passed", "waived") and (gate.in_force or is_over):
+            said = f"  gate {name(gate.id)} {gate.status}, {plain(gate.rests_on)}"
+            yield [Part(said, _BASIS_STYLE.get(gate.basis or "", "warn"))]
+    ended = [phase for phase in e.phases if is_over and phase.basis]
+    for (basis, words), same in groupby(ended, key=lambda phase: (phase.basis, phase.rests_on)):
+        phases = listed([phase.id for phase in same], 12)
+        yield [Part(f"  done: {phases}, {plain(words)}", _BASIS_STYLE.get(basis or "", "warn"))]
 
 
 def _refused(before: str, entries: Iterable[tuple[str, str]]) -> Iterator[Line]:
@@ -257,8 +273,12 @@ def gate_lines(e: Evaluation) -> Iterator[Line]:
         yield [Part(f"  gate {name(gate.id)}  "), status, Part(f"{_titled(gate)}{where}", "dim")]
         if gate.status == "not-reached":
             continue
+        if gate.rests_on:
+            style = _BASIS_STYLE.get(gate.basis or "", "warn")
+            yield [Part(f"    {gate.status}, {plain(gate.rests_on)}", style)]
         for criterion in gate.criteria:
-            yield [Part("    "), _MET[criterion.met], Part(f": {plain(criterion.text)}")]
+            basis = Part(f" ({criterion.basis})" if criterion.basis else "", "dim")
+            yield [Part("    "), _MET[criterion.met], Part(f": {plain(criterion.text)}"), basis]
             yield from _evidence(criterion.evidence, "      ")
         if now := [action for action in gate.allowed if action in e.suggestion.allowed]:
             yield [Part(f"    allowed: {listed(now)}")]
@@ -292,7 +312,8 @@ def explanation_lines(e: Evaluation, entries: Sequence[ExplanationEntry]) -> Ite
     yield _next(e)
     for entry in entries:
         style = "run" if entry.decided else ""
-        about = Part(f"  {plain(entry.about)}" if entry.about else "", "dim")
+        rests = f" ({entry.basis})" if entry.basis else ""
+        about = Part(f"  {plain(entry.about)}{rests}" if entry.about else "", "dim")
         mark = Part("  > " if entry.decided else "    ", "run")
         if entry.error is not None:
             result = Part("no value", "warn")

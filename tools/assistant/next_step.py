@@ -13,6 +13,7 @@ from ...orchestration.plans.schedule import TaskBoard
 from ...orchestration.result.phrases import in_sentence
 from ...orchestration.result.values import Evaluation, Suggestion
 from ...orchestration.sanitize import plain
+from ...orchestration.states import GateStatus, RunStatus
 from .answer import Answer, AnswerBuilder, at_place, evidence_data, excerpt, optional, quoted, shrunk, size
 from .headers import head_of, progress_words
 from .questions import DECIDES, OPTIONS, how_to_decide, question_line
@@ -26,6 +27,8 @@ _REPORT = {
     "form": lambda form: lines_of(form, _EXAMPLE) if form else None,
 }
 _TASK = {"id": 80, "title": 120, "path": 200, "line": 0, "files": (5, 80), "agent": 40}
+_GATES = 4
+_GATE = {"id": 60, "status": 0, "basis": 0, "rests_on": 120}
 _ERROR = {"code": 0, "path": 160, "message": 200}
 _QUESTION = {"id": 80, "kind": 0, "question": 200, "options": OPTIONS}
 
@@ -67,6 +70,7 @@ def next_step(
     _awaited(builder, evaluation)
     _order(builder, evaluation)
     _restrictions(builder, evaluation)
+    _grounds(builder, evaluation)
     _because(builder, evaluation)
     return builder.answer()
 
@@ -102,6 +106,19 @@ def _step(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     if phase and phase.checks:
         checks = excerpt(phase.checks, (6, 80))
         builder.put("checks", checks, f"check: {'; '.join(quoted(check, 80) for check in checks)}")
+
+
+def _grounds(builder: AnswerBuilder, evaluation: Evaluation) -> None:
+    """What the gates passed on that let the run go on now; all of them where it is complete."""
+    is_over = evaluation.status is RunStatus.COMPLETE
+    holding = [
+        gate
+        for gate in evaluation.gates
+        if gate.status in (GateStatus.PASSED, GateStatus.WAIVED) and (gate.in_force or is_over)
+    ][:_GATES]
+    if holding:
+        lines = [f"gate {plain(g.id, 60)} {g.status}, {plain(g.rests_on, 120)}" for g in holding]
+        builder.put("gates", excerpt(holding, (_GATES, _GATE)), *lines)
 
 
 def _reports(builder: AnswerBuilder, evaluation: Evaluation, with_tasks: bool) -> None:

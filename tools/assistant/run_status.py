@@ -17,7 +17,7 @@ from .headers import head_of, head_of_root, progress_words, short_run
 
 _GATE_ROOM = 1_900
 """Characters of a gate's data; more does not fit on a page under the longest head."""
-_GATE = {"id": 60, "after": 60, "title": 80, "status": 0, "in_force": 0}
+_GATE = {"id": 60, "after": 60, "title": 80, "status": 0, "in_force": 0, "basis": 0, "rests_on": 120}
 _RUN = {"title": 80, "workflow": 60, "current_phase": 60, "status": 0}
 NO_RUNS = "no run was found; a person starts one with `phasekeeper start WORKFLOW NAME`"
 
@@ -77,14 +77,21 @@ def _gate(gate: GateState) -> tuple[dict[str, Any], str]:
     data: dict[str, Any] = {}
     is_judged = gate.status != GateStatus.NOT_REACHED
     for most, evidence in ((6, 2), (3, 0), (1, 0)):
-        criterion = {"text": 100, "met": 0, "evidence": (evidence, partial(evidence_data, path=120))}
+        criterion = {
+            "text": 100,
+            "met": 0,
+            "basis": 0,
+            "evidence": (evidence, partial(evidence_data, path=120)),
+        }
         forbidden, criteria = (most, {"action": 60, "because": 80}), (most if is_judged else 0, criterion)
         more = {"allowed": (most, 60), "forbidden": forbidden, "criteria": criteria}
         data = excerpt(gate, {**_GATE, **more})
         if size(data) <= _GATE_ROOM:
             break
     force = ", in force" if gate.in_force else ""
-    line = f"gate {data['id']} ({quoted(gate.title, 60)}, after {data['after']}): {gate.status}{force}."
+    rests_on = f", {data['restsOn']}" if gate.rests_on else ""
+    line = f"gate {data['id']} ({quoted(gate.title, 60)}, after {data['after']}): {gate.status}"
+    line += f"{rests_on}{force}."
     words = {True: "met", False: "NOT met", None: "no evidence"}
     criteria = [
         f"{words[each['met']]}: {quoted(each['text'], 80)}{at_place(each['evidence'])}"

@@ -226,7 +226,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "check_gate",
         "Gates",
-        "Whether gates are passed, failed or open, each criterion with its evidence (file and line).",
+        "Whether gates are passed, failed or open, on what that rests, and each criterion with its evidence.",
         CheckGate,
         run_check_gate,
     ),
@@ -240,8 +240,8 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "report",
         "Report an outcome",
-        "Record what a step came to; refused out of turn. Answers with the new next step. Gates look at "
-        "files, not at your word.",
+        "Record what a step came to; refused out of turn. Answers with the new next step. A gate that only a "
+        "report passes says so.",
         Report,
         run_report,
         read_only=False,

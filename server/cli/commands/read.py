@@ -11,7 +11,7 @@ from typing import Any
 from ....orchestration.evaluation.trace import check_action
 from ....orchestration.result.values import Evaluation, as_json
 from ....orchestration.sanitize import plain
-from ....orchestration.states import RunStatus
+from ....orchestration.states import Basis, RunStatus
 from ....tools import check as checks
 from ....tools.project_paths import rebase_evaluation, rebase_evidence
 from ....tools.run_names import awaits_person
@@ -140,16 +140,20 @@ def can(options: Namespace) -> int:
 
 def check(options: Namespace) -> int:
     """`check`: findings in the form that is asked for. The root's own definitions are checked too."""
+    if options.basis and not options.gates:
+        raise UsageError("--basis is about gates: say --gates too")
     selection = select_runs(options)
     faults = selection.faults()
     evaluations = [run.evaluate_from_root() for run in selection.runs]
-    checked = checks.check(evaluations, [*selection.findings(), *faults])
+    basis = Basis(options.basis) if options.basis else None
+    checked = checks.check(evaluations, [*selection.findings(), *faults], basis)
     allow_waiting = "waiting" in options.allow
     findings = checked.for_build(options.gates, allow_waiting)
     root = str(selection.root)
     if options.format == "text":
         print_errors(() if selection.runs else no_run_lines(selection))
-        print_lines(finding_lines(checked.findings, selection.path, options.hints))
+        told = [*checked.findings, *checked.weak_findings()]
+        print_lines(finding_lines(told, selection.path, options.hints))
         print_lines([list(check_summary(checked))])
     else:
         if options.format == "json":

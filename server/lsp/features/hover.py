@@ -113,7 +113,7 @@ def _of_word(context: DocumentContext, e: Evaluation, word: str) -> Lines | None
 
 def _phase(e: Evaluation, phase: PhaseState) -> Iterator[tuple[str, str]]:
     title = phase.title if phase.title != phase.id else "phase"
-    yield phase.id, f"{title} ({phase.state})"
+    yield phase.id, f"{title} ({phase.state}{f', {phase.rests_on}' if phase.rests_on else ''})"
     yield "who", ", ".join(phase.agents)
     yield "leaves", ", ".join(f"{one.path} ({one.state})" for one in phase.produces)
     if phase.id == e.current_phase:
@@ -127,4 +127,5 @@ def _phase(e: Evaluation, phase: PhaseState) -> Iterator[tuple[str, str]]:
 def _gate(gate: GateState) -> Iterator[tuple[str, str]]:
     met = {True: "met", False: "not met", None: "no evidence"}
     criteria = "; ".join(f"{criterion.text} ({met[criterion.met]})" for criterion in gate.criteria)
-    yield f"gate {gate.id}", f"{gate.status}: {criteria}"
+    rests_on = f", {gate.rests_on}" if gate.rests_on else ""
+    yield f"gate {gate.id}", f"{gate.status}{rests_on}: {criteria}"

@@ -36,7 +36,7 @@ from phasekeeper.tools.assistant.run_status import gates, permission, status
 
 from tests.roots import EXAMPLES, plan, put
 
-KEPT = ("status", "kind", "state", "severity", "revision", "code", "path")
+KEPT = ("status", "kind", "state", "basis", "severity", "revision", "code", "path")
 NASTY = st.one_of(
     st.text(max_size=30),
     st.sampled_from(

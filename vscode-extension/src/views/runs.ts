@@ -142,7 +142,7 @@ function phaseRow(run: Evaluation, phase: Phase, id: string): Row {
       .filter(Boolean)
       .join(" · "),
     tooltip: [
-      `${oneLine(phase.title)}: ${PHASE[phase.state].label}`,
+      `${oneLine(phase.title)}: ${PHASE[phase.state].label}${onWhat(phase)}`,
       ...(phase.agents.length ? [`by ${oneLine(phase.agents.join(", "))}`] : []),
     ],
     icon: PHASE[phase.state].icon,
@@ -162,17 +162,21 @@ export const GATE: Record<Gate["status"], { label: string; icon: Icon }> = {
   "not-reached": { label: "not reached", icon: icon("lock", FAINT) },
 };
 
-/** What a gate is, and how it stands. */
-export const gateLabel = (gate: Gate): string => `${oneLine(gate.title || gate.id, 80)}: ${GATE[gate.status].label}`;
+/** Behind a verdict, on what it rests: ", as codex reported; no file shows it". */
+const onWhat = ({ restsOn }: Pick<Gate, "restsOn">): string => (restsOn ? `, ${oneLine(restsOn, 200)}` : "");
+
+/** What a gate is, how it stands, and on what that rests. */
+export const gateLabel = (gate: Gate): string =>
+  `${oneLine(gate.title || gate.id, 80)}: ${GATE[gate.status].label}${onWhat(gate)}`;
 
 function gateRow(run: Evaluation, gate: Gate, id: string): Row {
   const own = `${id}/gate/${gate.id}`;
   return {
     id: own,
     label: `Gate: ${oneLine(gate.title || gate.id, 80)}`,
-    description: GATE[gate.status].label,
+    description: `${GATE[gate.status].label}${onWhat(gate)}`,
     tooltip: [
-      `${oneLine(gate.id)}: ${GATE[gate.status].label}`,
+      `${oneLine(gate.id)}: ${GATE[gate.status].label}${onWhat(gate)}`,
       ...(gate.inForce
         ? gate.forbidden.map((entry) => `not now: ${oneLine(entry.action)} (${oneLine(entry.because)})`)
         : []),
@@ -189,14 +193,14 @@ export const criterionLabel = ({ met }: Criterion): string =>
   met === null ? "no evidence yet" : met ? "met" : "not met";
 
 function criterionRow(run: Evaluation, criterion: Criterion, id: string): Row {
-  const { met } = criterion;
+  const { met, basis } = criterion;
   const label = criterionLabel(criterion);
   const place = firstPlace(run.root, criterion.evidence);
   return {
     id,
     label: oneLine(criterion.text),
     description: label,
-    tooltip: [oneLine(criterion.text, 400), label],
+    tooltip: [oneLine(criterion.text, 400), basis ? `${label}: ${basis}` : label],
     icon: met === null ? icon("question", FAINT) : met ? icon("check", GOOD) : icon("close", BAD),
     ...(place && { context: "place", click: "openPlace" as const }),
     subject: { ...nameOf(run), place },

@@ -67,6 +67,10 @@ export const phase = (over: Partial<Phase> = {}): Phase => ({
   state: "current",
   produces: [],
   checks: [],
+  basis: null,
+  reportedBy: [],
+  reportedIn: [],
+  restsOn: "",
   ...over,
 });
 
@@ -93,6 +97,10 @@ export const gate = (over: Partial<Gate> = {}): Gate => ({
   allowed: [],
   forbidden: [],
   criteria: [],
+  basis: null,
+  reportedBy: [],
+  reportedIn: [],
+  restsOn: "",
   ...over,
 });
 

@@ -75,9 +75,10 @@ test("a run has its plan, its phases with artifacts, gates and criteria, and the
           {
             text: "everything passed",
             met: false,
+            basis: "recorded",
             evidence: [{ path: "tasks/x/report.json", line: 3, column: 5, expression: "failed", value: 2 }],
           },
-          { text: "something was tested", met: null, evidence: [] },
+          { text: "something was tested", met: null, basis: null, evidence: [] },
         ],
       }),
     ],
