@@ -121,6 +121,17 @@ test("a run has its plan, its phases with artifacts, gates and criteria, and the
   ]);
 });
 
+test("a gate says on what its verdict rests", async () => {
+  const restsOn = "as codex reported; no file shows it";
+  const run = evaluation({
+    phases: [phase({ state: "done", basis: "reported", restsOn })],
+    gates: [gate({ status: "passed", basis: "reported", restsOn })],
+  });
+  const [row] = runDetails(run);
+  expect(row!.tooltip![0]).toBe(`Test: done, ${restsOn}`);
+  expect(await outline(runDetails(run))).toContain(`  Gate: The tests pass | passed, ${restsOn}`);
+});
+
 test("ids of rows are unique", () => {
   const run = evaluation({
     phases: [phase()],
