@@ -124,7 +124,7 @@ test("a run has its plan, its phases with artifacts, gates and criteria, and the
 test("a gate says on what its verdict rests", async () => {
   const restsOn = "as codex reported; no file shows it";
   const run = evaluation({
-    phases: [phase({ state: "done", basis: "reported", restsOn })],
+    phases: [phase({ title: "Test", state: "done", basis: "reported", restsOn })],
     gates: [gate({ status: "passed", basis: "reported", restsOn })],
   });
   const [row] = runDetails(run);
