@@ -139,9 +139,9 @@ exit codes:
   2 wrong use, or a definition that is broken
 The worst run counts. Findings that a person overrode do not.
 
-A gate rests on something, the strongest first: measured (a check ran; there is
-none yet), decided (a person did, with proof), recorded (a file that the
-workflow names says so), reported (a report does, or a file that reports write).
+A gate rests on something, the strongest first: measured (a check ran; there
+is none yet), decided (a person did, with proof), recorded (a file that the
+workflow names says so), reported (a report does, or what reports write).
 
 example: phasekeeper check --gates --allow waiting --format github
 """
