@@ -67,24 +67,28 @@ def brought_files(facts: RunFacts, brings: Brings, delivery: Delivery) -> Brough
 
 def missing(facts: RunFacts, brings: Brings, delivery: Delivery) -> Iterator[str]:
     """Phrases that say what a report that calls its step done lacks."""
-    files, context = brought_files(facts, brings, delivery), _context(facts, delivery)
+    context = _context(facts, delivery)
     for alternatives in brings.data:
         if not any(_fits(delivery, path, kind) for path, kind in alternatives.items()):
             yield "its data says " + " or ".join(f"{path} ({_WANTED[k]})" for path, k in alternatives.items())
+    if not delivery.is_file:
+        yield from _missing_files(facts, brings, brought_files(facts, brings, delivery), context)
+    for criterion in brings.holds:
+        if not context.holds(criterion.when):
+            yield criterion.text
+
+
+def _missing_files(facts: RunFacts, brings: Brings, files: BroughtFiles, context: Context) -> Iterator[str]:
     lacking = [path for path in files.there if not _exists(facts, path)]
     if lacking:
         yield f"these files exist: {_some(lacking)}"
     left = [path for path in files.absent if _exists(facts, path)]
     if left:
         yield f"these files are gone: {_some(left)}"
-    wants_files = brings.files is not None and not delivery.is_file
-    if wants_files and not (files.there or files.absent or files.named):
+    if brings.named and not (files.there or files.absent or files.named):
         yield 'it names the files that were changed, in its data ({"files": ["src/name.py"]}) or its summary'
     if brings.changed is not None and not _has_changed(facts, context.value(brings.changed).value, files):
         yield f"a file was changed since the failure: {_some([*files.there, *files.named]) or 'name it'}"
-    for criterion in brings.holds:
-        if not context.holds(criterion.when):
-            yield criterion.text
 
 
 def file_digests(facts: RunFacts, files: BroughtFiles) -> dict[str, str]:

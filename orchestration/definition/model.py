@@ -176,8 +176,9 @@ class Brings:
         list_of(map_of(word("text", "number", "list", "map", "address", "commit"))),
         "data: of each entry one of its dotted keys, of that type",
     )
-    files: Expression | None = key(cel("list"), "files that exist; for none, the report names some")
+    files: Expression | None = key(cel("list"), "files that exist")
     absent: Expression | None = key(cel("list"), "files that do not exist")
+    named: bool = key(BOOL, "where these are none, the report names files that exist")
     changed: Expression | None = key(
         cel("map"), "the record of a failure; one of the files is not as it was then"
     )

@@ -37,7 +37,8 @@ def report_text(facts: RunFacts, step: str, outcome: str, text: str) -> ReportTe
         raise _refused(facts, form, f"the text is a report of {said}, not of {step} {outcome}")
     if not (is_filled_in(text) and report.message):
         raise _refused(facts, form, "the text does not say in a sentence what was looked at and found")
-    return ReportText(filed_text(text), report, _free_path(facts, step))
+    kept = filed_text(text)
+    return ReportText(kept, report, _path(facts, step, kept))
 
 
 def filed_text(text: str) -> str:
@@ -50,16 +51,11 @@ def _refused(facts: RunFacts, form: ReportForm, why: str) -> CommandRefused:
     return CommandRefused(f"nothing was recorded: {why}. Fill in {blank} and {_HANDED_IN}")
 
 
-def _free_path(facts: RunFacts, step: str) -> str:
-    """A path where the workflow's reports lie and no file is."""
-    snapshot = facts.snapshot
-    folder, _, name = facts.workflow.reports.files[0].rpartition("/")
-    names = snapshot.reader.files.list(join(snapshot.run, folder) or "")
+def _path(facts: RunFacts, step: str, text: str) -> str:
+    """The path for a text where the workflow's reports lie: two branches never have one for two texts."""
     stage = f"-{facts.stage}" if facts.stage else ""
-    number = 1
-    while (file := name.replace("*", f"{step}{stage}-{number}", 1)) in names:
-        number += 1
-    return join(snapshot.run, f"{folder}/{file}") or ""
+    pattern = facts.workflow.reports.files[0]
+    return join(facts.snapshot.run, pattern.replace("*", f"{step}{stage}-{digest_of(text)[:8]}")) or ""
 
 
 def check_brought(facts: RunFacts, brings: Brings, delivery: Delivery, is_done: bool) -> None:
@@ -74,7 +70,8 @@ def check_brought(facts: RunFacts, brings: Brings, delivery: Delivery, is_done: 
         raise CommandRefused(f"nothing was recorded: {entry['phase']} {entry['outcome']} needs that {said}")
     files = brought_files(facts, brings, delivery)
     newest = facts.newest_record((RecordKind.START, RecordKind.REPORT))
-    if newest and _is_same(facts, newest, delivery, files):
+    is_verdict = is_done or bool(entry["path"])
+    if newest and is_verdict and _is_same(facts, newest, delivery, files):
         raise CommandRefused(
             f"nothing was recorded: the same report of {entry['phase']} was the last one, and nothing has "
             "changed since; do what is missing, or say what is new"

@@ -82,7 +82,9 @@ class Drive:
         return result.err
 
     def with_text(self, step: str, outcome: str, *more: str) -> tuple[str, ...]:
-        """Arguments that report a step of a master plan, with a text where the step has to bring one."""
+        """Arguments that report a step of a master plan, with the text or file that it has to bring."""
+        if step in ("4a", "F2") and outcome == "complete":
+            return (step, outcome, *more, "--data", self.worked(step))
         workflow = built_in("master-plan")
         phase = workflow.phases.get(step)
         if phase is None or phase.brings is None or not phase.brings.report:
@@ -93,6 +95,14 @@ class Drive:
         text = filled_in(blank_form(workflow.reports.read[step], ""), outcome, said)
         path.write_text(text, encoding="utf-8")
         return (step, outcome, *more, "--report", str(path))
+
+    def worked(self, step: str) -> str:
+        """Change a file, as work does; the path of the data that names it."""
+        self._texts += 1
+        self.write(f"src/{step}.py", f"WORK = {self._texts}\n")
+        data = self.root.parent / f"data-{self._texts}.json"
+        data.write_text(json.dumps({"files": [f"src/{step}.py"]}), encoding="utf-8")
+        return str(data)
 
     def start(self, workflow: str, name: str, *more: str) -> str:
         """Begin a run; its path from the root."""

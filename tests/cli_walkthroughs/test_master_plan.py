@@ -509,7 +509,7 @@ def test_two_agents_never_get_the_same_task(drive: Drive) -> None:
     assert evaluation["suggestion"]["tasks"] == ["late-fees-02"]
     shown = evaluation["plan"]["stages"][0]["tasks"][0]
     assert (shown["state"], shown["claimedBy"]) == ("claimed", "agent-a")
-    report = ("report", "late-fees", "4a", "complete", "--task", "01")
+    report = ("report", "late-fees", *drive.with_text("4a", "complete", "--task", "01"))
     assert "claimed by agent-a" in drive.refused(*report, "--as", "agent-b")
     drive.refused(*report, "--as", "agent-b", "--token", str(token))
     drive.refused(*report, "--as", "agent-a", "--token", str(token + 1))
@@ -586,6 +586,9 @@ def test_the_task_files_of_an_appended_stage_hold_what_the_report_says(drive: Dr
         if task["id"] == "late-fees-05"
     ]
     assert made[0]["files"] == ["src/fees.py"]
+    said = drive.refused("report", "late-fees", "4a", "complete", "--task", "05")
+    assert "these files exist: src/fees.py" in said
+    drive.write("src/fees.py", "ROUND = 'once'\n")
     _staged(drive, "3")
     _report(drive, "5a", "pass")
     assert drive.suggestion("late-fees") == ("advance", "5b")

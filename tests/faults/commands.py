@@ -178,7 +178,8 @@ def claimed(root: Path) -> None:
 
 def implemented(root: Path) -> None:
     plan(root)
-    make("report", "M1", "4a", "complete", "--task", "f-02")
+    put(root / "work.py", "")
+    make("report", "M1", "4a", "complete", "--task", "f-02", "--summary", "wrote work.py")
     text = root / "4b.md"
     put(text, "# Phase Quality Gate\n\n**PHASE GATE STATUS**: PASS\n\nLooked at all of it.\n")
     make("report", "M1", "4b", "pass", "--report", str(text))

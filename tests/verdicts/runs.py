@@ -95,7 +95,7 @@ class Run:
 
     def report(self, step: str, outcome: str, *tasks: str, **more: Any) -> Run:
         """Report a step as an honest assistant does, with its text. Raises CommandRefused."""
-        more = {"report": self.report_text(step, outcome), **more}
+        more = {"report": self.report_text(step, outcome), "data": self.work(step, outcome), **more}
         return self.apply(Command("report", step, outcome, tasks=tasks, actor="codex", channel="mcp", **more))
 
     def report_text(self, step: str, outcome: str) -> str:
@@ -103,6 +103,14 @@ class Run:
         form = self.workflow.reports.read.get(step)
         said = f"Looked at all of it at {self.now:%H:%M}."
         return filled_in(blank_form(form, ""), outcome, said) if form else ""
+
+    def work(self, step: str, outcome: str) -> dict[str, Any]:
+        """The data of a report of work that is complete: it names a file that was changed."""
+        if outcome != "complete":
+            return {}
+        path = f"src/{step}.py"
+        self.write(f"/{path}", f"# {self.now}\n")
+        return {"files": [path]}
 
     def answer(self, question: str, option: str, **more: Any) -> Run:
         """Answer a question as a person does, with a reason."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from phasekeeper.orchestration.vfs.files import digest_of
 
-from tests.verdicts.runs import Run, plan_run
+from tests.verdicts.runs import Run, built_in, plan_run
 
 REPORT = "# Phase Quality Gate\n\n**PHASE GATE STATUS**: {word}\n\nRan the tests of both tasks.\n"
 
@@ -68,9 +69,9 @@ def test_the_form_as_it_is_shown_is_no_report() -> None:
 def test_the_text_is_filed_by_the_record_and_not_folded_again() -> None:
     run = checked().report("4b", "pass", report=REPORT.format(word="PASS"))
     record = last_record(run)
-    assert record["path"] == "tasks/f/reports/4b-1-1.md"
-    assert run.files["tasks/f/reports/4b-1-1.md"] == REPORT.format(word="PASS")
-    assert [each["path"] for each in record["files"]] == ["tasks/f/reports/4b-1-1.md"]  # type: ignore[union-attr]
+    path = f"tasks/f/reports/4b-1-{digest_of(REPORT.format(word='PASS'))[:8]}.md"
+    assert (record["path"], run.files[path]) == (path, REPORT.format(word="PASS"))
+    assert [each["path"] for each in record["files"]] == [path]  # type: ignore[union-attr]
     assert run.standing == "active advance 4c"
     assert not [code for code in run.codes() if code.startswith("report")]
 
@@ -79,7 +80,7 @@ def test_the_summary_of_a_call_may_be_the_text() -> None:
     run = checked().report("4b", "fail", report="", message=REPORT.format(word="FAIL"))
     assert last_record(run)["message"] == "Ran the tests of both tasks."
     run.report("F1", "ok").report("F2", "complete", "01").report("F2", "complete", "02").report("4b", "fail")
-    assert "tasks/f/reports/4b-1-2.md" in run.files
+    assert sum(path.startswith("tasks/f/reports/4b-1-") for path in run.files) == 2
 
 
 def test_the_text_names_the_tasks_that_failed() -> None:
@@ -95,3 +96,121 @@ def test_the_same_report_again_is_refused_while_nothing_has_changed() -> None:
     assert "nothing has changed since" in run.refusal("4b", "fail", report=REPORT.format(word="FAIL"))
     run.report("4b", "fail")
     assert "4b failed (2 of 3)" in run.evaluation.suggestion.reason
+
+
+# ---- files
+
+CREATES = """\
+## Meta
+
+## Files to Change
+
+| File | Action |
+|---|---|
+| `src/new.py` | create |
+| `src/old.py` | delete |
+"""
+
+
+def with_file() -> Run:
+    """A run whose task 02 was reported with the file that it declares."""
+    run = plan_run("x ", t02=CREATES).write("/src/new.py", "NEW = 1\n")
+    return run.report("4a", "complete", "02", data={})
+
+
+def test_a_task_is_complete_with_the_files_that_it_declares() -> None:
+    run = plan_run("x ", t02=CREATES).write("/src/old.py", "OLD = 1\n")
+    said = run.refusal("4a", "complete", "02", data={})
+    assert "these files exist: src/new.py; these files are gone: src/old.py" in said
+    run.report("4a", "partial", "02")
+    run.write("/src/new.py", "NEW = 1\n")
+    del run.files["src/old.py"]
+    run.report("4a", "complete", "02", data={})
+    kept = {"path": "src/new.py", "digest": digest_of("NEW = 1\n")}
+    assert kept in last_record(run)["files"]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "named", ["", "changed src/none.py", "changed tasks/f/MASTER_PLAN.md", "all is done"]
+)
+def test_a_task_that_declares_no_file_is_reported_with_what_was_changed(named: str) -> None:
+    run = plan_run("x ")
+    assert "it names the files that were changed" in run.refusal(
+        "4a", "complete", "02", data={}, message=named
+    )
+    run.write("/src/a.py", "A = 1\n").report("4a", "complete", "02", data={}, message="changed src/a.py")
+    assert run.standing == "active advance 4b"
+
+
+def test_a_fix_changes_a_file_since_the_failure() -> None:
+    run = (
+        plan_run("x ", t02=CREATES).write("/src/new.py", "NEW = 1\n").report("4a", "complete", "02", data={})
+    )
+    run.report("4b", "fail", "02").report("F1", "ok")
+    said = run.refusal("F2", "complete", "02", data={})
+    assert "a file was changed since the failure: src/new.py" in said
+    assert "a file was changed" in run.write("/src/new.py", "NEW = 1\n").refusal(
+        "F2", "complete", "02", data={}
+    )
+    run.write("/src/new.py", "NEW = 2\n").report("F2", "complete", "02", data={})
+    assert run.standing == "active advance 4b"
+
+
+def test_a_fix_may_be_in_another_file_that_its_report_names() -> None:
+    run = (
+        plan_run("x ", t02=CREATES).write("/src/new.py", "NEW = 1\n").report("4a", "complete", "02", data={})
+    )
+    run.report("4b", "fail", "02").report("F1", "ok").write("/src/other.py", "OTHER = 1\n")
+    run.report("F2", "complete", "02", data={"files": ["src/other.py"]})
+    assert run.standing == "active advance 4b"
+
+
+def test_a_stage_passes_with_the_files_that_its_tasks_declare() -> None:
+    run = plan_run("x ", t01=CREATES).report("4a", "complete", "02")
+    assert "these files exist: src/new.py" in run.refusal("4b", "pass")
+    run.report("4b", "fail")
+    assert run.gate("3") == "failed"
+
+
+# ---- data, and what else must hold
+
+
+@pytest.mark.parametrize(
+    "data", [{}, {"pr_url": "<address of the pull request>"}, {"pr_url": 3}, {"commit": "abc1234"}]
+)
+def test_finalize_needs_a_pull_request_or_a_commit_that_exists(data: dict[str, object]) -> None:
+    run = design()
+    assert "pr_url (an address that begins with https://)" in run.refusal("Finalize", "ok", data=data)
+    assert design().report("Finalize", "ok", data={"commit": "abc1234"}, commits=frozenset(["abc1234"]))
+    run.report("Finalize", "ok", data={"pr_url": "https://git.example.org/p/1"})
+    assert run.standing == "complete stop"
+
+
+def design() -> Run:
+    """A run of component-design that awaits its end."""
+    run, at = Run(built_in("component-design"), ".phasekeeper/sessions/d"), "/.phasekeeper/sessions"
+    run.write("session.json", {"id": "d", "type": "ContextComponentsDesignSessions", "child_sessions": []})
+    run.report("Initialize", "ok", data={})
+    run.report(
+        "SpawnComponentDesignSessions", "ok", data={"components": [{"id": "c", "artifact_path": "docs/c.md"}]}
+    )
+    for child, path in (("c", "docs/c.md"), ("d-review", "docs/review/d_components_review.md")):
+        if child == "d-review":
+            run.report("SpawnReviewSession", "ok", data={})
+        session = json.loads(run.files[f"{at[1:]}/{child}/session.json"])
+        run.write(f"{at}/{child}/session.json", {**session, "status": "complete"}).write(f"/{path}", "text\n")
+    return run
+
+
+def test_code_that_is_blocked_is_not_reported_again_unchanged() -> None:
+    run = Run(built_in("artifact-pipeline"), ".ai-tools-chain/tasks/T1")
+    run.write("state.json", {"phase": "codegen", "actors": {}}).write(
+        "planning/planning.ai.json", {"id": "T1"}
+    )
+    run.write("review/plan-review.json", {"ok": True})
+    diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+{}\n"
+    run.write("code/diff.patch", diff.format("b")).write("code/files/x", "b\n")
+    run.write("review/code-review.json", {"ok": False, "blocking_issues": ["wrong"]})
+    assert "the diff is another one than the code review blocks" in run.refusal("codegen", "ok")
+    run.write("code/diff.patch", diff.format("c")).write("code/files/x", "c\n").report("codegen", "ok")
+    assert run.standing == "active stay review"

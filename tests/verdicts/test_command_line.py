@@ -24,7 +24,7 @@ def on_disk(drive: Drive, run: Run) -> Drive:
 
 def test_options_that_are_given_more_than_once_add_up(drive: Drive) -> None:
     on_disk(drive, plan_run("x  "))
-    drive.do("report", "f", "4a", "complete", "--task", "02", "--task", "03")
+    drive.do("report", "f", *drive.with_text("4a", "complete", "--task", "02", "--task", "03"))
     assert drive.records("tasks/f")[-1]["tasks"] == ["f-02", "f-03"]
     words = ["--failed", "f-02", "--failed", "f-03", "--manual", "looks", "--manual", "feel"]
     drive.do("report", "f", *drive.with_text("4b", "fail", *words))

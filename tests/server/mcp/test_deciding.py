@@ -91,9 +91,11 @@ async def test_what_has_changed_since_it_was_approved_can_be_approved_anew(root:
         Command("answer", question="plan", option="approve", why="it is right"),
     )
     apply.record_decision(workspace, apply.prepare_decision(workspace, name, approval), "ann", "terminal")
+    (root / "made.py").write_text("")
     apply.apply_command(
-        Workspace(root), name, Command("report", "4a", "complete", tasks=("lists-1",), actor="ann")
-    )
+        Workspace(root), name,
+        Command("report", "4a", "complete", tasks=("lists-1",), message="wrote made.py", actor="ann"),
+    )  # fmt: skip
     path.write_text(path.read_text().replace("Step 3", "Step 3 and what follows"))
     person = Person(decision="approve", reason="it says more now")
     async with rig() as r, r.client(root, era, elicitation_callback=person) as client:

@@ -53,7 +53,8 @@ async def test_a_claimed_task_is_reported_by_its_holder_alone_and_is_free_of_the
     plan(root, "lists", 3, done=1)
     async with rig() as r, r.client(root) as one, r.client(root) as other:
         mine = (await call(one, "next_step", claim=True))["claim"]
-        said = {"step": "4a", "outcome": "complete", "tasks": [mine["task"]]}
+        (root / "made.py").write_text("")
+        said = {"step": "4a", "outcome": "complete", "tasks": [mine["task"]], "summary": "wrote made.py"}
         assert "is claimed by" in await refusal(other, "report", **said)
         assert "claim" in await refusal(one, "report", **said, token=mine["seq"] + 40)
         after = await call(one, "report", **said, token=mine["seq"])
@@ -99,9 +100,10 @@ async def test_fifty_agents_finish_one_plan_in_the_order_of_its_dependencies(roo
             assert {f"lists-{each}" for each in needs[number]} <= set(done)
             # What is reported can free others before the answer is back here.
             done.append(claim["task"])
+            (root / "made.py").write_text("")
             await call(
                 client, "report", run=LISTS, step="4a", outcome="complete", tasks=[claim["task"]], agent=name,
-                token=claim["seq"],
+                token=claim["seq"], summary="wrote made.py",
             )  # fmt: skip
             answer = await call(client, "next_step", run=LISTS, claim=True, agent=name)
 

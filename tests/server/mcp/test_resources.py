@@ -77,7 +77,7 @@ async def test_the_runs_and_their_parts_are_resources(root: Path, era: str) -> N
         drawn = await read(client, resource_uri(str(root), T1, "workflow"))
         assert "```mermaid\nstateDiagram-v2" in drawn
         assert "class p_plan_review current" in drawn
-        await call(client, "report", run="T1", step="planning", outcome="ok", summary="planned anew")
+        await call(client, "report", run="T1", step="planning", outcome="error", summary="planned anew")
         history = json.loads(await read(client, resource_uri(str(root), T1, "history")))
         assert [each["message"] for each in history["records"]] == ["planned anew"]
         assert len((await client.list_resource_templates()).resource_templates) == 5

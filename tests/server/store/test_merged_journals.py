@@ -44,7 +44,7 @@ class Repository(Drive):
         self.write(f"{RUN}/MASTER_PLAN.md", PLAN)
         for name in ("01-first.md", "02-tests.md"):
             self.write(f"{RUN}/{name}", f"# {name}\n")
-        self.do("report", RUN, "4a", "complete", "--task", "f-02")
+        self.do("report", RUN, *self.with_text("4a", "complete", "--task", "f-02"))
         self.commit()
 
     def git(self, *words: str) -> str:
@@ -62,7 +62,7 @@ class Repository(Drive):
         """Reports made on a branch of its own from main."""
         self.git("switch", "--quiet", "--create", name, "main")
         for words in reports:
-            self.do("report", RUN, *words)
+            self.do("report", RUN, *self.with_text(*words))
         self.commit()
 
     def merged(self, name: str) -> None:

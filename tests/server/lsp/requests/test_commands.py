@@ -64,9 +64,9 @@ def test_a_plan_that_changed_after_its_approval_is_approved_again(root):
     path = plan(root, first="[ ]") / "MASTER_PLAN.md"
     put(root / ".phasekeeper/config.yaml", "projects: []\n")
     record_answer(root, RUN, "plan", "approve")
-    apply.apply_command(
-        Workspace(root), RUN, Command("report", "4a", "complete", tasks=("shop-01",), actor="ann")
-    )
+    put(root / "cart.py", "")
+    done = Command("report", "4a", "complete", tasks=("shop-01",), message="wrote cart.py", actor="ann")
+    apply.apply_command(Workspace(root), RUN, done)
     put(path, path.read_text().replace("The cart", "The cart and its fees"))
 
     async def work(client: Client) -> None:
