@@ -68,11 +68,19 @@ class Task:
         return self.status is MarkStatus.DONE
 
 
+class Count(NamedTuple):
+    """A count that a plan writes down: "4/22 tasks complete"."""
+
+    done: int
+    total: int
+    span: Span
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
     """A group of tasks worked on together ("Phase 1: Foundation" of a MASTER_PLAN.md).
 
-    `summary` is the stage's mark in the Progress Summary table.
+    `summary` is the stage's mark in the Progress Summary table, `tally` its "2/4" there.
     """
 
     id: str
@@ -80,6 +88,7 @@ class Stage:
     span: Span
     tasks: tuple[Task, ...] = ()
     summary: Mark | None = None
+    tally: Count | None = None
 
     @property
     def total(self) -> int:
@@ -92,14 +101,6 @@ class Stage:
     @property
     def is_complete(self) -> bool:
         return 0 < self.done == self.total
-
-
-class Count(NamedTuple):
-    """The plan's own progress line: "4/22 tasks complete"."""
-
-    done: int
-    total: int
-    span: Span
 
 
 @dataclass(frozen=True)

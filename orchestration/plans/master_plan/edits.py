@@ -76,6 +76,7 @@ def sync_summaries(text: str) -> str:
             if t.reference and t.status not in (MarkStatus.UNKNOWN, t.reference.status)
         ),
         *_summary_marks(plan.stages, with_unknown=True),
+        *_tallies(document, plan.stages),
         *_totals(document, plan, done, len(plan.tasks)),
     ]
     # The figures of tasks in the Progress Summary that are not those of the stages' tables.
@@ -153,6 +154,7 @@ def _with_status(text: str, plan: Plan, chosen: Sequence[Task], status: MarkStat
     replacements = [
         *(Replacement(place.span, mark) for place in places if place.status != status),
         *_summary_marks([stage for stage in stages if stage.id in touched]),
+        *_tallies(document, [stage for stage in stages if stage.id in touched]),
         *_totals(document, plan, sum(stage.done for stage in stages), len(plan.tasks)),
     ]
     # Rows too short to have a mark get it, with the cells that they lack before it.
@@ -181,6 +183,15 @@ def _summary_marks(stages: Sequence[Stage], with_unknown: bool = False) -> Itera
 
 
 # --- totals
+
+
+def _tallies(document: MarkdownDocument, stages: Sequence[Stage]) -> Iterator[Replacement]:
+    """The counts of the Progress Summary ("2/4") that are not those of the stages' rows."""
+    for stage in stages:
+        if stage.tally and stage.tally[:2] != (stage.done, stage.total):
+            span = stage.tally.span
+            written = document.lines[span.line][span.column : span.end_column]
+            yield Replacement(span, _COUNT.sub(rf"{stage.done}\g<1>{stage.total}", written))
 
 
 def _totals(document: MarkdownDocument, plan: Plan, done: int, total: int) -> Iterator[Replacement]:

@@ -32,6 +32,7 @@ _NUMBERED = re.compile(
 )
 _TITLE_TAIL = re.compile(r"(?i)(?<![ \t])[ \t]++[-–—:]++[ \t]++master plan\b.*$")
 _REFERENCE = re.compile(r"[ \t]*+(?:(?:\d+[.)]|[-*+])[ \t]++)?+(\S++)[ \t].*(\[[^\[\]]{0,3}\])")
+_TALLY = re.compile(r"(\d{1,9})[ \t]*+/[ \t]*+(\d{1,9})")
 _PROGRESS = re.compile(r"(?<!\d)(\d{1,9})[ \t]*+/[ \t]*+(\d{1,9})(?!\d)")
 _PERCENT = re.compile(r"(?<![\d.])(\d{1,9}(?:\.\d{1,9})?)[ \t]*+%")
 
@@ -194,6 +195,7 @@ def _with_summaries(
     by_name = {stage.title.lower(): stage for stage in reversed(stages)}
     by_name.update((stage.id.lower(), stage) for stage in stages)
     marks: dict[str, Mark] = {}
+    tallies: dict[str, Count] = {}
     for table in every:
         inside, columns = section.start <= table.span.line < section.end, table.columns
         if not inside or not {"phase", "status"} <= columns.keys() or "task id" in columns:
@@ -214,10 +216,21 @@ def _with_summaries(
                     notes.add("status-drift", message, mark.span)
             total = parts.cell(columns.get("tasks", -1))
             digits = text_of(total)
+            if total and (match := _TALLY.fullmatch(digits)) and (place := total.text.find(match[0])) >= 0:
+                start = total.start + place
+                line = total.line
+                tally = Count(int(match[1]), int(match[2]), Span(line, start, line, start + len(match[0])))
+                tallies[stage.id] = tally
+                notes.progress.append(tally.span)
+                if tally[:2] != (stage.done, stage.total):
+                    message = (
+                        f"{digits} for phase {stage.id}, but {stage.done} of {stage.total} tasks are done"
+                    )
+                    notes.add("status-drift", message, tally.span)
             if total and digits.isdecimal() and int(digits[-9:]) != stage.total:
                 message = f"{digits} tasks for phase {stage.id}, but its table has {stage.total}"
                 notes.add("status-drift", message, total.span)
-    return [replace(stage, summary=marks.get(stage.id)) for stage in stages]
+    return [replace(stage, summary=marks.get(stage.id), tally=tallies.get(stage.id)) for stage in stages]
 
 
 def _with_references(document: MarkdownDocument, stages: list[Stage], notes: Notes) -> list[Stage]:
