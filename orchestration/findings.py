@@ -171,6 +171,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "test-task-missing": (Severity.HINT, "a stage of the plan ends without a test task"),
     "unknown-action": (Severity.ERROR, "a rule named an action that the workflow does not have"),
     "unknown-phase": (Severity.ERROR, "the recorded phase is none of the workflow's"),
+    "unknown-word": (Severity.ERROR, "a word stands where only known ones may; no gate passes on it"),
     "updates-ignored": (Severity.WARNING, "the last report wanted to write what its step may not"),
     "validation-loop": (Severity.WARNING, "the final validation failed again and again"),
     "workflow-ambiguous": (Severity.ERROR, "two definitions claim the same folder"),

@@ -121,7 +121,9 @@ class _Procedure:
         phase, facts = self.phase, self.facts
         status = RunStatus(phase.terminal)
         ended = Decision(status, SuggestionKind.STOP, f"the run is {ENDS[status]}")
-        if phase.attested is not None and facts.holds(f"phases.{phase.id}.attested", phase.attested):
+        is_held = status is RunStatus.COMPLETE and bool(facts.unknown_words)
+        where = f"phases.{phase.id}.attested"
+        if not is_held and phase.attested is not None and facts.holds(where, phase.attested):
             return ended
         if self.undelivered:
             self.report_undelivered(self.undelivered)
@@ -133,6 +135,8 @@ class _Procedure:
             message = f"the phase is {phase.id}, but {why}, {unmet_criteria(gate)}"
             self.report("inconsistent-state", message, (back,))
             return self._claimed(gate.after, why)
+        if is_held:
+            return self.stay(Decision(*_STAY, self._unknown()))
         if status is RunStatus.COMPLETE and facts.snapshot.definition_changed:
             return self.stay(Decision(*_STAY, CHANGED))
         return ended
@@ -157,6 +161,12 @@ class _Procedure:
     def _owes(self, phase: str) -> str:
         missing = (f"{name} ({self.facts.artifact(name).state})" for name in self.missing(phase))
         return f"{phase} has not delivered " + ", ".join(missing)
+
+    def _unknown(self) -> str:
+        """The sentence that words nobody knows hold the run back from its end."""
+        told = self.facts.unknown_words.items()
+        places = (f"{'.'.join(path[1:]).replace('.[]', '[]')} in {where}" for path, where in told)
+        return f"a word that nobody knows stands at {', '.join(places)}; it has to be a known one"
 
     # ---- rules
 
@@ -221,6 +231,8 @@ class _Procedure:
             gate = contradicting_gate(self.facts, self.gates, self.phase)
         if gate is not None:
             return self.hold_at(gate, draft)
+        if target.terminal == RunStatus.COMPLETE and self.facts.unknown_words:
+            return self.stay(replace(draft, reason=self._unknown(), rule=None))
         if rule.act is not None:
             draft = replace(draft, action=self.action(rule))
         if target.order == self.phase.order:
@@ -236,6 +248,8 @@ class _Procedure:
             gate = blocking_gate(self.gates, self.phase)
             if gate := gate or contradicting_gate(self.facts, self.gates, self.phase):
                 return self.hold_at(gate, draft)
+            if self.facts.unknown_words:
+                return self.stay(replace(draft, reason=self._unknown(), rule=None))
             if self.facts.snapshot.definition_changed:
                 return self.stay(replace(draft, reason=CHANGED, rule=None))
         kind = SuggestionKind.NONE if status is RunStatus.INVALID else SuggestionKind.STOP

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..definition.model import Gate, Phase, Workflow
+from ..expressions.language import Expression
 from ..result.values import CriterionState, Forbidden, GateState
 from ..states import GateStatus
 from .facts import RunFacts
@@ -25,6 +26,8 @@ def _gate_state(facts: RunFacts, gate: Gate, phase: Phase) -> GateState:
     for number, criterion in enumerate(gate.criteria):
         where = f"gates.{gate.id}.criteria[{number}]"
         met = facts.value(where, criterion.when, criterion.text) if is_live else None
+        if met is True and _reads_unknown_words(facts, criterion.when):
+            met = None
         criteria.append(CriterionState(criterion.text, met if isinstance(met, bool) else None))
     status = _status(facts, gate, [each.met for each in criteria]) if is_live else GateStatus.NOT_REACHED
     in_force = is_live and (is_detour or phase.id == gate.after)
@@ -35,6 +38,19 @@ def _gate_state(facts: RunFacts, gate: Gate, phase: Phase) -> GateState:
     return GateState(
         gate.id, gate.after, gate.title, status, in_force, tuple(allowed), forbidden, tuple(criteria)
     )
+
+
+def _reads_unknown_words(facts: RunFacts, expression: Expression) -> bool:
+    """True if a path with an unknown word carries a value that an expression looks at, through any value."""
+    if not facts.unknown_words:
+        return False
+    read = facts.workflow.paths_behind(expression)
+    return any(_overlap(path, unknown) for path in read for unknown in facts.unknown_words)
+
+
+def _overlap(read: Sequence[str], unknown: Sequence[str]) -> bool:
+    """True if one path leads to the other; what an expression reads ends before the elements of a list."""
+    return all(word == "*" or step == word for step, word in zip(read, unknown, strict=False) if word != "[]")
 
 
 def _status(facts: RunFacts, gate: Gate, met: Sequence[bool | None]) -> GateStatus:

@@ -44,6 +44,7 @@ DEFAULT_OUTCOMES = ("ok", "error")
 _WRITES = map_of(cel(name="effects"))
 _RULES = list_of(struct("rule"))
 _ARTIFACTS = list_of(id_of("artifact"))
+_WORDS = "path to all words that may stand there; a[].b is in each element of a list, a.*.b in each of a map"
 _BRINGS = "what a report of it must come with"
 _DATA = "an example of what a report of it carries, made of how the run stands"
 ANY = "any"
@@ -85,6 +86,7 @@ class StateFile:
     decided: Mapping[str, tuple[str, ...]] = key(
         map_of(list_of(TEXT)), "path to the words there that only a person sets: they count from HEAD"
     )
+    words: Mapping[str, tuple[str, ...]] = key(map_of(list_of(TEXT)), _WORDS)
     dotted_keys: str = key(word("fold"), "keys with dots are read as paths")
     include: Mapping[str, Include] = key(
         map_of(struct("include")), "lists whose text elements are ids of other files"
@@ -124,6 +126,7 @@ class Artifact:
         map_of(Shape("either", TEXT, other=list_of(TEXT)), ALTERNATIVES),
         "paths that must be there, with their types",
     )
+    words: Mapping[str, tuple[str, ...]] = key(map_of(list_of(TEXT)), _WORDS)
     schema: str = key(TEXT, "path of a JSON Schema, from the definition's root")
     defaults: Mapping[str, Any] = key(MAPPING, "laid under the data")
     optional: bool = key(BOOL, "missing is no finding")
@@ -444,6 +447,22 @@ class Workflow:
                 elif place in own:
                     written.add(own[place])
         return frozenset(written)
+
+    def paths_behind(self, expression: Expression) -> set[tuple[str, ...]]:
+        """The paths of content that an expression looks at, itself and through values and limits."""
+        found: set[tuple[str, ...]] = set()
+        waiting, seen = [expression], {""}
+        while waiting:
+            for path in waiting.pop().paths:
+                name = self.language.name_in(path)
+                group, _, rest = name.partition(".")
+                if name not in self.values and group != "limits":
+                    found.add(path)
+                elif name not in seen:
+                    seen.add(name)
+                    behind = self.values.get(name)
+                    waiting += [behind] if behind else self.origins.parts_of_limit(rest)
+        return found
 
     def rules_of(self, phase: str) -> tuple[Rule, ...]:
         """The rules tried in a phase, in order."""

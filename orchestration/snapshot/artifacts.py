@@ -23,6 +23,7 @@ from ..states import ArtifactStatus
 from ..vfs.files import Entry, File, join
 from ..vfs.glob import is_glob
 from .read_log import ArtifactState, RunReader
+from .word_lists import unknown_words
 
 # Nobody reads more errors of one file, and of a long one they are not even made.
 MOST_ERRORS = 20
@@ -125,7 +126,10 @@ def read_file(declared: Artifact, file: File, reader: RunReader) -> ArtifactStat
     reader.add_findings(file.path, problems)
     if problems:
         return artifact._replace(state=ArtifactStatus.INVALID)
-    return artifact._replace(state=ArtifactStatus.VALID, data=lay_under(data, dict(declared.defaults)))
+    unknown = unknown_words(declared.words, artifact.raw, artifact)
+    reader.add_findings(file.path, unknown.problems)
+    data = lay_under(data, dict(declared.defaults))
+    return artifact._replace(state=ArtifactStatus.VALID, data=data, unknown=unknown.paths)
 
 
 def _refused(artifact: ArtifactState, why: str, reader: RunReader, span: Span | None = None) -> ArtifactState:

@@ -21,7 +21,8 @@ SMALL = 64
 class ArtifactState(NamedTuple):
     """An artifact of a run. `data` is what guards see (valid only); `raw` what the file says.
 
-    `missing` are the first of the files named by data that are not there.
+    `missing` are the first of the files named by data that are not there,
+    `unknown` the parts of the declared paths at which words stand that nobody knows.
     """
 
     id: str
@@ -34,6 +35,7 @@ class ArtifactState(NamedTuple):
     paths: tuple[str, ...] = ()
     mtime_ns: int = 0
     missing: tuple[str, ...] = ()
+    unknown: tuple[tuple[str, ...], ...] = ()
 
     @property
     def valid(self) -> bool:

@@ -11,6 +11,7 @@ from ..states import ArtifactStatus
 from ..vfs.files import join
 from .artifacts import read_file
 from .read_log import ArtifactState, RunReader
+from .word_lists import unknown_words
 
 # Guards take quadratic time on what they filter; more members than this in one list or map are not judged.
 MOST_MEMBERS = 1000
@@ -30,13 +31,18 @@ def read_state(state: StateFile, run: str, reader: RunReader) -> ArtifactState:
     if not state_file.valid:
         return state_file
     data: dict[str, Any] = state_file.data
+    said = state_file.raw
     if state.dotted_keys:
         # Before null is dropped: {"diagnosis.context": null} empties what stands at that path.
         folded, keys = fold_dotted(state_file.raw)
         for key in keys:
             place = locate_json(state_file.text, (key,), key=True)
             reader.add_finding(path, "dotted-key", f"{key!r} is read as a path", place)
+        said = folded
         data = clean(folded)  # pyright: ignore[reportAssignmentType]
+    unknown = unknown_words(state.words, said, state_file)
+    reader.add_findings(path, unknown.problems)
+    state_file = state_file._replace(unknown=unknown.paths)
     # Both before files are included, for each costs a read, and after: they hold lists too.
     if _is_bounded(data, state_file, reader):
         for name, pattern in state.include.items():

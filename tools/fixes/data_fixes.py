@@ -43,6 +43,16 @@ def set_required_value(ctx: FixContext) -> Iterator[QuickFix]:
         yield QuickFix(title, (edit,), preferred=len(values) == 1)
 
 
+def set_known_word(ctx: FixContext) -> Iterator[QuickFix]:
+    """A word that nobody knows: the nearest known ones first, then the others."""
+    data = ctx.finding.data
+    near = data["suggestions"]
+    known = (*near, *(word for word in data["want"] if word not in near))
+    for word in known if isinstance(read_json(ctx.text).data, dict) else ():
+        edit = ctx.edit(set_values(ctx.text, [(data["path"], word)]))
+        yield QuickFix(f"Write {json.dumps(word)}", (edit,), preferred=word in near[:1])
+
+
 def remove_earlier_key(ctx: FixContext) -> Iterator[QuickFix]:
     """A key that stands twice: the earlier one goes, which no reader sees anyway."""
     text = ctx.text

@@ -32,6 +32,7 @@ FIXERS: dict[str, Fixer] = {
     "task-unreadable": plan_fixes.complete_task,
     "test-task-missing": plan_fixes.add_test_task,
     "unknown-phase": state_fixes.set_known_phase,
+    "unknown-word": data_fixes.set_known_word,
     "workflow-ambiguous": data_fixes.assign_workflow,
     "workflow-invalid": data_fixes.respell_word,
 }

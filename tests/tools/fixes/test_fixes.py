@@ -50,6 +50,11 @@ def _drift(root: Path) -> None:
     plan(root, below=f"{said}```\n 1. shop-01  Cart  [ ]\n```\n")
 
 
+def _word_unknown(root: Path) -> None:
+    state = {"version": "2.0", "phase": "classify", "workQueue": [], "gates": {"lint": {"status": "pased"}}}
+    put(root / ".claude/state/loop.state.json", json.dumps(state))
+
+
 def _mark(root: Path) -> None:
     plan(root, first="[?]")
 
@@ -192,6 +197,7 @@ SCENES: dict[str, Callable[[Path], None]] = {
     "task-unreadable": _unreadable_task,
     "test-task-missing": _untested,
     "unknown-phase": _phase_unknown,
+    "unknown-word": _word_unknown,
     "workflow-ambiguous": _ambiguous,
     "workflow-invalid": _definition,
 }
