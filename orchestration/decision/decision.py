@@ -14,7 +14,7 @@ from ..definition.names import PROPOSED
 from ..expressions.context import Outcome
 from ..expressions.language import Expression
 from ..findings import NO_DATA, Evidence, Finding, Fix
-from ..journal.journal import EMPTY_RECORD
+from ..journal.journal import EMPTY_RECORD, Record
 from ..result.values import GateState
 from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
 from .current_phase import current_phase, phase_place
@@ -79,12 +79,42 @@ def decide(facts: RunFacts) -> Decision:
         return Decision(*_INVALID, current.because, **named)
     facts.phase = current.phase.id
     procedure = _Procedure(facts, current.phase)
-    decision = procedure.end() if current.phase.terminal else procedure.try_rules(current.because)
+    if current.phase.terminal:
+        decision = procedure.end()
+    else:
+        decision = _held_by_escalation(procedure.try_rules(current.because), facts)
     named["findings"] += tuple(procedure.findings)
     return replace(
         decision, phase=current.phase.id, overridden=current.overridden, gates=procedure.gates,
         skipped=tuple(procedure.skipped), undelivered=procedure.undelivered, **named,
     )  # fmt: skip
+
+
+def raised_questions(facts: RunFacts) -> list[Record]:
+    """The questions that agents put to a person and that nobody answered."""
+    answered = {str(entry["question"]) for entry in facts.records if entry["kind"] == RecordKind.ANSWER}
+    asked = (entry for entry in facts.records if entry["kind"] == RecordKind.QUESTION)
+    return [entry for entry in asked if f"raised:{entry['seq']}" not in answered]
+
+
+def _held_by_escalation(decision: Decision, facts: RunFacts) -> Decision:
+    """A decision that waits for the answer to what an agent asked; nothing counts until then.
+
+    A run that is over otherwise than complete, or of which nothing can be said, is asked nothing any more.
+    """
+    raised = raised_questions(facts)
+    if not raised or ended_without_completing(decision) or decision.kind is SuggestionKind.NONE:
+        return decision
+    asked = str(raised[0]["message"] or raised[0]["why"])
+    held = replace(
+        decision, status=RunStatus.WAITING_HUMAN, kind=SuggestionKind.ESCALATE, to=None, action=None
+    )
+    return replace(held, reason=f"an agent asks a person: {asked}", waiting_for=f"person: {asked}")
+
+
+def ended_without_completing(decision: Decision) -> bool:
+    """True if the run ended in another way than complete: it failed, was ended, or a person blocked it."""
+    return decision.kind == SuggestionKind.STOP and decision.status != RunStatus.COMPLETE
 
 
 class _Procedure:

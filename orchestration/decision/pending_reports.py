@@ -23,7 +23,7 @@ from ..states import RecordKind, RunStatus, SuggestionKind
 from ..suggestions import did_you_mean
 from ..vfs.files import natural
 from .brings import Delivery, missing
-from .decision import Decision, decide
+from .decision import Decision, decide, ended_without_completing
 from .facts import RecordLog, RunFacts, make_finding
 from .gates import allowed_steps, gate_against_repeating, remedies_only
 from .task_turns import task_turn_problem
@@ -272,11 +272,6 @@ def _may_come_first(report: ReportFile, reports: Sequence[ReportFile]) -> bool:
         return False
     passed = (other for other in reports if other.outcome != "fail")
     return report.outcome != "fail" or all(other.iteration and report.iteration for other in passed)
-
-
-def ended_without_completing(decision: Decision) -> bool:
-    """True if the run ended in another way than complete: it failed, was ended, or a person blocked it."""
-    return decision.kind == SuggestionKind.STOP and decision.status != RunStatus.COMPLETE
 
 
 def is_due(due: Sequence[str], decision: Decision, step: str, outcome: str) -> bool:

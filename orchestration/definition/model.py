@@ -133,7 +133,7 @@ class Artifact:
     of: tuple[str, ...] = key(_ARTIFACTS, "the artifacts it judges; it is stale once they change")
     decided_by: str = key(word("person"), "it is a decision: valid once a person signed it, or from HEAD")
     tasks: str = key(TEXT, "plans only: the glob of task files")
-    example: str = key(TEXT, "what a small valid one looks like")
+    example: str = key(TEXT, "a form of it with gaps to fill in, shown to whoever has to make it")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

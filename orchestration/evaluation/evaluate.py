@@ -200,8 +200,11 @@ class _Assembler:
         produce: list[Produce] = []
         for name in lacking or (names if again and not self.schedule.ready else ()):
             declared, artifact = self.workflow.artifacts[name], self.facts.artifact(name)
+            # One of several kinds of files, named by a glob, may always be a new one.
+            revise = declared.listed is None and artifact.exists and "*" not in artifact.path
+            example = None if revise else declared.example or None
             for path in (artifact.path,) if declared.listed is None else artifact.missing:
-                produce.append(Produce(path, declared.schema or None, declared.example or None))
+                produce.append(Produce(path, declared.schema or None, example, revise))
         return tuple(produce)
 
     def _phase(self, phase: Phase) -> PhaseState:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..decision.decision import Decision, definition_changed_text
+from ..decision.decision import Decision, definition_changed_text, raised_questions
 from ..decision.facts import RunFacts
 from ..definition.model import Question
 from ..definition.names import PROPOSED
 from ..result.values import Option, QuestionState
 from ..snapshot.read_log import ArtifactState
 from ..snapshot.snapshot import DEFINITION
-from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
+from ..states import QuestionKind, RunStatus, SuggestionKind
 
 RAISED = (Option("continue", "go on"), Option("stop", "stop the run"))
 MOST_SIGNED = 4_000
@@ -28,17 +28,15 @@ def open_questions(facts: RunFacts, decision: Decision) -> tuple[QuestionState, 
         options = (Option("accept", "judge the run by the changed definition"),)
         text = f"{definition_changed_text(facts.workflow)} May it judge the run?"
         questions.append(QuestionState(DEFINITION, QuestionKind.APPROVAL, text, options))
-    waits_for_person = decision.status is RunStatus.WAITING_HUMAN and not decision.questions
+    raised = raised_questions(facts)
+    waits_for_person = decision.status is RunStatus.WAITING_HUMAN and not (decision.questions or raised)
     if waits_for_person and decision.kind is not SuggestionKind.STAY:
         name = f"clarification:{decision.phase}"
         questions.append(QuestionState(name, QuestionKind.CLARIFICATION, decision.reason))
-    answered = {str(entry["question"]) for entry in facts.records if entry["kind"] == RecordKind.ANSWER}
-    for entry in facts.records:
-        # What an agent asked and nobody answered.
+    for entry in raised:
+        text, since = str(entry["message"] or entry["why"]), str(entry["at"]) or None
         name = f"raised:{entry['seq']}"
-        if entry["kind"] == RecordKind.QUESTION and name not in answered:
-            text, since = str(entry["message"] or entry["why"]), str(entry["at"]) or None
-            questions.append(QuestionState(name, QuestionKind.ESCALATION, text, RAISED, since=since))
+        questions.append(QuestionState(name, QuestionKind.ESCALATION, text, RAISED, since=since))
     return tuple(questions)
 
 

@@ -73,11 +73,15 @@ class Forbidden:
 
 @dataclass(frozen=True, slots=True)
 class Produce:
-    """A file that the suggested step must leave: its path from the root, its schema and an example."""
+    """A file that the suggested step must leave: its path from the root, its schema and an example.
+
+    `revise` says that the file is there and is to be worked over; then there is no example.
+    """
 
     path: str
     schema: str | None = None
     example: str | None = None
+    revise: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,7 +174,8 @@ def next_step_lines(e: Evaluation, where: Sequence[str] = ()) -> Iterator[Line]:
         example = (produce.example or "").strip()
         fits = example.startswith(("{", "[")) and len(example) <= _EXAMPLE_SHOWN and "\n" not in example
         like = f", like {plain(example, _EXAMPLE_SHOWN)}" if fits else ""
-        yield [Part(f"  produce: {path(produce.path)}{schema}"), Part(like, "dim")]
+        how = "revise" if produce.revise else "produce"
+        yield [Part(f"  {how}: {path(produce.path)}{schema}"), Part(like, "dim")]
     yield from _tasks(suggestion)
     batches = suggestion.parallel
     if any(len(batch) > 1 for batch in batches):

@@ -75,7 +75,9 @@ _REPORT = re.compile(
 )
 _DATA = re.compile(r"^its data, for example \(fill in what is true\): (.*)$", re.M)
 _FORM = re.compile(r"^its summary is the text of the report, filled in: (.*)$", re.M)
-_FILE = re.compile(r"^write (.+?)(?: \(any files below\))?(?: \(schema .*?\))?(?:, like (\".*\"))?$", re.M)
+_FILE = re.compile(
+    r"^(?:write|revise) (.+?)(?: \(any files below\))?(?: \(schema .*?\))?(?:, like (\".*\"))?$", re.M
+)
 _TASK = re.compile(r'^task (\S+) "', re.M)
 _DECIDE = re.compile(r"^a person decides, not you: request_decision, or (.*)$", re.M)
 
@@ -110,3 +112,20 @@ def _report_of(text: str) -> dict[str, Any] | None:
 def _files_of(text: str) -> Iterator[File]:
     for found in _FILE.finditer(text):
         yield File(found[1], json.loads(found[2]) if found[2] else "made\n")
+
+
+def worked_over(text: str) -> str:
+    """A text that was worked over: a verdict in it is a good one now."""
+    text = (
+        text.replace('": false', '": true')
+        .replace('"failed"', '"passed"')
+        .replace('"request_changes"', '"approve"')
+    )
+    return re.sub(r'("(?:blocking_)?issues": )\[.*?\]', r"\1[]", text, flags=re.S)
+
+
+def filled_in_json(form: str) -> str:
+    """A form of a file with the best words that it offers, as one whose work is good fills it in."""
+    form = form.replace("<true or false>", "true")
+    form = re.sub(r"\[<each .*?>\]", "[]", form)
+    return re.sub(r"<(\w+)(?:,| or)[^<>]*>", r"\1", form)

@@ -7,13 +7,12 @@ Where a person is asked it requests the decision, has somebody outside told, and
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.assistants_live.reading import File, Step, allows, read_step
+from tests.assistants_live.reading import File, Step, allows, filled_in_json, read_step, worked_over
 from tests.assistants_live.wires import Asked, Call, Move, Say
 
 MOST_MOVES = 200
@@ -103,14 +102,6 @@ class Script:
     def _made(self, file: File) -> tuple[Path, str]:
         """A file and its text: as the example has it; a text that is there already is worked over."""
         path = self._root / file.path.replace("**", "made.txt").replace("*", "made")
-        if path.exists() and not _is_json(file.example):
-            return path, path.read_text(encoding="utf-8") + "\n"
-        return path, file.example
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True
+        if path.exists():
+            return path, worked_over(path.read_text(encoding="utf-8")) + "\n"
+        return path, filled_in_json(file.example)

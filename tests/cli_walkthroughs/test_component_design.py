@@ -390,8 +390,17 @@ def test_a_step_that_is_none_of_the_four_is_invalid(drive: Drive):
 def test_a_component_whose_id_is_no_name_is_refused(drive: Drive, name: str):
     drive.start("component-design", "P1")
     reported(drive, "Initialize")
-    data = json.dumps({"components": [{"id": "fine"}, {"id": name}]})
+    data = json.dumps({"components": [{"id": each, "artifact_path": "docs/x.md"} for each in ("fine", name)]})
     assert "is no id of a member" in drive.refused("report", "P1", SPAWN, "ok", "--data", "-", stdin=data)
+
+
+@pytest.mark.parametrize("more", [{}, {"artifact_path": ""}, {"artifact_path": " "}])
+def test_a_component_without_a_place_for_its_design_is_refused(drive: Drive, more: dict[str, str]):
+    drive.start("component-design", "P1")
+    reported(drive, "Initialize")
+    data = json.dumps({"components": [{"id": "accounts", **more}]})
+    assert "child_sessions" in drive.refused("report", "P1", SPAWN, "ok", "--data", "-", stdin=data)
+    assert not (drive.root / ".phasekeeper/sessions/accounts").exists()
 
 
 @pytest.mark.parametrize("components", ["accounts", [1], [{}], {"id": "accounts"}, 7])

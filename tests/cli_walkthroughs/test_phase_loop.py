@@ -52,7 +52,9 @@ def _report(drive: Drive, phase: str, outcome: str = "ok", /, *more: str, **upda
 
 
 def _history(drive: Drive) -> list[tuple[str, str]]:
-    return [(entry["phase"], entry["result"]) for entry in _state(drive)["history"]]
+    """The phases that were done; what the evaluation of a pass found stands beside them as an action."""
+    entries = [entry for entry in _state(drive)["history"] if entry.get("action") != "pass"]
+    return [(entry["phase"], entry["result"]) for entry in entries]
 
 
 def _answer(drive: Drive, option: str, question: str) -> Result:
@@ -102,6 +104,8 @@ def test_a_pass_that_does_not_hold_starts_counting_anew(drive: Drive) -> None:
     _loop(drive, phase="evaluate", consecutivePasses=1, workQueue=[done, {**BROKEN, "priority": "S3"}])
     _report(drive, "evaluate")
     assert _at(drive) == ("classify", 2, 0)
+    said = "the last pass did not count: the work queue is not empty (WQ-1); passes in a row still missing: 2"
+    assert drive.evaluation(RUN)["suggestion"]["reason"] == said
     assert _state(drive)["metrics"] == {
         "iterationsTotal": 1, "gatesPassed": 1, "gatesFailed": 0, "tasksCompleted": 1,
     }  # fmt: skip

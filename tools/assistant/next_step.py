@@ -151,10 +151,11 @@ def _produce(builder: AnswerBuilder, suggestion: Suggestion) -> None:
         example = example if 0 < size(example) - 2 <= _EXAMPLE else None
         schema = f" (schema {plain(entry.schema, 100)})" if entry.schema else ""
         below = " (any files below)" if path.endswith("**") else ""
-        line = f"write {path}{below}{schema}"
+        line = f"{'revise' if entry.revise else 'write'} {path}{below}{schema}"
         if example and len(example) <= 300:
             line += f", like {json.dumps(example, ensure_ascii=False)}"
-        entries.append(({"path": path, "schema": optional(entry.schema, 200), "example": example}, line))
+        shown = {"path": path, "schema": optional(entry.schema, 200), "example": example}
+        entries.append((shown | {"revise": entry.revise}, line))
     if entries:
         builder.fill("suggestion.produce", entries)
 

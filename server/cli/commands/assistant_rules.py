@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ....orchestration.journal.lines import FOLDER
+from ....orchestration.journal.lines import CLAIMS_NAME, FOLDER, JOURNAL_NAME
 from ...store.additive_edits import PlannedFile, SkippedFile, plan_deny_rules, plan_file
+from ...store.lock import HOLDER, LOCK
 from ..catalog import decisions
 
 DECISIONS = decisions()
 _PYTHONS = ("python", "python3")
 _WHY = "a person decides: show the question with `phasekeeper questions`, and wait"
-# The root's own folder, and that of each run: the first pattern alone does not reach below it.
-_FOLDERS = (f"{FOLDER}/**", f"**/{FOLDER}/**")
+# What only Phasekeeper and people write, of the root and of each run. The sessions beside it are work
+# of assistants, and a rule that names the folder would deny all below it.
+_OWN = (JOURNAL_NAME, CLAIMS_NAME, LOCK, HOLDER, "config.yaml", "workflows/**")
+_FILES = tuple(f"{before}{FOLDER}/{name}" for before in ("", "**/") for name in _OWN)
 
 
 def _commands() -> list[str]:
@@ -28,11 +31,11 @@ def _commands() -> list[str]:
 
 CLAUDE = (
     *(f"Bash({command}:*)" for command in _commands()),
-    *(f"{tool}({folder})" for folder in _FOLDERS for tool in ("Edit", "Write")),
+    *(f"{tool}({file})" for file in _FILES for tool in ("Edit", "Write")),
 )
 CURSOR = (
     *(f"Shell(phasekeeper:{command}*)" for command in DECISIONS),
-    *(f"Write({folder})" for folder in _FOLDERS),
+    *(f"Write({file})" for file in _FILES),
 )
 _WORDS = ", ".join(f'"{command}"' for command in DECISIONS)
 CODEX = f"""\
@@ -52,6 +55,7 @@ prefix_rule(
 )
 """
 _PREFIXES = "".join(f'  "{command}",\n' for command in _commands())
+_PARTS = "|".join(name.rstrip("*").replace(".", r"\.") for name in _OWN)
 GEMINI = f"""\
 # Written by `phasekeeper init`: decisions are a person's, and so are Phasekeeper's own files.
 [[rule]]
@@ -64,7 +68,7 @@ denyMessage = "{_WHY}"
 
 [[rule]]
 toolName = ["write_file", "replace"]
-argsPattern = '"file_path":"([^"]*/)?\\.phasekeeper/'
+argsPattern = '"file_path":"([^"]*/)?\\.phasekeeper/({_PARTS})'
 decision = "deny"
 priority = 900
 denyMessage = "Phasekeeper writes these files itself"

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.orchestration.definition.root_config import read_config
+from phasekeeper.server.cli.commands.assistant_rules import CLAUDE, CODEX, CURSOR, DECISIONS, FENCES, GEMINI
 from phasekeeper.server.cli.commands.assistant_rules import CLAUDE as DENIED
-from phasekeeper.server.cli.commands.assistant_rules import CODEX, CURSOR, DECISIONS, FENCES, GEMINI
 from phasekeeper.server.cli.commands.init import ATTRIBUTES, IGNORED
 from phasekeeper.server.store.additive_edits import PlannedFile, write_planned
 from phasekeeper.server.store.folder import StoreError
@@ -206,9 +206,19 @@ def test_the_policies_of_gemini_are_toml_that_fits_what_must_be_denied():
     assert [rule["decision"] for rule in rules] == ["deny", "deny"]
     assert "python3 -m phasekeeper override" in rules[0]["commandPrefix"]
     pattern = re.compile(rules[1]["argsPattern"])
-    for path in (".phasekeeper/config.yaml", "a/b/.phasekeeper/journal.jsonl", "/r/.phasekeeper/x"):
+    for path in (".phasekeeper/config.yaml", "a/b/.phasekeeper/journal.jsonl", "/r/.phasekeeper/workflows/x"):
         assert pattern.search(json.dumps({"file_path": path}, separators=(",", ":")))
     assert not pattern.search('{"file_path":"docs/phasekeeper/x"}')
+
+
+def test_the_sessions_beside_our_own_files_are_left_to_assistants():
+    # A rule that names the folder itself would deny all below it.
+    session = '{"file_path":"/r/.phasekeeper/sessions/p1/session.json"}'
+    assert not re.search(tomllib.loads(GEMINI)["rule"][1]["argsPattern"], session)
+    for rule in (*CLAUDE, *CURSOR):
+        assert rule.startswith(("Bash", "Shell")) or not rule.endswith(
+            (".phasekeeper/**)", ".phasekeeper/*)")
+        )
 
 
 # ---- on a terminal ----------------------------------------------------------------------------

@@ -6,13 +6,13 @@ person or a job is awaited it stops.
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 from mcp import Client
 
+from tests.assistants_live.reading import filled_in_json, worked_over
 from tests.server.mcp.rig import call, text_of
 from tests.verdicts.runs import filled_data, filled_in
 
@@ -60,19 +60,10 @@ def report_of(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def write(root: Path, entry: dict[str, Any]) -> None:
-    """Make a file as the example has it. One that is there already is made anew: its text is worked over."""
+    """Make a file as the example has it. One that is there already is worked over."""
     path = root / entry["path"].replace("**", "made.txt").replace("*", "made")
     path.parent.mkdir(parents=True, exist_ok=True)
-    example = entry["example"] or "made\n"
-    if path.exists() and not is_json(example):
-        path.write_text(path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    if path.exists():
+        path.write_text(worked_over(path.read_text(encoding="utf-8")) + "\n", encoding="utf-8")
     else:
-        path.write_text(example, encoding="utf-8")
-
-
-def is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True
+        path.write_text(filled_in_json(entry["example"] or "made\n"), encoding="utf-8")

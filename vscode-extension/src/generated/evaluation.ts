@@ -84,6 +84,7 @@ export interface Produce {
   path: string;
   schema: string | null;
   example: string | null;
+  revise: boolean;
 }
 export interface Reportable {
   step: string;

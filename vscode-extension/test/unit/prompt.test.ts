@@ -9,7 +9,7 @@ test("a prompt is enough to go on with: step, reason, evidence, what to write, w
       suggestion: suggestion({
         evidence: [{ path: "tasks/x/r.json", line: 3, column: 1, expression: "ok", value: true }],
         forbidden: [{ action: "test", because: "phases are not skipped" }],
-        produce: [{ path: "tasks/x/diff.patch", schema: null, example: null }],
+        produce: [{ path: "tasks/x/diff.patch", schema: null, example: null, revise: false }],
         parallel: [["01", "02"]],
       }),
     }),

@@ -156,7 +156,7 @@ test("the next step says what, why, on what evidence, what to write and what not
         { action: "test", because: "phases are not skipped" },
         { action: "accept", because: "phases are not skipped" },
       ],
-      produce: [{ path: "tasks/x/code/diff.patch", schema: null, example: null }],
+      produce: [{ path: "tasks/x/code/diff.patch", schema: null, example: null, revise: false }],
       tasks: ["01", "02", "03"],
       parallel: [["01", "02"], ["03"]],
     }),
