@@ -116,7 +116,7 @@ def moved(model: Model, history: History, name: str) -> History:
         model.moves[name](run)
     except CommandRefused:
         return history
-    if run.files == history.run.files:
+    if (run.files, run.head) == (history.run.files, history.run.head):
         return history
     truth.observe(name, run)
     return History(run, truth, (*history.moves, name))

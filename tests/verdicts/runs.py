@@ -68,7 +68,8 @@ class Run:
 
     def copy(self) -> Run:
         """A run that goes on by itself."""
-        return replace(self, files=dict(self.files), mtimes=dict(self.mtimes), proven=set(self.proven))
+        files, mtimes, head = dict(self.files), dict(self.mtimes), dict(self.head)
+        return replace(self, files=files, mtimes=mtimes, head=head, proven=set(self.proven))
 
     # ---- what is changed
 

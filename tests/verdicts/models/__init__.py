@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from tests.verdicts.exploration import Model
-from tests.verdicts.models import master_plan
+from tests.verdicts.models import artifact_pipeline, master_plan
 
-MODELS: dict[str, Model] = {each.MODEL.name: each.MODEL for each in (master_plan,)}
+MODELS: dict[str, Model] = {each.MODEL.name: each.MODEL for each in (artifact_pipeline, master_plan)}
