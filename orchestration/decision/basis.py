@@ -56,7 +56,9 @@ class BasisCollector:
         """The weakest ground of a phase's gates and of what it produced; else the report that ended it."""
         if phase.id in self.facts.override.phases:
             return _DECIDED
-        produced = [_RECORDED for name in phase.produces if self.facts.artifact(name).valid]
+        decided = self.workflow.origins.decided
+        delivered = (name for name in phase.produces if self.facts.artifact(name).valid)
+        produced = [_DECIDED if name in decided else _RECORDED for name in delivered]
         grounds = weakest((*gates, *produced)) if gates or produced else _NOTHING
         if grounds.basis:
             return self._named(grounds, phase.id)
@@ -138,13 +140,15 @@ class BasisCollector:
         if group in ("report", "answers"):
             kind = RecordKind.REPORT if group == "report" else RecordKind.ANSWER
             return _of_records(kind, context.records_behind(name))
+        if group == "valid" and rest in self.workflow.origins.decided:
+            return _DECIDED
         return _RECORDED if group in ("valid", "exists") else self._of_content(group)
 
     def _of_content(self, name: str) -> Grounds:
         """The ground of what the state file, or an artifact, says."""
         bases, _, written = self.workflow.origins.of_content(name)
         if not written:
-            return _RECORDED if bases else _NOTHING
+            return Grounds(bases[0]) if bases else _NOTHING
         state = self.facts.snapshot.state if name == "state" else self.facts.artifact(name)
         return Grounds(Basis.REPORTED, written=(state.path,) if state else ())
 

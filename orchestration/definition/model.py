@@ -431,7 +431,8 @@ class Workflow:
         """All that the values of its expressions may come from."""
         limits = {name: {"count": each.count, "max": each.max} for name, each in self.limits.items()}
         plan = self.plan.id if self.plan else ""
-        return ValueOrigins(self.language, limits, self.artifacts, plan, self.written_by_reports)
+        decided = frozenset(artifact.id for artifact in self.artifacts.values() if artifact.decided_by)
+        return ValueOrigins(self.language, limits, self.artifacts, plan, self.written_by_reports, decided)
 
     @property
     def written_by_reports(self) -> frozenset[str]:

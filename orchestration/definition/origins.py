@@ -34,7 +34,7 @@ class ValueOrigins:
     """The origins of the expressions of one language, each looked for once.
 
     `limits` have their expressions by "count" and "max". `artifacts` are their names, `plan` the one that is
-    a plan; `written` are those that reports write, and "state".
+    a plan; `written` are those that reports write, and "state", `decided` those that a person proves.
     """
 
     def __init__(
@@ -44,9 +44,10 @@ class ValueOrigins:
         artifacts: Container[str],
         plan: str,
         written: Container[str],
+        decided: Container[str],
     ):
         self.language, self.limits = language, limits
-        self.artifacts, self.plan, self.written = artifacts, plan, written
+        self.artifacts, self.plan, self.written, self.decided = artifacts, plan, written, decided
         # By id(): the workflow keeps its expressions, so that no other can come to stand at their place.
         self._expressions: dict[int, Origins] = {}
         self._names: dict[str, Origins] = {}
@@ -84,6 +85,8 @@ class ValueOrigins:
             return _together(map(self.of, self.parts_of_limit(rest)))
         if group in ("report", "answers"):
             return (_REPORTED if group == "report" else _DECIDED)._replace(facts=(name,))
+        if group == "valid" and rest in self.decided:
+            return _DECIDED
         return _RECORDED if group in ("valid", "exists") else self.of_content(group)
 
     def parts_of_limit(self, name: str) -> tuple[Expression, ...]:
@@ -94,6 +97,8 @@ class ValueOrigins:
 
     def of_content(self, name: str) -> Origins:
         """The origins of the state file or an artifact: where reports write it, it is their word."""
+        if name in self.decided:
+            return _DECIDED
         if name in self.written:
             return _REPORTED._replace(written=(name,))
         return _RECORDED if name == "state" or name in self.artifacts else _NOTHING

@@ -237,3 +237,14 @@ def test_a_phase_that_a_person_went_over_was_decided() -> None:
     run = Run(built_in("artifact-pipeline"), "t").write("state.json", {"phase": "review"})
     run.write("planning/planning.ai.json", {"id": "T"}).override("test")
     assert phase(run, "review").basis is Basis.DECIDED
+
+
+@pytest.mark.parametrize("guard", ["valid.yes", "!valid.yes || yes.ok"])
+def test_an_artifact_that_a_person_proves_is_decided(guard: str) -> None:
+    own = "artifacts:\n  yes: {paths: [yes.json], kind: json, optional: true, decided_by: person}\n"
+    text = GUARDED.replace("GUARD", guard).replace("EFFECTS", "").replace("artifacts:\n", own)
+    workflow = parse_workflow(text)
+    criterion = workflow.gates["g"].criteria[0]
+    assert workflow.origins.of(criterion.when).bases == (Basis.DECIDED,)
+    run = Run(workflow, "r").write("state.json", {"phase": "first"}).write("yes.json", {"ok": True})
+    assert gate(run, "g").criteria[0].basis is Basis.DECIDED

@@ -166,6 +166,7 @@ def test_a_rule_without_a_guard_decides_too() -> None:
     assert told["looked"][-1] == {
         "where": "phases.one.rules[0]", "expression": "", "result": True, "error": None,
         "about": "wait for a job: it works (always fits)", "decided": True, "named": {}, "evidence": [],
+        "basis": None,
     }  # fmt: skip
     assert (told["status"], told["reason"], told["currentPhase"]) == ("waiting", "it works", "one")
 
