@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ..definition.model import Artifact, Parameter, Question, Workflow
 from ..definition.names import PROPOSED
 from ..definition.root_config import PATH as CONFIGURATION
+from ..definition.root_config import read_config
 from ..expressions.context import Context, Outcome, UnknownFact
 from ..expressions.language import Expression, Template
 from ..expressions.queries import Index
@@ -199,9 +200,37 @@ class RunFacts:
         else:
             return default, None
         if not code:
-            return value, None
+            return self._held_limit(parameter, value, configured)
         message, (path, span) = f"{parameter.id}: {value}; {default} is used", place
         return default, make_finding(code, path or self.snapshot.run, message, span, data=data)
+
+    def _held_limit(
+        self, parameter: Parameter, value: Any, configured: Mapping[str, Any]
+    ) -> tuple[object, Finding | None]:
+        """The value, or the one before where a limit was raised and neither a person nor HEAD says so.
+
+        The value before is that of the configuration in the commit HEAD, else the default.
+        """
+        snapshot, name = self.snapshot, parameter.id
+        raised = name in configured and name in self.workflow.limiting and value > parameter.default
+        if not raised or snapshot.definition_accepted:
+            return value, None
+        committed = read_config(
+            (snapshot.reader.read_committed(CONFIGURATION) or b"").decode("utf-8", "replace")
+        )
+        before, code = _checked(parameter, committed.of(self.workflow.name).get(name, parameter.default))
+        before = parameter.default if code else before
+        if value <= before:
+            return value, None
+        message = f"{name} was raised to {value}; {before} holds until a person accepts or commits it"
+        place = snapshot.config.places.get((self.workflow.name, name))
+        return before, make_finding("definition-changed", CONFIGURATION, message, place)
+
+    @property
+    def limit_raised(self) -> bool:
+        """True if a limit was raised and its value before holds: a person may accept the new one."""
+        findings = (self._parameter(name)[1] for name in self.workflow.limiting)
+        return any(found is not None and found.code == "definition-changed" for found in findings)
 
     def findings(self) -> tuple[Finding, ...]:
         """Findings about parameters and files named by data, whatever guards have asked for.

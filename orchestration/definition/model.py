@@ -412,6 +412,12 @@ class Workflow:
     )
 
     @cached_property
+    def limiting(self) -> frozenset[str]:
+        """The parameters that set how often something may happen at most."""
+        read = (path for limit in self.limits.values() for path in limit.max.paths)
+        return frozenset(path[1] for path in read if path[0] == "parameters")
+
+    @cached_property
     def plan(self) -> Artifact | None:
         """The artifact that is the run's plan, if the workflow has one."""
         return next((artifact for artifact in self.artifacts.values() if artifact.kind in DIALECTS), None)

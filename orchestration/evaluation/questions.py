@@ -24,7 +24,7 @@ _HISTORY = ("at", "phase", "stage", "iteration", "outcome", "message", "path", "
 def open_questions(facts: RunFacts, decision: Decision) -> tuple[QuestionState, ...]:
     """The one list of open questions, each id once; a wait for a person without a question is one too."""
     questions = [question_state(facts, facts.workflow.questions[name]) for name in decision.questions]
-    if facts.snapshot.definition_changed:
+    if facts.snapshot.definition_changed or facts.limit_raised:
         options = (Option("accept", "judge the run by the changed definition"),)
         text = f"{definition_changed_text(facts.workflow)} May it judge the run?"
         questions.append(QuestionState(DEFINITION, QuestionKind.APPROVAL, text, options))

@@ -124,6 +124,13 @@ class Snapshot:
         return self.definition not in known and any(each in released for each in known)
 
     @cached_property
+    def definition_accepted(self) -> bool:
+        """True if the run began under this definition or a person said that it may judge the run."""
+        answers = (entry for entry in self.records if entry["kind"] == RecordKind.ANSWER)
+        accepted = (entry["about"] for entry in answers if entry["question"] == DEFINITION)
+        return self.definition in (*self._definitions, *accepted) or self.definition_upgraded
+
+    @cached_property
     def definition_changed(self) -> bool:
         """True if the run began under another definition, and no person said that this one may judge it."""
         known = self._definitions

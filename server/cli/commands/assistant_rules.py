@@ -22,6 +22,9 @@ _WHY = "a person decides: show the question with `phasekeeper questions`, and wa
 _OWN = (JOURNAL_NAME, CLAIMS_NAME, LOCK, HOLDER, "config.yaml", "workflows/**")
 _FILES = tuple(f"{before}{FOLDER}/{name}" for before in ("", "**/") for name in _OWN)
 
+DECIDED = ("**/accept/decision.json",)
+"""The files of runs that hold a person's decision by a shipped workflow (`decided_by`)."""
+
 
 def _commands() -> list[str]:
     """The beginnings of the commands by which a person decides."""
@@ -31,11 +34,11 @@ def _commands() -> list[str]:
 
 CLAUDE = (
     *(f"Bash({command}:*)" for command in _commands()),
-    *(f"{tool}({file})" for file in _FILES for tool in ("Edit", "Write")),
+    *(f"{tool}({file})" for file in (*_FILES, *DECIDED) for tool in ("Edit", "Write")),
 )
 CURSOR = (
     *(f"Shell(phasekeeper:{command}*)" for command in DECISIONS),
-    *(f"Write({file})" for file in _FILES),
+    *(f"Write({file})" for file in (*_FILES, *DECIDED)),
 )
 _WORDS = ", ".join(f'"{command}"' for command in DECISIONS)
 CODEX = f"""\

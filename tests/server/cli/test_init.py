@@ -13,11 +13,21 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.orchestration.definition.root_config import read_config
-from phasekeeper.server.cli.commands.assistant_rules import CLAUDE, CODEX, CURSOR, DECISIONS, FENCES, GEMINI
+from phasekeeper.orchestration.vfs.overlay import MemoryFiles
+from phasekeeper.server.cli.commands.assistant_rules import (
+    CLAUDE,
+    CODEX,
+    CURSOR,
+    DECIDED,
+    DECISIONS,
+    FENCES,
+    GEMINI,
+)
 from phasekeeper.server.cli.commands.assistant_rules import CLAUDE as DENIED
 from phasekeeper.server.cli.commands.init import ATTRIBUTES, IGNORED
 from phasekeeper.server.store.additive_edits import PlannedFile, write_planned
 from phasekeeper.server.store.folder import StoreError
+from phasekeeper.server.workspace.definitions import DefinitionLibrary
 
 from tests.roots import needs, put
 
@@ -53,6 +63,12 @@ def test_yes_writes_it_and_a_second_time_there_is_nothing_to_do(here, run):
     assert {path: (here / path).read_bytes() for path in FILES} == before
     assert denied(here) == list(DENIED)
     assert not list(here.rglob("*.tmp"))
+
+
+def test_files_that_hold_a_decision_of_a_shipped_workflow_are_fenced():
+    library = DefinitionLibrary.of(MemoryFiles({}))
+    artifacts = [a for name in library.built_in for a in library.workflow(name).artifacts.values()]
+    assert set(DECIDED) == {f"**/{path}" for a in artifacts if a.decided_by for path in a.paths}
 
 
 def test_the_configuration_names_every_parameter_and_changes_none(here, run):
