@@ -131,6 +131,10 @@ CODES: dict[str, tuple[Severity, str]] = {
         "a line of the journal cannot be read or does not follow its predecessor",
     ),
     "journal-torn": (Severity.HINT, "the last line of the journal was cut off while it was written"),
+    "mark-reverted": (
+        Severity.ERROR,
+        "tasks are marked open again although their stage was recorded as done",
+    ),
     "marker-unknown": (
         Severity.WARNING,
         "a status mark is none of the known ones; the task counts as not done",
@@ -148,6 +152,10 @@ CODES: dict[str, tuple[Severity, str]] = {
     "phase-skipped": (Severity.INFO, "a phase is passed over, with its reason"),
     "plan-cycle": (Severity.ERROR, "tasks of a plan depend on each other in a circle"),
     "plan-empty": (Severity.WARNING, "the plan has no tasks that can be tracked"),
+    "plan-shrank": (
+        Severity.ERROR,
+        "the plan lacks stages or tasks that were approved or reported on",
+    ),
     "report-out-of-turn": (
         Severity.ERROR,
         "a report of a phase that is not the run's turn; it counts for nothing",
@@ -160,10 +168,16 @@ CODES: dict[str, tuple[Severity, str]] = {
         Severity.ERROR,
         "a report without what its step must come with; it counts for nothing",
     ),
+    "report-unmatched": (
+        Severity.ERROR,
+        "a report of a stage that the plan does not have; it counts for nothing",
+    ),
     "report-unknown": (Severity.WARNING, "a file in the reports folder that no phase recognises"),
     "quality-mismatch": (Severity.WARNING, "the recorded quality gate contradicts the recorded issues"),
     "session-inconsistent": (Severity.WARNING, "a session's status contradicts its own last result"),
     "status-drift": (Severity.WARNING, "two places that record the same progress disagree"),
+    "task-mismatch": (Severity.WARNING, "a task's own file says that it is another task"),
+    "task-unlisted": (Severity.ERROR, "a task file that no row of the plan names"),
     "task-unreadable": (Severity.WARNING, "a task file lacks its metadata or could not be read"),
     "tests-contradictory": (Severity.WARNING, "a test report that says it passed holds a failure"),
     "tests-empty": (Severity.WARNING, "the test report passed without naming a single test"),

@@ -11,10 +11,13 @@ MOST_LISTED = 12
 
 def did_you_mean(word: str, known: Sequence[str]) -> str:
     """ "; did you mean 'x'?" for the nearest known words, or the known ones when they are few, or ""."""
-    close = nearest(word, known)
-    if close:
-        return "; did you mean " + " or ".join(repr(name) for name in close) + "?"
-    return f"; known: {', '.join(known)}" if 0 < len(known) <= MOST_LISTED else ""
+    listed = f"; known: {', '.join(known)}" if 0 < len(known) <= MOST_LISTED else ""
+    return meant(nearest(word, known)) or listed
+
+
+def meant(close: Sequence[str]) -> str:
+    """ "; did you mean 'x' or 'y'?", or "" for nothing."""
+    return "; did you mean " + " or ".join(map(repr, close)) + "?" if close else ""
 
 
 def nearest(word: str, known: Sequence[str]) -> list[str]:

@@ -20,6 +20,7 @@ from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
 from .current_phase import current_phase, phase_place
 from .facts import RunFacts, answers_to, make_finding
 from .gates import blocking_gate, contradicting_gate, gate_states, unmet_criteria
+from .lost_work import lost_work_reason
 
 
 @dataclass(frozen=True)
@@ -169,6 +170,8 @@ class _Procedure:
             return self.stay(Decision(*_STAY, self._unknown()))
         if status is RunStatus.COMPLETE and facts.snapshot.definition_changed:
             return self.stay(Decision(*_STAY, CHANGED))
+        if status is RunStatus.COMPLETE and (why := lost_work_reason(facts)):
+            return self.stay(Decision(*_STAY, why))
         return ended
 
     def _claimed(self, back: str, why: str) -> Decision:
@@ -282,6 +285,8 @@ class _Procedure:
                 return self.stay(replace(draft, reason=self._unknown(), rule=None))
             if self.facts.snapshot.definition_changed:
                 return self.stay(replace(draft, reason=CHANGED, rule=None))
+            if why := lost_work_reason(self.facts):
+                return self.stay(replace(draft, reason=why, rule=None))
         kind = SuggestionKind.NONE if status is RunStatus.INVALID else SuggestionKind.STOP
         return replace(draft, status=status, kind=kind)
 

@@ -26,6 +26,7 @@ from .brings import Delivery, missing
 from .decision import Decision, decide, ended_without_completing
 from .facts import RecordLog, RunFacts, make_finding
 from .gates import allowed_steps, gate_against_repeating, remedies_only
+from .lost_work import is_unmatched
 from .task_turns import task_turn_problem
 
 # Files saved within this time of each other have no certain order: a clone writes them in any.
@@ -60,7 +61,8 @@ def fold_reports(workflow: Workflow, snapshot: Snapshot) -> FoldedReports:
         stages[entry.path] = entry.report.stage or str(tasks["stage"])
     recorded_ns = max((_time_ns(entry) for entry in snapshot.records), default=0)
     judge = _Judge(workflow, snapshot, stages, recorded_ns, state)
-    for group in groups_by_time(snapshot.pending):
+    # Those of a stage that the plan does not have are told as lost work.
+    for group in groups_by_time([each for each in snapshot.pending if not is_unmatched(each, snapshot.plan)]):
         judge.judge_group(group)
     return judge.state
 

@@ -12,6 +12,7 @@ from typing import Any
 from ..decision.basis import BasisCollector, Grounds
 from ..decision.decision import action_of
 from ..decision.gates import allowed_steps
+from ..decision.lost_work import lost_work
 from ..decision.pending_reports import FoldedReports, fold_reports
 from ..definition.model import DEFAULT_OUTCOMES, Phase, Workflow
 from ..expressions.language import Expression
@@ -78,7 +79,8 @@ class _Assembler:
         limits = tuple(map(self._limit, workflow.limits)) if self.phase else ()
         tasks = relevant_tasks(facts)
         suggestion, status = self._suggestion()
-        of_run = (*snapshot.findings, *self.reports.findings, *decision.findings, *facts.findings())
+        lost = lost_work(facts) if self.phase else ()
+        of_run = (*snapshot.findings, *self.reports.findings, *decision.findings, *facts.findings(), *lost)
         advisories = advisory_findings(facts, self.phase, tasks, limits)
         notes = workflow.notes.values() if self.phase else ()
         holding = (note for note in notes if facts.holds(f"notes.{note.id}.when", note.when))
@@ -100,6 +102,7 @@ class _Assembler:
             gates=self.gates,
             plan=task_board(facts, decision, self.schedule, tasks),
             progress=self._progress(),
+            unknown_marks=snapshot.plan_facts.unknown,
             limits=limits,
             questions=open_questions(facts, decision),
             claims=snapshot.claims,

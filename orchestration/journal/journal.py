@@ -42,6 +42,7 @@ FIELDS: Mapping[str, tuple[object, str]] = {
     "gates": ([], "the gates that an override waives"),
     "phases": ([], "the phases that an override lets go undelivered"),
     "about": ("", "the substance that an answer holds for"),
+    "stages": ([], "in an answer about a plan: its stages, each with the number of its tasks"),
     "files": ([], "files with their digests as they were then"),
     "message": ("", "what a report says in a line"),
     "manual_criteria": ([], "criteria that a report leaves to a person"),

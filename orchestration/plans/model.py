@@ -108,7 +108,8 @@ class Plan:
     """A whole plan. `problems` are ready to become findings of the plan's file.
 
     `substance` is a digest of what a person approves: titles, stages, tasks and prose, without any
-    status mark or progress figure, so that ticking a task off leaves it as it is.
+    status mark or progress figure, so that ticking a task off leaves it as it is. `claims` are other ids (in
+    small letters) that the tasks' own files give, each to the id of its row; one that two give is left out.
     """
 
     title: str
@@ -117,6 +118,7 @@ class Plan:
     substance: str
     count: Count | None = None
     problems: tuple[Problem, ...] = ()
+    claims: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
@@ -141,7 +143,8 @@ class Plan:
             for name in (task.id, task.number, task.number.lstrip("0"), file, file.removesuffix(".md")):
                 if name:
                     found.setdefault(name.lower(), set()).add(task.id)
-        return {name: ids.pop() for name, ids in found.items() if len(ids) == 1}
+        aliases = {name: task for name, task in self.claims.items() if name not in found}
+        return aliases | {name: ids.pop() for name, ids in found.items() if len(ids) == 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +154,8 @@ class TaskFile:
     `deletes` are those of the `files` that the task takes away.
     """
 
+    id: str = ""
+    id_span: Span | None = None
     depends_on: tuple[str, ...] = ()
     parallel_with: tuple[str, ...] = ()
     files: tuple[str, ...] = ()

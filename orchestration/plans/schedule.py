@@ -7,17 +7,18 @@ are independent. A dependency that cannot be found counts as not done.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 
-from ..findings import Problem
+from ..findings import Problem, Severity
 from ..graphs import find_cycles
 from ..journal.journal import Claim
 from ..states import TaskStatus
-from ..suggestions import did_you_mean
+from ..suggestions import did_you_mean, meant, nearest
 from .model import MarkStatus, Plan, Task, TaskFile
 
 BLOCKED_MARK = "mark [-]"
@@ -68,10 +69,73 @@ class Schedule:
     claimed: tuple[str, ...] = ()
 
 
+# "Task 02" and "task #2: The cart" name a task as "02" does (seed 004, "Depends On").
+_IN_WORDS = re.compile(r"(?i)(?:tasks?[ \t]+#?|#)?([^\s:#]+)(?::.*|[ \t]+[-–—][ \t].*)?")
+_NUMBER = re.compile(r"\d+(?!.*\d)")
+
+
 def resolve(plan: Plan, reference: str) -> str | None:
-    """The id of the task that a reference means: its id, its number ("03", "3") or its file."""
-    name = reference.strip().strip("`").rsplit("/", 1)[-1]
-    return plan.by_id[name].id if name in plan.by_id else plan.names.get(name.lower())
+    """The id of the task that a reference means: its id, its number ("03", "3", "Task 03") or its file."""
+    name = _file_or_id(reference)
+    if name in plan.by_id:
+        return plan.by_id[name].id
+    if found := plan.names.get(name.lower()):
+        return found
+    said = _IN_WORDS.fullmatch(reference.strip())
+    return plan.names.get(_file_or_id(said[1]).lower()) if said else None
+
+
+def _file_or_id(reference: str) -> str:
+    return reference.strip().strip("`").rsplit("/", 1)[-1]
+
+
+def dependency(plan: Plan, detail: TaskFile, reference: str) -> str | None:
+    """The id of the task that a task's own file means by a reference.
+
+    A file that says it is another task than its row does was written where all files had such ids.
+    """
+    own = plan.claims.get(_file_or_id(reference).lower()) if detail.id.lower() in plan.claims else None
+    return own or resolve(plan, reference)
+
+
+def claimed_ids(plan: Plan, details: Details) -> dict[str, str]:
+    """Id in a task's own file (in small letters) -> id of its row, where they differ and one file says so."""
+    claimed: dict[str, set[str]] = {}
+    for task in plan.tasks:
+        if name := details(task).id.lower():
+            claimed.setdefault(name, set()).add(task.id)
+    unique = ((name, ids.pop()) for name, ids in claimed.items() if len(ids) == 1)
+    return {name: task for name, task in unique if name != task.lower()}
+
+
+def identity_problem(plan: Plan, task: Task, detail: TaskFile) -> Problem | None:
+    """The problem of a task's own file that says it is another task than its row says."""
+    said, row = detail.id, task.id
+    base = task.file.rpartition("/")[2].removesuffix(".md").lower()
+    if not said or said.lower() in (row.lower(), base) or row.lower() == base:
+        return None
+    number, own = _NUMBER.search(said), _NUMBER.search(row)
+    if number and own and int(number[0]) == int(own[0]) and (said == number[0] or row == own[0]):
+        # One of the two is the number alone.
+        return None
+    if sum(each.file == task.file for each in plan.tasks) > 1:
+        # Two rows that name one file are a fault of their own.
+        return None
+    other = said in plan.by_id
+    means = "; it is another task's id" if other else f"; {said} is taken for {row} where it is named"
+    severity = Severity.ERROR if other else None
+    return Problem(
+        "task-mismatch", f"the row says {row}, its file says {said}{means}", detail.id_span, severity,
+        {"id": row},
+    )  # fmt: skip
+
+
+def similar_tasks(plan: Plan, reference: str) -> list[str]:
+    """The ids that a reference which means no task may have meant, the nearest first."""
+    close = nearest(reference, [*plan.by_id]) or nearest(reference.lower(), [*plan.names])
+    number = _NUMBER.search(reference)
+    same = plan.names.get(number[0].lstrip("0")) if number else None
+    return list(dict.fromkeys([*([same] if same else []), *(plan.names.get(n.lower(), n) for n in close)]))
 
 
 def build_schedule(
@@ -104,7 +168,7 @@ def needs(plan: Plan, task: Task, detail: TaskFile, finished: Collection[str]) -
 
 def unmet_dependencies(plan: Plan, detail: TaskFile, finished: Collection[str]) -> tuple[str, ...]:
     """The ids of unfinished tasks that a task depends on, and references that no task answers to."""
-    found = ((resolve(plan, reference), reference) for reference in detail.depends_on)
+    found = ((dependency(plan, detail, reference), reference) for reference in detail.depends_on)
     waits = (
         task or name for task, name in found if task not in finished and not (task and plan.by_id[task].done)
     )
@@ -141,21 +205,26 @@ def _batches(
 
 def cycles(plan: Plan, tasks: Iterable[Task], details: Details) -> list[list[str]]:
     """Circles of dependencies among the tasks, each once, its members in plan order."""
-    edges = {
-        task.id: [found for ref in details(task).depends_on if (found := resolve(plan, ref)) is not None]
-        for task in tasks
-    }
+    edges: dict[str, list[str]] = {}
+    for task in tasks:
+        detail = details(task)
+        needed = (dependency(plan, detail, reference) for reference in detail.depends_on)
+        # A file that says it is another task does not depend on itself by naming its row.
+        known = not detail.depends_on or identity_problem(plan, task, detail) is None
+        edges[task.id] = [name for name in needed if name is not None and (known or name != task.id)]
     return find_cycles(edges)
 
 
 def dependency_problems(plan: Plan, tasks: Sequence[Task], details: Details) -> list[tuple[Task, Problem]]:
-    """Faults in the dependencies of tasks: none such, or a circle; places are in the task's file."""
+    """Faults in ids and dependencies of tasks: another id, none such, a circle; in the task's file."""
     found: list[tuple[Task, Problem]] = []
     for task in tasks:
         detail = details(task)
+        if problem := identity_problem(plan, task, detail):
+            found.append((task, problem))
         for reference in detail.depends_on:
-            if resolve(plan, reference) is None:
-                close = did_you_mean(reference, [*plan.by_id])
+            if dependency(plan, detail, reference) is None:
+                close = meant(similar_tasks(plan, reference)) or did_you_mean(reference, [*plan.by_id])
                 message = f"{task.id} depends on {reference!r}, which is no task of the plan{close}"
                 found.append((task, Problem("dangling-dependency", message, detail.depends_span)))
     for group in cycles(plan, tasks, details):

@@ -248,6 +248,7 @@ class Evaluation:
     gates: tuple[GateState, ...]
     plan: TaskBoard | None
     progress: Progress | None
+    unknown_marks: int
     limits: tuple[LimitState, ...]
     questions: tuple[QuestionState, ...]
     claims: tuple[Claim, ...]
@@ -255,6 +256,13 @@ class Evaluation:
     parameters: Mapping[str, Any]
     findings: tuple[Finding, ...]
     reads: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def progress_phrase(self) -> str:
+        """How much is done, with the marks that nobody understands: "2 of 6 done, 1 mark unknown"."""
+        done = f"{self.progress.done} of {self.progress.total} done" if self.progress else ""
+        unknown = self.unknown_marks
+        return done + (f", {unknown} {'mark' if unknown == 1 else 'marks'} unknown" if unknown else "")
 
     @property
     def escalations(self) -> tuple[QuestionState, ...]:

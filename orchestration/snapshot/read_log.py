@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from ..definition.artifact_kinds import KINDS
 from ..findings import NO_DATA, Finding, Problem, Span, finding
 from ..states import ArtifactStatus
-from ..vfs.files import Entry, File, Files, digest_of, join
-from ..vfs.glob import glob, leads_to
+from ..vfs.files import Entry, File, Files, digest_of, join, natural
+from ..vfs.glob import fits, glob, leads_to
 
 Committed = Callable[[str], bytes | None]
 """The bytes of a file, by its path from the root, in the commit HEAD; None where they are not known."""
@@ -120,6 +120,21 @@ class RunReader:
         self.reads[f"{run}: {what}"] = digest_of("\n".join(sorted(missing)))
         self._missing[memory] = frozenset(missing)
         return self._missing[memory]
+
+    def unnamed_files(self, run: str, names: frozenset[str], pattern: str) -> tuple[str, ...]:
+        """Files of the run's folder that fit a pattern of its plan's task files and that the plan names not.
+
+        One listing answers for a pattern without folders; which they are is part of the revision.
+        """
+        if "/" in pattern:
+            prefix = f"{run}/" if run else ""
+            found = (path.removeprefix(prefix) for path, _ in self.glob(prefix + pattern))
+            return tuple(name for name in found if name not in names)
+        entries = self.files.list(run)
+        found = (name for name in entries.keys() - names if fits(pattern, name))
+        unnamed = sorted((name for name in found if entries[name].kind == "file"), key=natural)
+        self.reads[f"{run}: {pattern}"] = digest_of("\n".join(unnamed))
+        return tuple(unnamed)
 
     def is_filled(self, path: str, entry: Entry) -> bool:
         """True if a name is a file that holds more than blanks."""

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..definition.model import Workflow
@@ -15,12 +16,13 @@ from ..journal.journal import Claim, Journal, Record, Verify, read_journal
 from ..journal.lines import JOURNAL
 from ..journal.report_files import read_report
 from ..plans.model import Plan
+from ..plans.schedule import claimed_ids
 from ..states import RecordKind
 from ..vfs.files import Files, join
 from .artifacts import read_artifact
 from .proof import proven_state, with_proof
-from .read_log import Committed, RunReader
-from .snapshot import PendingReport, RecordOrigin, Snapshot, stamped
+from .read_log import ArtifactState, Committed, RunReader
+from .snapshot import WHOLE_PLAN, PendingReport, RecordOrigin, Snapshot, read_task_file, stamped
 from .staleness import with_staleness
 from .state_file import read_state
 
@@ -58,6 +60,7 @@ def read_run(
     artifacts = {a.id: read_artifact(a, run, reader) for a in declared.values() if a.listed is None}
     artifacts = with_staleness(artifacts, declared, run, journal.records, reader)
     artifacts = with_proof(artifacts, declared, journal.records, reader)
+    artifacts = _with_claims(workflow, artifacts, run, reader)
     plan = next((a.data for a in artifacts.values() if a.valid and isinstance(a.data, Plan)), None)
     records = tuple(stamped(entry, plan) for entry in journal.records)
     origins = tuple(RecordOrigin(path, Span(line, 0, line, 0)) for line in journal.lines)
@@ -66,6 +69,19 @@ def read_run(
         root, run, workflow, reader, state, artifacts, records, origins, pending, journal, tuple(claims),
         config or Config(), tuple(reader.findings), unread,
     )  # fmt: skip
+
+
+def _with_claims(
+    workflow: Workflow, artifacts: Mapping[str, ArtifactState], run: str, reader: RunReader
+) -> Mapping[str, ArtifactState]:
+    """The artifacts, with the ids that the task files of a plan give where these are not their rows'."""
+    declared = workflow.plan
+    state = artifacts[declared.id] if declared else None
+    if not declared or not state or not state.valid or len(state.data.tasks) > WHOLE_PLAN:
+        return artifacts
+    claims = claimed_ids(state.data, lambda task: read_task_file(task, declared, run, reader))
+    named = state._replace(data=replace(state.data, claims=claims)) if claims else state
+    return {**artifacts, declared.id: named}
 
 
 def _read_reports(

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..definition.model import Workflow
+from ..definition.model import Artifact, Workflow
 from ..definition.root_config import Config
 from ..expressions.queries import Index, Tasks
 from ..findings import Finding, Problem, Span
 from ..journal.journal import Claim, Journal, Record
 from ..journal.report_files import ReportFile
 from ..plans.dialects import DIALECTS
-from ..plans.model import Plan, Task, TaskFile
+from ..plans.model import MarkStatus, Plan, Task, TaskFile
 from ..plans.schedule import resolve
 from ..states import RecordKind
 from ..vfs.files import digest_of, join
@@ -37,6 +37,7 @@ class PlanFacts:
     stages: list[dict[str, Any]]
     done: int = 0
     total: int = 0
+    unknown: int = 0
 
     @classmethod
     def of(cls, plan: Plan) -> PlanFacts:
@@ -58,7 +59,8 @@ class PlanFacts:
         ]
         files = [task.file for task in plan.tasks]
         done, total = (sum(stage[key] for stage in stages) for key in ("done", "total"))
-        return cls(files, frozenset(files), Index(items), stages, done, total)
+        unknown = sum(task.status is MarkStatus.UNKNOWN for task in plan.tasks)
+        return cls(files, frozenset(files), Index(items), stages, done, total, unknown)
 
 
 class RecordOrigin(NamedTuple):
@@ -192,18 +194,7 @@ class Snapshot:
         artifact, read = self.workflow.plan, self._task_files
         assert artifact
         if task.file not in read:
-            path = join(self.run, task.file) if task.file else None
-            file = self.reader.read(path) if path else None
-            if file is None:
-                read[task.file] = TaskFile()
-            elif file.text is not None:
-                parse = DIALECTS[artifact.kind].read_task
-                read[task.file] = self.reader.parse_cached(f"task of {artifact.kind}", file, parse)
-            else:
-                # What cannot be read may ask for a review, so it does.
-                problem = file.problem or Problem("artifact-missing", "it does not exist")
-                problems = (problem,) if file.exists else ()
-                read[task.file] = TaskFile(requires_ux_dx_review=file.exists, problems=problems)
+            read[task.file] = read_task_file(task, artifact, self.run, self.reader)
         return read[task.file]
 
     @cached_property
@@ -211,6 +202,20 @@ class Snapshot:
         """The tasks whose files are always read: all of a plan of a size people write by hand."""
         plan = self.plan
         return plan.tasks if plan and len(plan.tasks) <= WHOLE_PLAN else ()
+
+
+def read_task_file(task: Task, plan: Artifact, run: str, reader: RunReader) -> TaskFile:
+    """The content of a task's own file; nothing, when the file cannot be read."""
+    path = join(run, task.file) if task.file else None
+    file = reader.read(path) if path else None
+    if file is None:
+        return TaskFile()
+    if file.text is not None:
+        return reader.parse_cached(f"task of {plan.kind}", file, DIALECTS[plan.kind].read_task)
+    # What cannot be read may ask for a review, so it does.
+    problem = file.problem or Problem("artifact-missing", "it does not exist")
+    problems = (problem,) if file.exists else ()
+    return TaskFile(requires_ux_dx_review=file.exists, problems=problems)
 
 
 def definition_digest(digest: str, parameters: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 from ..decision.brings import Delivery
 from ..decision.decision import action_of
 from ..decision.facts import RunFacts
+from ..decision.lost_work import approved_sizes
 from ..decision.pending_reports import is_due, reportable_steps
 from ..decision.task_turns import task_turn_problem
 from ..definition.model import DEFAULT_OUTCOMES, edges
@@ -18,12 +19,13 @@ from ..evaluation.trace import CommandRefused, EvaluationTrace, check_action
 from ..formats.json_text import read_json
 from ..graphs import reachable
 from ..journal.journal import SKIPPED, Record, record
-from ..plans.schedule import resolve
+from ..plans.model import Plan
+from ..plans.schedule import resolve, similar_tasks
 from ..result.values import QuestionState
 from ..snapshot.snapshot import DEFINITION
 from ..snapshot.staleness import digests
 from ..states import ArtifactStatus, GateStatus, QuestionKind, RunStatus, SuggestionKind
-from ..suggestions import did_you_mean
+from ..suggestions import did_you_mean, meant
 from .brought import check_brought, report_text
 
 MOST_CHARACTERS = 100_000
@@ -216,7 +218,8 @@ def _task(trace: EvaluationTrace, name: str) -> str:
         raise CommandRefused(f"{name!r} is no task: the run has no plan that can be read")
     found = resolve(plan, name)
     if found is None:
-        raise InvalidCommand(f"{name!r} is no task of the plan{did_you_mean(name, list(plan.by_id))}")
+        close = meant(similar_tasks(plan, name)) or did_you_mean(name, list(plan.by_id))
+        raise InvalidCommand(f"{name!r} is no task of the plan{close}")
     return found
 
 
@@ -271,15 +274,19 @@ def _answered(trace: EvaluationTrace, command: Command) -> Record:
     facts, (name, _, scope) = trace.facts, command.question.partition(":")
     declared, about = facts.workflow.questions.get(name), ""
     signed = [each.id for each in facts.proposed(declared)] if declared and command.option == PROPOSED else []
+    stages: list[str] = []
     # An answer holds while what it is about stays the same.
     if declared is None:
         name, scope = command.question, ""
         about = facts.snapshot.definition if name == DEFINITION else ""
     elif declared.about:
         about = facts.content_digest(declared.about)
+        plan = next((data for a in declared.about if isinstance(data := facts.artifact(a).data, Plan)), None)
+        stages = approved_sizes(plan) if plan else []
     return _stamped(
         trace, command, kind="answer", question=name, scope=scope, option=command.option, why=command.why,
-        about=about, files=files_of_artifacts(facts, (*(declared.about if declared else ()), *signed)),
+        about=about, stages=stages,
+        files=files_of_artifacts(facts, (*(declared.about if declared else ()), *signed)),
     )  # fmt: skip
 
 

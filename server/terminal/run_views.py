@@ -53,7 +53,7 @@ def _next(e: Evaluation) -> list[Part]:
 
 def _head(e: Evaluation) -> Iterator[Line]:
     """Which run, how it stands, and where: the phase with its title, and as the file spells it."""
-    progress = f"  {e.progress.done} of {e.progress.total} done" if e.progress else ""
+    progress = f"  {e.progress_phrase}" if e.progress else ""
     status = Part(status_phrase(e.status), STATUS_STYLE[e.status])
     yield [Part(path(e.run) or ".", "run"), Part("  "), status, Part(progress, "dim")]
     titled = "" if e.title == e.run.rsplit("/", 1)[-1] else f": {plain(e.title)}"

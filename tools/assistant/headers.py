@@ -37,7 +37,7 @@ def short_run(run: str) -> str:
 def progress_words(evaluation: Evaluation) -> str:
     """ ", 2 of 6 done", or "" where nothing is counted."""
     progress = evaluation.progress
-    return f", {progress.done} of {progress.total} done" if progress and progress.total else ""
+    return f", {evaluation.progress_phrase}" if progress and progress.total else ""
 
 
 def revision_of(runs: Mapping[str, Evaluation]) -> str:

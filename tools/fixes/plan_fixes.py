@@ -9,8 +9,7 @@ from ...orchestration.findings import Edit, Span
 from ...orchestration.markdown import document as markdown
 from ...orchestration.markdown.line_edits import Insertion, Replacement, apply_edits
 from ...orchestration.plans.model import STATUS_MEANING, Dialect, Plan, PlanEdit, Task
-from ...orchestration.plans.schedule import resolve
-from ...orchestration.suggestions import nearest
+from ...orchestration.plans.schedule import resolve, similar_tasks
 from ...orchestration.vfs.files import below, join, name_in, parent
 from .fix import FixContext, Fixer, QuickFix
 
@@ -47,6 +46,8 @@ def sync_plan(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[QuickFi
     if any(problem.span == ctx.finding.span for problem in plan.problems):
         if ctx.finding.data.get("missing") == "row":
             yield QuickFix("Remove this line of the Quick Reference", (ctx.delete_line(),))
+        elif ctx.finding.data.get("missing") == "stage":
+            yield QuickFix("Remove this row of the Progress Summary", (ctx.delete_line(),))
         return
     stage = ctx.board.stage if ctx.board else ""
     text = ctx.text
@@ -62,17 +63,33 @@ def set_mark(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[QuickFix
     if task is None:
         yield from _sync(ctx, dialect, "Set the mark that the task rows say")
         return
-    for status, mark in dialect.mark_of.items():
+    meant = ctx.finding.data.get("mark", " ")
+    for status, mark in sorted(dialect.mark_of.items(), key=lambda item: item[1] != meant):
         text = apply_edits(ctx.text, [Replacement(ctx.span, f"[{mark}]")])
         # What repeats the mark is kept in step with it, where the row can be read then.
         marked = dialect.read(text)
         if marked and task.id in marked.by_id:
             text = dialect.edit(PlanEdit.SET_STATUS, text, (task.id, mark))
         title = f"Mark {task.id} as {STATUS_MEANING[status]}: [{mark}]"
-        yield QuickFix(title, (ctx.edit(text),), preferred=mark == " ")
+        yield QuickFix(title, (ctx.edit(text),), preferred=mark == meant)
+
+
+@in_plan
+def restore_marks(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[QuickFix]:
+    """Marks that went back although their stage was recorded as done: the marks that were recorded."""
+    stage = ctx.finding.data["stage"]
+    text = dialect.edit(PlanEdit.CHECK_TASKS, ctx.text, (stage,))
+    title = f"Mark the tasks of phase {stage} as done again, as they were recorded"
+    yield QuickFix(title, (ctx.edit(text),), preferred=True)
 
 
 # ---- tasks ------------------------------------------------------------------------------------
+
+
+def set_task_id(ctx: FixContext) -> Iterator[QuickFix]:
+    """A task file that says it is another task: the id of its row."""
+    name = ctx.finding.data["id"]
+    yield QuickFix(f"Say that this is {name}", (ctx.replace(name),), preferred=True)
 
 
 @in_plan
@@ -197,7 +214,7 @@ def change_dependency(ctx: FixContext) -> Iterator[QuickFix]:
     """A task depends on one that is not in the plan: the nearest ids instead, or none."""
     for name, plan, removal in _dependencies(ctx):
         if resolve(plan, name) is None:
-            for close in nearest(name, list(plan.by_id)):
+            for close in similar_tasks(plan, name):
                 # Whole ids only: `shop-1` is no part of `shop-10`.
                 text = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", close, ctx.marked, count=1)
                 yield QuickFix(f"Depend on {close} instead of {name}", (ctx.replace(text),), preferred=True)

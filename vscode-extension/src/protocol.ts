@@ -41,6 +41,7 @@ type Shared =
   | "status"
   | "statusReason"
   | "progress"
+  | "unknownMarks"
   | "suggestion"
   | "questions"
   | "escalations"

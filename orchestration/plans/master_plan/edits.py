@@ -68,7 +68,6 @@ def sync_summaries(text: str) -> str:
     """
     plan, document = _plan(text), markdown.read(text, rescue=True)
     done = sum(stage.done for stage in plan.stages)
-    by_line = {stage.summary.span.line: stage for stage in plan.stages if stage.summary}
     replacements = [
         *(
             Replacement(t.reference.span, MARK_OF[t.status])
@@ -79,11 +78,14 @@ def sync_summaries(text: str) -> str:
         *_tallies(document, plan.stages),
         *_totals(document, plan, done, len(plan.tasks)),
     ]
-    # The figures of tasks in the Progress Summary that are not those of the stages' tables.
-    for span in (problem.span for problem in plan.problems if problem.code == "status-drift"):
-        stage = by_line.get(span.line) if span else None
-        if stage and span and document.lines[span.line][span.column : span.end_column].isdecimal():
-            replacements.append(Replacement(span, str(stage.total)))
+    # The figures of tasks that are not those of the tables; the Progress line is among the totals.
+    counted = plan.count.span.line if plan.count else -1
+    replacements += [
+        Replacement(problem.span, str(problem.data["total"]))
+        for problem in plan.problems
+        if "total" in problem.data and problem.span and problem.span.line != counted
+        if document.lines[problem.span.line][problem.span.column : problem.span.end_column].isdecimal()
+    ]
     reopens = plan.status.lower().startswith("complete") and done < len(plan.tasks)
     return apply_edits(text, [*replacements, *(_reopened(document) if reopens else ())])
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...findings import Severity, Span
 from ...markdown import document as markdown
@@ -34,6 +34,8 @@ _TITLE_TAIL = re.compile(r"(?i)(?<![ \t])[ \t]++[-–—:]++[ \t]++master plan\b
 _REFERENCE = re.compile(r"[ \t]*+(?:(?:\d+[.)]|[-*+])[ \t]++)?+(\S++)[ \t].*(\[[^\[\]]{0,3}\])")
 _TALLY = re.compile(r"(\d{1,9})[ \t]*+/[ \t]*+(\d{1,9})")
 _PROGRESS = re.compile(r"(?<!\d)(\d{1,9})[ \t]*+/[ \t]*+(\d{1,9})(?!\d)")
+# The row that adds the others up.
+_SUM = re.compile(r"(?i)[ \t]*(?:$|[-–—]+$|(?:grand )?totals?\b|sum\b|all\b|overall\b)")
 _PERCENT = re.compile(r"(?<![\d.])(\d{1,9}(?:\.\d{1,9})?)[ \t]*+%")
 
 
@@ -203,8 +205,11 @@ def _with_summaries(
         for row in table.rows:
             parts = row.parts()
             title = text_of(parts.cell(columns["phase"]))
-            match = PHASE.match(title)
-            stage = by_name.get((match[1] if match else title).lower())
+            match = PHASE.match(title) or _NUMBERED.match(title)
+            stage = by_name.get((match[1] if match else title).lower()) or by_name.get(title.lower())
+            if stage is None and not _SUM.match(title):
+                message = f"{title} stands in the Progress Summary but has no task table"
+                notes.add("status-drift", message, row.span, missing="stage")
             if stage is None or stage.id in marks:
                 continue
             if cell := parts.cell(columns["status"]):
@@ -226,10 +231,11 @@ def _with_summaries(
                     message = (
                         f"{digits} for phase {stage.id}, but {stage.done} of {stage.total} tasks are done"
                     )
-                    notes.add("status-drift", message, tally.span)
+                    data: dict[str, Any] = {"total": stage.total} if tally.total != stage.total else {}
+                    notes.add("status-drift", message, tally.span, **data)
             if total and digits.isdecimal() and int(digits[-9:]) != stage.total:
                 message = f"{digits} tasks for phase {stage.id}, but its table has {stage.total}"
-                notes.add("status-drift", message, total.span)
+                notes.add("status-drift", message, total.span, total=stage.total)
     return [replace(stage, summary=marks.get(stage.id), tally=tallies.get(stage.id)) for stage in stages]
 
 
@@ -278,7 +284,8 @@ def _progress_count(fields: Sequence[Field], stages: Sequence[Stage], notes: Not
     for group, rows, what in ((1, done, "tasks are done"), (2, total, "tasks stand in the tables")):
         if int(match[group]) != rows:
             span = field.span_in_value(*match.span(group))
-            notes.add("status-drift", f"{match[group]}, but {rows} {what}", span)
+            data: dict[str, Any] = {"total": total} if group == 2 else {}
+            notes.add("status-drift", f"{match[group]}, but {rows} {what}", span, **data)
     percent = _PERCENT.search(field.value)
     share = 100 * done / total if total else 0
     # Rounded up, down or to the nearest: all three are in use.

@@ -26,6 +26,14 @@ PHASE = re.compile(r"(?i)phase[ \t]+(\d+(?:\.\d+)*[a-z]?|[a-z]|[ivx]+)(?![\w.]*\
 _STATUSES = {f"[{mark}]": status for mark, status in MARKS.items()}
 _KNOWN_MARKS = ", ".join(_STATUSES)
 _MARK = re.compile(r"\[(.)\]")
+_WORDS: Mapping[str, str] = MappingProxyType({
+    **dict.fromkeys(("✅", "✓", "✔", "☑", "done", "complete", "completed", "finished"), "x"),
+    **dict.fromkeys(("🔄", "🚧", "wip", "started", "in progress", "in-progress", "in_progress"), "~"),
+    **dict.fromkeys(("⬜", "☐", "todo", "to do", "open", "pending", "not started"), " "),
+    **dict.fromkeys(("⛔", "🚫", "blocked"), "-"),
+    **dict.fromkeys(("⚠", "attention", "needs attention", "awaiting-operator", "awaiting operator"), "!"),
+})  # fmt: skip
+"""The character of the box that a word or sign without one may have meant; it is offered, never counted."""
 _LINK_TARGET = re.compile(r"\[([^\[\]]*)\]\(<?([^()<>\s]*)>?[^()]*\)")
 _NO_NAME = frozenset({"", "-", "–", "—", "n/a", "none", "tbd"})
 _DIGITS = re.compile(r"\d+")
@@ -74,7 +82,12 @@ def read_mark(cell: Cell, consequence: str, notes: Notes) -> Mark:
     status = MARKS.get(match[1]) if match else None
     if status is None:
         written = f"`{cell.text}`" if cell.text else "an empty cell"
-        notes.add("marker-unknown", f"{written} is none of {_KNOWN_MARKS}; {consequence}", span)
+        words = strip_markup(cell.text).strip("[]").replace("\ufe0f", "").casefold().strip()
+        meant = _WORDS.get(words) or _WORDS.get(words.partition(" ")[0])
+        data: dict[str, Any] = {"mark": meant} if meant else {}
+        asked = f"; did you mean [{meant}]?" if meant else ""
+        message = f"{written} is none of {_KNOWN_MARKS}; {consequence}{asked}"
+        notes.add("marker-unknown", message, span, **data)
         return Mark(MarkStatus.UNKNOWN, span)
     start, end = cell.text.index("["), cell.text.rindex("]") + 1
     return Mark(status, Span(cell.line, cell.start + start, cell.line, cell.start + end))

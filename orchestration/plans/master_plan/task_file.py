@@ -19,7 +19,7 @@ from .new_stage import NewTask
 from .rows import file_in, first_section, section_of
 
 _REMARK = re.compile(r"\([^()]*\)")
-_BETWEEN = re.compile(r"[\[\],;]")
+_BETWEEN = re.compile(r"[\[\],;]|[ \t](?:and|&)[ \t]")
 _NONE = re.compile(r"(?i)(?:none|n/?a|nothing|null|[-–—]+)(?:$|[\s.])")
 # The seed's own spelling of the review's key is a name in code; templates write it as words.
 _KEYS = {key: key for key in ("id", "phase", "priority", "depends on", "parallel with", "effort")}
@@ -47,7 +47,12 @@ def read_task(text: str) -> TaskFile:
             problems.append(Problem("task-unreadable", message, field.value_span))
         review = review or word not in ("false", "no")
     depends, files = meta.get("depends on", []), _changed_files(document)
+    ids = meta.get("id", [])
+    name = strip_markup(ids[0].value) if ids else ""
     return TaskFile(
+        # The braces of a template that nobody filled in name nothing.
+        id="" if "{" in name else name,
+        id_span=ids[0].value_span if ids else None,
         depends_on=_references(depends),
         parallel_with=_references(meta.get("parallel with", [])),
         files=tuple(files),

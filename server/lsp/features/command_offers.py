@@ -161,7 +161,7 @@ def code_lenses(context: DocumentContext, _: lsp.CodeLensParams) -> list[lsp.Cod
     e, plan = context.evaluation, context.own_plan()
     if e is None:
         return []
-    progress = f", {e.progress.done} of {e.progress.total} done" if e.progress else ""
+    progress = f", {e.progress_phrase}" if e.progress else ""
     next_step = f"{in_sentence(e.suggestion.phrase)} ({plain(e.suggestion.reason, _REASON)})"
     titles = [
         f"{plain(e.current_phase or 'unknown phase', 60)}: {status_phrase(e.status)}{progress}",

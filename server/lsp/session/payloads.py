@@ -16,7 +16,7 @@ from ...live.boards import RootBoard, RootChange
 VERSION = 1
 _SUMMARY = (
     "root", "run", "title", "workflow", "definition", "revision", "currentPhase", "inferred", "overridden",
-    "status", "statusReason", "progress", "suggestion", "questions", "escalations", "limits",
+    "status", "statusReason", "progress", "unknownMarks", "suggestion", "questions", "escalations", "limits",
 )  # fmt: skip
 _SEVERITIES = {"error": Severity.ERROR, "warning": Severity.WARNING, "information": Severity.INFO}
 

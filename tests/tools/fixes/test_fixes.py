@@ -64,6 +64,18 @@ def _duplicate(root: Path) -> None:
     put(root / PLANS / "shop/03-more.md", "# 03. More\n\n## Meta\n\n- **ID**: shop-03\n")
 
 
+def _reverted(root: Path) -> None:
+    folder = plan(root, first="[ ]")
+    put(
+        folder / ".phasekeeper/journal.jsonl",
+        '{"seq": 1, "kind": "report", "phase": "4c", "outcome": "ok", "stage": "1", "prev": ""}\n',
+    )
+
+
+def _mismatched(root: Path) -> None:
+    put(plan(root) / "02-tests.md", "# 02. Tests\n\n## Meta\n\n- **ID**: FT-002\n")
+
+
 def _missing(root: Path) -> None:
     plan(root, "3 | shop-03 | `03-pay.md` | Paying | impl | [ ]")
 
@@ -187,6 +199,7 @@ SCENES: dict[str, Callable[[Path], None]] = {
     "duplicate-location": _copies,
     "duplicate-task": _duplicate,
     "inconsistent-state": _inconsistent,
+    "mark-reverted": _reverted,
     "marker-unknown": _mark,
     "parameter-invalid": _parameter,
     "parameter-out-of-bounds": _bounds,
@@ -194,6 +207,7 @@ SCENES: dict[str, Callable[[Path], None]] = {
     "report-unclear": _unclear,
     "session-inconsistent": _session,
     "status-drift": _drift,
+    "task-mismatch": _mismatched,
     "task-unreadable": _unreadable_task,
     "test-task-missing": _untested,
     "unknown-phase": _phase_unknown,
@@ -244,6 +258,9 @@ def found(root: Path, code: str) -> list[Finding]:
 
 UNFIXABLE: dict[str, str] = {
     "definition-upgraded": "it is information: what was recorded stays in force",
+    "plan-shrank": "only who planned knows whether the work is still wanted",
+    "report-unmatched": "only who wrote the report knows which stage it is of",
+    "task-unlisted": "only who planned knows the stage that the task belongs to",
     "definition-invalid": "the definition has to be mended, where `workflow-invalid` stands",
     "action-precondition": "the state says that the action comes too early; the work before it is missing",
     "artifact-unreadable": "only who wrote the text knows what it should say",

@@ -21,6 +21,7 @@ export interface Evaluation {
     stages: Stage[];
   } | null;
   progress: Progress | null;
+  unknownMarks: number;
   limits: Limit[];
   questions: Question[];
   escalations: Question[];

@@ -15,7 +15,8 @@ export function planRows(run: Evaluation, id: string): Row[] {
       id: `${id}/plan`,
       label: "Plan",
       description: progress
-        ? `${progress.done} of ${plural(progress.total, "task")} done`
+        ? `${progress.done} of ${plural(progress.total, "task")} done` +
+          (run.unknownMarks ? `, ${plural(run.unknownMarks, "mark")} unknown` : "")
         : oneLine(baseName(plan.path)),
       tooltip: [oneLine(plan.path, 400)],
       icon: icon("checklist"),
