@@ -41,6 +41,7 @@ class Truth:
 
     is_approved: bool = False
     is_adopted: bool = False
+    is_under_way: bool = False
     stages: dict[str, Stage] = field(default_factory=lambda: {n: Stage(t) for n, t in STAGES.items()})
     is_validated: bool = False
     has_learned: bool = False
@@ -89,7 +90,9 @@ class Truth:
 
     def _report(self, step: str, outcome: str, tasks: list[str]) -> None:
         stage = self.open_stage()
-        if not self.is_approved:
+        # Work that is under way is shown as it lies there, until a person adopts it.
+        self.is_under_way |= any(each.marked for each in self.stages.values())
+        if not (self.is_approved or self.is_under_way):
             return
         if stage is None:
             if step == "5a" and not self.has_learned:
