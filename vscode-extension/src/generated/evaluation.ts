@@ -52,7 +52,7 @@ export interface Phase {
 export interface Produced {
   artifact: string;
   path: string;
-  state: "missing" | "empty" | "unreadable" | "invalid" | "valid" | "stale";
+  state: "missing" | "empty" | "unreadable" | "invalid" | "valid" | "stale" | "proposed";
 }
 export interface Suggestion {
   kind: "advance" | "regress" | "stay" | "act" | "wait" | "escalate" | "stop" | "none";

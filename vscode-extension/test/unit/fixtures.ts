@@ -36,6 +36,7 @@ export const summary = (over: Partial<Summary> = {}): Summary => ({
   status: "active",
   statusReason: "",
   progress: null,
+  unknownMarks: 0,
   suggestion: suggestion(),
   questions: [],
   escalations: [],
