@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ..definition.model import Phase
 from ..expressions.language import Expression
-from ..expressions.sources import Choice, Part, Sources
+from ..expressions.sources import Choice, Sources, Subexpression
 from ..journal.journal import DECISIONS, Record
 from ..result.values import GateState
 from ..states import Basis, GateStatus, RecordKind
@@ -111,7 +111,7 @@ class BasisCollector:
             *(self._of(part.sources, records) for choice in sources.choices for part in self._chosen(choice)),
         ))  # fmt: skip
 
-    def _chosen(self, choice: Choice) -> tuple[Part, ...]:
+    def _chosen(self, choice: Choice) -> tuple[Subexpression, ...]:
         """The parts of a choice that carry its value."""
         value = self.facts.context.part
         if choice.test is None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from ..definition.model import Brings
+from ..definition.inputs import Brings
 from ..expressions.context import Context
 from ..expressions.language import Expression
 from ..expressions.queries import dig

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..definition.model import Phase, PhaseRule
+from ..definition.inputs import PhaseRule
+from ..definition.model import Phase
 from ..expressions.language import Expression
 from ..findings import Finding, Span
 from ..states import RecordKind

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..definition.model import Artifact, Parameter, Question, Workflow
+from ..definition.inputs import Artifact, Parameter
+from ..definition.model import Question, Workflow
 from ..definition.names import PROPOSED
 from ..definition.root_config import PATH as CONFIGURATION
 from ..definition.root_config import read_config

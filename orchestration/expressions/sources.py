@@ -26,7 +26,7 @@ ANY_KIND = "any"
 
 
 @dataclass(frozen=True)
-class Part:
+class Subexpression:
     """A part of an expression that can be evaluated by itself, and its sources."""
 
     node: SyntaxNode
@@ -43,11 +43,11 @@ class Choice(NamedTuple):
     """Parts of which one carries the value: of alternatives the first that is true (`test` is None; all of
     them where none is), else the test and the part that it chooses."""
 
-    test: Part | None
-    parts: tuple[Part, ...]
+    test: Subexpression | None
+    parts: tuple[Subexpression, ...]
 
     @property
-    def all(self) -> tuple[Part, ...]:
+    def all(self) -> tuple[Subexpression, ...]:
         return (self.test, *self.parts) if self.test else self.parts
 
 
@@ -84,8 +84,8 @@ class _Collector:
             self.collect(child, inside if position else bound) for position, child in enumerate(node.children)
         )
 
-    def part(self, node: SyntaxNode) -> Part:
-        return Part(node, self.program_of, self.collect(node))
+    def part(self, node: SyntaxNode) -> Subexpression:
+        return Subexpression(node, self.program_of, self.collect(node))
 
     def of_call(self, node: SyntaxNode, bound: frozenset[str]) -> Sources:
         """The records and tasks that a function selects. The stages that `open_stage` is given are data."""

@@ -10,7 +10,8 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ..definition.model import DEFAULT_OUTCOMES, StateFile, Workflow
+from ..definition.inputs import StateFile
+from ..definition.model import DEFAULT_OUTCOMES, Workflow
 from ..definition.names import UNANSWERED
 from ..definition.reader import DefinitionPlace
 from ..expressions.language import Expression, Template

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, NoReturn
 
 from ..definition.artifact_kinds import FILES, KINDS
-from ..definition.model import Artifact
+from ..definition.inputs import Artifact
 from ..expressions.queries import dig
 from ..findings import Problem, Span
 from ..formats.json_schema_cost import TooManyStepsError, steps

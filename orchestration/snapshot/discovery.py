@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..definition.model import MarkerTest, StateFile, Workflow
+from ..definition.inputs import MarkerTest, StateFile
+from ..definition.model import Workflow
 from ..definition.reader import InvalidWorkflow
 from ..definition.root_config import Config
 from ..expressions.context import Context, UnknownFact

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..definition.model import Artifact, StateFile
+from ..definition.inputs import Artifact, StateFile
 from ..expressions.queries import dig
 from ..findings import Span
 from ..formats.json_text import read_json

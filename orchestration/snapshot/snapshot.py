@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..definition.model import Artifact, Workflow
+from ..definition.inputs import Artifact
+from ..definition.model import Workflow
 from ..definition.root_config import Config
 from ..expressions.queries import Index, Tasks
 from ..findings import Finding, Problem, Span

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..definition.model import Artifact
+from ..definition.inputs import Artifact
 from ..findings import Span
 from ..states import ArtifactStatus
 from ..vfs.files import digest_of, join

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..definition.model import Artifact, StateFile
+from ..definition.inputs import Artifact, StateFile
 from ..findings import Problem, Span
 from ..formats.json_text import clean, fold_dotted, lay_under, locate_json, read_json
 from ..states import ArtifactStatus

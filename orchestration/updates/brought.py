@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..decision.brings import BroughtFiles, Delivery, brought_files, file_digests, missing
 from ..decision.facts import RunFacts
-from ..definition.model import Brings
+from ..definition.inputs import Brings
 from ..evaluation.trace import CommandRefused
 from ..journal.journal import Record
 from ..journal.report_files import ReportFile, ReportForm, blank_form, is_filled_in, read_report

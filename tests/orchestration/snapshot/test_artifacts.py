@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from phasekeeper.orchestration.definition.model import Artifact
+from phasekeeper.orchestration.definition.inputs import Artifact
 from phasekeeper.orchestration.snapshot.artifacts import MOST_ERRORS, MOST_FOR_ALL_ERRORS, read_artifact
 from phasekeeper.orchestration.snapshot.read_log import ArtifactState, RunReader
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles

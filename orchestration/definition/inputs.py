@@ -1,0 +1,159 @@
+"""Grammar and model of what a definition reads of a run and asks of a report: markers, files, parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..expressions.language import Expression, Template
+from ..journal.report_files import ReportForm
+from .artifact_kinds import KINDS_AND_DIALECTS
+from .reader import DefinitionPlace
+from .shapes import (
+    ALTERNATIVES,
+    BOOL,
+    ID,
+    MAPPING,
+    TEMPLATE,
+    TEXT,
+    TYPED,
+    Shape,
+    cel,
+    id_of,
+    key,
+    list_of,
+    map_of,
+    struct,
+    word,
+)
+
+_ARTIFACTS = list_of(id_of("artifact"))
+_WORDS = "path to all words that may stand there; a[].b is in each element of a list, a.*.b in each of a map"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkerTest:
+    any: tuple[MarkerTest, ...] = key(list_of(struct("marker test")), "one of these is enough")
+    file: str = key(TEXT, "a file of the run that must exist")
+    has: tuple[str, ...] = key(list_of(TEXT), "dotted keys that its JSON must have")
+    text: str = key(TEXT, "text that it must hold")
+    table: tuple[str, ...] = key(list_of(TEXT), "columns that one of its Markdown tables must have")
+    where: Expression | None = key(cel("bool"), "a guard over `state`")
+    journal: str = key(ID, "the journal's start record names this workflow")
+
+    @property
+    def tests(self) -> tuple[MarkerTest, ...]:
+        """The tests one of which is enough."""
+        return self.any or (self,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runs:
+    at: tuple[str, ...] = key(list_of(TEXT), "globs of folders, relative to the root", required=True)
+    marker: MarkerTest = key(struct("marker"), "the content that makes such a folder a run", required=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Include:
+    at: str = key(TEXT, "path of the file; {id} is the element", required=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateFile:
+    file: str = key(TEXT, "path from the run", required=True)
+    kind: str = key(word("json"), "its format")
+    defaults: Mapping[str, Any] = key(MAPPING, "laid under the data")
+    decided: Mapping[str, tuple[str, ...]] = key(
+        map_of(list_of(TEXT)), "path to the words there that only a person sets: they count from HEAD"
+    )
+    words: Mapping[str, tuple[str, ...]] = key(map_of(list_of(TEXT)), _WORDS)
+    dotted_keys: str = key(word("fold"), "keys with dots are read as paths")
+    include: Mapping[str, Include] = key(
+        map_of(struct("include")), "lists whose text elements are ids of other files"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseRule:
+    """A guess at the phase from evidence. `where` names its place in words."""
+
+    where: str
+    place: DefinitionPlace
+    when: Expression | None = key(cel("bool"), "the guard")
+    phase: Template = key(TEMPLATE, "the phase", name="is", required=True)
+    because: Template | None = key(TEMPLATE, "the reason")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A number or word that a root may override. `default` has the parameter's type."""
+
+    id: str
+    default: Any = key(TYPED, "used where nothing else is said; its type is the parameter's", required=True)
+    min: Any = key(TYPED, "the least allowed")
+    max: Any = key(TYPED, "the most allowed")
+    one_of: list[Any] | None = key(TYPED, "the words allowed")
+    source: Expression | None = key(cel(), "where a file of the project sets it", name="from")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    id: str
+    paths: tuple[str, ...] = key(list_of(TEXT), "the first that exists counts; /x is from the root")
+    listed: Expression | None = key(cel("strings"), "instead of paths: files named by data")
+    kind: str = key(Shape("word", words=KINDS_AND_DIALECTS), "how it is read", required=True)
+    require: tuple[tuple[tuple[str, ...], str | tuple[str, ...]], ...] = key(
+        map_of(Shape("either", TEXT, other=list_of(TEXT)), ALTERNATIVES),
+        "paths that must be there, with their types",
+    )
+    words: Mapping[str, tuple[str, ...]] = key(map_of(list_of(TEXT)), _WORDS)
+    schema: str = key(TEXT, "path of a JSON Schema, from the definition's root")
+    defaults: Mapping[str, Any] = key(MAPPING, "laid under the data")
+    optional: bool = key(BOOL, "missing is no finding")
+    of: tuple[str, ...] = key(_ARTIFACTS, "the artifacts it judges; it is stale once they change")
+    decided_by: str = key(word("person"), "it is a decision: valid once a person signed it, or from HEAD")
+    tasks: str = key(TEXT, "plans only: the glob of task files")
+    example: str = key(TEXT, "a form of it with gaps to fill in, shown to whoever has to make it")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reports:
+    """`read` has the forms of the struct "report form", which are made by the compiler."""
+
+    files: tuple[str, ...] = key(list_of(TEXT), "globs from the run", required=True)
+    read: Mapping[str, ReportForm] = key(
+        map_of(struct("report form")), "phase to what its report looks like", required=True
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    id: str
+    count: Expression = key(cel("int"), "how often so far", required=True)
+    max: Expression = key(cel("int"), "how often at most", required=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Criterion:
+    text: str = key(TEXT, "what must hold, in words", required=True)
+    when: Expression = key(cel("bool"), "the guard", required=True)
+    artifact: str = key(id_of("artifact"), "the file it is about")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brings:
+    """The things a report must come with. All but its text are asked for by the first outcome of the step."""
+
+    report: bool = key(BOOL, "its text in the form of the phase's reports, whatever the outcome; it is filed")
+    data: tuple[Mapping[str, str], ...] = key(
+        list_of(map_of(word("text", "number", "list", "map", "address", "commit"))),
+        "data: of each entry one of its dotted keys, of that type",
+    )
+    files: Expression | None = key(cel("list"), "files that exist")
+    absent: Expression | None = key(cel("list"), "files that do not exist")
+    named: bool = key(BOOL, "where these are none, the report names files that exist")
+    changed: Expression | None = key(
+        cel("map"), "the record of a failure; one of the files is not as it was then"
+    )
+    holds: tuple[Criterion, ...] = key(list_of(struct("criterion")), "what else must hold")
