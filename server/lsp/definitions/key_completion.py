@@ -78,6 +78,7 @@ _MEANING: Mapping[str, str] = {
     "blocked": "nothing can go on", "invalid": "nothing can be said of it",
     "escalation": "it stops all reports until it is answered", "approval": "it is waited for",
     "person": "a person does something", "job": "something is running",
+    "any": "any of its elements", "first": "the first of its elements",
 }  # fmt: skip
 
 

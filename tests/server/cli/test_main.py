@@ -183,7 +183,8 @@ def test_next_says_how_the_step_is_reported_and_what_the_file_may_look_like(here
     assert f"produce: {TASKS}/T1/code/diff.patch" in lines
     put(here / TASKS / "T1/state.json", {"phase": "planning"})
     (here / TASKS / "T1/review/plan-review.json").unlink()
-    assert f'produce: {TASKS}/T1/review/plan-review.json, like {{"ok": true, "issues": []}}' in run("next")[1]
+    form = '{"ok": <true or false>, "issues": ['
+    assert f"produce: {TASKS}/T1/review/plan-review.json, like {form}" in run("next")[1]
 
 
 def test_a_question_comes_with_the_command_that_answers_it(here, run):

@@ -68,7 +68,19 @@ def test_a_claim_that_ended_stays_with_who_took_it_since_though_the_clock_goes_b
     # By this clock Ada's claim were alive; Bob has it all the same, and her token counts for nothing.
     refused = clocked.at("-90m", "claim", "M1", "f-02", "--as", "ada", "--ttl", "3600")
     assert refused.code == 1 and "claimed by bob" in refused.err
-    report = ("report", "M1", "4a", "complete", "--task", "f-02", "--as", "ada")
+    clocked.write("src/second.py", "DONE = 1\n")
+    report = (
+        "report",
+        "M1",
+        "4a",
+        "complete",
+        "--task",
+        "f-02",
+        "--summary",
+        "Changed src/second.py",
+        "--as",
+        "ada",
+    )
     for offset in ("-90m", "+0"):
         assert clocked.at(offset, *report, "--token", "1").code == 1
         assert clocked.at(offset, *report).code == 1
