@@ -114,6 +114,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     ),
     "dangling-dependency": (Severity.ERROR, "a task depends on a task that is not in the plan"),
     "dotted-key": (Severity.WARNING, "a key with a dot was meant as a path; it is read as one"),
+    "artifact-contradictory": (Severity.ERROR, "one document says two things that cannot both be so"),
     "duplicate-key": (Severity.WARNING, "a key stands twice in one object; readers keep only the last"),
     "duplicate-location": (Severity.WARNING, "an artifact exists in two places and the copies differ"),
     "duplicate-task": (Severity.ERROR, "two tasks of a plan share one id"),

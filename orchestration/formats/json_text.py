@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Container, Iterator
+from itertools import chain, islice
 from json.decoder import scanstring  # pyright: ignore[reportAttributeAccessIssue]
 from math import isfinite
 from typing import Any, NamedTuple, NoReturn
@@ -98,16 +98,22 @@ def read_json(text: str) -> ParsedText:
 
     Not readable: what is no JSON (NaN and infinities too), values nested more than 200 deep, numbers
     too long for Python to read, halves of surrogate pairs. A key that stands twice in one object is a
-    `duplicate-key` problem at each later place (at most 100 are told); the last one counts.
+    `duplicate-key` problem at each later place, and the last one counts. With different values it is
+    `artifact-contradictory` at each place. At most 100 are told, contradictions first.
     """
     if not text.strip():
         return ParsedText(None, (), False)
-    repeated = False
+    is_repeated = False
+    contradictory: set[str] = set()
 
     def build(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        nonlocal repeated
+        nonlocal is_repeated
         built = dict(pairs)
-        repeated = repeated or len(built) != len(pairs)
+        if len(built) != len(pairs):
+            is_repeated = True
+            # In Python true is 1.
+            differing = (n for n, v in pairs if type(v) is not type(built[n]) or v != built[n])
+            contradictory.update(differing)
         return built
 
     try:
@@ -117,7 +123,13 @@ def read_json(text: str) -> ParsedText:
     problem = _too_deep(text) or half_character(text) or _half_escape(text)
     if problem:
         return ParsedText(None, (problem,), False)
-    return ParsedText(data, tuple(islice(_duplicates(text), MAX_PROBLEMS)) if repeated else (), True)
+    if not is_repeated:
+        return ParsedText(data, (), True)
+    contradictions = (
+        problem for name, problem in _repeated_keys(text, contradictory) if name in contradictory
+    )
+    duplicates = (problem for name, problem in _repeated_keys(text, ()) if name not in contradictory)
+    return ParsedText(data, tuple(islice(chain(contradictions, duplicates), MAX_PROBLEMS)), True)
 
 
 def _json_problem(text: str, error: Exception) -> Problem:
@@ -175,22 +187,32 @@ def _half_escape(text: str) -> Problem | None:
     return None
 
 
-def _duplicates(text: str) -> Iterator[Problem]:
-    """A problem for each key that stood before in its object; only for texts that are valid JSON."""
-    levels: list[set[str]] = []
+def _repeated_keys(text: str, contradictory: Container[str]) -> Iterator[tuple[str, Problem]]:
+    """(key, problem) for each key that stood before in its object; only for texts that are valid JSON.
+
+    Of `contradictory` keys the first place is a problem too.
+    """
+    levels: list[dict[str, tuple[int, int]]] = []
     for token in _TOKEN.finditer(text):
         if token[0] in "[{":
-            levels.append(set())
+            levels.append({})
         elif token[0] in "]}":
             levels.pop()
         elif token[2]:
             name, end = scanstring(text, token.start() + 1)
-            if name in levels[-1]:
-                sentence = (
-                    f"the key {json.dumps(name, ensure_ascii=False)} stands twice; only this last one counts"
-                )
-                yield Problem("duplicate-key", sentence, span_between(text, token.start(), end))
-            levels[-1].add(name)
+            place, first = (token.start(), end), levels[-1].get(name)
+            shown = json.dumps(name, ensure_ascii=False)
+            if first and name in contradictory:
+                said = f"the key {shown} stands twice with different values; which one holds, nobody can tell"
+                if first != (-1, -1):
+                    yield name, Problem("artifact-contradictory", said, span_between(text, *first))
+                yield name, Problem("artifact-contradictory", said, span_between(text, *place))
+                # The first place was told.
+                place = (-1, -1)
+            elif first:
+                said = f"the key {shown} stands twice; only this last one counts"
+                yield name, Problem("duplicate-key", said, span_between(text, *place))
+            levels[-1][name] = place
 
 
 _SPACE = re.compile(r"[ \t\r\n]*+")

@@ -68,10 +68,10 @@ def read_yaml_data(text: str) -> ParsedText:
     """The value of a YAML text, typed by the YAML 1.2 core schema; keys are always text.
 
     Refuses what `read_yaml` refuses, as `artifact-unreadable`, but a key that stands twice is only a
-    `duplicate-key` problem, and the last one counts.
+    `duplicate-key` problem, and the last one counts; with different values it is `artifact-contradictory`.
     """
     root, problems = _Builder(text, "artifact-unreadable", "duplicate-key").build()
-    readable = root is not None and all(problem.code == "duplicate-key" for problem in problems)
+    readable = root is not None and all(problem.code in _REPEATED for problem in problems)
     return ParsedText(typed(root) if root and readable else None, tuple(problems), readable)
 
 
@@ -81,7 +81,7 @@ def locate_yaml(text: str, path: tuple[str | int, ...], key: bool = False) -> Sp
     None when the path is not there, the text is refused, or what is asked for has no key.
     """
     node, problems = _Builder(text, "artifact-unreadable", "duplicate-key").build()
-    if any(problem.code != "duplicate-key" for problem in problems):
+    if any(problem.code not in _REPEATED for problem in problems):
         return None
     parent = None
     for step in path:
@@ -96,6 +96,9 @@ def locate_yaml(text: str, path: tuple[str | int, ...], key: bool = False) -> Sp
     return node.span if node else None
 
 
+_REPEATED = ("duplicate-key", "artifact-contradictory")
+
+
 @dataclass(slots=True)
 class _Open:
     """A map or list that is being read. `last` is the span of what was read last in it."""
@@ -105,6 +108,8 @@ class _Open:
     last: Span
     keys: dict[str, Span] = field(default_factory=dict)
     key: str | None = None
+    repeated: tuple[Span, Span] | None = None
+    """The places of the key at hand where it stands twice."""
 
 
 class _Builder:
@@ -219,8 +224,22 @@ class _Builder:
         elif into.key is None:
             into.key = self.key(into, node)
         else:
+            if into.repeated:
+                self.repeat(into.key, into.repeated, into.value[into.key], node)
             into.value[into.key] = node
-            into.key = None
+            into.key, into.repeated = None, None
+
+    def repeat(self, name: str, places: tuple[Span, Span], before: Node, node: Node) -> None:
+        """Note that a key stands twice, as a contradiction where its values differ and the last may count."""
+        shown = json.dumps(name, ensure_ascii=False)
+        one, other = typed(before), typed(node)
+        differs = type(one) is not type(other) or one != other
+        if differs and self.duplicate_code == "duplicate-key":
+            said = f"the key {shown} stands twice with different values; which one holds, nobody can tell"
+            self.problems += [Problem("artifact-contradictory", said, place) for place in places]
+        else:
+            said = f"the key {shown} already stands in line {places[0].line + 1}"
+            self.problems.append(Problem(self.duplicate_code, said, places[1]))
 
     def key(self, into: _Open, node: Node) -> str:
         if not isinstance(node.value, str):
@@ -229,9 +248,7 @@ class _Builder:
         if node.value == "<<" and not node.style:
             self.refuse("merge keys are not allowed; write the keys out", node.span)
         elif node.value in into.keys:
-            line = into.keys[node.value].line + 1
-            sentence = f"the key {json.dumps(node.value, ensure_ascii=False)} already stands in line {line}"
-            self.problems.append(Problem(self.duplicate_code, sentence, node.span))
+            into.repeated = into.keys[node.value], node.span
         into.keys[node.value] = node.span
         return node.value
 

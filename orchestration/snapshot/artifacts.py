@@ -16,7 +16,7 @@ from ..definition.inputs import Artifact
 from ..expressions.queries import dig
 from ..findings import Problem, Span
 from ..formats.json_schema_cost import TooManyStepsError, steps
-from ..formats.json_text import clean, lay_under, read_json
+from ..formats.json_text import ParsedText, clean, lay_under, read_json
 from ..plans.dialects import DIALECTS
 from ..plans.model import Plan
 from ..states import ArtifactStatus
@@ -124,12 +124,17 @@ def read_file(declared: Artifact, file: File, reader: RunReader) -> ArtifactStat
         return _refused(artifact, f"{declared.id} must be an object", reader)
     problems = [*_required_values(declared, data, artifact), *_schema_problems(declared, artifact, reader)]
     reader.add_findings(file.path, problems)
-    if problems:
+    if problems or is_contradictory(document):
         return artifact._replace(state=ArtifactStatus.INVALID)
     unknown = unknown_words(declared.words, artifact.raw, artifact)
     reader.add_findings(file.path, unknown.problems)
     data = lay_under(data, dict(declared.defaults))
     return artifact._replace(state=ArtifactStatus.VALID, data=data, unknown=unknown.paths)
+
+
+def is_contradictory(document: ParsedText) -> bool:
+    """True if a key of the text stands twice with different values: then it says nothing."""
+    return any(problem.code == "artifact-contradictory" for problem in document.problems)
 
 
 def _refused(artifact: ArtifactState, why: str, reader: RunReader, span: Span | None = None) -> ArtifactState:

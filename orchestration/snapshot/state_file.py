@@ -9,7 +9,7 @@ from ..findings import Problem, Span
 from ..formats.json_text import clean, fold_dotted, lay_under, locate_json, read_json
 from ..states import ArtifactStatus
 from ..vfs.files import join
-from .artifacts import read_file
+from .artifacts import is_contradictory, read_file
 from .read_log import ArtifactState, RunReader
 from .word_lists import unknown_words
 
@@ -88,7 +88,7 @@ def _included(item: object, pattern: str, run: str, reader: RunReader) -> object
     if document.readable and not isinstance(document.data, dict):
         reader.add_finding(path, "artifact-invalid", "must be an object", Span(0, 0, 0, 1))
     data = clean(document.data)
-    return {"id": name, **data} if isinstance(data, dict) else lost
+    return {"id": name, **data} if isinstance(data, dict) and not is_contradictory(document) else lost
 
 
 def included_path(pattern: str, run: str, name: str) -> str | None:

@@ -43,3 +43,27 @@ def test_a_change_that_is_taken_back_needs_no_fresh_diff() -> None:
     run = pipeline("revert", {"accept/decision.json": {"verdict": "revert"}}).commit()
     run.write("planning/plan.files.json", {"files": ["x"]})
     assert run.standing == "active stay revert"
+
+
+@pytest.mark.parametrize(
+    ("phase", "path", "text"),
+    [
+        ("plan_review", "review/plan-review.json", '{"ok": false, "ok": true}'),
+        ("plan_review", "review/plan-review.json", '{"ok": true, "ok": false}'),
+        ("review", "review/code-review.json", '{"ok": false, "ok": true, "blocking_issues": []}'),
+        (
+            "test",
+            "eval/eval-report.json",
+            '{"overall_pass": false, "overall_pass": true, "results": []}',
+        ),
+    ],
+)
+def test_a_document_that_says_two_things_passes_no_gate(phase: str, path: str, text: str) -> None:
+    run = pipeline(phase, {}).write(path, text)
+    assert run.standing == f"active stay {phase}"
+    assert "artifact-contradictory" in run.codes()
+
+
+def test_a_state_file_that_says_two_things_cannot_be_judged() -> None:
+    run = pipeline("test", {}).write("state.json", '{"phase": "test", "phase": "accept", "actors": {}}')
+    assert run.standing == "invalid none"

@@ -215,17 +215,37 @@ def test_a_pair_of_surrogate_escapes_is_one_character() -> None:
 
 
 def test_the_last_of_equal_keys_counts_and_each_later_one_is_told() -> None:
-    text = '{"a": 1, "b": {"a": [{"x": 1, "\\u0078": 2}]},\r\n "a": "a", "a": {"c": 4}}'
+    text = '{"a": {"c": 4}, "b": {"e": [{"x": 1, "\\u0078": 1}]},\r\n "a": {"c": 4}, "a": {"c": 4}}'
     document = read_json(text)
     assert document.readable
-    assert document.data == {"a": {"c": 4}, "b": {"a": [{"x": 2}]}}
+    assert document.data == {"a": {"c": 4}, "b": {"e": [{"x": 1}]}}
     assert [problem.code for problem in document.problems] == ["duplicate-key"] * 3
     assert [cut(text, problem.span) for problem in document.problems] == ['"\\u0078"', '"a"', '"a"']
-    assert document.problems[2].span == Span(1, 11, 1, 14)
+    assert document.problems[2].span == Span(1, 16, 1, 19)
     assert document.problems[1].message == 'the key "a" stands twice; only this last one counts'
-    assert locate_json(text, ("a", "c")) == Span(1, 22, 1, 23)
-    assert locate_json(text, ("a",), key=True) == Span(1, 11, 1, 14)
-    assert cut(text, locate_json(text, ("b", "a", 0, "x"))) == "2"
+    assert locate_json(text, ("a", "c")) == Span(1, 27, 1, 28)
+    assert locate_json(text, ("a",), key=True) == Span(1, 16, 1, 19)
+    assert locate_json(text, ("b", "e", 0, "x")) == Span(0, 47, 0, 48)
+
+
+@pytest.mark.parametrize("other", ["false", "1", "null", '"true"', "[]", '{"ok": true}'])
+def test_a_key_with_different_values_is_a_contradiction_at_each_place(other: str) -> None:
+    text = f'{{"n": 0, "n": 0, "ok": true, "x": [{{"ok": true}}], "ok": {other}, "ok": true}}'
+    document = read_json(text)
+    assert document.readable
+    codes = [problem.code for problem in document.problems]
+    assert codes == ["artifact-contradictory"] * 3 + ["duplicate-key"]
+    assert [cut(text, problem.span) for problem in document.problems] == ['"ok"', '"ok"', '"ok"', '"n"']
+    lines = f"n: 0\nn: 0\nok: true\nx: [{{ok: true}}]\nok: {other}\n"
+    codes = [problem.code for problem in read_yaml_data(lines).problems]
+    assert codes == ["duplicate-key", *["artifact-contradictory"] * 2]
+
+
+def test_a_contradiction_is_told_behind_any_number_of_equal_keys() -> None:
+    text = "{" + '"a": 1, ' * 1000 + '"ok": true, "ok": false}'
+    codes = [problem.code for problem in read_json(text).problems]
+    assert codes[:3] == ["artifact-contradictory", "artifact-contradictory", "duplicate-key"]
+    assert len(codes) == 100
 
 
 def test_an_earlier_object_under_a_repeated_key_is_not_there() -> None:
@@ -500,7 +520,7 @@ def test_yaml_data_reads_back_what_was_written(value: Any, flow: bool | None, wi
 
 
 def test_yaml_data_keeps_the_last_of_equal_keys_and_tells() -> None:
-    text = "a: {x: 1}\nb: [1, 2]\na: {x: 2, x: 3}\n"
+    text = "a: {x: 3}\nb: [1, 2]\na: {x: 3, x: 3}\n"
     document = read_yaml_data(text)
     assert document.data == {"a": {"x": 3}, "b": [1, 2]}
     assert document.readable
