@@ -150,16 +150,16 @@ export const scenarios = {
   },
 
   "an outcome is reported from a next step, and the next one appears": async ({ workbench, page, folder }) => {
-    // Work is reported with the files that it changed.
+    // Work is reported once the files are there that its task declares.
     await fs.mkdir(`${folder}/lending`, { recursive: true });
-    await fs.writeFile(`${folder}/lending/queue.py`, "QUEUE = []\n");
+    await fs.writeFile(`${folder}/lending/queue_01.py`, "QUEUE = []\n");
     const step = workbench.row("Next Steps", "Reservations");
     await step.hover();
     await step.getByRole("button", { name: /Report Outcome/ }).click();
     await page.locator(".quick-input-list .monaco-list-row", { hasText: "complete" }).first().click();
     await page.locator(".quick-input-list .monaco-list-row", { hasText: "reservations-01" }).waitFor();
     await page.getByRole("button", { name: "OK" }).click();
-    await workbench.type("lending/queue.py has one row a member");
+    await workbench.type("a queue with one row a member");
     await workbench.view("Recent").locator(".pane-header").click();
     await workbench.row("Recent", "4a: complete (reservations-01)").waitFor();
     await workbench.row("Recent", "plan: approve").waitFor();
