@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import chain
 
 from ..definition.model import Workflow
@@ -27,7 +28,7 @@ from .decision import Decision, decide, ended_without_completing
 from .facts import RecordLog, RunFacts, make_finding
 from .gates import allowed_steps, gate_against_repeating, remedies_only
 from .lost_work import is_unmatched
-from .task_turns import task_turn_problem
+from .task_turns import TaskTurns
 
 # Files saved within this time of each other have no certain order: a clone writes them in any.
 SAME_MOMENT_NS = 2_000_000_000
@@ -47,6 +48,11 @@ class FoldedReports:
     decision: Decision
     due: tuple[str, ...]
     findings: tuple[Finding, ...] = ()
+
+    @cached_property
+    def turns(self) -> TaskTurns:
+        """The tasks that a report may name now."""
+        return TaskTurns(self.facts)
 
 
 def fold_reports(workflow: Workflow, snapshot: Snapshot) -> FoldedReports:
@@ -203,7 +209,7 @@ class _Judge:
         """Why the report may not name its tasks now."""
         plan = self.snapshot.plan
         names = [resolve(plan, name) or name for name in entry.report.tasks_named] if plan else []
-        return task_turn_problem(self.state.facts, self.workflow.phases[phase], names)
+        return self.state.turns.problem(self.workflow.phases[phase], names)
 
     def past(self, entry: PendingReport) -> str:
         """The phase of a report that is history: of a finished stage, or of a phase the run is past."""
@@ -277,7 +283,7 @@ def _may_come_first(report: ReportFile, reports: Sequence[ReportFile]) -> bool:
 
 
 def is_due(due: Sequence[str], decision: Decision, step: str, outcome: str) -> bool:
-    """Whether it is the turn of a report, `due` being the steps that may be reported.
+    """True if it is the turn of a report, `due` being the steps that may be reported.
 
     One more failure of the phase at hand always counts, for it stands against the run.
     """

@@ -7,6 +7,8 @@ only those that failed (seed 004, phase 4 and gate 3). The definition says which
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
+from itertools import islice
 
 from ..definition.model import Phase
 from ..journal.journal import FAILURES, Record
@@ -18,48 +20,63 @@ from .facts import RunFacts
 _MOST_NAMED = 8
 
 
-def task_turn_problem(facts: RunFacts, phase: Phase, names: Sequence[str]) -> str:
-    """Why a report of the phase may not name these tasks (ids) now; "" when it may."""
-    plan = facts.snapshot.plan
-    if plan is None or phase.tasks is None:
+class TaskTurns:
+    """The tasks that reports may name as a run stands, looked up once for all of them."""
+
+    def __init__(self, facts: RunFacts):
+        self._facts = facts
+        self._handed_out: dict[str, dict[str, None]] = {}
+        self._left: dict[str, frozenset[str]] = {}
+
+    def problem(self, phase: Phase, names: Sequence[str]) -> str:
+        """Why a report of the phase may not name these tasks (ids) now; "" when it may."""
+        facts, plan = self._facts, self._facts.snapshot.plan
+        if plan is None or phase.tasks is None:
+            return ""
+        handed_out = self._tasks_of(phase)
+        for name in names:
+            task = plan.by_id.get(name)
+            if task is None:
+                continue
+            # Work left unfinished, and in the ordinary phase what the plan marks as done, is no other work.
+            is_known = name in self._left_unfinished(phase) or (task.done and not phase.detour)
+            if name not in handed_out and not (task.stage == facts.stage and is_known):
+                named = ", ".join(islice(handed_out, _MOST_NAMED)) or "none"
+                return f"{name} is no task of {phase.id} now; those that are: {named}"
+            waits = unmet_dependencies(plan, facts.snapshot.details(task), self.reported)
+            if waits := [each for each in waits if each not in names]:
+                return f"{name} waits for {', '.join(waits)}"
         return ""
-    handed_out, newest = _handed_out(facts, phase), _newest_reports(facts, (phase.id,))
-    reported = reported_tasks(facts) | set(names)
-    for name in names:
-        task = plan.by_id.get(name)
-        if task is None:
-            continue
-        # Work left unfinished, and in the ordinary phase what the plan marks as done, is no other work.
-        is_left = name in newest and newest[name]["outcome"] != phase.outcomes[0]
-        is_same = task.stage == facts.stage and (is_left or (task.done and not phase.detour))
-        if name not in handed_out and not is_same:
-            named = ", ".join(handed_out[:_MOST_NAMED]) or "none"
-            return f"{name} is no task of {phase.id} now; those that are: {named}"
-        waits = unmet_dependencies(plan, facts.snapshot.details(task), reported)
-        if waits:
-            return f"{name} waits for {', '.join(waits)}"
-    return ""
 
+    @cached_property
+    def reported(self) -> frozenset[str]:
+        """The tasks whose newest report of handed-out work is no failure."""
+        phases = [phase.id for phase in self._facts.workflow.phases.values() if phase.tasks is not None]
+        newest = self._newest_reports(phases)
+        return frozenset(name for name, entry in newest.items() if entry["outcome"] not in FAILURES)
 
-def _handed_out(facts: RunFacts, phase: Phase) -> list[str]:
-    assert phase.tasks is not None
-    value = facts.context.items(phase.tasks).value
-    items = value if isinstance(value, list) else []
-    return [str(item.get("id")) for item in items if isinstance(item, dict)]
+    def _tasks_of(self, phase: Phase) -> dict[str, None]:
+        """The ids of the tasks that a phase hands out, in order."""
+        if phase.id not in self._handed_out:
+            value = self._facts.context.items(phase.tasks).value if phase.tasks else None
+            items = value if isinstance(value, list) else []
+            ids = (str(item.get("id")) for item in items if isinstance(item, dict))
+            self._handed_out[phase.id] = dict.fromkeys(ids)
+        return self._handed_out[phase.id]
 
+    def _left_unfinished(self, phase: Phase) -> frozenset[str]:
+        """The tasks whose newest report of the phase does not say that they are done."""
+        if phase.id not in self._left:
+            newest = self._newest_reports([phase.id])
+            left = (name for name, entry in newest.items() if entry["outcome"] != phase.outcomes[0])
+            self._left[phase.id] = frozenset(left)
+        return self._left[phase.id]
 
-def reported_tasks(facts: RunFacts) -> frozenset[str]:
-    """The tasks whose newest report of handed-out work is no failure."""
-    phases = tuple(phase.id for phase in facts.workflow.phases.values() if phase.tasks is not None)
-    newest = _newest_reports(facts, phases)
-    return frozenset(name for name, entry in newest.items() if entry["outcome"] not in FAILURES)
-
-
-def _newest_reports(facts: RunFacts, phases: Sequence[str]) -> dict[str, Record]:
-    """Task -> the newest report of any of the phases that names it."""
-    newest: dict[str, Record] = {}
-    for entry in facts.context.records.pick({"kind": RecordKind.REPORT.value, "phase": list(phases)}):
-        tasks = entry["tasks"] if isinstance(entry["tasks"], list) else []
-        for name in filter(None, (entry["task"], *tasks)):
-            newest[str(name)] = entry
-    return newest
+    def _newest_reports(self, phases: list[str]) -> dict[str, Record]:
+        """Task -> the newest report of any of the phases that names it."""
+        newest: dict[str, Record] = {}
+        for entry in self._facts.context.records.pick({"kind": RecordKind.REPORT.value, "phase": phases}):
+            tasks = entry["tasks"] if isinstance(entry["tasks"], list) else []
+            for name in filter(None, (entry["task"], *tasks)):
+                newest[str(name)] = entry
+        return newest

@@ -11,7 +11,7 @@ from ..decision.decision import action_of
 from ..decision.facts import RunFacts
 from ..decision.lost_work import approved_sizes
 from ..decision.pending_reports import is_due, reportable_steps
-from ..decision.task_turns import task_turn_problem
+from ..decision.task_turns import TaskTurns
 from ..definition.model import DEFAULT_OUTCOMES, edges
 from ..definition.names import PROPOSED
 from ..evaluation.questions import question_state
@@ -135,7 +135,7 @@ def _reported(trace: EvaluationTrace, command: Command) -> Record:
     tasks = tuple(dict.fromkeys(_task(trace, name) for name in names))
     named = command.stage or (said.stage if said else "")
     stage = _stage(trace, command._replace(stage=named), tasks)
-    if phase and (problem := task_turn_problem(trace.facts, phase, tasks)):
+    if phase and (problem := TaskTurns(trace.facts).problem(phase, tasks)):
         raise CommandRefused(f"nothing was recorded: {problem}")
     at_work = trace.facts.stage
     if stage and at_work and stage != at_work:
