@@ -32,7 +32,7 @@ _HOLDING = (GateStatus.PASSED, GateStatus.WAIVED)
 
 
 class Blocker(NamedTuple):
-    """What holds a run besides findings: a failed or weak gate, or (`gate` is "") what it awaits."""
+    """An obstacle of a run besides findings: a failed or weak gate, or (`gate` is "") what it awaits."""
 
     run: str
     gate: str

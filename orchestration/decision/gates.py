@@ -92,7 +92,7 @@ def contradicting_gate(facts: RunFacts, gates: Sequence[GateState], phase: Phase
 
 
 def remedies_only(gate: GateState) -> bool:
-    """Whether a gate in force failed and names what may be done about it: then nothing else may."""
+    """True if a gate in force failed and names what may be done about it: then nothing else may."""
     return gate.in_force and gate.status is GateStatus.FAILED and bool(gate.allowed)
 
 

@@ -75,7 +75,7 @@ def _unlisted_files(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _missed(facts: RunFacts, plan: Plan) -> Iterator[Finding]:
-    """What was approved or reported since the newest approval, and is in the plan no more or marked open."""
+    """Findings for work approved or reported since the newest approval that the plan lacks."""
     workflow, path = facts.workflow, facts.snapshot.plan_path
     approvals = [q.id for q in workflow.questions.values() if q.kind == QuestionKind.APPROVAL]
     approved = {"kind": RecordKind.ANSWER.value, "question": approvals}

@@ -197,7 +197,7 @@ class _Judge:
         return [phase for phase in phases if not self.task_problem(entry, phase)]
 
     def lacking(self, entry: PendingReport, phase: str) -> str:
-        """What the report would have to come with and does not; "" where nothing is missing."""
+        """The evidence that the report lacks, in words; "" where nothing is missing."""
         declared = self.workflow.phases[phase]
         if declared.brings is None or entry.report.outcome != declared.outcomes[0]:
             return ""

@@ -78,7 +78,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateChange:
-    """How a report may change one path of the state; the elements of a list are told apart by `by`."""
+    """The permitted change of one path of the state; the elements of a list are told apart by `by`."""
 
     set: tuple[str, ...] = key(TEXTS, "set to one of these words; `any` is every value")
     append: str | Mapping[str, tuple[str, ...]] | None = key(

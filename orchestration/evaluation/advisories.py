@@ -58,7 +58,7 @@ def advisory_findings(
 
 
 def _ignored(facts: RunFacts) -> str:
-    """What the last report wanted to write and may not; "" where that is nothing."""
+    """The updates that the last report wanted to write and may not; "" where there are none."""
     last = next((entry for entry in reversed(facts.records) if entry["kind"] == RecordKind.REPORT), None)
     ignored = last["ignored"] if last else None
     if last is None or not isinstance(ignored, list) or not ignored:

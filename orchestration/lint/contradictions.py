@@ -21,7 +21,7 @@ _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class Condition(NamedTuple):
-    """What one alternative wants of a subject: `is` true, `in` some constants, or a bound; or not so."""
+    """A condition of one alternative on a subject: `is` true, `in` some constants, a bound, or their negation."""
 
     subject: Hashable
     name: str
@@ -116,7 +116,7 @@ def _all_of(parts: Iterable[list[_Alternative]], node: SyntaxNode, holds: bool) 
 
 
 def _condition(node: SyntaxNode, holds: bool) -> Condition:
-    """What an expression without `&&` and `||` asks of what it compares with constants, else of itself."""
+    """The condition that an expression without `&&` and `||` puts on the side it compares with constants."""
     if node.kind is Kind.BINARY:
         left, right = node.children
         sign, subject, constant = node.text, left, right

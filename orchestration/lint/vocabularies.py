@@ -41,7 +41,7 @@ _REQUIRED = {"bool": ("bool",), "int": ("int",), "number": _NUMBERS, "string": (
 
 
 class Vocabulary(NamedTuple):
-    """What a value can be: `words` if they are closed, else anything of its `types`. `what` names it."""
+    """The values that are possible: `words` if they are closed, else any of the `types`. `what` names it."""
 
     what: str
     types: tuple[str, ...]

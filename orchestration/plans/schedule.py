@@ -161,7 +161,7 @@ def build_schedule(
 
 
 def needs(plan: Plan, task: Task, detail: TaskFile, finished: Collection[str]) -> tuple[str, ...]:
-    """What the task still waits for: its own mark (seed 004: `[-]` is blocked), then its dependencies."""
+    """Unmet needs of a task: its own mark (seed 004: `[-]` is blocked), then its dependencies."""
     mark = (BLOCKED_MARK,) if task.status is MarkStatus.BLOCKED else ()
     return (*mark, *unmet_dependencies(plan, detail, finished))
 

@@ -259,7 +259,7 @@ class Evaluation:
 
     @property
     def progress_phrase(self) -> str:
-        """How much is done, with the marks that nobody understands: "2 of 6 done, 1 mark unknown"."""
+        """The progress with the marks that nobody understands: "2 of 6 done, 1 mark unknown"."""
         done = f"{self.progress.done} of {self.progress.total} done" if self.progress else ""
         unknown = self.unknown_marks
         return done + (f", {unknown} {'mark' if unknown == 1 else 'marks'} unknown" if unknown else "")

@@ -18,7 +18,7 @@ _Path = tuple[str | int, ...]
 
 
 class UnknownWords(NamedTuple):
-    """What is told of them, and the declared paths at which they stand, each as its parts."""
+    """The problems of unknown words, and the declared paths at which they stand, each as its parts."""
 
     problems: tuple[Problem, ...] = ()
     paths: tuple[tuple[str, ...], ...] = ()
@@ -56,7 +56,7 @@ def parts_of(declared: str) -> tuple[str, ...]:
 
 
 def _values(value: object, parts: tuple[str, ...], path: _Path = ()) -> Iterator[tuple[_Path, object]]:
-    """What stands at a declared path, each with its own path."""
+    """The values at a declared path, each with its own path."""
     if value is None:
         return
     if not parts:

@@ -21,7 +21,7 @@ _UPDATES = "stateUpdates"
 
 
 class PermittedUpdates(NamedTuple):
-    """What of a report's `stateUpdates` may be written, and why the rest may not, a line each."""
+    """The part of a report's `stateUpdates` that may be written, and why the rest may not, a line each."""
 
     updates: Any
     ignored: tuple[str, ...] = ()
@@ -214,7 +214,7 @@ def _keyed(items: Sequence[Any], by: str) -> dict[tuple[str, int], Any]:
 
 
 def _name(item: Any, by: str) -> str:
-    """What an element is called in a note."""
+    """The name of an element in a note."""
     own = item.get(by) if isinstance(item, dict) else item
     return own if isinstance(own, str) else json.dumps(item if own is None else own)
 

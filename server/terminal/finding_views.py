@@ -46,7 +46,7 @@ def finding_lines(findings: Iterable[Finding], seen: Callable[[str], str], hints
 
 
 def check_summary(checked: Checked) -> Iterator[Part]:
-    """How many runs, errors, warnings, failed and weak gates, awaited persons and stuck runs there are."""
+    """The numbers of runs, errors, warnings, failed and weak gates, awaited persons and stuck runs."""
     yield Part(counted(checked.runs, "run"), "dim")
     for severity in (Severity.ERROR, Severity.WARNING):
         if count := checked.count(severity):

@@ -109,7 +109,7 @@ def _step(builder: AnswerBuilder, evaluation: Evaluation) -> None:
 
 
 def _grounds(builder: AnswerBuilder, evaluation: Evaluation) -> None:
-    """What the gates passed on that let the run go on now; all of them where it is complete."""
+    """The bases of the gates that let the run go on now; of all gates where it is complete."""
     is_over = evaluation.status is RunStatus.COMPLETE
     holding = [
         gate
