@@ -125,10 +125,8 @@ def read_json(text: str) -> ParsedText:
         return ParsedText(None, (problem,), False)
     if not is_repeated:
         return ParsedText(data, (), True)
-    contradictions = (
-        problem for name, problem in _repeated_keys(text, contradictory) if name in contradictory
-    )
-    duplicates = (problem for name, problem in _repeated_keys(text, ()) if name not in contradictory)
+    contradictions = _repeated_keys(text, contradictory, True) if contradictory else ()
+    duplicates = _repeated_keys(text, contradictory, False)
     return ParsedText(data, tuple(islice(chain(contradictions, duplicates), MAX_PROBLEMS)), True)
 
 
@@ -187,10 +185,11 @@ def _half_escape(text: str) -> Problem | None:
     return None
 
 
-def _repeated_keys(text: str, contradictory: Container[str]) -> Iterator[tuple[str, Problem]]:
-    """(key, problem) for each key that stood before in its object; only for texts that are valid JSON.
+def _repeated_keys(text: str, contradictory: Container[str], is_wanted: bool) -> Iterator[Problem]:
+    """A problem for each key that stood before in its object; only for texts that are valid JSON.
 
-    Of `contradictory` keys the first place is a problem too.
+    Of `contradictory` keys the first place is one too. These, or else all others, are wanted: a place costs a
+    look at all of the text before it.
     """
     levels: list[dict[str, tuple[int, int]]] = []
     for token in _TOKEN.finditer(text):
@@ -200,21 +199,24 @@ def _repeated_keys(text: str, contradictory: Container[str]) -> Iterator[tuple[s
             levels.pop()
         elif token[2]:
             name, end = scanstring(text, token.start() + 1)
+            if (name in contradictory) is not is_wanted:
+                continue
             place, first = (token.start(), end), levels[-1].get(name)
             shown = json.dumps(name, ensure_ascii=False)
-            if first and name in contradictory:
+            if first and is_wanted:
                 said = f"the key {shown} stands twice with different values; which one holds, nobody can tell"
-                if first != (-1, -1):
-                    yield name, Problem("artifact-contradictory", said, span_between(text, *first))
-                yield name, Problem("artifact-contradictory", said, span_between(text, *place))
-                # The first place was told.
-                place = (-1, -1)
+                if first != _TOLD:
+                    yield Problem("artifact-contradictory", said, span_between(text, *first))
+                yield Problem("artifact-contradictory", said, span_between(text, *place))
+                place = _TOLD
             elif first:
                 said = f"the key {shown} stands twice; only this last one counts"
-                yield name, Problem("duplicate-key", said, span_between(text, *place))
+                yield Problem("duplicate-key", said, span_between(text, *place))
             levels[-1][name] = place
 
 
+_TOLD = (-1, -1)
+"""The place of a contradictory key that is a problem already."""
 _SPACE = re.compile(r"[ \t\r\n]*+")
 DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 

@@ -21,7 +21,7 @@ _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class Condition(NamedTuple):
-    """A condition of one alternative on a subject: `is` true, `in` some constants, a bound, or their negation."""
+    """A condition of one alternative on a subject: `is` true, `in` some constants, a bound, or none of it."""
 
     subject: Hashable
     name: str

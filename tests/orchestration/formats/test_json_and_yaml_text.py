@@ -14,8 +14,8 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from phasekeeper.orchestration.findings import Span
+from phasekeeper.orchestration.formats import json_text, yaml_text
 from phasekeeper.orchestration.formats import json_text as documents
-from phasekeeper.orchestration.formats import yaml_text
 from phasekeeper.orchestration.formats.json_text import (
     ParsedText,
     clean,
@@ -637,3 +637,19 @@ def test_the_end_of_a_scalar_and_its_inner_spaces_are_exact_in_quotes() -> None:
 def test_the_bounds_are_what_the_documentation_says() -> None:
     assert (documents.MAX_JSON_DEPTH, yaml_text.MAX_YAML_DEPTH) == (200, 50)
     assert (yaml_text.MAX_YAML_LENGTH, documents.MAX_PROBLEMS) == (262_144, 100)
+
+
+def test_places_are_looked_up_for_the_keys_that_are_told_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up = 0
+    span_between = json_text.span_between
+
+    def counted(text: str, start: int, end: int) -> Span:
+        nonlocal looked_up
+        looked_up += 1
+        return span_between(text, start, end)
+
+    monkeypatch.setattr(json_text, "span_between", counted)
+    for end in ("", ', "ok": 1, "ok": 2'):
+        text = "{" + ", ".join('"a": 1' for _ in range(5000)) + end + "}"
+        assert len(read_json(text).problems) == 100
+    assert looked_up <= 202
