@@ -14,8 +14,8 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from phasekeeper.orchestration.findings import Span
-from phasekeeper.orchestration.formats import json_text, yaml_text
 from phasekeeper.orchestration.formats import json_text as documents
+from phasekeeper.orchestration.formats import yaml_text
 from phasekeeper.orchestration.formats.json_text import (
     ParsedText,
     clean,
@@ -641,14 +641,14 @@ def test_the_bounds_are_what_the_documentation_says() -> None:
 
 def test_places_are_looked_up_for_the_keys_that_are_told_only(monkeypatch: pytest.MonkeyPatch) -> None:
     looked_up = 0
-    span_between = json_text.span_between
+    span_between = documents.span_between
 
     def counted(text: str, start: int, end: int) -> Span:
         nonlocal looked_up
         looked_up += 1
         return span_between(text, start, end)
 
-    monkeypatch.setattr(json_text, "span_between", counted)
+    monkeypatch.setattr(documents, "span_between", counted)
     for end in ("", ', "ok": 1, "ok": 2'):
         text = "{" + ", ".join('"a": 1' for _ in range(5000)) + end + "}"
         assert len(read_json(text).problems) == 100
