@@ -193,7 +193,7 @@ class _Judge:
         if stage and at_work and stage != at_work:
             return []
         due, decision, outcome = self.state.due, self.state.decision, entry.report.outcome
-        phases = [phase for phase in entry.report.phases if is_due(due, decision, phase, outcome)]
+        phases = [p for p in entry.report.phases if is_due(self.workflow, due, decision, p, outcome)]
         return [phase for phase in phases if not self.task_problem(entry, phase)]
 
     def lacking(self, entry: PendingReport, phase: str) -> str:
@@ -282,12 +282,18 @@ def _may_come_first(report: ReportFile, reports: Sequence[ReportFile]) -> bool:
     return report.outcome != "fail" or all(other.iteration and report.iteration for other in passed)
 
 
-def is_due(due: Sequence[str], decision: Decision, step: str, outcome: str) -> bool:
+def is_due(workflow: Workflow, due: Sequence[str], decision: Decision, step: str, outcome: str) -> bool:
     """True if it is the turn of a report, `due` being the steps that may be reported.
 
-    One more failure of the phase at hand always counts, for it stands against the run.
+    One more failure of the phase at hand always counts, for it stands against the run; so does a verdict that
+    fails a phase which passed before, or which a person passed over.
     """
-    return step in due or (bool(due) and step == decision.phase and outcome in FAILURES)
+    if step in due or not due or decision.phase is None:
+        return step in due
+    if step == decision.phase:
+        return outcome in FAILURES
+    is_over = decision.status == RunStatus.COMPLETE or step not in workflow.phases
+    return not is_over and outcome == "fail" and workflow.order(step) < workflow.order(decision.phase)
 
 
 def reportable_steps(decision: Decision, workflow: Workflow) -> tuple[str, ...]:

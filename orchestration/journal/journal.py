@@ -69,6 +69,13 @@ def record(**fields: object) -> Record:
 EMPTY_RECORD: Mapping[str, object] = record()
 
 
+def files_of(entry: Mapping[str, object]) -> dict[str, str]:
+    """path -> digest of the files that a record names."""
+    named = entry["files"] if isinstance(entry["files"], list) else []
+    items: list[Any] = [item for item in named if isinstance(item, dict)]
+    return {str(item.get("path")): str(item.get("digest")) for item in items}
+
+
 class Journal(NamedTuple):
     """A journal as read. `records` are in the order of the chain, `lines` are their
     zero-based line numbers; `head` is the digest of the last line.

@@ -12,7 +12,7 @@ from typing import Any
 from ..definition.model import Workflow
 from ..definition.root_config import Config
 from ..findings import Problem, Span
-from ..journal.journal import Claim, Journal, Record, Verify, read_journal
+from ..journal.journal import Claim, Journal, Record, Verify, files_of, read_journal
 from ..journal.lines import JOURNAL
 from ..journal.report_files import read_report
 from ..plans.model import Plan
@@ -90,6 +90,8 @@ def _read_reports(
     """(report files that no record holds as they are now, the first file or folder that is unreadable)."""
     reports = (entry for entry in records if entry["kind"] == RecordKind.REPORT and entry["path"])
     recorded = {(entry["path"], entry["about"]) for entry in reports}
+    overrides = (entry for entry in records if entry["kind"] == RecordKind.OVERRIDE)
+    passed_over = {file for entry in overrides for file in files_of(entry).items()}
     forms = list(workflow.reports.read.values())
     pending: list[PendingReport] = []
     paths: dict[str, None] = {}
@@ -109,6 +111,6 @@ def _read_reports(
             f"report of {workflow.digest}", file, lambda text: read_report(text, forms)
         )
         reader.add_findings(path, problems)
-        if report and (path, report.digest) not in recorded:
+        if report and (path, report.digest) not in recorded and (path, file.digest) not in passed_over:
             pending.append(PendingReport(path, file.mtime_ns, report))
     return tuple(pending), next(iter(unread), "")

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..definition.inputs import Artifact
 from ..findings import Span
+from ..journal.journal import files_of
 from ..states import ArtifactStatus
 from ..vfs.files import digest_of, join
 from ..vfs.glob import fits, is_glob
@@ -33,11 +34,8 @@ def with_staleness(
     """The artifacts with those made `stale` that judge something which changed after the verdict."""
     out = dict(states)
     # path -> digest of the files that each record names, of those that name some.
-    recorded = [
-        {str(item.get("path")): str(item.get("digest")) for item in entry["files"] if isinstance(item, dict)}
-        for entry in (records if any(artifact.of for artifact in artifacts.values()) else ())
-        if entry["files"]
-    ]
+    named = map(files_of, records if any(artifact.of for artifact in artifacts.values()) else ())
+    recorded = [files for files in named if files]
     for artifact in artifacts.values():
         verdict = states.get(artifact.id)
         if verdict is None or not verdict.valid or not artifact.of:

@@ -18,7 +18,7 @@ from ..evaluation.questions import question_state
 from ..evaluation.trace import CommandRefused, EvaluationTrace, check_action
 from ..formats.json_text import read_json
 from ..graphs import reachable
-from ..journal.journal import SKIPPED, Record, record
+from ..journal.journal import FAILURES, SKIPPED, Record, record
 from ..plans.model import Plan
 from ..plans.schedule import resolve, similar_tasks
 from ..result.values import QuestionState
@@ -182,7 +182,7 @@ def _in_turn(trace: EvaluationTrace, step: str, outcome: str = "") -> str:
         raise InvalidCommand(f"{workflow.name} has no phase or action {step!r}{known}")
     due = reportable_steps(trace.decision, workflow)
     name = permission.step
-    if is_due(due, trace.decision, name, outcome):
+    if is_due(workflow, due, trace.decision, name, outcome):
         return name
     turn = f"; it is the turn of {', '.join(due)}" if due else ""
     phase, current = workflow.phases.get(name), workflow.phases.get(trace.decision.phase or "")
@@ -296,7 +296,10 @@ def _need_reason(command: Command) -> None:
 
 
 def _overridden(trace: EvaluationTrace, command: Command) -> Record:
-    """It lists what has not passed and is missing before the phase, which it waives (design, section 6)."""
+    """It lists what has not passed and is missing before the phase, which it waives (design, section 6).
+
+    So it does with report files that fail such a phase and were out of turn: they count no more.
+    """
     workflow, evaluation, current = trace.facts.workflow, trace.evaluation, trace.decision.phase
     if current is None:
         raise CommandRefused(f"nothing can be overridden: {evaluation.status_reason}")
@@ -310,8 +313,17 @@ def _overridden(trace: EvaluationTrace, command: Command) -> Record:
     phases = [phase.id for phase in earlier if any(not one.valid for one in phase.produces)]
     return _stamped(
         trace, command, kind="override", phase=current, next=command.step, gates=gates, phases=phases,
-        why=command.why,
+        why=command.why, files=_failures_passed_over(trace, order),
     )  # fmt: skip
+
+
+def _failures_passed_over(trace: EvaluationTrace, order: int) -> list[dict[str, str]]:
+    """[{path, digest}] of report files that fail a phase before one of that order, out of turn."""
+    workflow, snapshot = trace.facts.workflow, trace.facts.snapshot
+    late = {found.path for found in trace.evaluation.findings if found.code == "report-out-of-turn"}
+    failures = [each for each in snapshot.pending if each.path in late and each.report.outcome in FAILURES]
+    paths = [each.path for each in failures if min(map(workflow.order, each.report.phases)) < order]
+    return [{"path": path, "digest": snapshot.reader.read(path).digest} for path in paths]
 
 
 def _redone(trace: EvaluationTrace, command: Command) -> Record:

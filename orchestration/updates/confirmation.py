@@ -14,6 +14,7 @@ from typing import NamedTuple
 from ..definition.names import PROPOSED
 from ..evaluation.trace import EvaluationTrace
 from ..findings import Severity
+from ..journal.journal import files_of
 from ..result.values import Evaluation, QuestionState
 from ..states import RecordKind
 from .commands import Command, CommandRefused, answerable_question
@@ -111,6 +112,9 @@ def _override(
     for phase in (phase for phase in evaluation.phases if phase.id in lacking):
         files = ", ".join(f"{one.path} is {one.state}" for one in phase.produces if not one.valid)
         yield f"{phase.id} will go without what it owes: {files}"
+    passed_over = files_of(record)
+    for entry in (entry for entry in trace.facts.snapshot.pending if entry.path in passed_over):
+        yield f"{entry.path} says {entry.report.phases[0]} {entry.report.outcome} and will be passed over"
     errors = [f for f in evaluation.findings if f.severity is Severity.ERROR and not f.overridden]
     for finding in errors[:MOST_ERRORS]:
         yield f"error in {finding.path}: {finding.message}"

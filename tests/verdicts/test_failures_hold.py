@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from phasekeeper.orchestration.updates.commands import Command
+from phasekeeper.orchestration.updates.confirmation import confirmation
 
-from tests.verdicts.runs import plan_run
+from tests.verdicts.runs import BEGIN, plan_run
 
 
 def test_a_failed_quality_gate_does_not_pass_by_another_report() -> None:
@@ -91,3 +93,50 @@ def test_marks_alone_finish_no_stage_after_a_person_moved_the_run_past_the_appro
     run.write("MASTER_PLAN.md", run.files["tasks/f/MASTER_PLAN.md"].replace("[ ]", "[x]"))
     assert run.standing == "active advance 4b"
     assert run.evaluation.current_phase == "4a"
+
+
+OBJECTIVE = "# 5a Objective Gate\n\n**5a OBJECTIVE GATE STATUS**: {word}\n\n{said}\n"
+
+
+def test_a_validation_that_fails_counts_although_the_next_one_passed() -> None:
+    run = plan_run("x ", t02="## Meta\n\n- **Requires UX/DX Review**: true\n")
+    run.report("4a", "complete", "02").report("4b", "pass").report("4c", "ok")
+    run.report("5a", "pass").report("5b", "pass")
+    assert run.standing == "active advance 6"
+    run.write("reports/late.md", OBJECTIVE.format(word="FAIL", said="The build broke."))
+    assert (run.standing, run.gate("6")) == ("active regress 4a", "failed")
+
+
+def test_a_failure_that_is_filed_after_an_override_holds_until_a_person_decides_again() -> None:
+    run = plan_run("x").override("6")
+    assert run.standing == "active stay 6"
+    assert run.copy().report("5a", "fail").standing == "active regress 4a"
+    run.write("reports/late.md", OBJECTIVE.format(word="FAIL", said="The build broke."))
+    assert run.standing == "active regress 4a"
+    assert "gate 6" in run.refusal("6", "ok")
+    run.override("6").report("6", "ok")
+    assert run.standing == "complete stop"
+    run.write("reports/later.md", OBJECTIVE.format(word="FAIL", said="It broke again."))
+    assert run.standing == "complete stop"
+    assert "report-out-of-turn" in run.codes()
+
+
+SUBJECTIVE = "# 5b Subjective Gate\n\n**5b SUBJECTIVE GATE STATUS**: {word}\n\n{said}\n"
+
+
+def test_an_override_shows_and_passes_over_failures_that_were_out_of_turn() -> None:
+    run = plan_run("x").write("reports/early.md", SUBJECTIVE.format(word="FAIL", said="It is hard to use."))
+    run.write("reports/passed.md", SUBJECTIVE.format(word="PASS", said="It is easy."))
+    assert len(run.messages("report-out-of-turn")) == 2
+    command = Command("override", "6", actor="ada", channel="cli")
+    told = "tasks/f/reports/early.md says 5b fail and will be passed over"
+    lines = confirmation(run.trace(), command, BEGIN).lines
+    assert [line for line in lines if "passed over" in line] == [told]
+    back = confirmation(run.trace(), command._replace(step="4a"), BEGIN).lines
+    assert not any("passed over" in line for line in back)
+    run.override("6")
+    assert run.standing == "active stay 6"
+    changed = run.copy().write("reports/early.md", SUBJECTIVE.format(word="FAIL", said="It is harder."))
+    assert changed.standing == "active stay 5a"
+    run.report("6", "ok")
+    assert run.standing == "complete stop"

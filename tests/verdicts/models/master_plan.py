@@ -34,6 +34,13 @@ class Stage:
     def passed(self) -> bool:
         return self.verdict == "pass" or self.is_let_go
 
+    def is_shown(self) -> bool:
+        return not (self.implemented or self.verdict) and self.marked >= set(self.tasks)
+
+    def fail(self, tasks: Iterable[str]) -> None:
+        self.verdict, self.is_analysed, self.fixed, self.is_let_go = "fail", False, set(), False
+        self.failing = tuple(set(tasks) & set(self.tasks)) or self.tasks
+
 
 @dataclass
 class Truth:
@@ -85,25 +92,30 @@ class Truth:
             if not stage.tasks:
                 del self.stages[name]
 
-    def open_stage(self) -> Stage | None:
-        return next((stage for stage in self.stages.values() if not stage.passed()), None)
+    def open_stage(self, tasks: Iterable[str] = ()) -> Stage | None:
+        # What was marked before anyone approved the plan is shown as done until a person adopts it; work that
+        # is reported on it opens it again.
+        def is_done(stage: Stage) -> bool:
+            return stage.passed() or (
+                not self.is_approved and stage.is_shown() and not set(tasks) & set(stage.tasks)
+            )
+
+        return next((stage for stage in self.stages.values() if not is_done(stage)), None)
 
     def _report(self, step: str, outcome: str, tasks: list[str]) -> None:
-        stage = self.open_stage()
+        stage = self.open_stage(tasks)
         # Work that is under way is shown as it lies there, until a person adopts it.
         self.is_under_way |= any(each.marked for each in self.stages.values())
         if not (self.is_approved or self.is_under_way):
             return
         if stage is None:
-            if step == "5a" and not self.has_learned:
-                self.is_validated, self.has_learned = outcome == "pass", False
-            elif step == "6" and self.is_validated:
-                self.has_learned = True
+            self._report_at_the_end(step, outcome, tasks)
         elif step == "4a" and stage.verdict != "fail":
             stage.implemented |= set(tasks) & set(stage.tasks) if outcome == "complete" else set()
         elif step == "4b" and outcome == "fail":
-            stage.verdict, stage.is_analysed, stage.fixed = "fail", False, set()
-            stage.failing = tuple(set(tasks) & set(stage.tasks)) or stage.tasks
+            # A failure of work that was not done yet says nothing about it.
+            if stage.implemented | stage.marked >= set(stage.tasks):
+                stage.fail(tasks)
         elif step == "F1" and stage.verdict == "fail":
             stage.is_analysed = True
         elif step == "F2" and stage.is_analysed:
@@ -113,6 +125,20 @@ class Truth:
             # A mark says no less than an implementer's report, and no more.
             if is_fixed and stage.implemented | stage.marked >= set(stage.tasks):
                 stage.verdict = "pass"
+
+    def _report_at_the_end(self, step: str, outcome: str, tasks: list[str]) -> None:
+        if self.is_validated and self.has_learned:
+            return
+        if step == "5a":
+            self.is_validated = outcome == "pass"
+        elif step == "6" and self.is_validated:
+            self.has_learned = True
+        elif step == "4b" and outcome == "fail":
+            # Whoever passed the stage over did not see this.
+            self.is_validated = False
+            for stage in self.stages.values():
+                if set(tasks) & set(stage.tasks):
+                    stage.fail(tasks)
 
     def broken(self, evaluation: Evaluation) -> Iterable[str]:
         gates = {gate.id: gate for gate in evaluation.gates}
@@ -177,12 +203,21 @@ def _report(step: str, outcome: str, *tasks: str) -> Callable[[Run], object]:
     return lambda run: run.report(step, outcome, *tasks)
 
 
-def _rewrite_failures(run: Run) -> None:
-    """Turn failures that the journal has into passes; without a journal nothing remembers them."""
+def _reports(run: Run) -> list[str]:
+    """The report files, but failures that the journal does not have: nothing remembers them."""
     journal = run.files.get(f"{run.at}/.phasekeeper/journal.jsonl", "")
-    for path, text in list(run.files.items()):
-        if "/reports/" in path and path in journal:
-            run.write(f"/{path}", text.replace("FAIL", "PASS"))
+    reports = ((path, text) for path, text in run.files.items() if "/reports/" in path)
+    return [path for path, text in reports if path in journal or "FAIL" not in text]
+
+
+def _rewrite_failures(run: Run) -> None:
+    for path in _reports(run):
+        run.write(f"/{path}", run.files[path].replace("FAIL", "PASS"))
+
+
+def _remove_reports(run: Run) -> None:
+    for path in _reports(run):
+        del run.files[path]
 
 
 def _forge_answer(run: Run) -> None:
@@ -233,6 +268,6 @@ MODEL = Model(
         "edit: failures into passes": _rewrite_failures,
         "edit: a forged answer": _forge_answer,
         "edit: no journal": lambda run: run.remove(".phasekeeper/journal.jsonl"),
-        "edit: no reports": lambda run: run.remove("reports/"),
+        "edit: no reports": _remove_reports,
     },
 )
