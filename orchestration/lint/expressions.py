@@ -103,6 +103,7 @@ class Thing(NamedTuple):
 
 
 RECORD = Thing("a record", FIELDS)
+_HANDED_IN = Thing("a report", {*FIELDS, "data", "text", "stateUpdates"})
 TASK = Thing("a task", TASK_FIELDS)
 _STAGE = Thing("a stage", STAGE_FIELDS)
 
@@ -192,9 +193,11 @@ _SAME = ("where", "after", "keep", "by", "reversed", "minus")
 def _selected(workflow: Workflow) -> Iterator[Fault]:
     """Fields that a record, a task or a stage never has, and `has` of one that a record always has."""
     values = things(workflow)
+    of_reports = set(map(id, _of_handed_in(workflow)))
     for expression in expressions(workflow):
+        known = values | {"report": _HANDED_IN} if id(expression) in of_reports else values
         tested = {id(node.children[0]) for node in walk(expression.tree) if node.kind is Kind.HAS}
-        for node, names in scoped(expression.tree, values):
+        for node, names in scoped(expression.tree, known):
             thing = thing_of(node.children[0], names) if node.kind is Kind.FIELD else None
             if thing is None or thing.listed:
                 continue
@@ -204,6 +207,13 @@ def _selected(workflow: Workflow) -> Iterator[Fault]:
                 said = "a record has every field: "
                 said += f"has(..{node.text}) is always true, compare it with '' or []"
                 yield Fault(expression, said, offset=node.at)
+
+
+def _of_handed_in(workflow: Workflow) -> Iterator[Expression | None]:
+    """The expressions in which `report` is the report at hand, with its data and text."""
+    for step in (*workflow.phases.values(), *workflow.actions.values()):
+        if brings := step.brings:
+            yield from (brings.files, brings.absent, brings.changed, *(each.when for each in brings.holds))
 
 
 def things(workflow: Workflow) -> dict[str, Thing | None]:

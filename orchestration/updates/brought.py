@@ -84,12 +84,17 @@ def check_brought(facts: RunFacts, brings: Brings, delivery: Delivery, is_done: 
 
 
 def _is_same(facts: RunFacts, newest: Record, delivery: Delivery, files: BroughtFiles) -> bool:
-    """True if the newest report said the same of the same files, and none of these was touched since."""
+    """True if the newest report said the same of the same files, and none of these was touched since.
+
+    A file with `was` was written by the report, and is none that it was about.
+    """
     entry, kept = delivery.record, newest["files"] if isinstance(newest["files"], list) else []
     fields = ("kind", "phase", "outcome", "stage", "tasks", "message", "about")
     if any(entry[name] != newest[name] for name in fields):
         return False
     before = {each["path"]: each["digest"] for each in kept}
     now = file_digests(facts, files)
+    seen = entry["files"] if isinstance(entry["files"], list) else []
+    left = {each["path"] for each in kept if "was" not in each} - {each["path"] for each in seen} - now.keys()
     texts_differ = entry["path"] and before.get(str(newest["path"])) != digest_of(delivery.text)
-    return not texts_differ and all(before.get(path) == digest for path, digest in now.items())
+    return not (texts_differ or left) and all(before.get(path) == digest for path, digest in now.items())

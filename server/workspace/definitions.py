@@ -43,7 +43,7 @@ def built_in_sources() -> dict[str, Source]:
     found = [entry for entry in folder.iterdir() if entry.name.endswith(".yaml")]
     return {
         (name := entry.name.removesuffix(".yaml")): Source(
-            entry.name, entry.read_text(encoding="utf-8"), tuple(released[name])
+            entry.name, entry.read_text(encoding="utf-8"), tuple(released.get(name, ()))
         )
         for entry in sorted(found, key=lambda entry: entry.name)
     }

@@ -42,21 +42,27 @@ def child(drive: Drive, name: str, **changes: Any) -> None:
     drive.write(session(name), {**drive.json(session(name)), **changes})
 
 
+def ended(drive: Drive, name: str, document: str) -> None:
+    """What the agent of a child session does: the document, then the report of it."""
+    drive.write(document, "# A document\n")
+    drive.do("report", name, "Write", "ok")
+
+
 def designed(drive: Drive) -> None:
     """From the start to component sessions that are complete, with their files."""
     drive.start("component-design", "P1", "--title", "Accounts")
     reported(drive, "Initialize")
     reported(drive, SPAWN, "ok", COMPONENTS)
     for name in ("accounts", "mail"):
-        drive.write(f"docs/{name}.md", "# A design\n")
-        child(drive, name, status="complete")
+        ended(drive, name, f"docs/{name}.md")
+    reported(drive, SPAWN)
 
 
 def reviewed(drive: Drive) -> None:
     designed(drive)
     reported(drive, REVIEW)
-    drive.write(REVIEW_FILE, "# A review\n")
-    child(drive, "P1-review", status="complete")
+    ended(drive, "P1-review", REVIEW_FILE)
+    reported(drive, REVIEW)
 
 
 def newest(drive: Drive) -> dict[str, Any]:
@@ -74,13 +80,16 @@ def test_a_session_goes_from_start_to_complete(drive: Drive):
     assert reported(drive, SPAWN, "ok", COMPONENTS) == 0
     assert (drive.phase(RUN), drive.suggestion(RUN)) == (SPAWN, ("wait", None))
     for name in ("accounts", "mail"):
-        drive.write(f"docs/{name}.md", "# A design\n")
-        child(drive, name, status="complete")
+        assert drive.suggestion(f".phasekeeper/sessions/{name}") == ("stay", "Write")
+        ended(drive, name, f"docs/{name}.md")
+        assert drive.evaluation(f".phasekeeper/sessions/{name}")["status"] == "complete"
+    assert drive.suggestion(RUN) == ("stay", SPAWN)
+    assert reported(drive, SPAWN) == 0
     assert drive.suggestion(RUN) == ("advance", REVIEW)
     assert reported(drive, REVIEW) == 0
     assert drive.suggestion(RUN) == ("wait", None)
-    drive.write(REVIEW_FILE, "# A review\n")
-    child(drive, "P1-review", status="complete")
+    ended(drive, "P1-review", REVIEW_FILE)
+    assert reported(drive, REVIEW) == 0
     assert drive.suggestion(RUN) == ("advance", "Finalize")
     assert reported(drive, "Finalize", "ok", {"pr_url": PULL}) == 0
     evaluation = drive.evaluation(RUN)
@@ -91,8 +100,55 @@ def test_a_session_goes_from_start_to_complete(drive: Drive):
     assert written["state"]["pr_url"] == PULL
     assert written["state"]["finalized_at"] == newest(drive)["completed_at"]
     assert written["child_sessions"] == ["accounts", "mail", "P1-review"]
-    steps = ["Finalize", REVIEW, SPAWN, "Initialize"]
+    steps = ["Finalize", REVIEW, REVIEW, SPAWN, SPAWN, "Initialize"]
     assert [step["command"]["module"] for step in written["interactions"]] == steps
+    # A step that began its sessions has no ok before they are complete.
+    results = [step["result"]["status"] for step in written["interactions"]]
+    assert results == ["ok", "ok", "error", "ok", "error", "ok"]
+    assert written["interactions"][4]["result"]["error_message"] == "Child sessions still running"
+
+
+@pytest.mark.parametrize("status", ["active", "failed", "cancelled"])
+def test_a_step_is_not_ok_while_one_of_its_sessions_is_not_complete(drive: Drive, status: str):
+    designed(drive)
+    child(drive, "mail", status=status)
+    assert "every component session is complete" in drive.refused("report", "P1", SPAWN, "ok")
+    child(drive, "mail", status="complete")
+    reported(drive, REVIEW)
+    child(drive, "P1-review", status=status)
+    assert "the review session is complete" in drive.refused("report", "P1", REVIEW, "ok")
+    (drive.root / "docs/mail.md").unlink()
+    assert "every component session is complete" in drive.refused("report", "P1", SPAWN, "ok")
+
+
+def test_a_child_session_is_not_complete_without_its_document(drive: Drive):
+    drive.start("component-design", "P1")
+    reported(drive, "Initialize")
+    reported(drive, SPAWN, "ok", COMPONENTS)
+    assert "these files exist: docs/mail.md" in drive.refused("report", "mail", "Write", "ok")
+    assert "document" in drive.do("explain", "mail").out
+    child(drive, "mail", status="complete")
+    assert drive.suggestion(".phasekeeper/sessions/mail") == ("regress", "Write")
+    assert "inconsistent-state" in drive.codes(".phasekeeper/sessions/mail")
+
+
+def test_a_child_session_that_failed_needs_a_change_and_can_be_done_again(drive: Drive):
+    drive.start("component-design", "P1")
+    reported(drive, "Initialize")
+    reported(drive, SPAWN, "ok", COMPONENTS)
+    drive.write("docs/mail.md", "# Half of it\n")
+    drive.do("report", "mail", "Write", "error", "--summary", "no source")
+    failed = drive.json(session("mail"))
+    assert (failed["status"], failed["error_message"]) == ("failed", "no source")
+    said = drive.refused("report", "mail", "Write", "ok")
+    assert "a file was changed since the failure: docs/mail.md" in said
+    ended(drive, "mail", "docs/mail.md")
+    assert drive.json(session("mail"))["status"] == "complete"
+    drive.do("redo", "mail", "Write", "--reason", "the review wants more")
+    assert drive.json(session("mail"))["status"] == "active"
+    assert drive.suggestion(RUN) == ("wait", None)
+    child(drive, "mail", status="cancelled")
+    assert drive.evaluation(".phasekeeper/sessions/mail")["status"] == "blocked"
 
 
 def test_an_interaction_has_the_shape_of_the_source(drive: Drive):
@@ -130,7 +186,8 @@ def test_a_child_session_is_a_file_of_its_own_that_knows_its_parent(drive: Drive
     }
     assert drive.json(session("mail"))["display_name"] == "mail"
     assert newest(drive)["command"]["metadata"] == {"child_session_ids": ["accounts", "mail"]}
-    assert [run["run"] for run in json.loads(drive.run("status", "--json").out)["runs"]] == [RUN]
+    runs = [run["run"] for run in json.loads(drive.run("status", "--json").out)["runs"]]
+    assert runs == [RUN, ".phasekeeper/sessions/accounts", ".phasekeeper/sessions/mail"]
 
 
 def test_the_review_session_can_be_named_and_its_document_too(drive: Drive):
@@ -139,11 +196,10 @@ def test_the_review_session_can_be_named_and_its_document_too(drive: Drive):
     made = drive.json(session("R-9"))
     assert (made["type"], made["session_id"]) == ("ComponentDesignReviewSessions", "P1")
     assert made["state"] == {"artifact_path": "review/accounts.md"}
-    drive.write("review/accounts.md", "# A review\n")
-    child(drive, "R-9", status="complete")
-    assert drive.suggestion(RUN) == ("advance", "Finalize")
-    # The step is done once more: the session is found again, named or not.
+    ended(drive, "R-9", "review/accounts.md")
+    # The session is found again, named or not.
     reported(drive, REVIEW)
+    assert drive.suggestion(RUN) == ("advance", "Finalize")
     assert drive.json(session())["child_sessions"] == ["accounts", "mail", "R-9"]
     assert newest(drive)["command"]["metadata"] == {"child_session_ids": ["R-9"]}
 
@@ -208,7 +264,7 @@ def test_spawning_again_finds_the_children_and_leaves_their_files_alone(drive: D
     reported(drive, SPAWN, "error", more)
     assert {name: drive.text(session(name)) for name in before} == before
     assert drive.json(session())["child_sessions"] == ["accounts", "mail", "tax"]
-    reported(drive, SPAWN, "ok", {"components": [{"id": "tax"}]})
+    reported(drive, SPAWN, "error", {"components": [{"id": "tax"}]})
     assert drive.json(session())["child_sessions"] == ["accounts", "mail", "tax"]
     # What was announced before is still owed.
     assert newest(drive)["command"]["metadata"] == {"child_session_ids": ["accounts", "mail", "tax"]}
@@ -221,6 +277,7 @@ def test_a_child_whose_file_was_lost_is_made_again_by_the_same_report(drive: Dri
     reported(drive, SPAWN, "ok", COMPONENTS)
     assert drive.json(session("mail"))["status"] == "active"
     child(drive, "mail", status="complete")
+    reported(drive, SPAWN)
     assert drive.suggestion(RUN) == ("advance", REVIEW)
 
 
@@ -231,6 +288,7 @@ def test_a_lost_review_session_is_made_again(drive: Drive):
     reported(drive, REVIEW)
     assert drive.suggestion(RUN) == ("wait", None)
     child(drive, "P1-review", status="complete")
+    reported(drive, REVIEW)
     assert drive.suggestion(RUN) == ("advance", "Finalize")
 
 
@@ -244,7 +302,7 @@ def test_a_component_session_that_did_not_succeed_asks_and_is_mended(drive: Driv
     child(drive, "mail", status=status)
     assert reported(drive, SPAWN, "error") == 3
     (question,) = drive.questions(RUN)
-    assert question == "components:3"
+    assert question == "components:4"
     assert drive.decide("answer", "P1", question, option, "--reason", "looked at it").code == 0
     assert drive.questions(RUN) == []
     assert drive.records(RUN)[-1]["option"] == option
@@ -258,15 +316,16 @@ def test_a_component_session_that_did_not_succeed_asks_and_is_mended(drive: Driv
 def test_a_question_is_open_again_after_the_next_try(drive: Drive):
     designed(drive)
     child(drive, "mail", status="failed")
-    drive.decide("answer", "P1", "components:2", "retry", "--reason", "once more")
+    drive.decide("answer", "P1", "components:3", "retry", "--reason", "once more")
     reported(drive, SPAWN, "error")
-    assert drive.questions(RUN) == ["components:3"]
+    assert drive.questions(RUN) == ["components:4"]
 
 
 def test_a_session_without_components_asks(drive: Drive):
     drive.start("component-design", "P1")
     reported(drive, "Initialize")
-    reported(drive, SPAWN)
+    assert "its data names components" in drive.refused("report", "P1", SPAWN, "ok")
+    reported(drive, SPAWN, "error")
     assert drive.questions(RUN) == ["components:2"]
     assert drive.suggestion(RUN) == ("stay", SPAWN)
     reported(drive, SPAWN, "ok", COMPONENTS)
@@ -277,7 +336,7 @@ def test_a_design_that_is_not_there_holds_the_session_back(drive: Drive):
     designed(drive)
     (drive.root / "docs/mail.md").unlink()
     assert drive.suggestion(RUN) == ("stay", SPAWN)
-    assert drive.questions(RUN) == ["components:2"]
+    assert drive.questions(RUN) == ["components:3"]
     assert "artifact-missing" in drive.codes(RUN)
     assert f"it is the turn of {SPAWN}" in drive.refused("report", "P1", REVIEW, "ok")
     drive.write("docs/mail.md", "# A design\n")
@@ -305,7 +364,7 @@ def test_a_failed_session_is_started_again(drive: Drive):
     child(drive, "P1", status="failed")
     assert drive.evaluation(RUN)["status"] == "waiting_human"
     drive.refused("report", "P1", REVIEW, "ok")
-    assert drive.decide("answer", "P1", "session_failed:2", "retry", "--reason", "disk was full").code == 0
+    assert drive.decide("answer", "P1", "session_failed:3", "retry", "--reason", "disk was full").code == 0
     assert drive.json(session())["status"] == "active"
     assert drive.suggestion(RUN) == ("advance", REVIEW)
 
@@ -313,7 +372,7 @@ def test_a_failed_session_is_started_again(drive: Drive):
 def test_a_session_that_a_person_gives_up_stays_failed(drive: Drive):
     designed(drive)
     child(drive, "P1", status="failed")
-    drive.decide("answer", "P1", "session_failed:2", "give_up", "--reason", "not needed any more")
+    drive.decide("answer", "P1", "session_failed:3", "give_up", "--reason", "not needed any more")
     assert drive.evaluation(RUN)["status"] == "failed"
     assert drive.json(session())["status"] == "failed"
     drive.refused("report", "P1", REVIEW, "ok")
@@ -334,9 +393,9 @@ def test_an_override_goes_on_without_a_component(drive: Drive):
     record = drive.records(RUN)[-1]
     assert (record["kind"], record["next"], record["gates"]) == ("override", REVIEW, ["components-designed"])
     assert drive.phase(RUN) == REVIEW
+    # The review session is begun with it.
+    ended(drive, "P1-review", REVIEW_FILE)
     reported(drive, REVIEW)
-    drive.write(REVIEW_FILE, "# A review\n")
-    child(drive, "P1-review", status="complete")
     assert drive.suggestion(RUN) == ("advance", "Finalize")
     reported(drive, "Finalize", "ok", {"pr_url": PULL})
     assert drive.evaluation(RUN)["status"] == "complete"
@@ -346,10 +405,10 @@ def test_an_override_goes_on_without_a_component(drive: Drive):
 def test_nothing_is_decided_for_a_person(drive: Drive):
     designed(drive)
     child(drive, "P1", status="failed")
-    said = drive.refused("answer", "P1", "session_failed:2", "retry", "--reason", "I am an agent")
+    said = drive.refused("answer", "P1", "session_failed:3", "retry", "--reason", "I am an agent")
     assert "terminal" in said
     before = drive.files()
-    assert drive.decide("answer", "P1", "session_failed:2", "retry", "--reason", "x", typed="no").code == 1
+    assert drive.decide("answer", "P1", "session_failed:3", "retry", "--reason", "x", typed="no").code == 1
     assert drive.files() == before
 
 

@@ -45,6 +45,9 @@ OTHERWISE: dict[str, tuple[str, str]] = {
 }
 """Findings of the released version that are said no more, by root, and why."""
 
+NEW_RUNS = {"component-session": "a child session is a run of its own since, beside its parent's"}
+"""Workflows whose runs the released version did not know, and why; all others stand as they stood."""
+
 
 def _restore(root: Path, files: dict[str, dict[str, Any]]) -> None:
     """Write the files with their bytes and times of change."""
@@ -92,7 +95,8 @@ def test_a_root_of_a_released_version_stands_where_it_stood(
     out = StringIO()
     with redirect_stdout(out):
         assert main(["status", "--json"]) == 0
-    runs = {run["run"]: _standing(run) for run in json.loads(out.getvalue())["runs"]}
+    found = (run for run in json.loads(out.getvalue())["runs"] if run["workflow"] not in NEW_RUNS)
+    runs = {run["run"]: _standing(run) for run in found}
     for run, standing in runs.items():
         # A limit that is new since only counts; one that is reached shows in the rest of the standing.
         known = released["runs"][run]["limits"] if run in released["runs"] else {}

@@ -199,6 +199,9 @@ def design() -> Run:
             run.report("SpawnReviewSession", "ok", data={})
         session = json.loads(run.files[f"{at[1:]}/{child}/session.json"])
         run.write(f"{at}/{child}/session.json", {**session, "status": "complete"}).write(f"/{path}", "text\n")
+        run.report(
+            "SpawnReviewSession" if child == "d-review" else "SpawnComponentDesignSessions", "ok", data={}
+        )
     return run
 
 

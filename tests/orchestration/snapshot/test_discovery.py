@@ -260,7 +260,7 @@ def test_a_run_of_each_built_in_workflow_is_found(path: str, content: str, name:
 @pytest.mark.parametrize(
     ("path", "content"),
     [
-        (".phasekeeper/sessions/s/session.json", '{"type": "ComponentDesignSessions", "interactions": []}'),
+        (".phasekeeper/sessions/s/session.json", '{"type": "ComponentCodingSessions", "interactions": []}'),
         (".orchestrator/state.json", '{"phase": "plan", "current_phase": "PLAN", "status": "active"}'),
         (".claude/state/loop.state.json", '{"phase": "plan"}'),
         (".ai-tools-chain/tasks/t/state.json", '{"status": "planning"}'),

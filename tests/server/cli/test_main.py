@@ -548,6 +548,7 @@ def test_all_workflows_are_listed_with_where_their_runs_are(here, run):
     assert names == [
         "artifact-pipeline",
         "component-design",
+        "component-session",
         "master-plan",
         "own",
         "phase-loop",
@@ -555,7 +556,7 @@ def test_all_workflows_are_listed_with_where_their_runs_are(here, run):
     ]
     assert "own  Ours  (.phasekeeper/workflows/own.yaml)\n  runs at own/*\n" in out
     data = json.loads(run("workflow", "list", "--json")[1])
-    assert [(w["name"], w["builtIn"]) for w in data][3] == ("own", False)
+    assert [(w["name"], w["builtIn"]) for w in data][4] == ("own", False)
 
 
 def test_a_workflow_is_shown_with_all_its_parts_or_as_it_is_written(here, run):
@@ -621,6 +622,7 @@ def test_the_examples_show_every_kind_of_step_and_no_error(run):
     assert kinds == {
         "artifact-pipeline": "regress",
         "component-design": "wait",
+        "component-session": "stay",
         "master-plan": "advance",
         "phase-loop": "escalate",
         "skill-tuning": "act",

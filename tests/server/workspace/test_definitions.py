@@ -13,7 +13,14 @@ from phasekeeper.server.workspace.definitions import (
     built_in_sources,
 )
 
-BUILT_IN = ["artifact-pipeline", "component-design", "master-plan", "phase-loop", "skill-tuning"]
+BUILT_IN = [
+    "artifact-pipeline",
+    "component-design",
+    "component-session",
+    "master-plan",
+    "phase-loop",
+    "skill-tuning",
+]
 OWN = "workflow: {}\nextend: phase-loop\nruns: {{at: [loops/*]}}\n"
 
 
@@ -76,7 +83,7 @@ def test_a_definition_with_the_name_of_a_built_in_one_is_told_and_not_used():
     assert found.path == f"{FOLDER}/phase-loop.yaml"
     assert found.message.startswith("'phase-loop' is the name of a built-in workflow")
     assert known.workflow("phase-loop").runs.at == (".claude/state",)
-    assert [definition.built_in for definition in known.definitions()] == [True] * 5
+    assert [definition.built_in for definition in known.definitions()] == [True] * 6
 
 
 def test_a_definition_that_cannot_be_read_is_told():
