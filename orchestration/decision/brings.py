@@ -33,15 +33,15 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 class Delivery(NamedTuple):
     """A report as it is handed in: the record that it would be, its data and its whole text.
 
-    `commits` are the commits named in its data that the repository has. `is_file` is true of a report file,
-    which is its own text.
+    `commits` are the commits named in its data that the repository has. `is_past` is true of a report of
+    which nobody can tell any more what lay beside it when it was written.
     """
 
     record: Record
     data: Mapping[str, Any] = {}
     text: str = ""
     commits: frozenset[str] = frozenset()
-    is_file: bool = False
+    is_past: bool = False
 
 
 class BroughtFiles(NamedTuple):
@@ -71,7 +71,7 @@ def missing(facts: RunFacts, brings: Brings, delivery: Delivery) -> Iterator[str
     for alternatives in brings.data:
         if not any(_fits(delivery, path, kind) for path, kind in alternatives.items()):
             yield "its data says " + " or ".join(f"{path} ({_WANTED[k]})" for path, k in alternatives.items())
-    if not delivery.is_file:
+    if not delivery.is_past:
         yield from _missing_files(facts, brings, brought_files(facts, brings, delivery), context)
     for criterion in brings.holds:
         if not context.holds(criterion.when):
@@ -85,10 +85,16 @@ def _missing_files(facts: RunFacts, brings: Brings, files: BroughtFiles, context
     left = [path for path in files.absent if _exists(facts, path)]
     if left:
         yield f"these files are gone: {_some(left)}"
-    if brings.named and not (files.there or files.absent or files.named):
+    is_named = brings.named is not None and context.holds(brings.named)
+    if is_named and not (files.there or files.absent or files.named):
         yield 'it names the files that were changed, in its data ({"files": ["src/name.py"]}) or its summary'
-    if brings.changed is not None and not _has_changed(facts, context.value(brings.changed).value, files):
-        yield f"a file was changed since the failure: {_some([*files.there, *files.named]) or 'name it'}"
+    then = context.value(brings.changed).value if brings.changed else {}
+    if not (isinstance(then, dict) and _has_changed(facts, then, files)):
+        moment = (
+            f"{then['phase']} {then['outcome']}".strip() or then["kind"] if isinstance(then, dict) else "?"
+        )
+        named = _some([*files.there, *files.named]) or "name it"
+        yield f"a file was changed since {moment}: {named}"
 
 
 def file_digests(facts: RunFacts, files: BroughtFiles) -> dict[str, str]:
@@ -170,17 +176,15 @@ def commits_named(brings: Brings, data: Mapping[str, Any]) -> Iterator[str]:
                 yield value
 
 
-def _has_changed(facts: RunFacts, failure: object, files: BroughtFiles) -> bool:
-    """True if one of the files differs from what the record of a failure keeps of it, or is newer than that.
+def _has_changed(facts: RunFacts, then: Mapping[str, Any], files: BroughtFiles) -> bool:
+    """True if one of the files differs from what a record keeps of it, or is newer than that.
 
-    Without a failure there is nothing to differ from.
+    Without a record there is nothing to differ from.
     """
-    if not isinstance(failure, dict):
-        return False
-    if not failure.get("kind"):
+    if not then.get("kind"):
         return True
-    since = _moment(facts, failure)
-    kept = {entry["path"]: entry["digest"] for entry in failure["files"] if isinstance(entry, dict)}
+    since = _moment(facts, then)
+    kept = {entry["path"]: entry["digest"] for entry in then["files"] if isinstance(entry, dict)}
     for path in (*files.there, *files.absent, *files.named):
         file = facts.snapshot.reader.read(path)
         if (file.digest != kept[path]) if path in kept else (since is None or file.mtime_ns > since):

@@ -17,8 +17,9 @@ from itertools import chain
 from ..definition.model import Workflow
 from ..findings import Finding
 from ..journal.journal import FAILURES, Record, record
-from ..journal.report_files import ReportFile
+from ..journal.report_files import ReportFile, is_filled_in
 from ..plans.schedule import resolve
+from ..snapshot.proof import is_committed
 from ..snapshot.snapshot import PendingReport, RecordOrigin, Snapshot, stamped
 from ..states import RecordKind, RunStatus, SuggestionKind
 from ..suggestions import did_you_mean
@@ -66,9 +67,11 @@ def fold_reports(workflow: Workflow, snapshot: Snapshot) -> FoldedReports:
         tasks = stamped(record(tasks=list(entry.report.tasks_named)), snapshot.plan)
         stages[entry.path] = entry.report.stage or str(tasks["stage"])
     recorded_ns = max((_time_ns(entry) for entry in snapshot.records), default=0)
-    judge = _Judge(workflow, snapshot, stages, recorded_ns, state)
     # Those of a stage that the plan does not have are told as lost work.
-    for group in groups_by_time([each for each in snapshot.pending if not is_unmatched(each, snapshot.plan)]):
+    pending = [each for each in snapshot.pending if not is_unmatched(each, snapshot.plan)]
+    failures = [each for each in pending if each.report.outcome in FAILURES]
+    judge = _Judge(workflow, snapshot, stages, failures, recorded_ns, state)
+    for group in groups_by_time(pending):
         judge.judge_group(group)
     return judge.state
 
@@ -97,12 +100,14 @@ def groups_by_time(pending: Sequence[PendingReport]) -> list[list[PendingReport]
 class _Judge:
     """Judge of report files, as the run stands on the records so far.
 
-    `stages` are path -> named stage, `recorded_ns` is when the newest record of the journal was made.
+    `stages` are path -> named stage, `failures` those that are not taken yet, `recorded_ns` is when the
+    newest record of the journal was made.
     """
 
     workflow: Workflow
     snapshot: Snapshot
     stages: Mapping[str, str]
+    failures: list[PendingReport]
     recorded_ns: int
     state: FoldedReports
 
@@ -116,6 +121,7 @@ class _Judge:
         while entry := self.choice(waiting, taken):
             waiting.remove(entry)
             taken.append(entry)
+            self.failures = [each for each in self.failures if each is not entry]
             self.accept(entry, self.turn(entry) or self.past(entry), self.order_uncertain(entry, group))
         # What no turn came for counts for nothing, but a failure saved with a pass still stands.
         # Where the run cannot be evaluated its reports are not judged: why is reported elsewhere, once.
@@ -151,11 +157,10 @@ class _Judge:
         for entry in waiting:
             subjects.setdefault(self.subject(entry), []).append(entry.report)
         first = [entry for entry in waiting if _may_come_first(entry.report, subjects[self.subject(entry)])]
-        due = [entry for entry in first if self.turn(entry)]
         # A repetition waits until everything new is in: the fix of a task looks like its first report.
         known = {self.subject(entry) for entry in taken}
-        new = (entry for entry in due if self.subject(entry) not in known)
-        return next(chain((entry for entry in first if self.past(entry)), new, due), None)
+        new_first = sorted(first, key=lambda entry: self.subject(entry) in known)
+        return next(chain(filter(self.past, first), filter(self.turn, new_first)), None)
 
     def is_overtaken(self, entry: PendingReport) -> bool:
         """True if the report lay there when the newest record was made, which took all whose turn it was.
@@ -198,12 +203,23 @@ class _Judge:
 
     def lacking(self, entry: PendingReport, phase: str) -> str:
         """The evidence that the report lacks, in words; "" where nothing is missing."""
-        declared = self.workflow.phases[phase]
+        declared, reader = self.workflow.phases[phase], self.snapshot.reader
         if declared.brings is None or entry.report.outcome != declared.outcomes[0]:
             return ""
-        text = self.snapshot.reader.read(entry.path).text or ""
-        delivery = Delivery(self.record_of(entry, phase), dict(entry.report.fields), text, is_file=True)
-        return "; ".join(missing(self.state.facts, declared.brings, delivery))
+        file = reader.read(entry.path)
+        delivery = Delivery(self.record_of(entry, phase), dict(entry.report.fields), file.text or "")
+        lacking = list(missing(self.state.facts, declared.brings, delivery))
+        if declared.brings.report and not is_filled_in(delivery.text, entry.report):
+            lacking.insert(0, "its text says in a sentence what was looked at and found")
+        if lacking and (self.is_judged(entry, phase) or is_committed(entry.path, reader)):
+            # What lay beside it is not known any more.
+            lacking = list(missing(self.state.facts, declared.brings, delivery._replace(is_past=True)))
+        return "; ".join(lacking)
+
+    def is_judged(self, entry: PendingReport, phase: str) -> bool:
+        """True if a failure of a later phase is still to be taken, which is of the stage of the report."""
+        later = (e for e in self.failures if self.stages[e.path] == self.stages[entry.path] != "")
+        return any(self.workflow.order(e.report.phases[0]) > self.workflow.order(phase) for e in later)
 
     def task_problem(self, entry: PendingReport, phase: str) -> str:
         """Why the report may not name its tasks now."""

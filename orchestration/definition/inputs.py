@@ -152,8 +152,12 @@ class Brings:
     )
     files: Expression | None = key(cel("list"), "files that exist")
     absent: Expression | None = key(cel("list"), "files that do not exist")
-    named: bool = key(BOOL, "where these are none, the report names files that exist")
-    changed: Expression | None = key(
-        cel("map"), "the record of a failure; one of the files is not as it was then"
-    )
+    named: Expression | None = key(cel("bool"), "where these are none, the report names files that exist")
+    changed: Expression | None = key(cel("map"), "a record; one of the files is not as it was then")
     holds: tuple[Criterion, ...] = key(list_of(struct("criterion")), "what else must hold")
+
+    @property
+    def expressions(self) -> list[Expression]:
+        """Its expressions, in which `report` is the report at hand."""
+        asked = (self.files, self.absent, self.named, self.changed)
+        return [*filter(None, asked), *(criterion.when for criterion in self.holds)]

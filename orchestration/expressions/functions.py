@@ -105,6 +105,14 @@ def _join(run: ExpressionRun, texts: list, separator: str = "") -> str:
     return _joined(run, texts, separator)
 
 
+def _as_keys(run: ExpressionRun, items: list, value: dict) -> dict:
+    """a map with the elements, which are texts, as its keys; at each stands the map that is given"""
+    run.take(len(items))
+    if not all(type(item) is str for item in items):
+        values.no_overload("as_keys", items)
+    return dict.fromkeys(items, value)
+
+
 def _circles(run: ExpressionRun, items: list, name: str, needs: str) -> list:
     """elements that need each other in a circle, as texts "A -> B -> A"; both are names of fields"""
     run.take(len(items))
@@ -364,7 +372,7 @@ OWN_FUNCTIONS = _table(
 )  # fmt: skip
 OWN_METHODS = _table(
     where=_where, after=_after, newest=_newest, keep=_keep, by=_by, reversed=_reversed, joined=_joined,
-    minus=_minus, circles=_circles,
+    minus=_minus, as_keys=_as_keys, circles=_circles,
 )  # fmt: skip
 FUNCTIONS = OWN_FUNCTIONS | _table(
     size=_size, string=_string, int=_int, double=_double, timestamp=_timestamp, type=_type, dyn=_dyn,

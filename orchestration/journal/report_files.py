@@ -116,9 +116,10 @@ def blank_form(form: ReportForm, stage: str) -> str:
     return "\n".join(lines)
 
 
-def is_filled_in(text: str) -> bool:
-    """True if no blank of a form is left in a text."""
-    return _BLANK not in text and _ROW not in text and "<the failing tasks" not in text
+def is_filled_in(text: str, report: ReportFile) -> bool:
+    """True if a report says in a sentence what was looked at, and no blank of a form is left in its text."""
+    blanks = _BLANK, _ROW, "<the failing tasks"
+    return bool(report.message) and not any(blank in text for blank in blanks)
 
 
 # --- what the text says

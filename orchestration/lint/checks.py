@@ -223,6 +223,34 @@ def _plans(workflow: Workflow) -> Iterator[Fault]:
             yield Fault(phase.place, f"phase {phase.id} hands out tasks, but no artifact is a plan")
 
 
+def _filed_texts(workflow: Workflow) -> Iterator[Fault]:
+    """A text that a report must bring has a form, and a name of its own among the reports."""
+    files = workflow.reports.files
+    for step in (*workflow.phases.values(), *workflow.actions.values()):
+        if step.brings is None or not step.brings.report:
+            continue
+        group = "phases" if step.id in workflow.phases else "actions"
+        place = workflow.keys[f"{group}.{step.id}"]
+        if step.id not in workflow.reports.read:
+            said = f"{step.id} brings a report, but `reports.read` has no form of it"
+            yield Fault(place, f"{said}: only a phase has one" if group == "actions" else said)
+        elif files[0].count("*") != 1 or "*" not in files[0].rpartition("/")[2]:
+            said = f"{step.id} brings a report: the first of `reports.files` needs one * in its last part, "
+            yield Fault(place, said + "which stands for the name of the file that is made")
+
+
+def _deciders(workflow: Workflow) -> Iterator[Fault]:
+    """Artifacts that are a person's decision and that no question asks about, and the other way round."""
+    asked = {name: question.id for question in workflow.questions.values() for name in question.decides}
+    for name, artifact in workflow.artifacts.items():
+        if artifact.decided_by and name not in asked:
+            said = f"nobody is asked about {name}: no question `decides` it, so only a commit makes it count"
+            yield Fault(workflow.keys[f"artifacts.{name}"], said, Severity.WARNING)
+        if name in asked and not artifact.decided_by:
+            said = f"question {asked[name]} decides {name}, which is no decision: it has no `decided_by`"
+            yield Fault(workflow.keys[f"questions.{asked[name]}"], said)
+
+
 CHECKS: tuple[Check, ...] = (
     *FIELD_CHECKS,
     ways.denials,
@@ -241,6 +269,8 @@ CHECKS: tuple[Check, ...] = (
     ways.dead_ends,
     ways.endless,
     _plans,
+    _filed_texts,
+    _deciders,
     contradictions,
     compared_words,
     pattern_words,

@@ -209,11 +209,11 @@ def _selected(workflow: Workflow) -> Iterator[Fault]:
                 yield Fault(expression, said, offset=node.at)
 
 
-def _of_handed_in(workflow: Workflow) -> Iterator[Expression | None]:
+def _of_handed_in(workflow: Workflow) -> Iterator[Expression]:
     """The expressions in which `report` is the report at hand, with its data and text."""
     for step in (*workflow.phases.values(), *workflow.actions.values()):
         if brings := step.brings:
-            yield from (brings.files, brings.absent, brings.changed, *(each.when for each in brings.holds))
+            yield from brings.expressions
 
 
 def things(workflow: Workflow) -> dict[str, Thing | None]:

@@ -89,8 +89,13 @@ def is_decided(path: str, records: Sequence[Record], reader: RunReader) -> bool:
     digest, signed = reader.read(path).digest, next(_signed_files(path, records), SignedFile("", ""))
     if digest == signed.digest:
         return True
-    committed = reader.read_committed(path) if digest != signed.was else None
-    return committed is not None and digest_of(committed) == digest
+    return digest != signed.was and is_committed(path, reader)
+
+
+def is_committed(path: str, reader: RunReader) -> bool:
+    """True if the commit HEAD holds the file's bytes as they are."""
+    committed = reader.read_committed(path)
+    return committed is not None and digest_of(committed) == reader.read(path).digest
 
 
 def _signed_files(path: str, records: Sequence[Record]) -> Iterator[SignedFile]:

@@ -35,7 +35,7 @@ def report_text(facts: RunFacts, step: str, outcome: str, text: str) -> ReportTe
     if step not in report.phases or report.outcome != outcome:
         said = f"{' or '.join(report.phases)} {report.outcome}"
         raise _refused(facts, form, f"the text is a report of {said}, not of {step} {outcome}")
-    if not (is_filled_in(text) and report.message):
+    if not is_filled_in(text, report):
         raise _refused(facts, form, "the text does not say in a sentence what was looked at and found")
     kept = filed_text(text)
     return ReportText(kept, report, _path(facts, step, kept))

@@ -16,6 +16,7 @@ from tests.assistants_live.reading import File, Step, allows, filled_in_json, re
 from tests.assistants_live.wires import Asked, Call, Move, Say
 
 MOST_MOVES = 200
+WORK = "src/work.py"
 QUESTION = "Shall this be done now?"
 
 
@@ -63,6 +64,11 @@ class Script:
                     ("write", each) for each in self._hands.write(self._root / name.strip(), "made\n")
                 ]
             self._then("report", **{"summary": "done as asked", **self._step.report})
+        elif self._last == "report" and "names the files that were changed" in answer:
+            assert self._step is not None and self._step.report is not None
+            report = self._step.report
+            self._queue += [("write", each) for each in self._hands.write(self._root / WORK, "made\n")]
+            self._then("report", **{"summary": "done as asked", **report, "data": _with_work(report)})
         elif self._last in ("next_step", "report"):
             self._plan(read_step(answer))
         elif self._last == "check_action":
@@ -105,3 +111,8 @@ class Script:
         if path.exists():
             return path, worked_over(path.read_text(encoding="utf-8")) + "\n"
         return path, filled_in_json(file.example)
+
+
+def _with_work(report: dict[str, Any]) -> dict[str, Any]:
+    """The data of a report that names the file that was changed."""
+    return {**report.get("data", {}), "files": [WORK]}

@@ -148,7 +148,7 @@ def test_a_fix_changes_a_file_since_the_failure() -> None:
     )
     run.report("4b", "fail", "02").report("F1", "ok")
     said = run.refusal("F2", "complete", "02", data={})
-    assert "a file was changed since the failure: src/new.py" in said
+    assert "a file was changed since 4b fail: src/new.py" in said
     assert "a file was changed" in run.write("/src/new.py", "NEW = 1\n").refusal(
         "F2", "complete", "02", data={}
     )
@@ -170,6 +170,103 @@ def test_a_stage_passes_with_the_files_that_its_tasks_declare() -> None:
     assert "these files exist: src/new.py" in run.refusal("4b", "pass")
     run.report("4b", "fail")
     assert run.gate("3") == "failed"
+
+
+# ---- report files
+
+DONE = "## Task Complete\n\n**Task File**: {n}-t.md\n**Status**: Complete\n"
+BARE = {
+    "4b": "# Phase Quality Gate\n\n**PHASE GATE STATUS**: PASS\n",
+    "F1": "# Failure Analysis\n\n**Phase**: 1\n",
+    "5a": "# 5a Objective Gate\n\n**5a OBJECTIVE GATE STATUS**: PASS\n",
+    "5b": "# 5b Subjective Gate\n\n**5b SUBJECTIVE GATE STATUS**: PASS\n",
+    "6": "# Success Learnings\n",
+}
+
+
+def filed(run: Run, name: str, text: str) -> Run:
+    return run.write(f"reports/{name}.md", text)
+
+
+def test_a_report_file_counts_once_the_files_of_its_task_are_there() -> None:
+    run = filed(plan_run("x ", t02=CREATES).write("/src/old.py", "OLD = 1\n"), "a", DONE.format(n="02"))
+    assert run.standing == "active stay 4a"
+    [message] = run.messages("report-unsupported")
+    said = "tasks/f/reports/a.md:4: a report of 4a or F2 needs that these files exist: src/new.py; "
+    assert message == f"{said}these files are gone: src/old.py"
+    del run.files["src/old.py"]
+    assert run.write("/src/new.py", "NEW = 1\n").standing == "active advance 4b"
+    assert not run.messages("report-unsupported")
+
+
+def test_a_report_file_of_a_task_without_files_names_what_was_changed() -> None:
+    run = filed(plan_run("x ").write("/src/a.py", "A = 1\n"), "a", DONE.format(n="02"))
+    [message] = run.messages("report-unsupported")
+    assert "it names the files that were changed" in message
+    assert filed(run, "a", DONE.format(n="02") + "\nChanged src/a.py.\n").standing == "active advance 4b"
+
+
+@pytest.mark.parametrize("phase", BARE)
+@pytest.mark.parametrize("more", ["", "\n<what was looked at, and what it showed>\n"])
+def test_a_report_file_of_a_verdict_alone_counts_for_nothing(phase: str, more: str) -> None:
+    run = plan_run("x ", t02="## Meta\n\n- **Requires UX/DX Review**: true\n").report("4a", "complete", "02")
+    way = {"4b": [], "F1": [("4b", "fail")], "5a": [("4b", "pass"), ("4c", "ok")]}
+    way["5b"] = [*way["5a"], ("5a", "pass")]
+    way["6"] = [*way["5b"], ("5b", "pass")]
+    for step, outcome in way[phase]:
+        run.report(step, outcome)
+    before = run.standing
+    assert filed(run, "z", BARE[phase] + more).standing == before
+    [message] = run.messages("report-unsupported")
+    assert "its text says in a sentence what was looked at and found" in message
+    assert filed(run, "z", BARE[phase] + "\nRan all of it.\n").standing != before
+
+
+def test_a_failure_counts_as_it_is_filed() -> None:
+    run = filed(checked(), "z", BARE["4b"].replace("PASS", "FAIL"))
+    assert (run.gate("3"), run.messages("report-unsupported")) == ("failed", [])
+
+
+def test_a_fix_by_a_report_file_changes_a_file_since_the_failure() -> None:
+    run = with_file().report("4b", "fail", "02").report("F1", "ok")
+    filed(run, "z", DONE.format(n="02"))
+    [message] = run.messages("report-unsupported")
+    assert "a file was changed since 4b fail: src/new.py" in message
+    assert run.write("/src/new.py", "NEW = 2\n").standing == "active advance 4b"
+
+
+def test_work_that_a_failure_judged_needs_nothing_more_but_its_fix_does() -> None:
+    run = filed(plan_run("x ", t02=CREATES), "1", DONE.format(n="02"))
+    filed(run, "2", "# Phase Quality Gate\n\n**Phase**: 1\n**PHASE GATE STATUS**: FAIL\n")
+    assert (run.gate("3"), run.messages("report-unsupported")) == ("failed", [])
+    filed(run, "3", BARE["F1"] + "\nIt is not there.\n")
+    for number in ("01", "02"):
+        filed(run, f"4-{number}", DONE.format(n=number) + "\nSee src/old.py.\n")
+    # A clone saves all files at once.
+    run.mtimes = dict.fromkeys(run.files, run.mtimes["tasks/f/01-t.md"])
+    assert run.standing == "active advance F2"
+    assert [said.partition(":")[0] for said in run.messages("report-unsupported")] == [
+        "tasks/f/reports/4-01.md", "tasks/f/reports/4-02.md",
+    ]  # fmt: skip
+
+
+def test_a_report_file_that_a_person_committed_needs_no_files_any_more() -> None:
+    run = filed(plan_run("x ", t02=CREATES), "1", DONE.format(n="02"))
+    filed(run, "2", BARE["4b"])
+    assert run.commit().standing == "active advance 4c"
+    assert filed(run, "2", BARE["4b"] + "\n").standing == "active advance 4b"
+
+
+def test_a_stage_is_not_walked_by_files_alone() -> None:
+    """The run of the example: a failed gate, and nothing made since."""
+    run = plan_run("x ", t02=CREATES).report("4a", "partial", "02")
+    for name, text in (("1", DONE.format(n="02")), *BARE.items()):
+        filed(run, name, text)
+    run.write("MASTER_PLAN.md", run.files["tasks/f/MASTER_PLAN.md"].replace("[ ]", "[x]"))
+    for name in ("5a", "6"):
+        filed(run, name, BARE[name] + "\nRan all of it.\n")
+    assert run.evaluation.status == "active"
+    assert run.evaluation.current_phase == "4a"
 
 
 # ---- data, and what else must hold

@@ -43,7 +43,9 @@ def test_a_failed_validation_is_not_reported_again(phase: str, gate: str) -> Non
     assert run.standing == "active regress 4a"
 
 
-REPORT = "# Phase Quality Gate\n\n**Phase**: 1\n**Iteration**: {n}\n**PHASE GATE STATUS**: {word}\n"
+REPORT = (
+    "# Phase Quality Gate\n\n**Phase**: 1\n**Iteration**: {n}\n**PHASE GATE STATUS**: {word}\n\nRan it.\n"
+)
 
 
 def test_a_report_file_that_passes_right_after_one_that_failed_is_out_of_turn() -> None:

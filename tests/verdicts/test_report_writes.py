@@ -94,7 +94,8 @@ def test_items_of_the_queue_change_their_state_and_do_not_vanish() -> None:
     run = loop("execute").report("execute", "ok", **updates(workQueue=[]))
     assert [item["id"] for item in state_of(run)["workQueue"]] == ["W1", "W2"]
     assert ignored(run) == ["workQueue.W1: its elements stay", "workQueue.W2: its elements stay"]
-    run = loop("execute").report("execute", "ok", **updates(workQueue=[{"id": "W2", "status": "done"}]))
+    done = {"files": ["src/b.py"], "stateUpdates": {"workQueue": [{"id": "W2", "status": "done"}]}}
+    run = loop("execute").write("/src/b.py", "B = 1\n").report("execute", "ok", data=done)
     assert state_of(run)["workQueue"][1] == {**QUEUE[1], "status": "done"}
     assert ignored(run) == ["workQueue.W1: its elements stay"]
 
@@ -111,7 +112,6 @@ def test_items_of_the_queue_change_their_state_and_do_not_vanish() -> None:
         ("quality", {"gates": {"lint": {"blocking": False}}}, "gates.lint.blocking"),
         ("quality", {"gates": {"lint": {"status": "green"}}}, "gates.lint.status"),
         ("quality", {"gates": {"lint": {"status": ["passed", {}]}}}, "gates.lint.status"),
-        ("quality", {"gates": {"lint": {"status": "skipped"}}}, "gates.lint.status"),
         ("quality", {"gates": {"lint": None}}, "gates.lint"),
         ("quality", {"gates": 1}, "gates"),
         ("quality", {"gates.lint.severity": "S9"}, "gates.lint.severity"),
@@ -123,7 +123,8 @@ def test_items_of_the_queue_change_their_state_and_do_not_vanish() -> None:
     ],
 )
 def test_a_report_of_the_loop_does_not_write(phase: str, wanted: dict[str, Any], said: str) -> None:
-    run = loop(phase)
+    # Of gates that are skipped nothing has to be brought.
+    run = loop(phase, gates={"lint": {"status": "skipped", "severity": "S3"}})
     before = state_of(run)
     run.report(phase, "ok", data={"stateUpdates": wanted})
     after = state_of(run)
@@ -223,15 +224,19 @@ def test_no_example_shows_a_passing_verdict(name: str) -> None:
 
 
 def test_a_form_that_was_not_filled_is_refused() -> None:
-    run = loop("quality")
+    run = loop("quality").write("gates/pass-1.md", "lint: 0 errors\n")
     data = run.evaluation.suggestion.reports[0].data
     assert data == {"stateUpdates": {"gates": {"lint": {"status": "<passed or failed>"}}}}
-    assert "fill in the form, stateUpdates.gates.lint.status" in run.refusal("quality", "ok", data=data)
+    for wanted in (
+        data,
+        *({"stateUpdates": {"gates": {"lint": {"status": w}}}} for w in ("green", "skipped")),
+    ):
+        assert "says passed or failed of every gate" in run.refusal("quality", "ok", data=wanted)
+    run.report("quality", "ok", data={"stateUpdates": {"gates": {"lint": {"status": "failed"}}}})
     listed = {
         "stateUpdates": {"workQueue": [{"id": "W1", "status": "<done, in-progress, blocked or failed>"}]}
     }
     assert "stateUpdates.workQueue.0.status" in loop("execute").refusal("execute", "ok", data=listed)
-    loop("quality").report("quality", "ok", data={"stateUpdates": {"gates": {"lint": {"status": "failed"}}}})
 
 
 # ---- a workflow of a user ---------------------------------------------------------------------

@@ -42,7 +42,7 @@ def test_only_failing_tasks_are_fixed() -> None:
 
 def test_a_finished_task_of_another_stage_does_not_unfail_a_gate() -> None:
     run = plan_run("x", "x ").report("4a", "complete", "03").report("4b", "fail", "03")
-    run.write("reports/a.md", "# Failure Analysis\n\n**Phase**: 2\n").write(
+    run.write("reports/a.md", "# Failure Analysis\n\n**Phase**: 2\n\nA link.\n").write(
         "reports/b.md", DONE.format(n="01")
     )
     assert run.gate("3") == "failed"
@@ -53,8 +53,9 @@ def test_a_finished_task_of_another_stage_does_not_unfail_a_gate() -> None:
 
 def test_report_files_of_one_moment_are_taken_in_the_order_of_the_plan() -> None:
     run = plan_run("x  ", t02="## Meta\n\n- **Depends On**: [f-03]\n")
+    run.write("/src/a.py", "A = 1\n")
     for name in ("02", "03"):
-        run.write(f"reports/{name}.md", DONE.format(n=name))
+        run.write(f"reports/{name}.md", DONE.format(n=name) + "\nChanged src/a.py.\n")
     run.mtimes |= dict.fromkeys(
         (f"tasks/f/reports/{name}.md" for name in ("02", "03")), run.mtimes["tasks/f/02-t.md"]
     )

@@ -235,9 +235,9 @@ def test_many_reports_of_one_moment_all_count() -> None:
         f"| 1 | f-{name[:2]} | `{name}` | T | impl | [{mark}] |\n"
         for name, mark in zip(names, marks, strict=True)
     ]
-    done = "## Task Complete\n**Status**: Complete\n**Task File**: "
+    done = "## Task Complete\nChanged src/a.py.\n\n**Status**: Complete\n**Task File**: "
     files = {"t/MASTER_PLAN.md": PLAN + "".join(rows), "t/.phasekeeper/journal.jsonl": ADOPTED}
-    files |= {f"t/{name}": "# T\n" for name in names}
+    files |= {f"t/{name}": "# T\n" for name in names} | {"src/a.py": "A = 1\n"}
     files |= {f"t/reports/{name}": f"{done}{name}\n" for name in names}
     trace = traced(MemoryFiles(files), DefinitionLibrary().workflow("master-plan"))
     assert [str(entry["task"]) for entry in trace.facts.records[1:]] == [f"f-{n:02}" for n in range(1, 61)]

@@ -533,3 +533,53 @@ def test_a_marker_with_tests_beside_any_is_an_error():
 def test_a_marker_that_looks_into_a_file_that_is_no_json_is_an_error(test: str):
     marked = text().replace("{file: state.json}}", f"{{file: PLAN.md, {test}}}}}", 1)
     assert any("look into JSON" in line for line in errors(marked))
+
+
+# ---- what a report brings, and who decides ----------------------------------------------------
+
+FORM = "reports: {files: [AT], read: {one: {heading: Done}}}\n"
+BRINGS = BODY.replace("  one:\n", "  one:\n    brings: {report: true}\n")
+
+
+def test_a_text_that_a_report_brings_has_a_form_of_its_phase():
+    without = FORM.replace("AT", "reports/*.md").replace("one:", "two:")
+    assert said(without, BRINGS) == ["error one brings a report, but `reports.read` has no form of it"]
+    assert said(FORM.replace("AT", "reports/*.md"), BRINGS) == []
+
+
+def test_an_action_brings_no_text():
+    actions = "actions: {mend: {brings: {report: true}}}\n"
+    assert said(actions) == [
+        "error mend brings a report, but `reports.read` has no form of it: only a phase has one"
+    ]
+    assert said(actions.replace("report: true", "named: true")) == []
+
+
+@pytest.mark.parametrize("files", ["reports/all.md", "reports/**/*.md", "*/report.md"])
+def test_a_text_that_a_report_brings_gets_a_name_among_the_reports(files: str):
+    [line] = said(FORM.replace("AT", f"'{files}'"), BRINGS)
+    assert "the first of `reports.files` needs one * in its last part" in line
+
+
+@pytest.mark.parametrize("key", ["named", "changed", "holds"])
+def test_expressions_of_what_a_report_brings_see_its_data(key: str):
+    guard = "has(report.data.ok) && report.text != '' && has(report.stateUpdates.x)"
+    wanted = {"named": guard, "changed": f"({guard}) ? newest({{'kind': 'start'}}) : report"}.get(key, guard)
+    asked = f'[{{text: it is, when: "{wanted}"}}]' if key == "holds" else f'"{wanted}"'
+    assert said("", BODY.replace("  one:\n", f"  one:\n    brings: {{{key}: {asked}}}\n")) == []
+    assert said(guard_of_a_rule := PLAN + 'otherwise: [{when: "has(report.data.ok)", to: one}]\n') != [], (
+        guard_of_a_rule
+    )
+
+
+def test_a_decision_in_a_file_is_asked_about():
+    own = "artifacts: {yes: {paths: [yes.json], kind: json, optional: true, decided_by: person}}\n"
+    [line] = said(own)
+    assert line == (
+        "warning nobody is asked about yes: no question `decides` it, so only a commit makes it count"
+    )
+    asked = BODY.replace("help: {ask", "help: {decides: [yes], ask")
+    assert said(own, asked) == []
+    assert said(own.replace(", decided_by: person", ""), asked) == [
+        "error question help decides yes, which is no decision: it has no `decided_by`"
+    ]

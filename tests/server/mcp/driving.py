@@ -18,6 +18,7 @@ from tests.verdicts.runs import filled_data, filled_in
 
 MOST_STEPS = 120
 
+WORK = "src/work.py"
 ADDRESS = "https://example.org/pull/1"
 
 
@@ -40,6 +41,10 @@ async def drive(client: Client, run: str) -> dict[str, Any]:
         if wanted := re.search(r"these files exist: ([^;]+)", text_of(result)):
             for file in wanted[1].split(", "):
                 write(Path(answer["root"]), {"path": file.strip(), "example": ""})
+            result = await client.call_tool("report", {"run": run, **said})
+        if "names the files that were changed" in text_of(result):
+            write(Path(answer["root"]), {"path": WORK, "example": ""})
+            said["data"] = {**said.get("data", {}), "files": [WORK]}
             result = await client.call_tool("report", {"run": run, **said})
         assert not result.is_error, text_of(result)
         assert result.structured_content is not None
