@@ -17,6 +17,9 @@ from .lines import JournalLine, parse_lines
 
 KINDS = tuple(RecordKind)
 DECISIONS = ("answer", "override")
+# The question that an answer of a repair answers: its `about` has the digests of the decision lines that a
+# person confirmed, separated by commas. No question of a definition can have this name.
+CONFIRMATION = "earlier-decisions"
 # Outcomes that stand against a run in any workflow; they count even on the losing side of a fork.
 FAILURES = ("fail", "failed", "error", "blocked")
 # The outcome of a transition over a phase that was not done (seed 001, canSkip).
@@ -38,6 +41,8 @@ FIELDS: Mapping[str, tuple[object, str]] = {
     "question": ("", "the question that was answered"),
     "scope": ("", "what an answer holds for"),
     "option": ("", "what was chosen"),
+    "asked": ("", "in an answer: the question in the words that the person read"),
+    "options": ([], "in an answer: the options that the person had, each with its id and text"),
     "why": ("", "the reason"),
     "gates": ([], "the gates that an override waives"),
     "phases": ([], "the phases that an override lets go undelivered"),
@@ -240,7 +245,10 @@ def _unproven(decisions: Sequence[RecordLine], refused: Container[int]) -> list[
     return problems[::-1]
 
 
-_UNPROVEN = "no proof that a person made this decision; it does not count"
+_UNPROVEN = (
+    "no proof that a person made this decision here, so it does not count; one of before an upgrade, or a "
+    "move of the folder, is confirmed by `phasekeeper repair`"
+)
 
 
 def _problem(line: RecordLine | JournalLine, code: str, message: str) -> Problem:

@@ -285,7 +285,8 @@ def _answered(trace: EvaluationTrace, command: Command) -> Record:
         stages = approved_sizes(plan) if plan else []
     return _stamped(
         trace, command, kind="answer", question=name, scope=scope, option=command.option, why=command.why,
-        about=about, stages=stages,
+        about=about, stages=stages, asked=question.question,
+        options=[{"id": option.id, "text": option.text} for option in question.options],
         files=files_of_artifacts(facts, (*(declared.about if declared else ()), *signed)),
     )  # fmt: skip
 

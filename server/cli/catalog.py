@@ -170,10 +170,10 @@ by the lifecycle event it is (session.started, loop.phase.complete, ...).
 exit codes: 0, 1 the journal cannot be trusted, 2 wrong use
 """
 _REPAIR = """\
-Finishes interrupted writes, removes what they left, and links the branches of a
-journal that forked. Everything that is taken out or replaced is copied before.
-What did not count before counts then, so a person agrees to it on a terminal,
-where the run's name is typed.
+Finishes interrupted writes, removes what they left (copied before), links a forked
+journal's branches, and lets decisions count that you signed with an earlier version
+or before the folder was moved. A person sees all that counts then and agrees to it
+on a terminal, where the run's name is typed.
 
 exit codes: 0 done, 1 refused, 2 wrong use
 """

@@ -14,6 +14,7 @@ from ...orchestration.vfs.files import RecordingFiles
 from ..disk.file_cache import StatKey, stat_key
 from ..disk.repository import Head, head_of
 from ..workspace import decision_proof
+from ..workspace.decision_keys import key_path, load_repository_key, repository_path
 from .dependencies import DependencyIndex
 
 GRACE_MS = 150
@@ -24,12 +25,12 @@ _HEAD, _KEY = "\0head", "\0key"
 
 
 class ExternalInputs:
-    """The commit HEAD and the key, as they were last seen. Used by one thread."""
+    """The commit HEAD and the keys, as they were last seen. Used by one thread."""
 
     def __init__(self, root: Path, dependencies: DependencyIndex) -> None:
         self._root, self._dependencies = root, dependencies
         self._head = Head()
-        self._key: StatKey | None = None
+        self._keys: tuple[StatKey | None, ...] = ()
         self._committed: dict[str, frozenset[str]] = {}
         """Journal -> its lines in the commit HEAD."""
         self._head_files: dict[str, bytes | None] = {}
@@ -38,14 +39,21 @@ class ExternalInputs:
     def paths(self) -> frozenset[Path]:
         """The files outside of the root whose changes matter now."""
         head = self._head.places if self._is_used(_HEAD) else frozenset()
-        return head | {decision_proof.key_path()} if self._is_used(_KEY) else head
+        return head.union(self._key_paths) if self._is_used(_KEY) else head
+
+    @property
+    def _key_paths(self) -> tuple[Path, Path]:
+        return key_path(), repository_path(self._root)
 
     def read_key(self, files: RecordingFiles) -> bytes | None:
-        """The key, for an evaluation over `files`, which depends on it from now on."""
+        """The repository's key, for an evaluation over `files`, which depends on it from now on."""
         if not self._is_used(_KEY):
-            self._key = stat_key(decision_proof.key_path())
+            self._keys = self._key_states()
         files.used.add(_KEY)
-        return decision_proof.load_key().secret
+        return load_repository_key(self._root).secret
+
+    def _key_states(self) -> tuple[StatKey | None, ...]:
+        return tuple(map(stat_key, self._key_paths))
 
     def read_committed(self, files: RecordingFiles, root: Path, journal: str) -> frozenset[str]:
         """Likewise the lines of a journal in the commit HEAD."""
@@ -80,8 +88,8 @@ class ExternalInputs:
                 changed.add(_HEAD)
             self._head = now
         if self._is_used(_KEY):
-            was, self._key = self._key, stat_key(decision_proof.key_path())
-            if was != self._key:
+            was, self._keys = self._keys, self._key_states()
+            if was != self._keys:
                 changed.add(_KEY)
         return changed
 

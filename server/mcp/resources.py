@@ -23,7 +23,7 @@ from ...tools.assistant.answer import excerpt
 from ...tools.assistant.headers import revision_of
 from ..disk.disk_files import DiskFiles
 from ..json_chunks import dumped
-from ..workspace.history import verified_journal
+from ..workspace.decision_proof import verified_journal
 from .tool_access import CallAccess, OutsideAllowedFolders
 from .uris import SCHEMA, ResourceUri, resource_uri
 

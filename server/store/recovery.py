@@ -43,6 +43,8 @@ class RecoveryKind(StrEnum):
     """Lines that cannot be read were taken out; `saved_as` has the journal as it was."""
     RELINKED = "relinked"
     """Branches of a forked journal were linked together."""
+    CONFIRMED = "confirmed"
+    """Decisions that were signed elsewhere count here, as a person confirmed."""
     RESTORED = "restored"
     """A broken file has a good text again; `saved_as` has what was there."""
 

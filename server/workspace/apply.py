@@ -14,11 +14,10 @@ import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...orchestration.decision.brings import commits_named
 from ...orchestration.definition.model import Workflow
@@ -34,11 +33,14 @@ from ...orchestration.suggestions import did_you_mean
 from ...orchestration.updates.commands import Command, CommandRefused, InvalidCommand
 from ...orchestration.updates.confirmation import confirmation
 from ...orchestration.updates.propose import propose
+from ...orchestration.vfs.files import below
 from ..store import claims as store_claims
 from ..store.commit import Commit, Conflict, LockedRun, StoreError, Writes, commit
-from ..store.recovery import RecoveryAction
+from ..store.recovery import RecoveryAction, RecoveryKind
 from ..store.repair import RepairConsent, consent_lines, find_damage, repair
-from . import decision_proof as decide
+from .decision_proof import signer
+from .earlier_decisions import confirmation as earlier_confirmation
+from .earlier_decisions import earlier_decisions, earlier_lines
 from .git import answer
 from .roots import UsageError
 from .workspace import Workspace
@@ -217,15 +219,6 @@ def record_decision(
     return apply_command(workspace, decision.run, wanted, signed=True, revision=decision.revision)
 
 
-def signer(root: Path, run: str) -> Callable[[Record], str]:
-    """The signature for a person's decisions on a run. Raises UsageError when the key cannot be used."""
-    key = decide.make_key()
-    if key.secret is None:
-        raise UsageError(f"the decision cannot be signed: {key.reason}")
-    secret, where = key.secret, decide.journal_place(root, f"{run}/{JOURNAL}")
-    return lambda entry: decide.sign(entry, secret, where)
-
-
 # ---- claims -----------------------------------------------------------------------------------
 
 
@@ -300,27 +293,45 @@ def _check_claims(
 
 
 class PreparedRepair(NamedTuple):
-    """Branches of a forked journal that do not count yet: their last lines' digests, and what a person reads
-    before letting them count (text of files, still to be escaped)."""
+    """What counts only once a person agrees: the last lines of a forked journal's branches and earlier
+    decisions, by their digests; `lines` are to be read before (text of files, still to be escaped)."""
 
     heads: tuple[str, ...]
+    decisions: tuple[str, ...]
     lines: tuple[str, ...]
 
 
-def prepare_repair(workspace: Workspace, run: str) -> PreparedRepair:
-    """The branches to agree to before `repair_run` links them. Nothing is locked or changed."""
+NOTHING_AGREED = PreparedRepair((), (), ())
+
+
+def prepare_repair(workspace: Workspace, run: str, *, drop_bad_lines: bool = False) -> PreparedRepair:
+    """What a person has to agree to before `repair_run`. Nothing is locked or changed."""
     damage = find_damage(workspace.root, run)
-    return PreparedRepair(tuple(branch.head for branch in damage.branches), tuple(consent_lines(damage)))
+    earlier = earlier_decisions(workspace.root, run)
+    lines = (*consent_lines(damage, drop_bad_lines), *earlier_lines(earlier))
+    heads = tuple(branch.head for branch in damage.branches)
+    return PreparedRepair(heads, tuple(each.digest for each in earlier), lines)
 
 
 def repair_run(
-    workspace: Workspace, run: str, heads: Sequence[str], actor: str, channel: str
+    workspace: Workspace, run: str, agreed: PreparedRepair, actor: str, channel: str, **more: Any
 ) -> tuple[RecoveryAction, ...]:
-    """Finish interrupted writes, remove what they left, and link the branches that a person agreed to.
+    """Finish interrupted writes, remove what they left, and let count what a person agreed to.
 
-    Lines that cannot be read stay: only the command line takes them out. Raises StoreError.
+    `more` goes to `store.repair`; without it lines that cannot be read stay. Raises StoreError.
     """
-    return repair(workspace.root, run, agreed=RepairConsent(heads, actor, channel))
+    consent = RepairConsent(agreed.heads, actor, channel)
+    actions = repair(workspace.root, run, agreed=consent, **more)
+    if not agreed.decisions:
+        return actions
+
+    def confirm(_: LockedRun) -> Writes:
+        found = [e for e in earlier_decisions(workspace.root, run) if e.digest in agreed.decisions]
+        return Writes([earlier_confirmation(found, actor, channel)] if found else [])
+
+    done = commit(workspace.root, run, confirm, sign=signer(workspace.root, run))
+    confirmed = RecoveryAction(below(run, JOURNAL), RecoveryKind.CONFIRMED)
+    return (*actions, *done.recovery, *([confirmed] if done.records else []))
 
 
 # ---- a new run --------------------------------------------------------------------------------

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...orchestration.journal.journal import Journal, Record, read_journal
+from ...orchestration.journal.journal import Journal, Record
 from ...orchestration.journal.lines import JOURNAL
 from ...orchestration.rendering import lifecycle_events
 from ...orchestration.rendering.lifecycle_events import Event
 from ...orchestration.snapshot.discovery import Match
 from ...orchestration.vfs.files import below
-from . import decision_proof
+from .decision_proof import verified_journal
 from .workspace import Workspace
 
 
@@ -27,12 +26,6 @@ class RunHistory(NamedTuple):
     journal: Journal
     events: Sequence[tuple[Event, ...]]
     closing: tuple[Event, ...]
-
-
-def verified_journal(root: Path, path: str, text: str) -> Journal:
-    """The journal in a text, its decisions checked with the key of this machine."""
-    secret = decision_proof.load_key().secret
-    return read_journal(text, lambda lines: decision_proof.verified_lines(root, path, lines, secret))
 
 
 def history_of(workspace: Workspace, match: Match) -> RunHistory:

@@ -24,8 +24,8 @@ Parsed = dict[tuple[str, str], Any]
 
 
 class RunEnvironment(NamedTuple):
-    """The surroundings of a run besides its files. `now` is ISO 8601 in UTC, for claims; `key` gives the key
-    of decisions, `committed` the lines of a journal in the commit HEAD, `head_file` those of any
+    """The surroundings of a run besides its files. `now` is ISO 8601 in UTC, for claims; `key` gives the
+    repository's key, `committed` the lines of a journal in the commit HEAD, `head_file` those of any
     file in it. They are asked only when needed.
     """
 

@@ -30,7 +30,7 @@ from ...orchestration.suggestions import did_you_mean
 from ...orchestration.vfs.files import Files, RecordingFiles
 from ...orchestration.vfs.overlay import OverlayFiles
 from ..disk.disk_files import DiskFiles
-from . import decision_proof as decide
+from .decision_keys import load_repository_key
 from .definitions import DefinitionLibrary
 from .roots import UsageError, find_root, path_in_root, project_folders
 from .run_reader import RunEnvironment, evaluate_match, read_match
@@ -102,7 +102,7 @@ class Workspace:
 
     def snapshot(self, match: Match) -> Snapshot:
         now = self.clock().isoformat()
-        around = RunEnvironment(self.root, self.config, now, lambda: decide.load_key().secret)
+        around = RunEnvironment(self.root, self.config, now, lambda: load_repository_key(self.root).secret)
         return read_match(match, RecordingFiles(self.files), around, self.parsed)
 
     def look(self, match: Match) -> EvaluationTrace:

@@ -22,7 +22,7 @@ from phasekeeper.server.cli.commands import write as writing
 from phasekeeper.server.cli.main import main
 from phasekeeper.server.store import claims, commit, repair
 from phasekeeper.server.workspace import apply
-from phasekeeper.server.workspace import decision_proof as decide
+from phasekeeper.server.workspace import decision_keys as decide
 from phasekeeper.server.workspace.workspace import Workspace
 
 T1 = ".ai-tools-chain/tasks/T1"

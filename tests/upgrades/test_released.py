@@ -16,8 +16,11 @@ from typing import Any
 
 import pytest
 from phasekeeper.server.cli.main import main
+from phasekeeper.server.workspace.apply import prepare_repair, repair_run
+from phasekeeper.server.workspace.workspace import Workspace
 
 _OF_RECORDS = "what a report wanted to write and may not stands in its record now; older ones have none"
+JOURNAL = ".phasekeeper/journal.jsonl"
 ROOTS = sorted(Path(__file__).parent.glob("released_*/*.json"))
 
 _UNSIGNED = {
@@ -77,6 +80,45 @@ def _standing(evaluation: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+# Signatures of the released version name no repository: a copied journal decided anywhere. Such a decision
+# counts once a person confirmed it by `repair`, which lists it.
+
+
+def _decided(released: dict[str, Any]) -> list[str]:
+    """The runs that have decisions which the released version signed."""
+    journals = {path: entry.get("text", "") for path, entry in released["files"].items()}
+    journals = {path: text for path, text in journals.items() if path.endswith("/.phasekeeper/journal.jsonl")}
+    return sorted(path.rsplit("/", 2)[0] for path, text in journals.items() if '"mac"' in text)
+
+
+def _runs() -> dict[str, dict[str, Any]]:
+    out = StringIO()
+    with redirect_stdout(out):
+        assert main(["status", "--json"]) == 0
+    return {run["run"]: run for run in json.loads(out.getvalue())["runs"]}
+
+
+def _confirm_decisions(root: Path, released: dict[str, Any]) -> None:
+    """Confirm, as a person does in `repair`, what was signed; before that none of it counts."""
+    before = _runs()
+    workspace = Workspace(root)
+    for run in _decided(released):
+        lines = [
+            line
+            for line in (root / run / JOURNAL).read_text(encoding="utf-8").splitlines()
+            if '"mac"' in line
+        ]
+        problems = [found for found in before[run]["findings"] if found["path"] == f"{run}/{JOURNAL}"]
+        assert sum(found["code"] == "decision-unverified" for found in problems) == len(lines)
+        prepared = prepare_repair(workspace, run)
+        assert len(prepared.decisions) == len(lines)
+        assert sum("signed by an earlier version" in line for line in prepared.lines) == len(lines)
+        assert [done.kind for done in repair_run(workspace, run, prepared, "ada", "terminal")] == [
+            "confirmed"
+        ]
+        assert prepare_repair(workspace, run).lines == ()
+
+
 @pytest.mark.parametrize("recorded", ROOTS, ids=[f"{path.parent.name}-{path.stem}" for path in ROOTS])
 def test_a_root_of_a_released_version_stands_where_it_stood(
     recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -92,11 +134,8 @@ def test_a_root_of_a_released_version_stands_where_it_stood(
         target.chmod(0o600)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "user-state"))
     monkeypatch.chdir(root)
-    out = StringIO()
-    with redirect_stdout(out):
-        assert main(["status", "--json"]) == 0
-    found = (run for run in json.loads(out.getvalue())["runs"] if run["workflow"] not in NEW_RUNS)
-    runs = {run["run"]: _standing(run) for run in found}
+    _confirm_decisions(root, released)
+    runs = {name: _standing(run) for name, run in _runs().items() if run["workflow"] not in NEW_RUNS}
     for run, standing in runs.items():
         # A limit that is new since only counts; one that is reached shows in the rest of the standing.
         known = released["runs"][run]["limits"] if run in released["runs"] else {}
@@ -108,6 +147,11 @@ def test_a_root_of_a_released_version_stands_where_it_stood(
     for standing in released["runs"].values():
         standing["findings"] = [code for code in standing["findings"] if code != gone]
     assert runs == released["runs"]
+
+
+def test_there_are_roots_in_which_a_person_decided() -> None:
+    released = [json.loads(recorded.read_text(encoding="utf-8")) for recorded in ROOTS]
+    assert sum(bool(_decided(each)) for each in released) > 40
 
 
 def test_there_are_roots_of_every_workflow() -> None:

@@ -33,7 +33,7 @@ from ...hub.process import log_path
 from ...terminal.lines import Line, Part, counted, print_lines
 from ...terminal.run_views import STATUS_STYLE
 from ...version import VERSION, release
-from ...workspace import decision_proof as decide
+from ...workspace import decision_keys as decide
 from ...workspace import git
 from ...workspace.roots import UsageError
 from ...workspace.workspace import open_path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from functools import partial
 
 from ....orchestration.formats.json_text import read_json
 from ....orchestration.journal.lines import JOURNAL_NAME
@@ -11,9 +12,8 @@ from ....orchestration.vfs.files import below, name_in, parent
 from ...store.folder import StoreError
 from ...store.log_file import BrokenLog
 from ...store.recovery import RecoveryAction
-from ...store.repair import RepairConsent, consent_lines, find_damage
-from ...store.repair import repair as repair_run
 from ...terminal.lines import PATH_LIMIT, Part, print_errors, print_lines
+from ...workspace.apply import NOTHING_AGREED, PreparedRepair, prepare_repair, repair_run
 from ...workspace.git import actor
 from ..confirm import NotConfirmed, confirm
 from ..output import OK, REFUSED, print_json
@@ -26,6 +26,7 @@ _DID = {
     "conflict": "somebody else had changed it; the recorded text lies beside it",
     "dropped": "lines that cannot be read were taken out; the whole journal was copied before",
     "relinked": "its branches were linked together; all their records count",
+    "confirmed": "decisions that were signed elsewhere count here",
     "restored": "the last good text was put back; the broken one was copied before",
 }
 
@@ -35,11 +36,11 @@ def repair(options: Namespace) -> int:
     have to be taken out, or where nothing good can be found."""
     [run] = select_runs(options).runs
     root = run.workspace.root
-    consent, refusals = _consent(options, run)
+    agreed, who, refusals = _consent(options, run)
     if refusals and options.drop_bad_lines:
         print_errors(refusals)
         return REFUSED
-    actions, missing = _mend(options, run, consent)
+    actions, missing = _mend(options, run, agreed, who)
     if options.json:
         mended = [{"path": each.path, "did": each.kind, "kept": each.saved_as} for each in actions]
         print_json({"root": str(root), "run": run.match.run, "mended": mended})
@@ -55,33 +56,31 @@ def repair(options: Namespace) -> int:
 
 
 def _mend(
-    options: Namespace, run: SelectedRun, consent: RepairConsent
+    options: Namespace, run: SelectedRun, agreed: PreparedRepair, who: str
 ) -> tuple[tuple[RecoveryAction, ...], list[str]]:
     """(what was done, why no broken state file could be restored). All that this command writes."""
-    root, path = run.workspace.root, run.match.run
+    mend = partial(repair_run, run.workspace, run.match.run, agreed, who, "terminal" if who else "")
     try:
-        actions = repair_run(root, path, drop_bad_lines=options.drop_bad_lines, agreed=consent)
+        actions = mend(drop_bad_lines=options.drop_bad_lines)
     except BrokenLog as error:
         raise StoreError(f"{error}; --drop-bad-lines takes such lines out and keeps a copy") from None
     if not options.restore:
         return actions, []
     # The newest recorded text lies beside the state file only once interrupted writes are finished.
     texts, missing = _restore(select_runs(options).runs[0])
-    return actions + (repair_run(root, path, restore=texts, agreed=consent) if texts else ()), missing
+    return actions + (mend(restore=texts) if texts else ()), missing
 
 
-def _consent(options: Namespace, run: SelectedRun) -> tuple[RepairConsent, list[str]]:
-    """(what a person agreed to, why not). A person is only asked where something begins to count."""
-    found = find_damage(run.workspace.root, run.match.run)
-    lines = list(consent_lines(found, options.drop_bad_lines))
-    heads = [branch.head for branch in found.branches]
-    if not lines:
-        return RepairConsent(heads), []
+def _consent(options: Namespace, run: SelectedRun) -> tuple[PreparedRepair, str, list[str]]:
+    """(what a person agreed to, who, why not). A person is only asked where something begins to count."""
+    prepared = prepare_repair(run.workspace, run.match.run, drop_bad_lines=options.drop_bad_lines)
+    if not prepared.lines:
+        return prepared, "", []
     try:
-        confirm([f"{run.name}: what {JOURNAL_NAME} holds is yours to decide", *lines], run.name)
+        confirm([f"{run.name}: what {JOURNAL_NAME} holds is yours to decide", *prepared.lines], run.name)
     except NotConfirmed as error:
-        return RepairConsent(()), [f"phasekeeper: {plain(str(error))}; what did not count still does not"]
-    return RepairConsent(heads, actor(run.workspace.root), "terminal"), []
+        return NOTHING_AGREED, "", [f"phasekeeper: {plain(str(error))}; what did not count still does not"]
+    return prepared, actor(run.workspace.root), []
 
 
 def _restore(run: SelectedRun) -> tuple[dict[str, str], list[str]]:

@@ -20,7 +20,7 @@ from ....orchestration.sanitize import plain
 from ....orchestration.updates.commands import Command, CommandRefused, answerable
 from ....tools.assistant.questions import dialog, how_to_decide, how_to_override
 from ...live.engine import run_in_writer_thread
-from ...workspace.apply import StoreError, prepare_decision, prepare_repair, repair_run
+from ...workspace.apply import NOTHING_AGREED, StoreError, prepare_decision, prepare_repair, repair_run
 from ...workspace.git import actor
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace
@@ -29,7 +29,7 @@ from ..session.connection import Connection
 from ..session.transport import RequestFailed
 from ..view.root_view import RootView
 
-LATER, LINK = "Not now", "Let them count"
+LATER, AGREE = "Not now", "Let them count"
 NOTHING_DECIDED = "nothing was decided"
 
 Parameters = dict[str, Any]
@@ -82,17 +82,17 @@ async def redo(connection: Connection, view: RootView, e: Evaluation, params: Pa
 
 
 async def repair_journal(connection: Connection, view: RootView, e: Evaluation, params: Parameters) -> str:
-    """Repair the journal; a person agrees in a dialog to the branches that would count again."""
+    """Repair the journal; a person agrees in a dialog to what would count again."""
     connection.require_trust()
-    workspace, heads, who = Workspace(view.root), (), ""
+    workspace, agreed, who = Workspace(view.root), NOTHING_AGREED, ""
     prepared = await asyncio.to_thread(prepare_repair, workspace, e.run)
     command = shlex.join(["phasekeeper", "repair", e.run, "--root", e.root])
     lines = [f"{e.run}:", *prepared.lines]
-    if prepared.heads and await _choose(connection, lines, [LINK], command) == LINK:
-        heads, who = prepared.heads, await asyncio.to_thread(actor, view.root)
-    actions = await run_in_writer_thread(repair_run, workspace, e.run, heads, who, connection.channel)
+    if prepared.lines and await _choose(connection, lines, [AGREE], command) == AGREE:
+        agreed, who = prepared, await asyncio.to_thread(actor, view.root)
+    actions = await run_in_writer_thread(repair_run, workspace, e.run, agreed, who, connection.channel)
     await connection.engine.refresh(view.root, [Path(view.root, e.run, ".phasekeeper")])
-    nothing = "nothing was linked" if prepared.heads else "nothing is to be repaired"
+    nothing = "nothing more counts" if prepared.lines else "nothing is to be repaired"
     return "; ".join(f"{each.path}: {each.kind}" for each in actions) or nothing
 
 

@@ -16,7 +16,8 @@ from ....orchestration.result.values import as_json
 from ....orchestration.vfs.files import below
 from ...disk.disk_files import DiskFiles
 from ...live.boards import RootBoard
-from ...workspace.history import history_json, history_of, record_json, verified_journal
+from ...workspace.decision_proof import verified_journal
+from ...workspace.history import history_json, history_of, record_json
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace
 from ..session.connection import Connection

@@ -189,7 +189,7 @@ def test_a_decision_without_proof_is_a_hint_once_a_person_has_decided_the_same()
     assert [entry["kind"] for entry in journal.records] == ["start", "answer", "override"]
     told = [(p.span.line, p.severity) for p in journal.problems if p.span]
     assert told == [(0, Severity.HINT), (2, None), (5, None)]
-    assert journal.problems[0].message.endswith("it does not count; line 4 decides it with proof")
+    assert journal.problems[0].message.endswith("; line 4 decides it with proof")
 
 
 def test_a_proof_before_a_decision_without_one_says_nothing_of_it() -> None:

@@ -14,6 +14,7 @@ from phasekeeper.server.live import external_inputs, live_root
 from phasekeeper.server.live.external_inputs import GRACE_MS
 from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.store.lock import run_lock
+from phasekeeper.server.workspace import decision_keys
 from phasekeeper.server.workspace import decision_proof as decide
 from phasekeeper.server.workspace.roots import UsageError
 from phasekeeper.server.workspace.workspace import Workspace
@@ -140,16 +141,16 @@ def test_a_decision_counts_once_it_is_in_the_commit_head(root, monkeypatch):
 
 def test_a_decision_ceases_to_count_when_its_key_is_gone(root, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(root / "state"))
-    key = decide.make_key().secret
+    key = decision_keys.make_repository_key(root).secret
     assert key
     record = {**DECISION, "to": "codegen", "why": "it is good enough"}
     where = decide.journal_place(root, f"{T1}/.phasekeeper/journal.jsonl")
     decided(root, mac=decide.sign(record, key, where))
     current = scanned(root)
     assert "decision-unverified" not in codes(current)
-    assert decide.key_path().parent in current.watched()
+    assert decision_keys.key_path().parent in current.watched()
 
-    decide.key_path().unlink()
+    decision_keys.key_path().unlink()
     assert current.refresh_paths()
     assert "decision-unverified" in codes(current)
 

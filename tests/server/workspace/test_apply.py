@@ -13,7 +13,7 @@ from phasekeeper.server.store.claims import claim, release
 from phasekeeper.server.store.commit import Conflict
 from phasekeeper.server.store.folder import StoreError
 from phasekeeper.server.workspace import apply
-from phasekeeper.server.workspace import decision_proof as decide
+from phasekeeper.server.workspace import decision_keys as decide
 from phasekeeper.server.workspace.apply import ClaimToken, apply_command, prepare_decision, record_decision
 from phasekeeper.server.workspace.roots import UsageError
 from phasekeeper.server.workspace.workspace import Workspace

@@ -8,17 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from phasekeeper.server.workspace import decision_keys
 from phasekeeper.server.workspace import decision_proof as decide
 from phasekeeper.server.workspace import git as git_runner
-from phasekeeper.server.workspace.decision_proof import (
-    DecisionKey,
-    head_lines,
-    journal_place,
-    key_path,
-    load_key,
-    sign,
-    verified_lines,
-)
+from phasekeeper.server.workspace.decision_keys import DecisionKey, key_path, load_key
+from phasekeeper.server.workspace.decision_proof import head_lines, journal_place, sign, verified_lines
 from phasekeeper.server.workspace.git import actor
 
 KEY = bytes(range(32))
@@ -68,7 +62,7 @@ def key_file(tmp_path, monkeypatch):
     path.parent.mkdir(mode=0o700)
     path.touch(mode=0o600)
     path.write_bytes(KEY)
-    monkeypatch.setattr(decide, "key_path", lambda: path)
+    monkeypatch.setattr(decision_keys, "key_path", lambda: path)
     return path
 
 
@@ -131,8 +125,8 @@ def test_a_key_that_is_a_link_a_folder_or_a_pipe_is_refused(key_file):
 
 def test_where_there_are_no_modes_only_the_kind_of_file_is_checked(key_file, monkeypatch):
     status = key_file.stat()
-    monkeypatch.setattr(decide.os, "name", "nt")
-    assert decide._distrust_reason(status) is None
+    monkeypatch.setattr(decision_keys.os, "name", "nt")
+    assert decision_keys._distrust_reason(status) is None
 
 
 def test_a_signed_decision_counts_without_git(root, no_git):

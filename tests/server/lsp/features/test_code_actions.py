@@ -303,7 +303,7 @@ def test_a_journal_with_two_heads_is_repaired(root):
         shown: list[dict] = []
         client.answer = lambda request: shown.append(request["params"])
         await execute(client, actions[0])
-        assert messages(client)[-1] == "nothing was linked"
+        assert messages(client)[-1] == "nothing more counts"
         client.answer = lambda request: request["params"]["actions"][0]
         await execute(client, actions[0])
         await client.until(lambda: "journal-forked" not in client.codes(journal))
