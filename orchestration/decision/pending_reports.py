@@ -132,6 +132,8 @@ class _Judge:
             if uncertain := self.order_uncertain(entry, group):
                 self.accept(entry, entry.report.phases[0], uncertain)
                 continue
+            if self.is_overtaken(entry) and self.is_of_finished_stage(entry):
+                continue
             turn = f"it is the turn of {', '.join(state.due)}" if state.due else "a person decides first"
             problems = (
                 self.task_problem(entry, phase) for phase in entry.report.phases if phase in state.due
@@ -234,8 +236,7 @@ class _Judge:
         if entry.report.outcome not in FAILURES and any(remedies_only(gate) for gate in gates):
             # While a failure holds, nothing but its remedies and other failures count.
             return ""
-        stages = self.snapshot.plan.stages if self.snapshot.plan else ()
-        if stage != self.state.facts.stage and any(s.id == stage and s.done == s.total for s in stages):
+        if self.is_of_finished_stage(entry):
             return phase
         current = self.workflow.phases.get(self.state.decision.phase or "")
         if stage or current is None:
@@ -245,6 +246,12 @@ class _Judge:
         between = (p for p in self.workflow.phases.values() if order <= p.order < current.order)
         delivered = (p.produces and all(facts.artifact(n).valid for n in p.produces) for p in between)
         return phase if any(delivered) else ""
+
+    def is_of_finished_stage(self, entry: PendingReport) -> bool:
+        """True if the report names a stage that the run has behind it."""
+        stage, plan = self.stages[entry.path], self.snapshot.plan
+        behind = plan.stages if plan and stage != self.state.facts.stage else ()
+        return any(each.id == stage and each.done == each.total for each in behind)
 
     def add_findings(self, *findings: Finding) -> None:
         self.state = replace(self.state, findings=(*self.state.findings, *findings))

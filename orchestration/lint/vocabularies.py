@@ -329,9 +329,9 @@ def _no_phase(
 
 
 def unasked(workflow: Workflow) -> Iterator[Fault]:
-    """Questions that no rule opens: nobody is ever asked them."""
+    """Questions that no rule opens and that nobody may answer unasked: nobody ever decides them."""
     asked = {rule.ask for _, rule in workflow.all_rules()}
-    for question in workflow.questions:
-        if question not in asked:
+    for question, declared in workflow.questions.items():
+        if question not in asked and declared.offered is None:
             said = f"no rule asks question {question!r}"
             yield Fault(workflow.keys[f"questions.{question}"], said, Severity.WARNING)

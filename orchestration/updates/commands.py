@@ -247,20 +247,32 @@ def answerable(trace: EvaluationTrace) -> tuple[QuestionState, ...]:
     facts, decision, questions = trace.facts, trace.decision, trace.evaluation.questions
     if decision.kind.is_final or decision.undelivered:
         return questions
-    approvals = (q for q in facts.workflow.questions.values() if q.kind == QuestionKind.APPROVAL and q.about)
+    asked = (q for q in facts.workflow.questions.values() if q.offered is None)
+    approvals = (q for q in asked if q.kind == QuestionKind.APPROVAL and q.about)
     stale = (q for q in approvals if facts.context.known(f"answers.{q.id}").value == "stale")
     again = (question_state(facts, question) for question in stale)
     known = {question.id for question in questions}
     return (*questions, *(question for question in again if question.id not in known))
 
 
+def offered(trace: EvaluationTrace) -> tuple[QuestionState, ...]:
+    """Questions that nobody is asked and that a person may answer now, by name alone."""
+    facts, context = trace.facts, trace.facts.context
+    if trace.decision.kind.is_final or trace.decision.undelivered:
+        return ()
+    questions = (q for q in facts.workflow.questions.values() if q.offered and context.holds(q.offered))
+    unanswered = (q for q in questions if context.known(f"answers.{q.id}").value in ("none", "stale"))
+    return tuple(question_state(facts, question) for question in unanswered)
+
+
 def answerable_question(trace: EvaluationTrace, name: str) -> QuestionState:
     """The question that may be answered now under this id. Raises InvalidCommand, with those that may."""
     open_now = {question.id: question for question in answerable(trace)}
-    if name not in open_now:
+    unasked = {question.id: question for question in offered(trace)}
+    if name not in open_now and name not in unasked:
         names = ", ".join(open_now) or "none is open"
         raise InvalidCommand(f"the question {name!r} is not open; open are: {names}")
-    return open_now[name]
+    return open_now.get(name) or unasked[name]
 
 
 def _answered(trace: EvaluationTrace, command: Command) -> Record:

@@ -333,6 +333,7 @@ COMMANDS: list[CommandEntry] = [
         "decide:adopt",
         word("run", "the run", nargs="?"),
         flag("--all", "every run that waits for it"),
+        flag("--complete", "close plans whose tasks are all done, instead of going on with them"),
         _REASON,
         *_WRITING,
         more=_DECISION,

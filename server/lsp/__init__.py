@@ -16,7 +16,8 @@ Requests that write; refused (-32803, with the reason) unless the connection is 
     phasekeeper/claim    {root, run, task, who}        phasekeeper/release likewise
     phasekeeper/start    {root, workflow, name, title}
     phasekeeper/redo     {root, run, phase, reason}
-    phasekeeper/decide   {root, run, kind: answer | override | adopt, question, option, to, reason, revision}
+    phasekeeper/decide   {root, run, kind: answer | override | adopt, question, option, to, complete?, reason,
+                         revision}; adopt with `complete` closes a plan that is finished
 They answer {recorded, evaluation: SUMMARY}.
 Request before a decision, for the dialog of the client's own; it is refused as `phasekeeper/decide` is:
     phasekeeper/prepareDecision  {root, run, kind, question, option, to}

@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from ...orchestration.result.values import Evaluation, QuestionState
 from ...orchestration.sanitize import plain
-from ...orchestration.updates.commands import Command, answerable
+from ...orchestration.updates.commands import Command, answerable, offered
 from ...orchestration.vfs.files import digest_of
 from ...tools.assistant.access import ToolRefused, select_run
 from ...tools.assistant.answer import Answer, AnswerBuilder, quoted
@@ -118,7 +118,8 @@ async def _named_question(access: CallAccess, run: Evaluation, name: str) -> Que
     of what has changed since, which nobody is asked. Raises ToolRefused."""
     questions = [question for question in run.questions if name in ("", question.id)]
     if name and not questions:
-        questions = [question for question in await access.ask(run, answerable) if question.id == name]
+        named = await access.ask(run, lambda trace: (*answerable(trace), *offered(trace)))
+        questions = [question for question in named if question.id == name]
     if len(questions) == 1:
         return questions[0]
     names = ", ".join(plain(question.id, 80) for question in run.questions[:10])

@@ -767,6 +767,24 @@ def test_all_plans_under_way_are_adopted_one_name_after_the_other(drive: Drive) 
     assert [drive.questions(name) for name in ("late-fees", "exports")] == [[], []]
 
 
+def test_finished_plans_of_before_are_closed_by_one_decision_each(drive: Drive) -> None:
+    for name in ("late-fees", "exports"):
+        drive.write(f".orchestrator/tasks/{name}/MASTER_PLAN.md", _ticked(*FILES))
+        for number, file in FILES.items():
+            drive.write(
+                f".orchestrator/tasks/{name}/{file}",
+                f"# {number}. Task\n\n## Meta\n\n- **ID**: late-fees-{number}\n",
+            )
+    assert "phasekeeper adopt RUN --complete" in drive.do("next", "late-fees").out
+    assert drive.run("check").code == 3
+    drive.refused("adopt", "late-fees", "--complete", "--reason", "mine")
+    result = drive.decide("adopt", "--all", "--complete", "--reason", "both went live last year")
+    assert (result.code, result.err.count("to confirm")) == (0, 2)
+    assert drive.run("check", "--gates").code == 0
+    assert [drive.evaluation(name)["status"] for name in ("late-fees", "exports")] == ["complete"] * 2
+    assert "no such plan is finished" in drive.wrong("adopt", "--all", "--complete", "--reason", "again")
+
+
 def test_a_plan_under_way_can_be_planned_again_instead(drive: Drive) -> None:
     _under_way(drive)
     _answer(drive, "adoption", "replan")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from phasekeeper.orchestration.updates.commands import Command
+from phasekeeper.orchestration.updates.commands import Command, CommandRefused
 
 from tests.verdicts.runs import LIBRARY, Run, built_in, plan_run
 
@@ -37,6 +37,79 @@ def test_two_escalations_both_have_to_be_answered() -> None:
     run.apply(Command("raise", message="Which port?", actor="codex", channel="mcp"))
     assert run.answer("raised:1", "continue").standing == "waiting_human escalate"
     assert run.answer("raised:2", "stop").standing == "blocked stop"
+
+
+# ---- a finished plan of before
+
+HINTS = {"task-unreadable", "test-task-missing"}
+
+
+@pytest.mark.parametrize("adoption", ["ask", "auto"])
+def test_a_finished_plan_of_before_is_closed_by_one_decision(adoption: str) -> None:
+    run = plan_run("xx", "xx", adoption=adoption)
+    assert "phasekeeper adopt RUN --complete" in run.evaluation.suggestion.reason
+    if adoption == "ask":
+        (said,) = run.messages("approval-missing")
+        assert "phasekeeper adopt RUN --complete" in said
+    run.answer("completion", "complete")
+    assert (run.standing, run.codes() - HINTS) == ("complete stop", set())
+    assert run.evaluation.questions == ()
+
+
+def test_a_plan_that_grew_since_it_was_closed_is_not_complete() -> None:
+    run = plan_run("xx").answer("completion", "complete")
+    plan = run.files["tasks/f/MASTER_PLAN.md"]
+    run.write("03-t.md", "# 03. T\n")
+    run.write("MASTER_PLAN.md", plan + "| 3 | f-03 | `03-t.md` | do 3 | impl | [x] |\n")
+    assert run.standing == "active stay 5a"
+    run.write("MASTER_PLAN.md", plan + "| 3 | f-03 | `03-t.md` | do 3 | impl | [ ] |\n")
+    assert run.standing == "active stay 4a"
+
+
+@pytest.mark.parametrize("marks", ["x ", "x-", "x?"])
+def test_a_plan_that_is_not_finished_is_not_closed(marks: str) -> None:
+    with pytest.raises(CommandRefused, match="is not open"):
+        plan_run(marks, adoption="ask").answer("completion", "complete")
+
+
+def test_a_plan_whose_work_was_reported_here_is_not_closed_as_one_of_before() -> None:
+    run = plan_run("x ").report("4a", "complete", "02").report("4b", "pass").report("4c", "ok")
+    assert run.standing == "active stay 5a"
+    with pytest.raises(CommandRefused, match="is not open"):
+        run.answer("completion", "complete")
+    failed = plan_run("xx").report("5a", "fail")
+    with pytest.raises(CommandRefused, match="is not open"):
+        failed.answer("completion", "complete")
+
+
+def test_a_failure_after_it_was_closed_opens_a_plan_again() -> None:
+    run = plan_run("xx").answer("completion", "complete")
+    run.write("reports/late.md", "# Phase Quality Gate\n\n**Phase**: 1\n**PHASE GATE STATUS**: FAIL\n")
+    assert run.evaluation.status != "complete"
+
+
+FAIL_AND_PASS = {
+    "reports/1.md": "# Phase Quality Gate: FAIL\n\n**Phase**: 1\n**Iteration**: 1 of 3\n",
+    "reports/2.md": "# Phase Quality Gate: PASS\n\n**Phase**: 1\n**Iteration**: 2 of 3\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "option", "standing"),
+    [("adoption", "adopt", "active stay 5a"), ("completion", "complete", "complete stop")],
+)
+def test_an_adoption_finishes_a_stage_after_its_last_report(
+    question: str, option: str, standing: str
+) -> None:
+    run = plan_run("xx", adoption="ask")
+    for path, text in FAIL_AND_PASS.items():
+        run.write(path, text)
+    assert run.evaluation.suggestion.suggested_next != "5a"
+    run.answer(question, option)
+    assert (run.standing, run.codes() - HINTS) == (standing, set())
+    # What fails after the adoption counts.
+    run.write("reports/3.md", FAIL_AND_PASS["reports/1.md"].replace("1 of 3", "3 of 3"))
+    assert run.gate("3") == "failed"
 
 
 def test_a_file_that_is_there_is_to_be_revised_and_not_made_anew() -> None:

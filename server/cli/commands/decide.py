@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from argparse import Namespace
 
+from ....orchestration.evaluation.trace import EvaluationTrace
 from ....orchestration.states import QuestionKind
-from ....orchestration.updates.commands import Command, CommandRefused, answerable
+from ....orchestration.updates.commands import Command, CommandRefused, answerable, offered
 from ...workspace import apply
 from ...workspace.git import actor
 from ...workspace.roots import UsageError
@@ -16,6 +17,11 @@ from ..confirm import NotConfirmed, confirm
 from ..output import report_failure
 from ..selection import SelectedRun, select_runs
 from .write import print_result
+
+_NONE_FINISHED = (
+    "no such plan is finished: --complete closes one that nobody approved or validated here and whose tasks "
+    "are all marked done; what `phasekeeper check` reports of it is to be mended first"
+)
 
 
 def answer(options: Namespace) -> int:
@@ -41,20 +47,29 @@ def approve(options: Namespace) -> int:
 
 
 def adopt(options: Namespace) -> int:
-    """`adopt`: plans that were under way before anyone approved them count from now on."""
+    """`adopt`: plans that were under way before anyone approved them count from now on.
+
+    With --complete those among them that are finished are closed.
+    """
     selection = select_runs(options)
     if bool(options.run) == options.all:
         raise UsageError("name a run, or --all")
-    runs = [run for run in selection.runs if any(q.id == "adoption" for q in run.evaluate().questions)]
+    wanted = _choice("completion", "complete") if options.complete else _choice("adoption", "adopt")
+    runs = [run for run in selection.runs if wanted.question in _adoptable(run.look())]
     if not runs:
-        raise UsageError("no run waits to be adopted")
+        raise UsageError(_NONE_FINISHED if options.complete else "no run waits to be adopted")
     codes = []
     for run in runs:
         try:
-            codes.append(_decide(options, run, _choice("adoption", "adopt")))
+            codes.append(_decide(options, run, wanted))
         except (CommandRefused, apply.StoreError, NotConfirmed) as error:
             codes.append(report_failure(error))
     return max(codes)
+
+
+def _adoptable(trace: EvaluationTrace) -> set[str]:
+    """The ids of the questions that may be answered, asked or not."""
+    return {question.id for question in (*trace.evaluation.questions, *offered(trace))}
 
 
 def override(options: Namespace) -> int:

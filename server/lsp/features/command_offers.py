@@ -88,7 +88,8 @@ def _stale_approvals(finding: Finding, e: Evaluation, context: DocumentContext) 
     """Have approved as it is now what has changed since its approval; the dialog shows what it says."""
     is_open = {question.id for question in e.questions}
     for question in context.workflow.questions.values() if context.workflow else ():
-        if question.kind == QuestionKind.APPROVAL and question.about and question.id not in is_open:
+        is_asked = question.kind == QuestionKind.APPROVAL and question.offered is None
+        if is_asked and question.about and question.id not in is_open:
             yield offer(f"Decide again: {question.id}", CommandName.DECIDE, e, question=question.id)
 
 

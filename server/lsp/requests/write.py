@@ -160,7 +160,9 @@ def _decision(
     if kind == "override":
         return run, Command(kind="override", step=_required(params, "to"))
     if kind == "adopt":
-        return run, Command(kind="answer", question="adoption", option="adopt")
+        done = params.get("complete") is True
+        question, option = ("completion", "complete") if done else ("adoption", "adopt")
+        return run, Command(kind="answer", question=question, option=option)
     if kind != "answer":
         raise UsageError(f"{kind!r} is no decision: answer, override or adopt")
     option = _text(params, "option", required=option_required)
