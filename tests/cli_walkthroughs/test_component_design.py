@@ -141,7 +141,7 @@ def test_a_child_session_that_failed_needs_a_change_and_can_be_done_again(drive:
     failed = drive.json(session("mail"))
     assert (failed["status"], failed["error_message"]) == ("failed", "no source")
     said = drive.refused("report", "mail", "Write", "ok")
-    assert "a file was changed since the failure: docs/mail.md" in said
+    assert "a file was changed since Write error: docs/mail.md" in said
     ended(drive, "mail", "docs/mail.md")
     assert drive.json(session("mail"))["status"] == "complete"
     drive.do("redo", "mail", "Write", "--reason", "the review wants more")
