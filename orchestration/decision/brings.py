@@ -79,10 +79,10 @@ def missing(facts: RunFacts, brings: Brings, delivery: Delivery) -> Iterator[str
 
 
 def _missing_files(facts: RunFacts, brings: Brings, files: BroughtFiles, context: Context) -> Iterator[str]:
-    lacking = [path for path in files.there if not _exists(facts, path)]
+    lacking = [path for path in files.there if not facts.snapshot.reader.exists(path)]
     if lacking:
         yield f"these files exist: {_some(lacking)}"
-    left = [path for path in files.absent if _exists(facts, path)]
+    left = [path for path in files.absent if facts.snapshot.reader.exists(path)]
     if left:
         yield f"these files are gone: {_some(left)}"
     is_named = brings.named is not None and context.holds(brings.named)
@@ -127,18 +127,11 @@ def _paths(facts: RunFacts, context: Context, wanted: Expression | None) -> dict
 
 
 def _located(facts: RunFacts, name: str) -> str:
+    exists = facts.snapshot.reader.exists
     from_root, from_run = join("", name.lstrip("/")), join(facts.snapshot.run, name)
-    is_in_run = from_run and not (from_root and _exists(facts, from_root)) and _exists(facts, from_run)
+    is_in_run = from_run and not (from_root and exists(from_root)) and exists(from_run)
     # What leads out of the root is not read, so it is missing.
     return (from_run if is_in_run else from_root) or name
-
-
-def _exists(facts: RunFacts, path: str) -> bool:
-    """True if there is a file, a folder that holds something, or a file that fits a pattern."""
-    reader = facts.snapshot.reader
-    if any(character in path for character in "*?["):
-        return bool(reader.glob(path))
-    return reader.read(path).exists or bool(reader.files.list(path))
 
 
 def _named(facts: RunFacts, delivery: Delivery) -> Iterator[str]:

@@ -57,10 +57,17 @@ class RecordLog:
         origins = dict(zip(map(id, snapshot.records), snapshot.origins, strict=True))
         return cls(snapshot.records, origins, Index(snapshot.records, EMPTY_RECORD))
 
-    def with_record(self, record: Record, origin: RecordOrigin) -> RecordLog:
-        """The log with one more record. Indexing the records anew for each would take quadratic time."""
-        self.index.add(record)
-        return RecordLog((*self.records, record), {**self.origins, id(record): origin}, self.index)
+    def with_records(self, added: Sequence[tuple[Record, RecordOrigin]]) -> RecordLog:
+        """The log with more records. Indexing the records anew for each would take quadratic time."""
+        for record, _ in added:
+            self.index.add(record)
+        records = (*self.records, *(record for record, _ in added))
+        origins = {**self.origins, **{id(record): place for record, place in added}}
+        return RecordLog(records, origins, self.index)
+
+    def since(self, before: RecordLog) -> list[tuple[Record, RecordOrigin]]:
+        """The records behind those of a log that this one was made from."""
+        return [(record, self.origins[id(record)]) for record in self.records[len(before.records) :]]
 
 
 class Override(NamedTuple):

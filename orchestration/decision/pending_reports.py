@@ -8,8 +8,8 @@ else is out of turn: an error that counts for nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain
@@ -27,6 +27,7 @@ from ..vfs.files import natural
 from .brings import Delivery, missing
 from .decision import Decision, decide, ended_without_completing
 from .facts import RecordLog, RunFacts, make_finding
+from .fold_memory import FoldRecorder, failures_in
 from .gates import allowed_steps, gate_against_repeating, remedies_only
 from .lost_work import is_unmatched
 from .task_turns import TaskTurns
@@ -58,21 +59,26 @@ class FoldedReports:
 
 def fold_reports(workflow: Workflow, snapshot: Snapshot) -> FoldedReports:
     """The journal of a snapshot with its pending report files, judged in the order of their times."""
-    state = _standing(workflow, snapshot, RecordLog.of(snapshot))
+    log = RecordLog.of(snapshot)
     if snapshot.journal.broken or not snapshot.pending:
-        return state
-    stages: dict[str, str] = {}
-    for entry in snapshot.pending:
-        # The stage that a report names, itself or by its tasks.
-        tasks = stamped(record(tasks=list(entry.report.tasks_named)), snapshot.plan)
-        stages[entry.path] = entry.report.stage or str(tasks["stage"])
-    recorded_ns = max((_time_ns(entry) for entry in snapshot.records), default=0)
+        return _standing(workflow, snapshot, log)
     # Those of a stage that the plan does not have are told as lost work.
-    pending = [each for each in snapshot.pending if not is_unmatched(each, snapshot.plan)]
-    failures = [each for each in pending if each.report.outcome in FAILURES]
-    judge = _Judge(workflow, snapshot, stages, failures, recorded_ns, state)
-    for group in groups_by_time(pending):
+    moments = groups_by_time([each for each in snapshot.pending if not is_unmatched(each, snapshot.plan)])
+    recorder = FoldRecorder(snapshot, moments)
+    known = recorder.steps[:]
+    log = log.with_records([pair for step in known for pair in step.records])
+    findings = tuple(found for step in known for found in step.findings)
+    taken = {origin.path for step in known for _, origin in step.records}
+    failures = [each for each in failures_in(moments) if each.path not in taken]
+    judge = _Judge(workflow, snapshot, failures, _standing(workflow, snapshot, log, findings))
+    if not known:
+        recorder.add((), (), (), looked_ahead=False)
+    for group in moments[max(len(known) - 1, 0) :]:
+        before, judge.looked_ahead = judge.state, False
         judge.judge_group(group)
+        records, findings = judge.state.log.since(before.log), judge.state.findings[len(before.findings) :]
+        recorder.add(group, records, findings, looked_ahead=judge.looked_ahead)
+    recorder.close()
     return judge.state
 
 
@@ -86,30 +92,41 @@ def _standing(
 
 def groups_by_time(pending: Sequence[PendingReport]) -> list[list[PendingReport]]:
     """Reports by time; those whose order is not certain are together, in natural order of their names."""
-    ordered = sorted(pending, key=lambda entry: (entry.mtime_ns, natural(entry.path)))
+    ordered = sorted(pending, key=lambda entry: entry.mtime_ns)
     groups: list[list[PendingReport]] = []
     for entry in ordered:
         if groups and entry.mtime_ns - groups[-1][-1].mtime_ns <= SAME_MOMENT_NS:
             groups[-1].append(entry)
         else:
             groups.append([entry])
-    return [sorted(group, key=lambda entry: natural(entry.path)) for group in groups]
+    return [sorted(group, key=lambda entry: natural(entry.path)) if group[1:] else group for group in groups]
 
 
 @dataclass
 class _Judge:
     """Judge of report files, as the run stands on the records so far.
 
-    `stages` are path -> named stage, `failures` those that are not taken yet, `recorded_ns` is when the
-    newest record of the journal was made.
+    `failures` are those that are not taken yet; `looked_ahead` says that one judged depends on them.
     """
 
     workflow: Workflow
     snapshot: Snapshot
-    stages: Mapping[str, str]
     failures: list[PendingReport]
-    recorded_ns: int
     state: FoldedReports
+    looked_ahead: bool = False
+    _stages: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def recorded_ns(self) -> int:
+        """When the newest record of the journal was made."""
+        return max(map(_time_ns, self.snapshot.records), default=0)
+
+    def stage_of(self, entry: PendingReport) -> str:
+        """The stage that a report names, itself or by its tasks."""
+        if entry.path not in self._stages:
+            tasks = stamped(record(tasks=list(entry.report.tasks_named)), self.snapshot.plan)
+            self._stages[entry.path] = entry.report.stage or str(tasks["stage"])
+        return self._stages[entry.path]
 
     def judge_group(self, group: list[PendingReport]) -> None:
         """Take the reports of one moment, each when its turn comes; what finds no turn is late.
@@ -176,7 +193,7 @@ class _Judge:
         report = entry.report
         phase = self.workflow.phases[report.phases[0]]
         tasks = report.tasks_named if phase.tasks is not None else ()
-        return report.phases, tasks, self.stages[entry.path] or self.state.facts.stage
+        return report.phases, tasks, self.stage_of(entry) or self.state.facts.stage
 
     def order_uncertain(self, entry: PendingReport, group: list[PendingReport]) -> tuple[Finding, ...]:
         """A finding where a failure was saved together with another verdict on the same, without numbers."""
@@ -196,7 +213,7 @@ class _Judge:
 
     def due_phases(self, entry: PendingReport) -> list[str]:
         """The phases of a report whose turn it is, in its stage and with its tasks."""
-        stage, at_work = self.stages[entry.path], self.state.facts.stage
+        stage, at_work = self.stage_of(entry), self.state.facts.stage
         if stage and at_work and stage != at_work:
             return []
         due, decision, outcome = self.state.due, self.state.decision, entry.report.outcome
@@ -220,7 +237,8 @@ class _Judge:
 
     def is_judged(self, entry: PendingReport, phase: str) -> bool:
         """True if a failure of a later phase is still to be taken, which is of the stage of the report."""
-        later = (e for e in self.failures if self.stages[e.path] == self.stages[entry.path] != "")
+        self.looked_ahead = True
+        later = (e for e in self.failures if self.stage_of(e) == self.stage_of(entry) != "")
         return any(self.workflow.order(e.report.phases[0]) > self.workflow.order(phase) for e in later)
 
     def task_problem(self, entry: PendingReport, phase: str) -> str:
@@ -231,7 +249,7 @@ class _Judge:
 
     def past(self, entry: PendingReport) -> str:
         """The phase of a report that is history: of a finished stage, or of a phase the run is past."""
-        phase, stage = entry.report.phases[0], self.stages[entry.path]
+        phase, stage = entry.report.phases[0], self.stage_of(entry)
         gates = self.state.decision.gates
         if entry.report.outcome not in FAILURES and any(remedies_only(gate) for gate in gates):
             # While a failure holds, nothing but its remedies and other failures count.
@@ -249,7 +267,7 @@ class _Judge:
 
     def is_of_finished_stage(self, entry: PendingReport) -> bool:
         """True if the report names a stage that the run has behind it."""
-        stage, plan = self.stages[entry.path], self.snapshot.plan
+        stage, plan = self.stage_of(entry), self.snapshot.plan
         behind = plan.stages if plan and stage != self.state.facts.stage else ()
         return any(each.id == stage and each.done == each.total for each in behind)
 
@@ -269,7 +287,8 @@ class _Judge:
                 self.add_findings(_finding(entry, "report-unclear", said))
                 return
         accepted["stage"] = accepted["stage"] or state.facts.stage
-        log = state.log.with_record(accepted, RecordOrigin(entry.path, entry.report.span))
+        origin = RecordOrigin(entry.path, entry.report.span)
+        log = state.log.with_records([(accepted, origin)])
         self.state = _standing(self.workflow, snapshot, log, state.findings)
 
     def record_of(self, entry: PendingReport, phase: str) -> Record:

@@ -7,7 +7,7 @@ of its members, and true is not 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 from operator import contains
@@ -47,7 +47,7 @@ class Index:
     """
 
     def __init__(self, items: Sequence[Mapping[str, object]], empty: Mapping[str, object] | None = None):
-        self.items = items
+        self.items = [*items]
         self.empty = empty or {}
         self._tables: dict[tuple[str, ...], dict[tuple, list[int]]] = {}
 
@@ -59,8 +59,8 @@ class Index:
         table = self._tables.get(names)
         if table is None:
             table = self._tables[names] = {}
-            for position, item in enumerate(self.items):
-                table.setdefault(_keys(item, names), []).append(position)
+            for position, keys in enumerate(_keys(self.items, names)):
+                table.setdefault(keys, []).append(position)
         values = tuple(pattern.values())
         if all(type(value) is str for value in values):
             return table.get(values, [])
@@ -75,8 +75,8 @@ class Index:
     def add(self, item: Mapping[str, object]) -> None:
         """One more item behind the others; the tables made so far grow with it."""
         for names, table in self._tables.items():
-            table.setdefault(_keys(item, names), []).append(len(self.items))
-        self.items = [*self.items, item]
+            table.setdefault(next(_keys([item], names)), []).append(len(self.items))
+        self.items.append(item)
 
     def pick(self, pattern: Pattern) -> list:
         """The items that match, in order."""
@@ -89,8 +89,10 @@ class Index:
         return [self.items[position] for position in self.positions(pattern) if position > last]
 
 
-def _keys(item: Mapping[str, object], names: tuple[str, ...]) -> tuple:
-    return tuple(key_of(item.get(name)) for name in names)
+def _keys(items: Sequence[Mapping[str, object]], names: tuple[str, ...]) -> Iterator[tuple]:
+    """The keys of each item at some names: one column of values after the other, for most are text."""
+    columns = ([item.get(name) for item in items] for name in names)
+    return zip(*([v if type(v) is str else key_of(v) for v in column] for column in columns), strict=True)
 
 
 class Tasks:

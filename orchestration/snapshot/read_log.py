@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
 from ..definition.artifact_kinds import KINDS
 from ..findings import NO_DATA, Finding, Problem, Span, finding
@@ -14,6 +15,12 @@ from ..vfs.glob import fits, glob, leads_to
 
 Committed = Callable[[str], bytes | None]
 """The bytes of a file, by its path from the root, in the commit HEAD; None where they are not known."""
+Question = tuple[Any, ...]
+"""A question to a reader: the name of its method and what was asked."""
+Asked = Mapping[Question, object]
+"""Questions in the order in which they were asked, each with a value that differs where its answer does."""
+_Subject = TypeVarTuple("_Subject")
+_Answer = TypeVar("_Answer")
 # A file larger than this many bytes holds more than blanks.
 SMALL = 64
 
@@ -51,12 +58,41 @@ class ArtifactState(NamedTuple):
         return kind.locate(self.text, tuple(path), key) if kind else None
 
 
+def _noted(
+    method: Callable[[RunReader, *_Subject], _Answer],
+) -> Callable[[RunReader, *_Subject], _Answer]:
+    """A question that the reader notes in `asked`, while that is a dict; not those asked on the way."""
+
+    @wraps(method)
+    def ask(reader: RunReader, *subject: *_Subject) -> _Answer:
+        asked = reader.asked
+        if asked is None:
+            return method(reader, *subject)
+        reader.asked = None
+        answer = method(reader, *subject)
+        reader.asked = asked
+        asked[(method.__name__, *subject)] = _mark(answer)
+        return answer
+
+    return ask
+
+
+def _mark(answer: object) -> object:
+    """A small value that differs where an answer does."""
+    if isinstance(answer, File):
+        return answer.exists, answer.digest, answer.size, answer.mtime_ns, answer.problem
+    if isinstance(answer, bytes):
+        return digest_of(answer)
+    return tuple(answer) if isinstance(answer, list) else answer
+
+
 @dataclass
 class RunReader:
     """Reader of a run that keeps what it looked at, for the revision, and what it found wrong.
 
     `parsed` may be shared between runs and times: it is keyed by kind and digest. Like the rest it is an
-    unguarded dict, for one thread at a time; threads that evaluate side by side need one each.
+    unguarded dict, for one thread at a time; threads that evaluate side by side need one each. Where `asked`
+    is a dict it grows by each question.
     """
 
     files: Files
@@ -64,22 +100,37 @@ class RunReader:
     committed: Committed = lambda path: None
     reads: dict[str, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    asked: dict[Question, object] | None = None
     _found: dict[str, list[tuple[str, Entry]]] = field(default_factory=dict)
     _filled: dict[str, frozenset[str]] = field(default_factory=dict)
     _missing: dict[tuple[str, str, frozenset[str]], frozenset[str]] = field(default_factory=dict)
 
+    @_noted
     def read(self, path: str) -> File:
         file = self.files.read(path)
         # The path as the file has it: equal, and kept anyway.
         self.reads[file.path] = file.digest or ("unreadable" if file.exists or file.refused else "missing")
         return file
 
+    def answers_alike(self, asked: Asked) -> bool:
+        """Ask again, in order, up to the first answer that differs; True where none does."""
+        return all(_mark(getattr(self, name)(*subject)) == mark for (name, *subject), mark in asked.items())
+
+    @_noted
+    def exists(self, path: str) -> bool:
+        """True if there is a file, a folder that holds something, or a file that fits a pattern."""
+        if any(character in path for character in "*?["):
+            return bool(self.glob(path))
+        return self.read(path).exists or bool(self.files.list(path))
+
+    @_noted
     def read_committed(self, path: str) -> bytes | None:
         """The bytes of a file in the commit HEAD, which are part of the revision."""
         found = self.committed(path)
         self.reads[f"HEAD:{path}"] = "missing" if found is None else digest_of(found)
         return found
 
+    @_noted
     def glob(self, pattern: str) -> list[tuple[str, Entry]]:
         """The files that fit, also those that are not read, as links out of the root; their names, and which
         are empty, are part of the revision.
@@ -96,6 +147,7 @@ class RunReader:
             self._found[pattern] = entries
         return self._found[pattern]
 
+    @_noted
     def missing_files(self, run: str, names: frozenset[str], what: str) -> frozenset[str]:
         """Those of the run's named files that are missing or blank; which they are is part of the revision.
 
@@ -121,6 +173,7 @@ class RunReader:
         self._missing[memory] = frozenset(missing)
         return self._missing[memory]
 
+    @_noted
     def unnamed_files(self, run: str, names: frozenset[str], pattern: str) -> tuple[str, ...]:
         """Files of the run's folder that fit a pattern of its plan's task files and that the plan names not.
 
@@ -136,6 +189,7 @@ class RunReader:
         self.reads[f"{run}: {pattern}"] = digest_of("\n".join(unnamed))
         return tuple(unnamed)
 
+    @_noted
     def is_filled(self, path: str, entry: Entry) -> bool:
         """True if a name is a file that holds more than blanks."""
         if entry.kind != "file" or entry.size > SMALL:

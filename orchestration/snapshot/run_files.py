@@ -21,7 +21,7 @@ from ..states import RecordKind
 from ..vfs.files import Files, join
 from .artifacts import read_artifact
 from .proof import proven_state, with_proof
-from .read_log import ArtifactState, Committed, RunReader
+from .read_log import ArtifactState, Committed, Question, RunReader
 from .snapshot import WHOLE_PLAN, PendingReport, RecordOrigin, Snapshot, read_task_file, stamped
 from .staleness import with_staleness
 from .state_file import read_state
@@ -44,7 +44,8 @@ def read_run(
     `claims` are the live ones; `verify` tells which decisions a person made, `committed` what the commit
     HEAD holds; `parsed` keeps parse results between calls.
     """
-    reader = RunReader(files, {} if parsed is None else parsed, committed)
+    asked: dict[Question, object] | None = {} if workflow.reports.files else None
+    reader = RunReader(files, {} if parsed is None else parsed, committed, asked=asked)
     path = join(run, JOURNAL) or JOURNAL
     file = reader.read(path)
     if file.text is None and (file.exists or file.problem):
@@ -64,10 +65,11 @@ def read_run(
     plan = next((a.data for a in artifacts.values() if a.valid and isinstance(a.data, Plan)), None)
     records = tuple(stamped(entry, plan) for entry in journal.records)
     origins = tuple(RecordOrigin(path, Span(line, 0, line, 0)) for line in journal.lines)
+    reader.asked = None
     pending, unread = _read_reports(workflow, run, reader, records)
     return Snapshot(
         root, run, workflow, reader, state, artifacts, records, origins, pending, journal, tuple(claims),
-        config or Config(), tuple(reader.findings), unread,
+        config or Config(), tuple(reader.findings), unread, asked,
     )  # fmt: skip
 
 

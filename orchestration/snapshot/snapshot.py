@@ -20,7 +20,7 @@ from ..plans.model import MarkStatus, Plan, Task, TaskFile
 from ..plans.schedule import resolve
 from ..states import RecordKind
 from ..vfs.files import digest_of, join
-from .read_log import ArtifactState, RunReader
+from .read_log import ArtifactState, Asked, RunReader
 
 # The question that is open while a definition changed under a run.
 DEFINITION = "definition"
@@ -85,7 +85,8 @@ class Snapshot:
 
     `records` are the journal's and `origins` where each stands. `unread` is a report file or folder that
     could not be read: it may hold a failure, so nothing is known. Files that only data names are read when
-    they are asked for, so `reader` may still grow: one thread at a time.
+    they are asked for, so `reader` may still grow: one thread at a time. `asked` is what was asked to read
+    all but the reports, where it was noted.
     """
 
     root: str
@@ -102,6 +103,7 @@ class Snapshot:
     config: Config
     findings: tuple[Finding, ...]
     unread: str = ""
+    asked: Asked | None = None
 
     @cached_property
     def definition(self) -> str:

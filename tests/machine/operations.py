@@ -76,6 +76,8 @@ class Operations(RuleBasedStateMachine):
         self.good = self.world.read(self.world.state) if self.world.state else b""
         self.claims: dict[str, tuple[str, int]] = {}
         self.past = utc_now() - timedelta(days=30)
+        self.retimed: list[Path] = []
+        self.parsed: dict[tuple[str, str], Any] = {}
 
     def teardown(self) -> None:
         self.environment.stop()
@@ -347,9 +349,29 @@ class Operations(RuleBasedStateMachine):
             self.edit(path, None)
 
     @precondition(lambda self: self.world.workflow.reports.files)
-    @rule(text=st.sampled_from(REPORTS), name=st.sampled_from(["a", "b", "c"]))
-    def report_file(self, text: str, name: str) -> None:
-        self.world.write(f"{self.world.run}/reports/{name}.md", text)
+    @rule(
+        text=st.sampled_from(REPORTS), name=st.sampled_from(["a", "b", "c"]), after_s=st.sampled_from([0, 9])
+    )
+    def report_file(self, text: str, name: str, after_s: int) -> None:
+        self.world.write(f"{self.world.run}/reports/{name}.md", text, after_s)
+
+    @precondition(lambda self: self.world.workflow.reports.files)
+    @rule(name=st.sampled_from(["a", "b", "c"]), by_s=st.sampled_from([-9, -1, 9]))
+    def report_time(self, name: str, by_s: int) -> None:
+        """Give a report file another time, as a clone or a copy does."""
+        path = self.world.root / self.world.run / "reports" / f"{name}.md"
+        if path.exists():
+            time_ns = path.stat().st_mtime_ns + by_s * 10**9
+            os.utime(path, ns=(time_ns, time_ns))
+            self.retimed.append(path)
+
+    @rule(of_live=st.booleans())
+    def forget(self, of_live: bool) -> None:
+        """Drop what is remembered of evaluations."""
+        if of_live:
+            self.live._parse_caches.drop(self.world.run)
+        else:
+            self.parsed.clear()
 
     @rule(data=st.data())
     def torn_tail(self, data: st.DataObject) -> None:
@@ -447,9 +469,11 @@ class Operations(RuleBasedStateMachine):
             self.world.root / path for path in {*now, *self.seen} if now.get(path) != self.seen.get(path)
         ]
         self.seen = now
-        self.live.refresh_paths([*changed, *self.left()])
+        self.live.refresh_paths([*changed, *self.left(), *self.retimed])
+        self.retimed = []
         cold = self.world.cold()
         alike(self.live.runs.get(self.world.run), cold)
+        alike(self.world.cold(self.parsed), cold)
 
     def left(self) -> list[Path]:
         """What a write has at work: a watcher hears of it too."""

@@ -64,9 +64,9 @@ class World:
 
     # ---- how it stands
 
-    def cold(self) -> Evaluation | None:
-        """The run judged by somebody who has just come; None when it is no run any more."""
-        workspace = Workspace(self.root)
+    def cold(self, parsed: dict[tuple[str, str], Any] | None = None) -> Evaluation | None:
+        """The run judged by somebody who has just come, or who kept what was parsed; None when it is none."""
+        workspace = Workspace(self.root, parsed={} if parsed is None else parsed)
         return next((workspace.evaluate(match) for match in workspace.matches if match.run == self.run), None)
 
     @property
@@ -87,14 +87,14 @@ class World:
 
     # ---- what is done to it by hand
 
-    def write(self, path: str, content: str | bytes | Mapping[str, Any]) -> None:
+    def write(self, path: str, content: str | bytes | Mapping[str, Any], after_s: int = 0) -> None:
         """Save a file as editors do, and later than any file before."""
         target = self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         raw = content if isinstance(content, bytes) else _text(content).encode()
         beside = target.with_name(f"{target.name}.saving")
         beside.write_bytes(raw)
-        self._newest_ns = max(time.time_ns(), self._newest_ns + 1_000_000)
+        self._newest_ns = max(time.time_ns(), self._newest_ns + 1_000_000) + after_s * 10**9
         os.utime(beside, ns=(self._newest_ns, self._newest_ns))
         beside.replace(target)
 

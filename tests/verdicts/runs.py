@@ -14,13 +14,14 @@ from phasekeeper.orchestration.definition.model import Workflow
 from phasekeeper.orchestration.definition.root_config import read_config
 from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
 from phasekeeper.orchestration.evaluation.trace import CommandRefused, EvaluationTrace
-from phasekeeper.orchestration.journal.journal import EMPTY_RECORD
+from phasekeeper.orchestration.journal.journal import EMPTY_RECORD, Claim
 from phasekeeper.orchestration.journal.report_files import blank_form
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.snapshot.run_files import read_run
+from phasekeeper.orchestration.snapshot.snapshot import Snapshot
 from phasekeeper.orchestration.updates.commands import Command
 from phasekeeper.orchestration.updates.propose import propose
-from phasekeeper.orchestration.vfs.files import digest_of
+from phasekeeper.orchestration.vfs.files import Files, digest_of
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.workspace.definitions import DefinitionLibrary
 
@@ -149,13 +150,16 @@ class Run:
 
     def trace(self) -> EvaluationTrace:
         """The run as its files show it."""
-        snapshot = read_run(
-            self.workflow, MemoryFiles(self.files, self.mtimes), self.at,
-            root="/root", config=read_config(self.files.get(CONFIG, "")),
+        return evaluate_traced(self.workflow, self.snapshot(MemoryFiles(self.files, self.mtimes), {}))
+
+    def snapshot(self, files: Files, parsed: dict[tuple[str, str], Any], *claims: Claim) -> Snapshot:
+        """The run as read from some files, beside parse results that are kept and the live claims."""
+        return read_run(
+            self.workflow, files, self.at,
+            root="/root", config=read_config(self.files.get(CONFIG, "")), claims=claims, parsed=parsed,
             verify=lambda lines: frozenset(i for i, line in enumerate(lines) if line in self.proven),
             committed=lambda path: self.head[path].encode() if path in self.head else None,
         )  # fmt: skip
-        return evaluate_traced(self.workflow, snapshot)
 
     @property
     def evaluation(self) -> Evaluation:
