@@ -85,10 +85,15 @@ def _missing_files(facts: RunFacts, brings: Brings, files: BroughtFiles, context
     left = [path for path in files.absent if facts.snapshot.reader.exists(path)]
     if left:
         yield f"these files are gone: {_some(left)}"
-    is_named = brings.named is not None and context.holds(brings.named)
+    for wanted in filter(None, (brings.files, brings.absent)):
+        if error := context.value(wanted).error:
+            yield f"the files that it must come with can be told ({error})"
+    # What cannot be told is asked for.
+    is_named = brings.named is not None and context.value(brings.named).value is not False
     if is_named and not (files.there or files.absent or files.named):
         yield 'it names the files that were changed, in its data ({"files": ["src/name.py"]}) or its summary'
-    then = context.value(brings.changed).value if brings.changed else {}
+    is_about_files = is_named or brings.files is None or bool(files.there or files.named)
+    then = context.value(brings.changed).value if brings.changed and is_about_files else {}
     if not (isinstance(then, dict) and _has_changed(facts, then, files)):
         moment = (
             f"{then['phase']} {then['outcome']}".strip() or then["kind"] if isinstance(then, dict) else "?"
@@ -122,16 +127,24 @@ def _paths(facts: RunFacts, context: Context, wanted: Expression | None) -> dict
     for item in value if isinstance(value, list) else ():
         for name in item if isinstance(item, list) else (item,):
             if isinstance(name, str):
-                names[_located(facts, name)] = None
+                names |= dict.fromkeys(_matching(facts, _located(facts, name)))
     return names
 
 
 def _located(facts: RunFacts, name: str) -> str:
+    if name.startswith("./"):
+        return join(facts.snapshot.run, name) or name
     exists = facts.snapshot.reader.exists
     from_root, from_run = join("", name.lstrip("/")), join(facts.snapshot.run, name)
     is_in_run = from_run and not (from_root and exists(from_root)) and exists(from_run)
     # What leads out of the root is not read, so it is missing.
     return (from_run if is_in_run else from_root) or name
+
+
+def _matching(facts: RunFacts, path: str) -> list[str]:
+    """The files that fit a pattern; where none does, and of a plain path, the path."""
+    is_pattern = any(character in path for character in "*?[")
+    return [name for name, _ in facts.snapshot.reader.glob(path)] or [path] if is_pattern else [path]
 
 
 def _named(facts: RunFacts, delivery: Delivery) -> Iterator[str]:

@@ -29,10 +29,30 @@ def state(drive: Drive) -> dict[str, Any]:
     return drive.json(STATE)
 
 
+LEFT = {
+    "action-analyze-requirements": "requirement-analysis.json",
+    "action-gemini-analysis": "diagnosis/gemini-analysis-root_cause.md",
+    "action-generate-report": "tuning-report.md",
+    "action-propose-fixes": "fixes/fix-proposals.json",
+    "action-verify": "fixes/applied-fixes.json",
+    "action-complete": "tuning-summary.md",
+}
+
+
+def leave(drive: Drive, action: str) -> None:
+    """Write what an action leaves in the work directory; a fix is applied to the skill itself."""
+    area = action.removeprefix("action-diagnose-")
+    own = f"diagnosis/{area}-diagnosis.json" if area != action else LEFT.get(action)
+    path = "SKILL.md" if action == "action-apply-fix" else f"{RUN}/{own}"
+    if own or action == "action-apply-fix":
+        drive.write(path, f"{len(drive.records(RUN))}\n")
+
+
 def ok(drive: Drive, action: str, updates: dict[str, Any] | None = None, **more: Any) -> int:
-    """Report an action that is suggested now; the exit code."""
+    """Report an action that is suggested now, with the files that it leaves; the exit code."""
     assert drive.suggestion(RUN) == ("act", action)
-    data = json.dumps({"stateUpdates": updates or {}, **more})
+    leave(drive, action)
+    data = json.dumps({"files": ["SKILL.md"], "stateUpdates": updates or {}, **more})
     return drive.do("report", NAME, action, "ok", "--data", "-", stdin=data).code
 
 
@@ -106,6 +126,7 @@ def test_all_six_diagnoses_are_made_in_order_where_no_focus_is_set(drive: Drive)
 def test_an_action_reported_by_its_other_name_is_recorded_by_its_own(drive: Drive):
     ok(drive, "action-init", {"focus_areas": ["token_consumption"]})
     ok(drive, "action-analyze-requirements", COMPLETE_ANALYSIS)
+    leave(drive, "action-diagnose-token-consumption")
     drive.do("report", NAME, "action-diagnose-token-consumption", "ok")
     assert state(drive)["completed_actions"][-1] == "action-diagnose-token_consumption"
 
@@ -200,6 +221,7 @@ def test_what_others_wrote_survives_byte_for_byte(drive: Drive):
     assert text.startswith(own[: own.index('"error_count":0')] + '"error_count":1')
     assert '{"action":"x","message":null,  "n":1e2}' in text
     assert '"tail" : {"a":null}' in text
+    leave(drive, "action-analyze-requirements")
     drive.do("report", NAME, "action-analyze-requirements", "ok")
     again = drive.text(STATE)
     assert again.startswith(

@@ -13,6 +13,7 @@ from phasekeeper.orchestration.lint.checks import parse_workflow
 from tests.verdicts.runs import Run, built_in
 
 AT_TUNING, AT_LOOP = ".workflow/.scratchpad/skill-tuning-s", ".claude/state"
+CHANGED = ".claude/skills/s/SKILL.md"
 FIX = {"fix_id": "F1", "verification_result": "pending"}
 
 
@@ -32,7 +33,8 @@ def tuning(**state: Any) -> Run:
             "action-generate-report", "action-propose-fixes",
         ],
     }  # fmt: skip
-    return Run(built_in("skill-tuning"), AT_TUNING).write("state.json", {**made, **state})
+    run = Run(built_in("skill-tuning"), AT_TUNING).write("state.json", {**made, **state})
+    return run.write(f"/{CHANGED}", "# A skill\n").write("fixes/applied-fixes.json", "[]\n")
 
 
 QUEUE = [
@@ -56,7 +58,7 @@ def state_of(run: Run) -> dict[str, Any]:
 
 
 def updates(**wanted: Any) -> dict[str, Any]:
-    return {"data": {"stateUpdates": wanted}}
+    return {"data": {"files": [CHANGED], "stateUpdates": wanted}}
 
 
 def ignored(run: Run) -> list[str]:
@@ -144,7 +146,7 @@ def test_a_report_of_the_loop_does_not_write(phase: str, wanted: dict[str, Any],
     ],
 )
 def test_a_report_of_the_tuning_does_not_write(action: str, wanted: dict[str, Any], said: str) -> None:
-    run = tuning().report(action, "ok", data={"stateUpdates": wanted})
+    run = tuning().report(action, "ok", **updates(**wanted))
     assert ignored(run)[0].startswith(said)
     assert "F2" in state_of(run)["pending_fixes"] and not state_of(run).get("applied_fixes")
 

@@ -38,7 +38,7 @@ def test_events_name_each_record_and_the_end_of_a_loop(here, run):
     state = {"status": "complete", "phase": "evaluate", "consecutivePasses": 2, "metrics": {"tasks": 4}}
     folder = loop(here, **state, workQueue=queue, gates=gates).relative_to(here).as_posix()
     add(here, folder, kind="start", workflow="phase-loop")
-    add(here, folder, phase="classify", iteration=1)
+    add(here, folder, phase="quality", iteration=1)
     _, out, _ = run("history", folder, "--events")
     assert [line.split("  ")[1] for line in out.splitlines()] == [
         "session.started", "loop.iteration.start", "loop.phase.complete", "loop.iteration.complete",
