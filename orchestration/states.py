@@ -142,4 +142,5 @@ class RecordKind(StrEnum):
     CLAIM = "claim"
     RELEASE = "release"
     VIOLATION = "violation"
+    REFUSED = "refused"
     RELINK = "relink"

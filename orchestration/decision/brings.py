@@ -66,16 +66,38 @@ def brought_files(facts: RunFacts, brings: Brings, delivery: Delivery) -> Brough
 
 
 def missing(facts: RunFacts, brings: Brings, delivery: Delivery) -> Iterator[str]:
-    """Phrases that say what a report that calls its step done lacks."""
+    """Phrases that say what a report that calls its step done lacks, but for a change."""
     context = _context(facts, delivery)
     for alternatives in brings.data:
         if not any(_fits(delivery, path, kind) for path, kind in alternatives.items()):
             yield "its data says " + " or ".join(f"{path} ({_WANTED[k]})" for path, k in alternatives.items())
     if not delivery.is_past:
         yield from _missing_files(facts, brings, brought_files(facts, brings, delivery), context)
-    for criterion in brings.holds:
-        if not context.holds(criterion.when):
-            yield criterion.text
+    yield from (criterion.text for criterion in brings.holds if not context.holds(criterion.when))
+
+
+def lacking_at_all(facts: RunFacts, brings: Brings, delivery: Delivery) -> list[str]:
+    """Phrases that say all that a report lacks."""
+    return [*missing(facts, brings, delivery), *lacking_change(facts, brings, delivery)]
+
+
+def lacking_change(facts: RunFacts, brings: Brings, delivery: Delivery) -> Iterator[str]:
+    """Phrases that say what is still as it was when the step, or what it mends, failed or was sent back."""
+    context = _context(facts, delivery)
+    if not delivery.is_past:
+        yield from _missing_change(facts, brings, brought_files(facts, brings, delivery), context)
+    yield from (criterion.text for criterion in brings.differs if not context.holds(criterion.when))
+
+
+def _missing_change(facts: RunFacts, brings: Brings, files: BroughtFiles, context: Context) -> Iterator[str]:
+    is_about_files = _names_files(brings, context) or brings.files is None or bool(files.there or files.named)
+    then = context.value(brings.changed).value if brings.changed and is_about_files else {}
+    if not (isinstance(then, dict) and _has_changed(facts, then, files)):
+        moment = (
+            f"{then['phase']} {then['outcome']}".strip() or then["kind"] if isinstance(then, dict) else "?"
+        )
+        named = _some([*files.there, *files.named]) or "name it"
+        yield f"a file was changed since {moment}: {named}"
 
 
 def _missing_files(facts: RunFacts, brings: Brings, files: BroughtFiles, context: Context) -> Iterator[str]:
@@ -88,18 +110,13 @@ def _missing_files(facts: RunFacts, brings: Brings, files: BroughtFiles, context
     for wanted in filter(None, (brings.files, brings.absent)):
         if error := context.value(wanted).error:
             yield f"the files that it must come with can be told ({error})"
-    # What cannot be told is asked for.
-    is_named = brings.named is not None and context.value(brings.named).value is not False
-    if is_named and not (files.there or files.absent or files.named):
+    if _names_files(brings, context) and not (files.there or files.absent or files.named):
         yield 'it names the files that were changed, in its data ({"files": ["src/name.py"]}) or its summary'
-    is_about_files = is_named or brings.files is None or bool(files.there or files.named)
-    then = context.value(brings.changed).value if brings.changed and is_about_files else {}
-    if not (isinstance(then, dict) and _has_changed(facts, then, files)):
-        moment = (
-            f"{then['phase']} {then['outcome']}".strip() or then["kind"] if isinstance(then, dict) else "?"
-        )
-        named = _some([*files.there, *files.named]) or "name it"
-        yield f"a file was changed since {moment}: {named}"
+
+
+def _names_files(brings: Brings, context: Context) -> bool:
+    """True if the report has to name files where none are declared; what cannot be told is asked for."""
+    return brings.named is not None and context.value(brings.named).value is not False
 
 
 def file_digests(facts: RunFacts, files: BroughtFiles) -> dict[str, str]:

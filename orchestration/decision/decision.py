@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..definition.model import Phase, Rule, Workflow
+from ..definition.model import DEFAULT_OUTCOMES, Action, Phase, Rule, Workflow
 from ..definition.names import PROPOSED
 from ..expressions.context import Outcome
 from ..expressions.language import Expression
@@ -110,7 +110,8 @@ def _held_by_escalation(decision: Decision, facts: RunFacts) -> Decision:
     held = replace(
         decision, status=RunStatus.WAITING_HUMAN, kind=SuggestionKind.ESCALATE, to=None, action=None
     )
-    return replace(held, reason=f"an agent asks a person: {asked}", waiting_for=f"person: {asked}")
+    reason = asked if raised[0]["outcome"] == RecordKind.REFUSED else f"an agent asks a person: {asked}"
+    return replace(held, reason=reason, waiting_for=f"person: {asked}")
 
 
 def ended_without_completing(decision: Decision) -> bool:
@@ -387,6 +388,16 @@ def definition_changed_text(workflow: Workflow) -> str:
     """The sentence that the definition changed under a run, for a person."""
     name = workflow.name
     return f"The definition of {name}, or a parameter of it, changed while this run was under way."
+
+
+def step_of(workflow: Workflow, name: str) -> Phase | Action | None:
+    """The phase or action that a name means; None where the workflow has none."""
+    return workflow.phases.get(name) or workflow.actions.get(action_of(workflow, name))
+
+
+def outcomes_of(step: Phase | Action | None) -> tuple[str, ...]:
+    """What a report of a step may say; the first calls it done."""
+    return step.outcomes if isinstance(step, Phase) else DEFAULT_OUTCOMES
 
 
 def action_of(workflow: Workflow, name: str) -> str:

@@ -140,7 +140,9 @@ class _Compiler:
             case "alternatives":
                 return tuple(part.strip() for part in value.split("|"))
             case "id" if shape.name:
-                return known(value, self.raw.get(f"{shape.name}s", {}), shape.name, self.errors)
+                groups = ("phases", "actions") if shape.name == "step" else (f"{shape.name}s",)
+                names = [name for group in groups for name in self.raw.get(group, {})]
+                return known(value, names, shape.name, self.errors)
             case "bool" | "typed":
                 return value
         return str(value)

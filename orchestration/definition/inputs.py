@@ -154,10 +154,13 @@ class Brings:
     absent: Expression | None = key(cel("list"), "files that do not exist")
     named: Expression | None = key(cel("bool"), "where these are none, the report names files that exist")
     changed: Expression | None = key(cel("map"), "a record; one of the files is not as it was then")
+    differs: tuple[Criterion, ...] = key(
+        list_of(struct("criterion")), "criteria that something is not as it was when it was sent back"
+    )
     holds: tuple[Criterion, ...] = key(list_of(struct("criterion")), "what else must hold")
 
     @property
     def expressions(self) -> list[Expression]:
         """Its expressions, in which `report` is the report at hand."""
         asked = (self.files, self.absent, self.named, self.changed)
-        return [*filter(None, asked), *(criterion.when for criterion in self.holds)]
+        return [*filter(None, asked), *(each.when for each in (*self.differs, *self.holds))]

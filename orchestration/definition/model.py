@@ -54,6 +54,7 @@ _WRITES = map_of(cel(name="effects"))
 _RULES = list_of(struct("rule"))
 _ARTIFACTS = list_of(id_of("artifact"))
 _BRINGS = "what a report of it must come with"
+_JUDGES, _JUDGES_ABOUT = list_of(id_of("step")), "the phases and actions whose work its report judges"
 _DATA = "an example of what a report of it carries, made of how the run stands"
 ANY = "any"
 """Beside words that a report may write: every value."""
@@ -143,6 +144,7 @@ class Phase(_Writer):
     skip: Expression | None = key(cel("bool"), "`to: next` passes over it")
     skip_because: Template | None = key(TEMPLATE, "why it is passed over")
     brings: Brings | None = key(struct("brings"), _BRINGS)
+    judges: tuple[str, ...] = key(_JUDGES, _JUDGES_ABOUT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +156,7 @@ class Action(_Writer):
     agents: tuple[str, ...] = key(TEXTS, "who does it", name="agent")
     data: Expression | None = key(cel("map"), _DATA)
     brings: Brings | None = key(struct("brings"), _BRINGS)
+    judges: tuple[str, ...] = key(_JUDGES, _JUDGES_ABOUT)
     writes: Mapping[str, str | StateChange] = key(_PERMITS, _PERMITS_ABOUT)
 
 

@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 from ..decision.basis import BasisCollector, Grounds
-from ..decision.decision import action_of
+from ..decision.decision import outcomes_of, step_of
 from ..decision.gates import allowed_steps
 from ..decision.lost_work import lost_work
 from ..decision.pending_reports import FoldedReports, fold_reports
-from ..definition.model import DEFAULT_OUTCOMES, Phase, Workflow
+from ..definition.model import Phase, Workflow
 from ..expressions.language import Expression
 from ..journal.journal import EMPTY_RECORD
 from ..journal.report_files import blank_form
@@ -25,7 +25,6 @@ from ..result.values import (
     Forbidden,
     GateState,
     LimitState,
-    NoteText,
     PhaseState,
     Produce,
     Produced,
@@ -38,6 +37,7 @@ from ..states import GateStatus, PhaseStatus, RecordKind, RunStatus, SuggestionK
 from ..vfs.files import digest_of
 from .advisories import advisory_findings, ordered_findings
 from .evidence import EvidenceCollector
+from .notes import notes_of
 from .questions import open_questions
 from .task_board import deadlock_reason, relevant_tasks, schedule_tasks, task_board
 from .trace import EvaluationTrace
@@ -82,8 +82,6 @@ class _Assembler:
         lost = lost_work(facts) if self.phase else ()
         of_run = (*snapshot.findings, *self.reports.findings, *decision.findings, *facts.findings(), *lost)
         advisories = advisory_findings(facts, self.phase, tasks, limits)
-        notes = workflow.notes.values() if self.phase else ()
-        holding = (note for note in notes if facts.holds(f"notes.{note.id}.when", note.when))
         values = {name: facts.context.known(f"parameters.{name}").value for name in workflow.parameters}
         return Evaluation(
             root=snapshot.root,
@@ -106,7 +104,7 @@ class _Assembler:
             limits=limits,
             questions=open_questions(facts, decision),
             claims=snapshot.claims,
-            notes=tuple(NoteText(note.id, note.title, facts.text(note.text)) for note in holding),
+            notes=tuple(notes_of(facts)) if self.phase else (),
             parameters={n: v for n, v in values.items() if v != workflow.parameters[n].default},
             findings=ordered_findings(facts, decision, (*of_run, *advisories)),
             revision=self._revision(),
@@ -186,8 +184,8 @@ class _Assembler:
 
     def _reportable(self, step: str) -> Reportable:
         workflow = self.workflow
-        declared = workflow.phases.get(step) or workflow.actions.get(action_of(workflow, step))
-        outcomes = declared.outcomes if isinstance(declared, Phase) else DEFAULT_OUTCOMES
+        declared = step_of(workflow, step)
+        outcomes = outcomes_of(declared)
         example = self.facts.context.value(declared.data).value if declared and declared.data else None
         # Maps of expressions have no order of their own; an answer has.
         data = _sorted(example) if example and isinstance(example, dict) else None

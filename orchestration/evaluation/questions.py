@@ -12,9 +12,15 @@ from ..definition.names import PROPOSED
 from ..result.values import Option, QuestionState
 from ..snapshot.read_log import ArtifactState
 from ..snapshot.snapshot import DEFINITION
-from ..states import QuestionKind, RunStatus, SuggestionKind
+from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
 
 RAISED = (Option("continue", "go on"), Option("stop", "stop the run"))
+ACCEPT = "accept"
+AFTER_REFUSALS = (
+    Option("continue", "go on: the reason says what is to be changed"),
+    Option(ACCEPT, "let the next report of it count although nothing has changed"),
+    Option("stop", "stop the run"),
+)
 MOST_SIGNED = 4_000
 """Characters of what a person signs as it is; more cannot be shown whole, so it has to be committed."""
 MOST_QUOTED = 200
@@ -36,7 +42,8 @@ def open_questions(facts: RunFacts, decision: Decision) -> tuple[QuestionState, 
     for entry in raised:
         text, since = str(entry["message"] or entry["why"]), str(entry["at"]) or None
         name = f"raised:{entry['seq']}"
-        questions.append(QuestionState(name, QuestionKind.ESCALATION, text, RAISED, since=since))
+        options = AFTER_REFUSALS if entry["outcome"] == RecordKind.REFUSED else RAISED
+        questions.append(QuestionState(name, QuestionKind.ESCALATION, text, options, since=since))
     return tuple(questions)
 
 

@@ -55,6 +55,7 @@ FIELDS: Mapping[str, tuple[object, str]] = {
     "path": ("", "the report's file"),
     "actor": ("", "who"),
     "channel": ("", "by which way"),
+    "request": ("", "the id that the caller gave the call"),
     "mac": ("", "the proof that a person decided"),
     "prev": ("", "the digest of the line before"),
 }

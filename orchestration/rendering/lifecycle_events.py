@@ -21,6 +21,7 @@ _NAMES = {
     "claim": "task.claim",
     "release": "task.release",
     "violation": "gate.violation",
+    "refused": "report.refused",
     "relink": "journal.relink",
 }
 _WORK = {"phase": "phase", "iteration": "iteration", "stage": "stage", "tasks": "tasks", "outcome": "result"}
@@ -34,6 +35,7 @@ _PAYLOAD: Mapping[str, Mapping[str, str]] = {
     "task.claim": {"task": "task", "actor": "actor"},
     "task.release": {"task": "task", "actor": "actor"},
     "gate.violation": {"phase": "phase", "message": "message", "path": "path"},
+    "report.refused": {**_WORK, "why": "why"},
     "journal.relink": {"about": "about", "message": "message", "why": "why"},
     "loop.phase.start": {"phase": "phase", "iteration": "iteration", "stage": "stage", "why": "why"},
     "loop.phase.skipped": {"phase": "phase", "iteration": "iteration", "why": "reason"},

@@ -59,12 +59,16 @@ def read_run(
         state = proven_state(workflow.state, state, reader)
     declared = workflow.artifacts
     artifacts = {a.id: read_artifact(a, run, reader) for a in declared.values() if a.listed is None}
-    artifacts = with_staleness(artifacts, declared, run, journal.records, reader)
-    artifacts = with_proof(artifacts, declared, journal.records, reader)
+    # What was refused changes nothing: neither guards nor the staleness of files see it.
+    pairs = zip(journal.records, journal.lines, strict=True)
+    counted = [(entry, line) for entry, line in pairs if entry["kind"] != RecordKind.REFUSED]
+    entries = tuple(entry for entry, _ in counted)
+    artifacts = with_staleness(artifacts, declared, run, entries, reader)
+    artifacts = with_proof(artifacts, declared, entries, reader)
     artifacts = _with_claims(workflow, artifacts, run, reader)
     plan = next((a.data for a in artifacts.values() if a.valid and isinstance(a.data, Plan)), None)
-    records = tuple(stamped(entry, plan) for entry in journal.records)
-    origins = tuple(RecordOrigin(path, Span(line, 0, line, 0)) for line in journal.lines)
+    records = tuple(stamped(entry, plan) for entry in entries)
+    origins = tuple(RecordOrigin(path, Span(line, 0, line, 0)) for _, line in counted)
     reader.asked = None
     pending, unread = _read_reports(workflow, run, reader, records)
     return Snapshot(

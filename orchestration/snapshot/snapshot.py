@@ -83,10 +83,10 @@ class PendingReport(NamedTuple):
 class Snapshot:
     """One run at one moment; a value. `pending` report files are still to be judged.
 
-    `records` are the journal's and `origins` where each stands. `unread` is a report file or folder that
-    could not be read: it may hold a failure, so nothing is known. Files that only data names are read when
-    they are asked for, so `reader` may still grow: one thread at a time. `asked` is what was asked to read
-    all but the reports, where it was noted.
+    `records` are the journal's without the refused ones, `origins` where each stands. `unread` is a report
+    file or folder that could not be read: it may hold a failure, so nothing is known. Files that only data
+    names are read when they are asked for, so `reader` may still grow: one thread at a time. `asked` is what
+    was asked to read all but the reports, where it was noted.
     """
 
     root: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..decision.brings import BroughtFiles, Delivery, brought_files, file_digests, missing
+from ..decision.brings import Delivery, brought_files, file_digests, lacking_change, missing
 from ..decision.facts import RunFacts
 from ..definition.inputs import Brings
 from ..evaluation.trace import CommandRefused
@@ -58,32 +59,36 @@ def _path(facts: RunFacts, step: str, text: str) -> str:
     return join(facts.snapshot.run, pattern.replace("*", f"{step}{stage}-{digest_of(text)[:8]}")) or ""
 
 
-def check_brought(facts: RunFacts, brings: Brings, delivery: Delivery, is_done: bool) -> None:
+def check_brought(
+    facts: RunFacts, brings: Brings, delivery: Delivery, is_done: bool, lets_through: bool
+) -> str:
     """Add to the record of a report the digests of the files that it came with.
 
-    Raises CommandRefused with all that is missing, and for the same report again while nothing has changed.
+    Returns why it brings no change where it has to, as the same report again does not; "" where it does, or a
+    person lets it through. Raises CommandRefused with all that is missing otherwise.
     """
     entry = delivery.record
-    lacking = list(missing(facts, brings, delivery)) if is_done else []
-    if lacking:
-        said = "; ".join(lacking)
-        raise CommandRefused(f"nothing was recorded: {entry['phase']} {entry['outcome']} needs that {said}")
-    files = brought_files(facts, brings, delivery)
-    newest = facts.newest_record((RecordKind.START, RecordKind.REPORT))
-    is_verdict = is_done or bool(entry["path"])
-    if newest and is_verdict and _is_same(facts, newest, delivery, files):
-        raise CommandRefused(
-            f"nothing was recorded: the same report of {entry['phase']} was the last one, and nothing has "
-            "changed since; do what is missing, or say what is new"
-        )
-    digests = file_digests(facts, files)
+    digests = file_digests(facts, brought_files(facts, brings, delivery))
     seen = entry["files"] if isinstance(entry["files"], list) else []
     known = {each["path"] for each in seen}
     more = [{"path": path, "digest": digest} for path, digest in digests.items() if path not in known]
     entry["files"] = [*seen, *more]
+    lacking = list(missing(facts, brings, delivery)) if is_done else []
+    unchanged = list(lacking_change(facts, brings, delivery)) if is_done and not lets_through else []
+    said = f"{entry['phase']} {entry['outcome']} needs that {'; '.join((*lacking, *unchanged))}"
+    if unchanged:
+        return said
+    if lacking:
+        raise CommandRefused(f"nothing was recorded: {said}")
+    newest = facts.newest_record((RecordKind.START, RecordKind.REPORT))
+    is_verdict = is_done or bool(entry["path"])
+    if newest and is_verdict and not lets_through and _is_same(newest, delivery, digests):
+        said = f"the same report of {entry['phase']} was the last one, and nothing has changed since"
+        return f"{said}; do what is missing, or say what is new"
+    return ""
 
 
-def _is_same(facts: RunFacts, newest: Record, delivery: Delivery, files: BroughtFiles) -> bool:
+def _is_same(newest: Record, delivery: Delivery, now: Mapping[str, str]) -> bool:
     """True if the newest report said the same of the same files, and none of these was touched since.
 
     A file with `was` was written by the report, and is none that it was about.
@@ -93,7 +98,6 @@ def _is_same(facts: RunFacts, newest: Record, delivery: Delivery, files: Brought
     if any(entry[name] != newest[name] for name in fields):
         return False
     before = {each["path"]: each["digest"] for each in kept}
-    now = file_digests(facts, files)
     seen = entry["files"] if isinstance(entry["files"], list) else []
     left = {each["path"] for each in kept if "was" not in each} - {each["path"] for each in seen} - now.keys()
     texts_differ = entry["path"] and before.get(str(newest["path"])) != digest_of(delivery.text)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
-from ..decision.brings import Delivery
-from ..decision.decision import action_of
+from ..decision.brings import Delivery, brought_files, file_digests
+from ..decision.decision import outcomes_of, step_of
 from ..decision.facts import RunFacts
+from ..decision.gates import gate_against_repeating
 from ..decision.lost_work import approved_sizes
 from ..decision.pending_reports import is_due, reportable_steps
 from ..decision.task_turns import TaskTurns
-from ..definition.model import DEFAULT_OUTCOMES, edges
+from ..definition.model import Phase, edges
 from ..definition.names import PROPOSED
 from ..evaluation.questions import question_state
 from ..evaluation.trace import CommandRefused, EvaluationTrace, check_action
@@ -24,9 +26,10 @@ from ..plans.schedule import resolve, similar_tasks
 from ..result.values import QuestionState
 from ..snapshot.snapshot import DEFINITION
 from ..snapshot.staleness import digests
-from ..states import ArtifactStatus, GateStatus, QuestionKind, RunStatus, SuggestionKind
+from ..states import ArtifactStatus, GateStatus, QuestionKind, RecordKind, RunStatus, SuggestionKind
 from ..suggestions import did_you_mean, meant
 from .brought import check_brought, report_text
+from .refusals import RecordedRefusal, lets_through, refusal_for_want_of_change
 
 MOST_CHARACTERS = 100_000
 """Of one record as JSON: a journal is read whole, again and again."""
@@ -49,7 +52,8 @@ class Command(NamedTuple):
     `step` is a phase or action, for an override or redo the phase to go to. `data` is what a report
     carries; what it wants merged into the state file is in it under `stateUpdates`. `report` is its text
     if the step needs one; a `message` that is such a text counts as well. `commits` are those that the data
-    names and the repository has. A raise asks a person `message`; `tasks` are those it is about.
+    names and the repository has. A raise asks a person `message`; `tasks` are those it is about. `request` is
+    the caller's own id of the call, by which a repeated one is known.
     """
 
     kind: CommandKind
@@ -68,20 +72,61 @@ class Command(NamedTuple):
     why: str = ""
     actor: str = ""
     channel: str = ""
+    request: str = ""
 
 
 def build_record(trace: EvaluationTrace, command: Command) -> Record:
-    """The record of a command. Raises CommandRefused where it is out of turn or names something unknown."""
+    """The record of a command. Raises CommandRefused where it is out of turn or names something unknown, and
+    RecordedRefusal for a report that brings no change."""
     if trace.facts.snapshot.journal.broken:
         raise CommandRefused(f"nothing can be recorded: {trace.evaluation.status_reason}")
-    entry = _RECORDS[command.kind](trace, command)
+    try:
+        entry = _RECORDS[command.kind](trace, command)
+    except RecordedRefusal as refusal:
+        for refused in refusal.records:
+            _check_fits(refused)
+        raise
+    _check_fits(entry)
+    return entry
+
+
+def _check_fits(entry: Record) -> None:
+    """Raises CommandRefused for a record that a journal cannot keep."""
     text = json.dumps(entry)
     if len(text) > MOST_CHARACTERS:
         raise CommandRefused(f"the record has {len(text)} characters, at most {MOST_CHARACTERS} are kept")
     document = read_json(text)
     if not document.readable:
         raise CommandRefused(f"what is said cannot be kept as text: {document.problems[0].message}")
-    return entry
+
+
+def repeats_last(trace: EvaluationTrace, command: Command) -> bool:
+    """True for a call of the same request id as the one that made the last record: it was carried out.
+
+    Raises CommandRefused as that one was refused, and InvalidCommand where another call had that id.
+    """
+    made = _records_of_last_request(trace, command.request)
+    if not made:
+        return False
+    first = made[0]
+    names = trace.facts.workflow.action_aliases
+    same = {
+        "report": first["phase"] == names.get(command.step, command.step)
+        and first["outcome"] == command.outcome,
+        "raise": first["message"] == command.message,
+    }
+    if not same.get(command.kind):
+        said = f"{first['kind']} {first['phase']} {first['outcome']}".strip()
+        raise InvalidCommand(f"the request id {command.request} is that of the last record, {said}")
+    if first["kind"] == RecordKind.REFUSED:
+        raise CommandRefused(f"nothing was counted: {first['why']}")
+    return True
+
+
+def _records_of_last_request(trace: EvaluationTrace, request: str) -> list[Record]:
+    """The records at the end of the journal that a request made, in order."""
+    last = reversed(trace.facts.snapshot.journal.records)
+    return [*takewhile(lambda entry: request and entry["request"] == request, last)][::-1]
 
 
 def build_skip_record(trace: EvaluationTrace, command: Command, phase: str) -> Record:
@@ -111,21 +156,21 @@ def _stamped(trace: EvaluationTrace, command: Command, **fields: object) -> Reco
     state = trace.facts.snapshot.state
     count = state.data.get("iteration") if state and state.valid else None
     common = {"stage": trace.facts.stage, "iteration": count if type(count) is int else 0}
-    return record(actor=command.actor, channel=command.channel, **{**common, **fields})
+    by = {"actor": command.actor, "channel": command.channel, "request": command.request}
+    return record(**{**by, **common, **fields})
 
 
 # ---- work -------------------------------------------------------------------------------------
 
 
 def _reported(trace: EvaluationTrace, command: Command) -> Record:
-    step, workflow = _in_turn(trace, command.step, command.outcome), trace.facts.workflow
-    phase = workflow.phases.get(step)
-    known = phase.outcomes if phase else DEFAULT_OUTCOMES
+    step, workflow = _in_turn(trace, command), trace.facts.workflow
+    phase, declared = workflow.phases.get(step), step_of(workflow, step)
+    known = outcomes_of(declared)
     if command.outcome not in known:
         raise InvalidCommand(f"a report of {step} says one of {', '.join(known)}, not {command.outcome!r}")
     if command.next:
         _phase(trace, command.next)
-    declared = phase or workflow.actions.get(action_of(workflow, step))
     brings = declared.brings if declared else None
     written = None
     if brings and brings.report:
@@ -152,7 +197,9 @@ def _reported(trace: EvaluationTrace, command: Command) -> Record:
     if brings:
         text = written.text if written else command.message
         delivery = Delivery(entry, command.data, text, command.commits)
-        check_brought(trace.facts, brings, delivery, command.outcome == known[0])
+        let = lets_through(trace.facts, step)
+        if why := check_brought(trace.facts, brings, delivery, command.outcome == known[0], let):
+            raise refusal_for_want_of_change(trace.facts, entry, why)
     return entry
 
 
@@ -173,16 +220,20 @@ def _raised(trace: EvaluationTrace, command: Command) -> Record:
     )  # fmt: skip
 
 
-def _in_turn(trace: EvaluationTrace, step: str, outcome: str = "") -> str:
-    """The phase or action that `step` means. Raises CommandRefused, with the gate's reason, out of turn."""
-    workflow = trace.facts.workflow
+def _in_turn(trace: EvaluationTrace, command: Command) -> str:
+    """The phase or action that a command is of. Raises CommandRefused, with the gate's reason, out of turn;
+    RecordedRefusal for a verdict that failed and is given again before anything was done about it."""
+    workflow, step = trace.facts.workflow, command.step
     permission = check_action(trace, step)
     if permission is None:
         known = _known(trace, step, [*workflow.phases, *workflow.actions])
         raise InvalidCommand(f"{workflow.name} has no phase or action {step!r}{known}")
     due = reportable_steps(trace.decision, workflow)
     name = permission.step
-    if is_due(workflow, due, trace.decision, name, outcome):
+    failed = gate_against_repeating(trace.decision.gates, name) if due and command.kind == "report" else None
+    if is_due(workflow, due, trace.decision, name, command.outcome) or (
+        failed and lets_through(trace.facts, name)
+    ):
         return name
     turn = f"; it is the turn of {', '.join(due)}" if due else ""
     phase, current = workflow.phases.get(name), workflow.phases.get(trace.decision.phase or "")
@@ -196,7 +247,20 @@ def _in_turn(trace: EvaluationTrace, step: str, outcome: str = "") -> str:
             raise AlreadyDone(why) if phase.produces else CommandRefused(why)
     why = "it is not its turn" if permission.allowed else permission.because
     gate = f" (gate {permission.gate})" if permission.gate else ""
-    raise CommandRefused(f"{name} may not be reported now: {why}{gate}{turn}")
+    said = f"{name} may not be reported now: {why}{gate}{turn}"
+    if failed and phase and command.outcome in phase.outcomes:
+        raise refusal_for_want_of_change(trace.facts, _repeated_verdict(trace, command, phase), said)
+    raise CommandRefused(said)
+
+
+def _repeated_verdict(trace: EvaluationTrace, command: Command, phase: Phase) -> Record:
+    """The record that a verdict would be, with the files that it is about."""
+    entry = _stamped(trace, command, kind="report", phase=phase.id, outcome=command.outcome)
+    if phase.brings:
+        files = brought_files(trace.facts, phase.brings, Delivery(entry))
+        digests = file_digests(trace.facts, files)
+        entry["files"] = [{"path": path, "digest": digest} for path, digest in digests.items()]
+    return entry
 
 
 def _phase(trace: EvaluationTrace, name: str) -> str:
@@ -386,9 +450,7 @@ def files_of_artifacts(facts: RunFacts, names: Iterable[str]) -> list[dict[str, 
 
 _RECORDS = {
     "report": _reported,
-    "start": lambda trace, command: _stamped(
-        trace, command, kind="start", phase=_in_turn(trace, command.step)
-    ),
+    "start": lambda trace, command: _stamped(trace, command, kind="start", phase=_in_turn(trace, command)),
     "raise": _raised,
     "answer": _answered,
     "override": _overridden,

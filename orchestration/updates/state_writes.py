@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..decision.decision import action_of
+from ..decision.decision import step_of
 from ..definition.model import ANY, StateChange, Workflow
 from ..evaluation.trace import CommandRefused, EvaluationTrace
 from ..expressions.queries import dig
@@ -40,7 +40,7 @@ def permitted_updates(
     folded = fold_dotted(updates)[0]
     folds = workflow.state is not None and bool(workflow.state.dotted_keys)
     raw = fold_dotted(state.raw)[0] if folds else state.raw
-    declared = workflow.phases.get(step) or workflow.actions.get(action_of(workflow, step))
+    declared = step_of(workflow, step)
     read = _reads_updates(workflow, events)
     why = "its reports do not write it" if read else "a report with this outcome writes nothing"
     cut = _Cut(declared.changes if declared and read else {}, raw, state.data, why)
@@ -62,7 +62,7 @@ def _reads_updates(workflow: Workflow, events: Sequence[str]) -> bool:
 def refuse_placeholders(trace: EvaluationTrace, step: str, data: Mapping[str, Any]) -> None:
     """Raises CommandRefused for data that still holds a text of the form to fill, as `<pass or fail>`."""
     workflow = trace.facts.workflow
-    declared = workflow.phases.get(step) or workflow.actions.get(action_of(workflow, step))
+    declared = step_of(workflow, step)
     example = trace.facts.context.value(declared.data).value if declared and declared.data and data else None
     forms = {text for _, text in _texts(example, ()) if text.startswith("<") and text.endswith(">")}
     for path, text in _texts(data, ()) if forms else ():

@@ -98,6 +98,8 @@ _CHOICE = (
     word("option", "one of its options"),
     _REASON,
 )
+_AGAIN = "an id of yours for this call: repeated with the same, it is recorded once"
+_BY = (option("--as", "WHO", "who says it", dest="who"), option("--request-id", "ID", _AGAIN, dest="request"))
 _FORMATS = ("text", "json", "sarif", "github")
 _BASES = ("measured", "decided", "recorded")
 _BASIS = "with --gates: so does one that passed on less, as on a report's word alone"
@@ -302,7 +304,7 @@ COMMANDS: list[CommandEntry] = [
         option("--summary", "TEXT", "what was done, in a sentence"),
         option("--report", "FILE", "the text of the report, where the step needs one (- for standard input)"),
         option("--data", "FILE", "more data, a JSON object (- for standard input)"),
-        option("--as", "WHO", "who reports", dest="who"),
+        *_BY,
         option("--token", "N", "the token of WHO's claim on the task", type=int),
         more=_REPORT,
     ),
@@ -313,7 +315,7 @@ COMMANDS: list[CommandEntry] = [
         *_ON_RUN,
         word("question", "what a person has to decide, and why"),
         _TASKS,
-        option("--as", "WHO", "who asks", dest="who"),
+        *_BY,
         more=_ESCALATE,
     ),
     command("answer", "choose an option of an open question", "decide:answer", *_CHOICE, more=_DECISION),
@@ -429,13 +431,7 @@ COMMANDS: list[CommandEntry] = [
         *_CONNECTION,
         more=_CONNECT.format(who="a coding assistant", protocol="MCP"),
     ),
-    command(
-        "doctor",
-        "what runs, what is watched and found, and what is wrong",
-        "doctor:doctor",
-        _JSON,
-        more=_DOCTOR,
-    ),
+    command("doctor", "what runs, is watched and found, and is wrong", "doctor:doctor", _JSON, more=_DOCTOR),
     command(
         "demo",
         "copy small examples of all five workflows and show their status",

@@ -23,6 +23,7 @@ from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.journal.lines import CLAIMS, JOURNAL
 from ...orchestration.result.values import Evaluation
 from ...orchestration.updates.commands import Command
+from ...orchestration.updates.refusals import RecordedRefusal
 from ...orchestration.vfs.files import join
 from ..lru_cache import LruCache
 from ..workspace import apply
@@ -165,15 +166,19 @@ class Engine:
         # Whoever acts on the same run at the same time does without: parse results belong to one thread.
         parsed = ParseCache(self._acts_parsed.get((root, run)))
         self._acts_parsed.drop((root, run))
-        done = await run_in_writer_thread(
-            apply.apply_command,
-            Workspace(root, parsed=parsed),
-            run,
-            act,
-            signed=signed,
-            token=token,
-            revision=revision,
-        )
+        try:
+            done = await run_in_writer_thread(
+                apply.apply_command,
+                Workspace(root, parsed=parsed),
+                run,
+                act,
+                signed=signed,
+                token=token,
+                revision=revision,
+            )
+        except RecordedRefusal:
+            await self.refresh(root, [root / (join(run, JOURNAL) or JOURNAL)])
+            raise
         self._acts_parsed.keep((root, run), dict(parsed))
         await self.refresh(root, [root / path for path in _written_paths(run, done)])
         return done

@@ -30,9 +30,10 @@ from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import Match
 from ...orchestration.snapshot.snapshot import definition_digest
 from ...orchestration.suggestions import did_you_mean
-from ...orchestration.updates.commands import Command, CommandRefused, InvalidCommand
+from ...orchestration.updates.commands import Command, CommandRefused, InvalidCommand, repeats_last
 from ...orchestration.updates.confirmation import confirmation
 from ...orchestration.updates.propose import propose
+from ...orchestration.updates.refusals import RecordedRefusal
 from ...orchestration.vfs.files import below
 from ..store import claims as store_claims
 from ..store.commit import Commit, Conflict, LockedRun, StoreError, Writes, commit
@@ -99,7 +100,8 @@ def apply_command(
 ) -> CommandResult:
     """Carry out a command on a run.
 
-    Raises CommandRefused, StoreError (Conflict among them) or UsageError; then nothing was written.
+    Raises CommandRefused, StoreError (Conflict among them) or UsageError; then nothing was written, but for
+    the records of a RecordedRefusal. A call that only repeats the one behind the last record writes nothing.
 
     `signed` is for decisions a person has just confirmed; `revision` is that of what the person was shown, so
     that nothing is decided about what was put in its place meanwhile.
@@ -107,19 +109,28 @@ def apply_command(
     root = workspace.root
     sign = signer(root, run) if signed else None
     before: list[Evaluation] = []
+    refusals: list[RecordedRefusal] = []
 
     def writes(locked: LockedRun) -> Writes:
         trace = _read_again(workspace, run)
         if revision is not None and trace.evaluation.revision != revision:
             said = f"{run} was changed meanwhile; nothing was decided. Look again and repeat it"
             raise CommandRefused(said)
+        before[:] = [trace.evaluation]
+        if repeats_last(trace, wanted):
+            return Writes()
         _check_claims(locked, trace, wanted, token)
         known = wanted._replace(commits=_known_commits(root, trace, wanted))
-        proposal = propose(trace, known, datetime.fromisoformat(locked.at))
-        before[:] = [trace.evaluation]
+        try:
+            proposal = propose(trace, known, datetime.fromisoformat(locked.at))
+        except RecordedRefusal as refusal:
+            refusals[:] = [refusal]
+            return Writes(refusal.records)
         return Writes(proposal.records, proposal.edits)
 
     done = commit(root, run, writes, sign=sign, is_run=lambda folder: workspace.match(folder) is not None)
+    if refusals:
+        raise refusals[0]
     after = Workspace(root, parsed=workspace.parsed)
     evaluation = after.evaluate(_match(after, run))
     return CommandResult(done, evaluation, _new_findings(before[0], evaluation))

@@ -70,6 +70,16 @@ class Drive:
         """Run a command that has to be refused (exit code 1) and write nothing; what it says."""
         return self._failing(1, *arguments, stdin=stdin)
 
+    def unchanged(self, *arguments: str) -> str:
+        """Run a report that has to be refused for want of change; the journal alone keeps that."""
+        before = self.files()
+        result = self.run(*arguments)
+        assert result.code == 1, result
+        after = self.files()
+        changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+        assert [Path(path).name for path in changed] == ["journal.jsonl"], changed
+        return result.err
+
     def wrong(self, *arguments: str, stdin: str = "") -> str:
         """Run a command that is called wrongly (exit code 2) and writes nothing; what it says."""
         return self._failing(2, *arguments, stdin=stdin)

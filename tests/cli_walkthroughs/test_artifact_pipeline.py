@@ -219,13 +219,13 @@ def test_a_blocked_plan_goes_back_until_it_is_reviewed_anew(drive: Drive) -> Non
     _review_plan(drive, ok=False)
     assert _phase(drive) == "planning"
     # The old plan with the old verdict leads nowhere.
-    said = drive.refused("report", "T1", "planning", "ok")
+    said = drive.unchanged("report", "T1", "planning", "ok")
     assert "the plan is another one than the plan review blocks" in said
     assert _phase(drive) == "planning"
     # So does the very same plan, written again.
     drive.time_passes()
     drive.write(f"{RUN}/planning/planning.ai.json", {"id": "T1", "brief": "Rename the flag"})
-    assert "another one" in drive.refused("report", "T1", "planning", "ok")
+    assert "another one" in drive.unchanged("report", "T1", "planning", "ok")
     assert _phase(drive) == "planning"
     drive.write(f"{RUN}/planning/planning.ai.json", {"id": "T1", "brief": "smaller"})
     drive.do("report", "T1", "planning", "ok")
@@ -263,7 +263,7 @@ def test_failing_tests_go_back_to_the_code_until_it_changes(drive: Drive) -> Non
         done(drive)
     _test(drive, FAILED)
     assert _phase(drive) == "codegen"
-    assert "another one than the tests fail with" in drive.refused("report", "T1", "codegen", "ok")
+    assert "another one than the tests fail with" in drive.unchanged("report", "T1", "codegen", "ok")
     drive.time_passes()
     _code(drive, 2)
     _review_code(drive)

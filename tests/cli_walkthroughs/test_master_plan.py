@@ -586,7 +586,7 @@ def test_the_task_files_of_an_appended_stage_hold_what_the_report_says(drive: Dr
         if task["id"] == "late-fees-05"
     ]
     assert made[0]["files"] == ["src/fees.py"]
-    said = drive.refused("report", "late-fees", "4a", "complete", "--task", "05")
+    said = drive.unchanged("report", "late-fees", "4a", "complete", "--task", "05")
     assert "these files exist: src/fees.py" in said
     drive.write("src/fees.py", "ROUND = 'once'\n")
     _staged(drive, "3")

@@ -19,8 +19,9 @@ from phasekeeper.orchestration.journal.report_files import blank_form
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.snapshot.run_files import read_run
 from phasekeeper.orchestration.snapshot.snapshot import Snapshot
-from phasekeeper.orchestration.updates.commands import Command
+from phasekeeper.orchestration.updates.commands import Command, repeats_last
 from phasekeeper.orchestration.updates.propose import propose
+from phasekeeper.orchestration.updates.refusals import RecordedRefusal
 from phasekeeper.orchestration.vfs.files import Files, digest_of
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.workspace.definitions import DefinitionLibrary
@@ -97,8 +98,8 @@ class Run:
 
     def report(self, step: str, outcome: str, *tasks: str, **more: Any) -> Run:
         """Report a step as an honest assistant does, with its text. Raises CommandRefused."""
-        more = {"report": self.report_text(step, outcome), "data": self.work(step, outcome), **more}
-        return self.apply(Command("report", step, outcome, tasks=tasks, actor="codex", channel="mcp", **more))
+        made = {"report": self.report_text(step, outcome), "data": self.work(step, outcome), "actor": "codex"}
+        return self.apply(Command("report", step, outcome, tasks=tasks, channel="mcp", **{**made, **more}))
 
     def report_text(self, step: str, outcome: str) -> str:
         """A text of the form that the step's reports have; "" where there is none. No two are the same."""
@@ -126,7 +127,15 @@ class Run:
     def apply(self, command: Command) -> Run:
         """Carry a command out and write what it comes to."""
         self.now += timedelta(minutes=1)
-        proposal = propose(self.trace(), command, self.now)
+        trace = self.trace()
+        if repeats_last(trace, command):
+            return self
+        try:
+            proposal = propose(trace, command, self.now)
+        except RecordedRefusal as refusal:
+            for record in refusal.records:
+                self._append(record)
+            raise
         for edit in proposal.edits:
             self.write(f"/{edit.path}", edit.text)
         files = [{"path": e.path, "digest": digest_of(e.text), "was": e.digest or ""} for e in proposal.edits]

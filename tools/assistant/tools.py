@@ -79,6 +79,7 @@ class Report(OfRun):
     stage: Annotated[str, Field(max_length=200)] = ""
     agent: Agent = ""
     token: Annotated[int | SkipJsonSchema[None], Field(description="a claim's seq")] = None
+    request_id: Annotated[str, Field(description="same on a retry", max_length=80)] = ""
 
 
 class Escalations(OfRun, OfRoot):
@@ -149,7 +150,7 @@ async def run_report(access: Access, asked_for: Report) -> Answer:
     wanted = Command(
         kind="report", step=asked_for.step, outcome=asked_for.outcome, stage=asked_for.stage,
         tasks=tuple(asked_for.tasks), next=asked_for.next, message=asked_for.summary, data=asked_for.data,
-        actor=access.who(asked_for.agent), channel="mcp",
+        actor=access.who(asked_for.agent), channel="mcp", request=asked_for.request_id,
     )  # fmt: skip
     try:
         after = await access.act(run, wanted, asked_for.token)
@@ -217,7 +218,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "next_step",
         "Next step",
-        "What to do now in a run, and why: phase, role, files to write, tasks, what may run in parallel, "
+        "What to do now, and why: phase, role, files to write, tasks, what may run in parallel, "
         "what is forbidden, limits, how to report.",
         NextStep,
         run_next_step,
@@ -240,7 +241,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "report",
         "Report an outcome",
-        "Record what a step came to; refused out of turn. Answers with the new next step. A gate that only a "
+        "Record what a step came to; refused out of turn. Answers with the next step. A gate that only a "
         "report passes says so.",
         Report,
         run_report,

@@ -70,7 +70,7 @@ def report(options: Namespace) -> int:
         kind="report", step=options.step, outcome=options.outcome, stage=options.stage or "",
         tasks=tuple(options.task or options.failed or ()), next=options.next or "",
         message=options.summary or "", report=_text("--report", options.report) if options.report else "",
-        data=_data(options.data), manual_criteria=tuple(options.manual or ()),
+        data=_data(options.data), manual_criteria=tuple(options.manual or ()), request=options.request or "",
     )  # fmt: skip
     done = _apply(options, wanted, token)
     recorded = recorded_report(options.step, options.outcome, done.evaluation)
@@ -79,7 +79,8 @@ def report(options: Namespace) -> int:
 
 def escalate(options: Namespace) -> int:
     """`escalate`: put a question to a person, who lets the run go on or stops it."""
-    wanted = Command(kind="raise", message=options.question, tasks=tuple(options.task or ()))
+    tasks, request = tuple(options.task or ()), options.request or ""
+    wanted = Command(kind="raise", message=options.question, tasks=tasks, request=request)
     return print_result(options, _apply(options, wanted), "asked: a person lets the run go on, or stops it")
 
 

@@ -57,6 +57,7 @@ KINDS: Mapping[str, str] = {
     "claim": "somebody took a task",
     "release": "a task was given back",
     "violation": "something was done that was not allowed",
+    "refused": "a report that was refused, since nothing had changed; guards do not see it",
     "relink": "a branch of the journal counts again",
 }
 EVENTS: Mapping[str, str] = {

@@ -79,6 +79,7 @@ async def report(connection: Connection, view: RootView, params: Parameters) -> 
         kind="report", step=step, outcome=outcome, stage=_text(params, "stage"),
         tasks=_texts(params, "tasks") or _texts(params, "failed"), next=_text(params, "next"),
         message=_text(params, "summary"), data=data, manual_criteria=_texts(params, "manual"),
+        request=_text(params, "requestId"),
     )  # fmt: skip
     after = await connection.act(view.root, _required(params, "run"), act)
     return _receipt(recorded_report(step, outcome, after), after)

@@ -339,6 +339,7 @@ def test_a_phase_may_have_any_name_without_blanks(name: str):
         ("actions: {next: {}}", "'next' has a meaning of its own here; choose another name"),
         ("actions: {'a*b*': {}}", "'a*b*' is no name"),
         ("actions: {'*': {}}", "'*' is no name"),
+        ("actions: {look: {judges: [onne]}}", "unknown step 'onne'; did you mean 'one'?"),
         ("aliases: {x: onne}", "unknown phase 'onne'; did you mean 'one'?"),
         ("actions: {do-*: {}}\naction_aliases: {x: did-it}", "unknown action 'did-it'"),
     ],

@@ -180,6 +180,29 @@ async def test_a_report_is_recorded_and_answers_with_the_new_next_step(root: Pat
 
 
 @async_test
+async def test_a_report_repeated_with_its_request_id_is_recorded_once(root: Path) -> None:
+    folder = task(root, "T1")
+    async with rig() as r, r.client(root) as client:
+        words = {"run": "T1", "step": "codegen", "outcome": "error", "summary": "later", "request_id": "c-1"}
+        first = await call(client, "report", **words)
+        assert await call(client, "report", **words) == first
+        assert len((folder / ".phasekeeper/journal.jsonl").read_text().splitlines()) == 1
+
+
+@async_test
+async def test_the_third_report_without_a_change_asks_a_person(root: Path) -> None:
+    folder = task(root, "T1")
+    put(folder / "code/diff.patch", "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n")
+    put(folder / "code/files/x.py", "b\n")
+    put(folder / "review/code-review.json", '{"ok": false}')
+    async with rig() as r, r.client(root) as client:
+        for said in ("refused 1 of 3", "refused 2 of 3", "a person is asked now"):
+            assert said in await refusal(client, "report", run="T1", step="codegen", outcome="ok")
+        data = await call(client, "next_step", run="T1")
+        assert data["status"] == "waiting_human"
+
+
+@async_test
 async def test_a_report_out_of_turn_is_refused_with_the_reason(root: Path) -> None:
     task(root, "T1", ok=False)
     async with rig() as r, r.client(root) as client:

@@ -18,6 +18,7 @@ const ICONS: Record<string, Icon> = {
   transition: icon("discard"),
   question: icon("bell", WAITING),
   violation: icon("error", BAD),
+  refused: icon("circle-slash", BAD),
 };
 /** Outcomes that say that the work did not succeed. */
 export const FAILED_OUTCOMES = new Set(["fail", "failed", "error", "blocked"]);
@@ -73,6 +74,8 @@ export function recordLabel(event: Recorded): string {
       return oneLine(`Asked: ${event.question || event.message || ""}`);
     case "violation":
       return oneLine(`Gate violated: ${event.message || event.phase || ""}`);
+    case "refused":
+      return oneLine(`${event.phase ?? ""}: refused, nothing had changed${tasks}`);
     default:
       return oneLine(`${event.kind ?? "record"} ${event.phase ?? ""}`.trim());
   }

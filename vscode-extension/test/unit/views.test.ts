@@ -245,6 +245,7 @@ test.each([
   [{ kind: "claim", task: "x-01", actor: "me" }, "x-01 claimed by me"],
   [{ kind: "override", next: "done" }, "Overridden: now in done"],
   [{ kind: "transition", next: "planning" }, "To be done again: planning"],
+  [{ kind: "refused", phase: "F2", tasks: ["x-01"] }, "F2: refused, nothing had changed (x-01)"],
   [{ kind: "something-new", phase: "p" }, "something-new p"],
 ])("the record %o reads %s", (record, label) => {
   expect(recordLabel(record)).toBe(label);
