@@ -66,12 +66,28 @@ export async function report(session: Session, subject: Partial<Subject>): Promi
   if (!picked) return;
   const tasks = await chooseTasks(run);
   if (!tasks) return;
-  const summary = await askText(`${step}: ${picked.value}`, "What was done, in a sentence.", "", false);
-  if (summary === undefined) return;
   const outcome = picked.value;
+  const form = run.suggestion.reports.find((due) => due.step === step)?.form;
+  const summary = form
+    ? await fillIn(form, step)
+    : await askText(`${step}: ${outcome}`, "What was done, in a sentence.", "", false);
+  if (summary === undefined) return;
   const details = { ...(tasks.length && { tasks }), ...(summary && { summary }) };
   const request = session.client.request("phasekeeper/report", { ...nameOf(run), step, outcome, ...details });
   await showOutcome(`recorded: ${step} ${outcome}`, request);
+}
+
+/** The text of a report, filled in in an editor of its own, which a refused report finds again. */
+async function fillIn(form: string, step: string): Promise<string | undefined> {
+  const heading = form.split("\n", 1)[0]!;
+  const isOpen = (document: vscode.TextDocument) => document.isUntitled && document.getText().startsWith(heading);
+  const document =
+    vscode.workspace.textDocuments.find(isOpen) ??
+    (await vscode.workspace.openTextDocument({ language: "markdown", content: form }));
+  await vscode.window.showTextDocument(document, { preview: false });
+  const asked = `Fill in the report of ${escapeLabel(step)}: what was looked at, and what it showed.`;
+  const pressed = await vscode.window.showInformationMessage(asked, "Report");
+  return pressed && document.getText();
 }
 
 /** The tasks that a report is about, of those that are handed out; none where there are none. */
