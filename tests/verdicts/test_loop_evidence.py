@@ -212,3 +212,22 @@ def test_files_may_lie_in_the_run(path: str) -> None:
     run = Run(workflow, "o/r").write("s.json", {"phase": "a"})
     run.refusal("a", "ok")
     assert run.write("x/a.md", "a\n").report("a", "ok").standing == "complete stop"
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "bad"),
+    [("text", "x", ""), ("number", 1.5, True), ("list", [1], []), ("map", {"a": 1}, "x")],
+)
+def test_data_is_of_its_type_and_not_empty(kind: str, good: object, bad: object) -> None:
+    workflow = parse_workflow(BRINGS.replace("ASKED", f"data: [{{what.is: {kind}}}]"))
+    run = Run(workflow, "o/r").write("s.json", {"phase": "a"})
+    assert f"its data says what.is ({'a ' if kind != 'text' else ''}{kind})" in run.refusal(
+        "a", "ok", data={"what": {"is": bad}}
+    )
+    assert run.report("a", "ok", data={"what": {"is": good}}).standing == "complete stop"
+
+
+def test_what_is_no_name_of_a_file_is_passed_over() -> None:
+    workflow = parse_workflow(BRINGS.replace("ASKED", "files: \"[1, ['x.md', 2]]\""))
+    run = Run(workflow, "o/r").write("s.json", {"phase": "a"})
+    assert run.refusal("a", "ok").endswith("these files exist: x.md")

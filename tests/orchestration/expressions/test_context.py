@@ -103,6 +103,7 @@ def steps(*entries: dict) -> Index:
         "dyn(optional.of(1))",
         "[dyn(optional.of(1))]",
         "9223372036854775807 + 1 > 0",
+        "[1].as_keys({'a': 1}) == {}",
     ],
 )
 def test_an_error_never_holds_however_it_comes_about(source: str):

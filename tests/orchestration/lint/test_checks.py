@@ -111,7 +111,7 @@ def test_a_pattern_of_a_phase_that_is_no_result_is_a_warning(expression: str):
         ("tasks(state.x == 1 ? {'a': '1'} : {'id': '1'}) == []", "a task has no field 'a'"),
         ("unreported({'x': 1}, {}) == []", "a task has no field 'x'"),
         ("unreported_since({}, {'xy': 1}, {}) == []", "a task has no field 'xy'"),
-        ("unreported({}, {'optoin': 1}) == []", "a record has no field 'optoin'; did you mean 'option'?"),
+        ("unreported({}, {'optoin': 1}) == []", "a record has no field 'optoin'; did you mean 'option'"),
         ("stage_ids({'open': true}) == []", "a stage has no field 'open'; known: id, title"),
         ("count({'tasks': 'x'}) > 0", "'tasks' is a list, and a pattern compares single values: use"),
         ("tasks({'files': 'x'}) == []", "'files' is a list, and a pattern compares single values: use"),
