@@ -153,7 +153,7 @@ class _Procedure:
         phase, facts = self.phase, self.facts
         status = RunStatus(phase.terminal)
         ended = Decision(status, SuggestionKind.STOP, f"the run is {ENDS[status]}")
-        is_held = status is RunStatus.COMPLETE and bool(facts.unknown_words)
+        is_held = status is RunStatus.COMPLETE and facts.snapshot.is_doubtful
         where = f"phases.{phase.id}.attested"
         if not is_held and phase.attested is not None and facts.holds(where, phase.attested):
             return ended
@@ -168,7 +168,7 @@ class _Procedure:
             self.report("inconsistent-state", message, (back,))
             return self._claimed(gate.after, why)
         if is_held:
-            return self.stay(Decision(*_STAY, self._unknown()))
+            return self.stay(Decision(*_STAY, self._doubt()))
         if status is RunStatus.COMPLETE and facts.snapshot.definition_changed:
             return self.stay(Decision(*_STAY, CHANGED))
         if status is RunStatus.COMPLETE and (why := lost_work_reason(facts)):
@@ -196,11 +196,17 @@ class _Procedure:
         missing = (f"{name} ({self.facts.artifact(name).state})" for name in self.missing(phase))
         return f"{phase} has not delivered " + ", ".join(missing)
 
-    def _unknown(self) -> str:
-        """The sentence that words nobody knows hold the run back from its end."""
-        told = self.facts.unknown_words.items()
-        places = (f"{'.'.join(path[1:]).replace('.[]', '[]')} in {where}" for path, where in told)
-        return f"a word that nobody knows stands at {', '.join(places)}; it has to be a known one"
+    def _doubt(self) -> str:
+        """The sentence that unknown or contradicted words hold the run back from its end."""
+        unknown, told = self.facts.snapshot.unknown_words, self.facts.snapshot.contradictions
+        places = (
+            f"{'.'.join(path[1:]).replace('.[]', '[]')} in {where}"
+            for path, where in (unknown or told).items()
+        )
+        listed = ", ".join(places)
+        if unknown:
+            return f"a word that nobody knows stands at {listed}; it has to be a known one"
+        return f"files contradict each other or themselves at {listed}; they have to agree"
 
     # ---- rules
 
@@ -265,8 +271,8 @@ class _Procedure:
             gate = contradicting_gate(self.facts, self.gates, self.phase)
         if gate is not None:
             return self.hold_at(gate, draft)
-        if target.terminal == RunStatus.COMPLETE and self.facts.unknown_words:
-            return self.stay(replace(draft, reason=self._unknown(), rule=None))
+        if target.terminal == RunStatus.COMPLETE and self.facts.snapshot.is_doubtful:
+            return self.stay(replace(draft, reason=self._doubt(), rule=None))
         if rule.act is not None:
             draft = replace(draft, action=self.action(rule))
         if target.order == self.phase.order:
@@ -282,8 +288,8 @@ class _Procedure:
             gate = blocking_gate(self.gates, self.phase)
             if gate := gate or contradicting_gate(self.facts, self.gates, self.phase):
                 return self.hold_at(gate, draft)
-            if self.facts.unknown_words:
-                return self.stay(replace(draft, reason=self._unknown(), rule=None))
+            if self.facts.snapshot.is_doubtful:
+                return self.stay(replace(draft, reason=self._doubt(), rule=None))
             if self.facts.snapshot.definition_changed:
                 return self.stay(replace(draft, reason=CHANGED, rule=None))
             if why := lost_work_reason(self.facts):

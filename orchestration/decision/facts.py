@@ -124,14 +124,6 @@ class RunFacts:
                 variables[name] = artifact.data
         self.context = Context(workflow.language, variables, self._resolve, log.index, snapshot.tasks)
 
-    @cached_property
-    def unknown_words(self) -> Mapping[tuple[str, ...], str]:
-        """The declared paths, from "state" or an artifact on, at which words stand that nobody knows; to
-        their file."""
-        state = self.snapshot.state
-        named = {"state": state, **self.snapshot.artifacts} if state else self.snapshot.artifacts
-        return {(name, *path): each.path for name, each in named.items() for path in each.unknown}
-
     # ---- evaluating
 
     def holds(self, where: str, guard: Expression | None, about: str = "") -> bool:

@@ -26,7 +26,7 @@ def _gate_state(facts: RunFacts, gate: Gate, phase: Phase) -> GateState:
     for number, criterion in enumerate(gate.criteria):
         where = f"gates.{gate.id}.criteria[{number}]"
         met = facts.value(where, criterion.when, criterion.text) if is_live else None
-        if met is True and _reads_unknown_words(facts, criterion.when):
+        if met is True and _reads_what_is_doubtful(facts, criterion.when):
             met = None
         criteria.append(CriterionState(criterion.text, met if isinstance(met, bool) else None))
     status = _status(facts, gate, [each.met for each in criteria]) if is_live else GateStatus.NOT_REACHED
@@ -40,12 +40,13 @@ def _gate_state(facts: RunFacts, gate: Gate, phase: Phase) -> GateState:
     )
 
 
-def _reads_unknown_words(facts: RunFacts, expression: Expression) -> bool:
-    """True if a path with an unknown word carries a value that an expression looks at, through any value."""
-    if not facts.unknown_words:
+def _reads_what_is_doubtful(facts: RunFacts, expression: Expression) -> bool:
+    """True if an expression looks, through any value, at a path with an unknown or contradicted word."""
+    if not facts.snapshot.is_doubtful:
         return False
     read = facts.workflow.paths_behind(expression)
-    return any(_overlap(path, unknown) for path in read for unknown in facts.unknown_words)
+    doubtful = (*facts.snapshot.unknown_words, *facts.snapshot.contradictions)
+    return any(_overlap(path, each) for path in read for each in doubtful)
 
 
 def _overlap(read: Sequence[str], unknown: Sequence[str]) -> bool:

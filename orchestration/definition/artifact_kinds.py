@@ -16,6 +16,7 @@ from ..formats.json_text import ParsedText, locate_json, read_json
 from ..formats.patch import locate_in_patch, read_patch
 from ..formats.yaml_text import locate_yaml, read_yaml_data
 from ..markdown import document as markdown
+from ..markdown.strikes import struck_lines
 from ..plans.dialects import DIALECTS
 from ..plans.model import Dialect
 
@@ -42,10 +43,12 @@ class ArtifactKind:
 
 def _read_markdown(text: str) -> ParsedText:
     document = markdown.read(text)
+    # What is struck out is not said.
+    struck = struck_lines(document)
     data: dict[str, Any] = {
         "text": text,
-        "fields": {field.key: field.value for field in markdown.fields(document)},
-        "headings": [heading.text for heading in document.headings],
+        "fields": {field.key: field.value for field in markdown.fields(document) if field.line not in struck},
+        "headings": [each.text for each in document.headings if each.span.line not in struck],
     }
     return ParsedText(data, (), True)
 

@@ -6,14 +6,16 @@ what means more than one key is written out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
+from ..expressions.context import Context, UnknownFact
 from ..expressions.language import Expression, Language
 from ..expressions.syntax import MOST_TEMPLATE, InvalidExpression, template_parts
 from ..findings import NO_DATA
-from ..journal.report_files import ReportForm
+from ..journal.report_forms import ReportForm
 from ..suggestions import did_you_mean, misspelling
 from .model import DEFAULT_OUTCOMES, MODELS, STRUCTS, ExpressionOrigin, Workflow, Write
 from .names import check_names, check_references, facts, known, variables
@@ -26,7 +28,7 @@ from .reader import (
     LocatedText,
 )
 from .schema import read
-from .shapes import Shape, struct
+from .shapes import TEXT, Shape, struct
 
 # More expressions than this are no definition that people wrote.
 MOST_EXPRESSIONS = 500
@@ -34,6 +36,7 @@ REQUIRED_TYPES = ("any", "bool", "int", "number", "string", "list", "map")
 # Whole numbers of expressions have 64 bits.
 LEAST_INT, MOST_INT = -(2**63), 2**63 - 1
 _Path = tuple[str | int, ...]
+_VOCABULARY = re.compile(r"\{([a-z]\w*)\}")
 # The fields of each kind of map that are known without a key.
 _OWN = {
     kind: [each.name for each in fields(model) if "key" not in each.metadata or each.name == "title"]
@@ -128,6 +131,8 @@ class _Compiler:
             case "either":
                 chosen = inner if isinstance(value, LocatedText) else shape.other or shape
                 return self.value(value, chosen, path)
+            case "list" | "some" if shape.of == TEXT:
+                return tuple(word for item in value for word in self._words(item))
             case "list" | "some":
                 return tuple(self.value(item, inner, (*path, index)) for index, item in enumerate(value))
             case "map" if shape.other:
@@ -146,6 +151,29 @@ class _Compiler:
             case "bool" | "typed":
                 return value
         return str(value)
+
+    def _words(self, text: LocatedText) -> Iterable[str]:
+        """One text of a list; for "{NAME}" the words of that value, which must be told without a run."""
+        name = _VOCABULARY.fullmatch(text)
+        if name is None:
+            return (str(text),)
+        values = self.language.values
+        if name[1] not in values:
+            hint = did_you_mean(name[1], list(values))
+            self.errors.add(text, f"unknown value {name[1]!r}{hint}", data=misspelling(name[1], list(values)))
+            return ()
+
+        def resolve(name: str) -> object:
+            if name not in values:
+                raise UnknownFact(name)
+            return context.value(values[name]).value_or_raise()
+
+        context = Context(self.language, {}, resolve)
+        words = context.value(values[name[1]]).value
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            self.errors.add(text, f"{name[1]} is no list of words that are the same in every run")
+            return ()
+        return words
 
     def _form(self, phase: Any, entry: LocatedMap) -> ReportForm:
         heading = entry.get("heading", {})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..expressions.language import Expression, Template
-from ..journal.report_files import ReportForm
+from ..journal.report_forms import ReportForm
 from .artifact_kinds import KINDS_AND_DIALECTS
 from .reader import DefinitionPlace
 from .shapes import (

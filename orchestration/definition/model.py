@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ..expressions.language import Expression, Language, Template
-from ..journal.report_files import ReportForm
+from ..journal.report_forms import ReportForm
 from ..plans.dialects import DIALECTS
 from ..plans.model import Dialect
 from .inputs import (
@@ -276,6 +276,10 @@ class Workflow:
         cel("string"), "the stage of a report that names neither task nor stage"
     )
     skipped_stages: Expression | None = key(cel("list"), "ids of the stages that a person let be skipped")
+    conflicts: tuple[Mapping[str, tuple[str, ...]], ...] = key(
+        list_of(map_of(TEXTS)),
+        "paths of the state and of files, to words that cannot all stand there at once",
+    )
     values: Mapping[str, Expression] = key(map_of(cel()), "named facts; they may use each other in any order")
     limits: Mapping[str, Limit] = key(
         map_of(struct("limit")), "counters with a maximum; rules say what happens when one is reached"
@@ -444,5 +448,6 @@ STRUCTS["report form"] = {
     "tasks": Key(TEXT, "the heading before the list of [tasks]"),
     "where": Key(map_of(TEXT), "fields that must have this word"),
     "words": Key(map_of(map_of(TEXT)), "field to word to the outcome it means"),
+    "criteria": Key(TEXTS, "columns of tables, and fields, that say whether a criterion is met"),
 }
 del STRUCTS["marker test"]["any"]

@@ -92,6 +92,12 @@ def check_references(raw: dict, errors: DefinitionErrors) -> None:
         for text in entry.get("of", ()):
             if "listed" in artifacts.get(text, {}):
                 errors.add(text, f"{str(text)!r} is listed; of needs an artifact that has paths")
+    files = [name for name, kind in variables(raw).items() if kind == "map"]
+    for path in (path for conflict in raw.get("conflicts", ()) for path in conflict):
+        name, _, rest = path.partition(".")
+        if name not in files or not rest:
+            hint, data = did_you_mean(name, files), misspelling(name, files)
+            errors.add(path, f"a path begins with state or an artifact that has data{hint}", data=data)
 
 
 # --- the names that expressions may use, with their types (format, section b)

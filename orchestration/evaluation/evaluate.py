@@ -17,7 +17,7 @@ from ..decision.pending_reports import FoldedReports, fold_reports
 from ..definition.model import Phase, Workflow
 from ..expressions.language import Expression
 from ..journal.journal import EMPTY_RECORD
-from ..journal.report_files import blank_form
+from ..journal.report_forms import blank_form
 from ..result.values import (
     CriterionState,
     DefinitionRef,

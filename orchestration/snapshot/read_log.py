@@ -29,7 +29,8 @@ class ArtifactState(NamedTuple):
     """An artifact of a run. `data` is what guards see (valid only); `raw` what the file says.
 
     `missing` are the first of the files named by data that are not there,
-    `unknown` the parts of the declared paths at which words stand that nobody knows.
+    `unknown` the parts of the declared paths at which words stand that nobody knows, `contradicted` of those
+    at which the file contradicts itself or another.
     """
 
     id: str
@@ -43,6 +44,7 @@ class ArtifactState(NamedTuple):
     mtime_ns: int = 0
     missing: tuple[str, ...] = ()
     unknown: tuple[tuple[str, ...], ...] = ()
+    contradicted: tuple[tuple[str, ...], ...] = ()
 
     @property
     def valid(self) -> bool:

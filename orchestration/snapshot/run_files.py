@@ -20,6 +20,7 @@ from ..plans.schedule import claimed_ids
 from ..states import RecordKind
 from ..vfs.files import Files, join
 from .artifacts import read_artifact
+from .conflicts import with_conflicts
 from .proof import proven_state, with_proof
 from .read_log import ArtifactState, Committed, Question, RunReader
 from .snapshot import WHOLE_PLAN, PendingReport, RecordOrigin, Snapshot, read_task_file, stamped
@@ -66,6 +67,10 @@ def read_run(
     artifacts = with_staleness(artifacts, declared, run, entries, reader)
     artifacts = with_proof(artifacts, declared, entries, reader)
     artifacts = _with_claims(workflow, artifacts, run, reader)
+    if workflow.conflicts:
+        read = {**artifacts, "state": state} if state else artifacts
+        artifacts = with_conflicts(workflow.conflicts, read, reader)
+        state = artifacts.pop("state", None)
     plan = next((a.data for a in artifacts.values() if a.valid and isinstance(a.data, Plan)), None)
     records = tuple(stamped(entry, plan) for entry in entries)
     origins = tuple(RecordOrigin(path, Span(line, 0, line, 0)) for _, line in counted)

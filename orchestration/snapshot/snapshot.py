@@ -141,6 +141,26 @@ class Snapshot:
         known = self._definitions
         return bool(known) and self.definition not in known and not self.definition_upgraded
 
+    @cached_property
+    def unknown_words(self) -> Mapping[tuple[str, ...], str]:
+        """The declared paths, from "state" or an artifact on, at which words stand that nobody knows; to
+        their file."""
+        return {(name, *path): each.path for name, each in self._files.items() for path in each.unknown}
+
+    @cached_property
+    def contradictions(self) -> Mapping[tuple[str, ...], str]:
+        """The declared paths at which files contradict themselves or each other; to their file."""
+        return {(name, *path): each.path for name, each in self._files.items() for path in each.contradicted}
+
+    @property
+    def _files(self) -> Mapping[str, ArtifactState]:
+        return {"state": self.state, **self.artifacts} if self.state else self.artifacts
+
+    @property
+    def is_doubtful(self) -> bool:
+        """True if nobody knows what some of the files say: then no such run is complete."""
+        return bool(self.unknown_words or self.contradictions)
+
     @property
     def plan(self) -> Plan | None:
         """The run's plan, if it has a readable one."""

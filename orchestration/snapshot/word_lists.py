@@ -14,7 +14,7 @@ from .read_log import ArtifactState
 MOST_UNKNOWN = 20
 """So many unknown words of one file are told; nobody reads more, and telling where each stands takes time."""
 
-_Path = tuple[str | int, ...]
+Path = tuple[str | int, ...]
 
 
 class UnknownWords(NamedTuple):
@@ -40,7 +40,7 @@ def unknown_words(
         normal = {normal_word(word) for word in known}
         wrong = (
             (path, value)
-            for path, value in _values(data, parts)
+            for path, value in values_at(data, parts)
             if not (isinstance(value, str) and normal_word(value) in normal)
         )
         found = [_problem(*each, known, artifact) for each in islice(wrong, MOST_UNKNOWN)]
@@ -55,7 +55,7 @@ def parts_of(declared: str) -> tuple[str, ...]:
     return tuple(declared.replace("[]", ".[]").split("."))
 
 
-def _values(value: object, parts: tuple[str, ...], path: _Path = ()) -> Iterator[tuple[_Path, object]]:
+def values_at(value: object, parts: tuple[str, ...], path: Path = ()) -> Iterator[tuple[Path, object]]:
     """The values at a declared path, each with its own path."""
     if value is None:
         return
@@ -63,13 +63,13 @@ def _values(value: object, parts: tuple[str, ...], path: _Path = ()) -> Iterator
         yield path, value
     elif parts[0] == "[]":
         for at, item in enumerate(value) if isinstance(value, list) else ():
-            yield from _values(item, parts[1:], (*path, at))
+            yield from values_at(item, parts[1:], (*path, at))
     elif isinstance(value, dict):
         for name in value if parts[0] == "*" else (parts[0],):
-            yield from _values(value.get(name), parts[1:], (*path, name))
+            yield from values_at(value.get(name), parts[1:], (*path, name))
 
 
-def _problem(path: _Path, value: object, known: tuple[str, ...], artifact: ArtifactState) -> Problem:
+def _problem(path: Path, value: object, known: tuple[str, ...], artifact: ArtifactState) -> Problem:
     # A key with dots that was read as a path stands at the top of its file.
     span = artifact.span(path) or artifact.span((".".join(map(str, path)),)) or Span(0, 0, 0, 1)
     word = value.strip() if isinstance(value, str) else ""

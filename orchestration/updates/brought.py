@@ -11,7 +11,8 @@ from ..decision.facts import RunFacts
 from ..definition.inputs import Brings
 from ..evaluation.trace import CommandRefused
 from ..journal.journal import Record
-from ..journal.report_files import ReportFile, ReportForm, blank_form, is_filled_in, read_report
+from ..journal.report_files import ReportFile, is_filled_in, read_report
+from ..journal.report_forms import ReportForm, blank_form
 from ..states import RecordKind
 from ..vfs.files import digest_of, join
 
@@ -33,6 +34,8 @@ def report_text(facts: RunFacts, step: str, outcome: str, text: str) -> ReportTe
     if report is None:
         why = f": {problems[0].message}" if problems else ""
         raise _refused(facts, form, f"a report of {step} comes with its text in the form of one{why}")
+    if problems:
+        raise _refused(facts, form, f"the text contradicts itself: {problems[0].message}")
     if step not in report.phases or report.outcome != outcome:
         said = f"{' or '.join(report.phases)} {report.outcome}"
         raise _refused(facts, form, f"the text is a report of {said}, not of {step} {outcome}")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from phasekeeper.orchestration.journal.report_files import blank_form
+from phasekeeper.orchestration.journal.report_forms import blank_form
 from phasekeeper.server.cli.main import main
 
 from tests.verdicts.runs import built_in, filled_in

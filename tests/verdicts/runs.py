@@ -15,7 +15,7 @@ from phasekeeper.orchestration.definition.root_config import read_config
 from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
 from phasekeeper.orchestration.evaluation.trace import CommandRefused, EvaluationTrace
 from phasekeeper.orchestration.journal.journal import EMPTY_RECORD, Claim
-from phasekeeper.orchestration.journal.report_files import blank_form
+from phasekeeper.orchestration.journal.report_forms import blank_form
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.snapshot.run_files import read_run
 from phasekeeper.orchestration.snapshot.snapshot import Snapshot

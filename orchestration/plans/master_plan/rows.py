@@ -78,7 +78,8 @@ def read_mark(cell: Cell, consequence: str, notes: Notes) -> Mark:
     status = _STATUSES.get(cell.text)
     if status is not None:
         return Mark(status, span)
-    match = _MARK.fullmatch(strip_markup(cell.text))
+    # A mark that is struck out was taken back.
+    match = None if "~~" in cell.text else _MARK.fullmatch(strip_markup(cell.text))
     status = MARKS.get(match[1]) if match else None
     if status is None:
         written = f"`{cell.text}`" if cell.text else "an empty cell"
@@ -186,6 +187,10 @@ class TaskRows:
         elif not file:
             notes.add("task-unreadable", "this row names no file", file_cell.span, missing="file")
         mark = read_mark(status_cell, "the task counts as not done", notes) if status_cell else None
+        if any(cell and "~~" in cell.text for cell in (id_cell, file_cell)):
+            message = "this row is struck out, so its task counts as not done; remove the row or the strike"
+            notes.add("marker-unknown", message, row.span)
+            mark = mark and mark._replace(status=MarkStatus.UNKNOWN)
         base = file.rpartition("/")[2]
         # Reports use the digits that end the id, else those that the file begins with, else the id.
         digits = _TRAILING_DIGITS.search(name) or _DIGITS.match(base)

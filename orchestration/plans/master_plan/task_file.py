@@ -41,7 +41,7 @@ def read_task(text: str) -> TaskFile:
         problems.append(Problem("task-unreadable", message, data={"missing": "meta"}))
     review = False
     for field in meta.get("review", []):
-        word = word_of(split_remark(field.value)[0])
+        word = "" if "~~" in field.value else word_of(split_remark(field.value)[0])
         if word not in ("true", "yes", "false", "no"):
             message = f"`{field.value}` is neither true nor false; the review counts as asked for"
             problems.append(Problem("task-unreadable", message, field.value_span))

@@ -74,3 +74,11 @@ def test_its_word_is_completed_and_no_unknown_one_is_taken() -> None:
 
 def test_a_kind_without_places_locates_nothing() -> None:
     assert KINDS["text"].locate("some", ("text",), False) is None
+
+
+def test_what_is_struck_out_is_no_field_of_a_markdown_file() -> None:
+    read = KINDS["markdown"].read
+    assert read
+    text = "# A\n## ~~B~~\n**Result**: ~~PASS~~\n~~**Verdict**: PASS~~\n**Left**: yes\n"
+    data = read(text).data
+    assert data == {"text": text, "fields": {"Left": "yes"}, "headings": ["A"]}

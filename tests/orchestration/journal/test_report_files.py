@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from phasekeeper.orchestration.findings import CODES, Problem
-from phasekeeper.orchestration.journal.report_files import ReportFile, ReportForm, read_report
+from phasekeeper.orchestration.journal.report_files import ReportFile, read_report
+from phasekeeper.orchestration.journal.report_forms import ReportForm
 from phasekeeper.orchestration.markdown.document import split_lines
 
 CLARITY = ("requirements_clear", "questions_needed", "discovery_needed")
@@ -143,20 +144,132 @@ def test_a_value_that_is_not_one_known_word_is_unclear(value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "at"),
+    ("text", "counts", "first", "second"),
     [
-        ("## Phase Quality Gate: FAIL\n**Overall Status**: PASS", "Phase Quality Gate: FAIL"),
-        ("**PHASE GATE STATUS**: PASS\n**Overall Status**: FAIL", "FAIL"),
-        ("**PHASE GATE STATUS**: PASS\n\nPHASE GATE STATUS: FAIL", "FAIL"),
-        ("**PHASE GATE STATUS**: PASS\n**5a OBJECTIVE GATE STATUS**: FAIL", "FAIL"),
-        ("## Task Complete\n**Status**: Complete\n## Issue Encountered", "Issue Encountered"),
+        ("## Phase Quality Gate: FAIL\n**Overall Status**: PASS", "fail", "PASS", "Phase Quality Gate: FAIL"),
+        ("**PHASE GATE STATUS**: PASS\n**Overall Status**: FAIL", "fail", "PASS", "FAIL"),
+        ("**PHASE GATE STATUS**: PASS\n\nPHASE GATE STATUS: FAIL", "fail", "PASS", "FAIL"),
+        (
+            "## Task Complete\n**Status**: Complete\n## Issue Encountered",
+            "partial",
+            "Complete",
+            "Issue Encountered",
+        ),
     ],
 )
-def test_two_verdicts_that_differ_are_unclear_and_both_places_are_named(text: str, at: str) -> None:
-    problem = problem_of(text)
-    assert (problem.code, place(text, problem)) == ("report-unclear", at)
-    assert "line 1" in problem.message or "line 2" in problem.message
-    assert ", but " in problem.message
+def test_of_two_verdicts_that_differ_the_worse_counts_with_both_places(
+    text: str, counts: str, first: str, second: str
+) -> None:
+    report, problems = read_report(text, FORMS)
+    assert report and report.outcome == counts
+    assert [problem.code for problem in problems] == ["artifact-contradictory"] * 2
+    assert [place(text, problem) for problem in problems] == [first, second]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**PHASE GATE STATUS**: ~~PASS~~",
+        "**PHASE GATE STATUS**: ~~FAIL~~ PASS",
+        "**PHASE GATE STATUS**: ~PASS~",
+        "~~**PHASE GATE STATUS**: PASS~~",
+        "~~PHASE GATE STATUS: PASS~~",
+        "**~~PHASE GATE STATUS~~**: PASS",
+        "## ~~Phase Quality Gate: PASS~~",
+        "## Phase Quality Gate: ~~PASS~~",
+        "## Phase Quality Gate\n~~This was so:\n**PHASE GATE STATUS**: PASS\nuntil today~~",
+        "## Phase Quality Gate\n~This was so:\n**PHASE GATE STATUS**: PASS\nuntil today~",
+        "<del>\n\n**PHASE GATE STATUS**: PASS\n\n</del>",
+        "<s>\n\n**PHASE GATE STATUS**: PASS",
+        "**PHASE GATE STATUS**: PASS\n**Phase**: ~~1~~ 2",
+        "**PHASE GATE STATUS**: FAIL\n### Fix Scope\n~~[01]~~ [02]",
+        "**PHASE GATE STATUS**: not PASS",
+        "**PHASE GATE STATUS**: no FAIL",
+        "**PHASE GATE STATUS**: PASS (not yet)",
+        "**PHASE GATE STATUS**: PASS - never run",
+        "**PHASE GATE STATUS**: PASS?",
+        '**PHASE GATE STATUS**: "PASS"',
+        "**PHASE GATE STATUS**: <!-- PASS -->",
+        "**PHASE GATE STATUS**: ❌ PASS",
+        "# Success Learnings: none",
+        "# Success Learnings: not written",
+        "# Success Learnings?",
+        "# ~~Success Learnings~~",
+    ],
+)
+def test_words_that_are_struck_out_denied_or_quoted_are_no_verdict(text: str) -> None:
+    assert problem_of(text).code == "report-unclear"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "~~old~~\n\n**PHASE GATE STATUS**: PASS",
+        "**PHASE GATE STATUS**: PASS (took ~5 min)\n**Took**: about ~6 min",
+        "**PHASE GATE STATUS**: PASS\n\nThe mark `[~~]` and `<del>` stay, [~] too\n- ~a\n- b~",
+        "<details>\n\n**PHASE GATE STATUS**: PASS (no regressions)\n\n</details>",
+        "<del>\n\nold\n\n</del>\n\n**PHASE GATE STATUS**: PASS",
+        "**PHASE GATE STATUS**: PASS\n\n```\n~~x\n```\n| ~~a | b |\n|---|---|\n",
+    ],
+)
+def test_a_strike_elsewhere_takes_no_verdict_back(text: str) -> None:
+    assert report_of(text).outcome == "pass"
+
+
+CHECKED = "**PHASE GATE STATUS**: PASS\n\n| Task | Criterion | Status |\n|---|---|---|\n"
+WITH_CRITERIA = (
+    ReportForm("4b", {}, ("PHASE GATE STATUS",), criteria=("Status", "Lint"), outcomes=("pass", "fail")),
+)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "| 01 | a | met |",
+        "| 01 | a | ✅ |\n| 02 | b | ⚠️ MANUAL |",
+        "| 01 | a | ✅ 3 of 3 |",
+        "",
+        "| 01 | a |",
+    ],
+)
+def test_criteria_that_are_met_or_left_to_a_person_go_with_a_pass(rows: str) -> None:
+    assert report_of(CHECKED + rows, WITH_CRITERIA).outcome == "pass"
+
+
+@pytest.mark.parametrize(
+    "rows", ["| 01 | a | unmet |", "| 01 | a | ✅ |\n| 02 | b | ❌ |", "| 01 | a | Not met |"]
+)
+def test_a_criterion_that_is_not_met_outweighs_a_pass(rows: str) -> None:
+    report, problems = read_report(CHECKED + rows, WITH_CRITERIA)
+    assert report and report.outcome == "fail"
+    assert [problem.code for problem in problems] == ["artifact-contradictory"] * 2
+    assert report_of(CHECKED.replace("PASS", "FAIL") + rows, WITH_CRITERIA).outcome == "fail"
+
+
+def test_a_check_that_failed_outweighs_a_pass() -> None:
+    report, problems = read_report("**PHASE GATE STATUS**: PASS\n- Lint: FAIL", WITH_CRITERIA)
+    assert report and report.outcome == "fail"
+    assert [problem.span and problem.span.line for problem in problems] == [0, 1]
+    assert report_of("**PHASE GATE STATUS**: PASS\n- Lint: clean", WITH_CRITERIA).outcome == "pass"
+
+
+@pytest.mark.parametrize("word", ["mostly", "", "~~met~~"])
+def test_a_criterion_in_unknown_words_goes_with_no_pass(word: str) -> None:
+    problem = problem_of(f"{CHECKED}| 01 | a | {word} |", WITH_CRITERIA)
+    assert (problem.code, problem.span and problem.span.line) == ("report-unclear", 4)
+
+
+def test_two_verdicts_of_which_none_is_worse_say_nothing() -> None:
+    report, problems = read_report(
+        "# Requirements\nStatus: questions needed\nStatus: discovery needed", FORMS
+    )
+    assert report is None
+    assert {problem.code for problem in problems} == {"artifact-contradictory"}
+
+
+def test_verdicts_of_two_forms_that_differ_are_unclear() -> None:
+    text = "**PHASE GATE STATUS**: PASS\n**5a OBJECTIVE GATE STATUS**: FAIL"
+    assert place(text, problem_of(text)) == "FAIL"
 
 
 @pytest.mark.parametrize(
@@ -343,7 +456,8 @@ def test_no_text_is_refused_and_every_problem_has_its_place(text: str) -> None:
 
 
 @given(st.lists(st.sampled_from(["PASS", "FAIL", "PASS | FAIL", "maybe"]), min_size=1, max_size=4))
-def test_only_verdicts_that_all_agree_count(values: list[str]) -> None:
+def test_the_worst_of_verdicts_counts_and_none_beside_what_is_no_verdict(values: list[str]) -> None:
     report, _ = read_report("".join(f"**PHASE GATE STATUS**: {value}\n" for value in values), FORMS)
-    agreed = len(set(values)) == 1 and values[0] in ("PASS", "FAIL")
-    assert (report.outcome if report else None) == (values[0].lower() if agreed else None)
+    is_certain = set(values) <= {"PASS", "FAIL"}
+    worst = "fail" if "FAIL" in values else "pass"
+    assert (report.outcome if report else None) == (worst if is_certain else None)

@@ -238,13 +238,38 @@ def test_every_known_mark_is_read(mark: str, status: str, form: str) -> None:
     assert plan.problems == ()
 
 
-@pytest.mark.parametrize("mark", ["done", "✅", "[?]", "", "[x] almost", "[ x]", "[]"])
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "done",
+        "✅",
+        "[?]",
+        "",
+        "[x] almost",
+        "[ x]",
+        "[]",
+        "~~[x]~~",
+        "~~[x]~~ [x]",
+        "not [x]",
+        "<!-- [x] -->",
+    ],
+)
 def test_an_unknown_mark_is_counted_and_not_done(mark: str) -> None:
     text = f"# T\n\n{table(task_row(1, mark), task_row(2, '[x]'))}"
     plan = plan_of(text)
     assert [(task.status, task.done) for task in plan.tasks] == [("unknown", False), ("done", True)]
     assert problems(text) == [("marker-unknown", mark)]
     assert "[~]" in plan.problems[0].message
+
+
+@pytest.mark.parametrize(
+    "row", ["1 | ~~x-01~~ | `01.md` | A | impl | [x]", "1 | x-01 | ~~`01.md`~~ | A | impl | [x]"]
+)
+def test_the_task_of_a_row_that_is_struck_out_is_not_done(row: str) -> None:
+    plan = plan_of(table(row, "2 | x-02 | `02-test.md` | ~~B~~ | test | [x]"))
+    assert [(task.id, task.status) for task in plan.tasks] == [("x-01", "unknown"), ("x-02", "done")]
+    assert [problem.code for problem in plan.problems] == ["marker-unknown"]
+    assert plan_of(table("1 | ~~x-01~~ | `01-test.md`")).tasks[0].status == "unknown"
 
 
 def test_a_row_that_lacks_something_is_still_a_task() -> None:
@@ -494,7 +519,7 @@ def test_a_review_is_asked_for_or_not(value: str, asked: bool) -> None:
     assert (task.requires_ux_dx_review, task.problems) == (asked, ())
 
 
-@pytest.mark.parametrize("value", ["", "maybe", "true/false", "[false]", "not false"])
+@pytest.mark.parametrize("value", ["", "maybe", "true/false", "[false]", "not false", "~~false~~"])
 def test_a_review_asked_for_unclearly_is_asked_for(value: str) -> None:
     task = read_task(f"## Meta\n- **Requires UX/DX Review**: {value}\n")
     assert task.requires_ux_dx_review is True
