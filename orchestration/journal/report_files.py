@@ -2,8 +2,8 @@
 
 A verdict is a field `**KEY**: VALUE`, a heading `## KEY: VALUE` or a line `KEY: VALUE`. Its value must be
 exactly one of the words allowed: an unfilled `PASS | FAIL` or a `NOT PASS` is unclear, and an unclear report
-counts for nothing. What stands in fences, quotes or comments was not said; what is struck out, or denied by the
-words behind it, is unclear. Of two verdicts that differ the worse counts.
+counts for nothing. What stands in fences, quotes or comments was not said; what is struck out, or denied by
+the words behind it, is unclear. Of two verdicts that differ the worse counts.
 """
 
 from __future__ import annotations
