@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..definition.inputs import Artifact, StateFile
@@ -42,7 +43,8 @@ def read_state(state: StateFile, run: str, reader: RunReader) -> ArtifactState:
         data = clean(folded)  # pyright: ignore[reportAssignmentType]
     unknown = unknown_words(state.words, said, state_file)
     reader.add_findings(path, unknown.problems)
-    state_file = state_file._replace(unknown=unknown.paths)
+    in_members = tuple(_unknown_in_members(state, data, run, reader))
+    state_file = state_file._replace(unknown=unknown.paths + in_members)
     # Both before files are included, for each costs a read, and after: they hold lists too.
     if _is_bounded(data, state_file, reader):
         for name, pattern in state.include.items():
@@ -89,6 +91,28 @@ def _included(item: object, pattern: str, run: str, reader: RunReader) -> object
         reader.add_finding(path, "artifact-invalid", "must be an object", Span(0, 0, 0, 1))
     data = clean(document.data)
     return {"id": name, **data} if isinstance(data, dict) and not is_contradictory(document) else lost
+
+
+def _unknown_in_members(
+    state: StateFile, data: Mapping[str, Any], run: str, reader: RunReader
+) -> Iterator[tuple[str, ...]]:
+    """The declared paths at which words nobody knows stand in the files of included members."""
+    for name, pattern in state.include.items():
+        words = {
+            path.removeprefix(f"{name}[]."): known
+            for path, known in state.words.items()
+            if path.startswith(f"{name}[].")
+        }
+        members = data.get(name) if words else None
+        for item in members[:MOST_MEMBERS] if isinstance(members, list) else ():
+            path = included_path(pattern.at, run, item) if isinstance(item, str) else None
+            file = reader.read(path) if path else None
+            if path is None or file is None or file.text is None:
+                continue
+            member = ArtifactState(name, ArtifactStatus.VALID, path, kind="json", text=file.text)
+            unknown = unknown_words(words, reader.parse_cached("json", file, read_json).data, member)
+            reader.add_findings(path, unknown.problems)
+            yield from ((name, "[]", *parts) for parts in unknown.paths)
 
 
 def included_path(pattern: str, run: str, name: str) -> str | None:

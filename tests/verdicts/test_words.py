@@ -96,3 +96,50 @@ def test_the_built_in_workflows_know_their_words(
     said = Run(built_in(workflow), at).write("state.json", {"phase": "accept"}).write(file, data).commit()
     assert f"{at}/{file}:1" in said.messages("unknown-word")[0], json.dumps(data)
     assert said.evaluation.status != "complete"
+
+
+def test_words_of_included_files_are_told_where_they_stand_and_hold_the_run_back() -> None:
+    run = Run(built_in("component-design"), ".phasekeeper/sessions/S")
+    parent = {"type": "ContextComponentsDesignSessions", "child_sessions": ["c", "lost", {"id": "in place"}]}
+    child = {
+        "type": "ComponentDesignSessions",
+        "status": "finished",
+        "interactions": [{"result": {"status": "good"}}],
+    }
+    run.write("session.json", parent).write("/.phasekeeper/sessions/c/session.json", child)
+    where = ".phasekeeper/sessions/c/session.json:1: "
+    assert [told.split(" is ")[0] for told in run.messages("unknown-word")] == [
+        where + "status", where + "interactions.0.result.status",
+    ]  # fmt: skip
+    unknown = run.trace().facts.snapshot.unknown_words
+    assert ("state", "child_sessions", "[]", "status") in unknown
+    own = Run(built_in("component-session"), ".phasekeeper/sessions/c", files=run.files)
+    assert len(own.messages("unknown-word")) == 2
+
+
+TABLE: list[tuple[str, str, str, dict[str, Any]]] = [
+    ("artifact-pipeline", ".ai-tools-chain/tasks/T", "state.json", {"actors": {"test": {"status": "fine"}}}),
+    (
+        "artifact-pipeline", ".ai-tools-chain/tasks/T", "review/plan-review.json",
+        {"ok": True, "decision": "sure"},
+    ),
+    (
+        "artifact-pipeline", ".ai-tools-chain/tasks/T", "review/code-review.json",
+        {"ok": True, "issues": [{"severity": "~~blocking~~"}]},
+    ),
+    (
+        "artifact-pipeline", ".ai-tools-chain/tasks/T", "eval/eval-report.json",
+        {"overall_pass": True, "results": [{"step": "a", "status": "green"}]},
+    ),
+    ("phase-loop", ".claude/state", "loop.state.json", {"classification": {"complexity": "easy"}}),
+    ("phase-loop", ".claude/state", "loop.state.json", {"decisions": [{"category": "ARHC"}]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("workflow", "at", "file", "data"), TABLE)
+def test_words_of_reviews_tests_and_decisions_are_known_ones(
+    workflow: str, at: str, file: str, data: dict[str, Any]
+) -> None:
+    said = Run(built_in(workflow), at).write("state.json", {"phase": "accept"}).write(file, data).commit()
+    assert said.messages("unknown-word")[0].startswith(f"{at}/{file}:1")
+    assert said.evaluation.status != "complete"

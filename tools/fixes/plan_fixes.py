@@ -60,6 +60,9 @@ def sync_plan(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[QuickFi
 def set_mark(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[QuickFix]:
     """A status mark that is not known: each of the known ones; a summary's follows from the task rows."""
     task = next((task for task in plan.tasks if task.mark and task.mark.span == ctx.finding.span), None)
+    if task is None and "~~" in ctx.marked:
+        yield QuickFix("Remove the strike", (ctx.replace(ctx.marked.replace("~~", "")),))
+        return
     if task is None:
         yield from _sync(ctx, dialect, "Set the mark that the task rows say")
         return

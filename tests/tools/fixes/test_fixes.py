@@ -328,6 +328,17 @@ def test_each_way_that_is_offered_clears_the_finding(tmp_path: Path, code: str) 
     assert way
 
 
+def test_a_strike_over_a_row_can_be_removed(root: Path) -> None:
+    plan(root, first="[x]")
+    path = next(root.rglob("MASTER_PLAN.md"))
+    path.write_text(path.read_text().replace("`01", "~~`01", 1).replace(".md`", ".md`~~", 1))
+    [finding] = found(root, "marker-unknown")
+    [fix] = fixes_for(context_of(root, finding))
+    assert fix.title == "Remove the strike"
+    apply_fix(root, fix)
+    assert found(root, "marker-unknown") == []
+
+
 def test_a_value_that_is_added_opens_no_gate(root: Path) -> None:
     _invalid(root)
     [finding] = found(root, "artifact-invalid")

@@ -84,7 +84,9 @@ function runDescription(run: Summary): string {
   const progress = run.progress && run.progress.total > 0 ? `${run.progress.done}/${run.progress.total}` : "";
   const phase = isOver(run) ? STATUS[run.status].label : oneLine(run.currentPhase ?? "");
   const { error } = run.findingCounts;
-  return [phase, progress, error ? plural(error, "error") : "", oneLine(run.workflow)].filter(Boolean).join(" · ");
+  const errors = error ? plural(error, "error") : "";
+  const unknown = run.unknownMarks ? `${plural(run.unknownMarks, "mark")} unknown` : "";
+  return [phase, progress, unknown, errors, oneLine(run.workflow)].filter(Boolean).join(" · ");
 }
 
 function findingCounts(run: Summary): string[] {

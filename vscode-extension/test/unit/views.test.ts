@@ -31,6 +31,13 @@ test("a run with errors says so in its row", async () => {
   expect(rows).toEqual(["Charge a fee | planning · 2 errors · artifact-pipeline"]);
 });
 
+test("a run with marks that nobody knows says so beside its progress", async () => {
+  const run = summary({ progress: { done: 0, total: 4 }, unknownMarks: 3 });
+  expect(await outline(runRows(stateWith([run]), fetch))).toEqual([
+    "Charge a fee | planning · 0/4 · 3 marks unknown · artifact-pipeline",
+  ]);
+});
+
 test("questions are open while they are few", () => {
   const asking = (count: number) =>
     stateWith(Array.from({ length: count }, (_, at) => summary({ run: `t${at}`, questions: [question()] })));
