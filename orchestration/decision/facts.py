@@ -23,7 +23,7 @@ from ..result.phrases import value_summary
 from ..snapshot.read_log import ArtifactState
 from ..snapshot.snapshot import RecordOrigin, Snapshot
 from ..states import ArtifactStatus, RecordKind
-from ..vfs.files import digest_of, join
+from ..vfs.files import below, digest_of, join
 
 # A file that names more missing files than this gets one finding for the rest.
 MOST_FINDINGS = 50
@@ -399,7 +399,7 @@ def _files_named_by(
             continue
         if len(findings) < MOST_FINDINGS:
             absent += [path] if path else []
-            why = "does not exist or is empty" if path else "leaves the root and is not read"
+            why = file.why_missing if file else "leaves the root and is not read"
             message = f"{artifact.id}: {name.lstrip('/')} {why}"
             where, span = _place_of(name, snapshot)
             findings.append(make_finding("artifact-missing", where, message, span))
@@ -419,7 +419,8 @@ def _task_files(artifact: Artifact, snapshot: Snapshot) -> tuple[ArtifactState, 
     findings: list[Finding] = []
     prefix, path = f"{run}/" if run else "", snapshot.plan_path
     for task in without[:MOST_FINDINGS]:
-        why = f": {task.file} does not exist or is empty" if task.file else " names no file"
+        found = snapshot.reader.read(below(run, task.file))
+        why = f": {task.file} {found.why_missing}" if task.file else " names no file"
         span = task.file_span or task.span
         findings.append(make_finding("artifact-missing", path, task.id + why, span))
     if len(without) > MOST_FINDINGS:

@@ -140,7 +140,10 @@ class RunReader:
         A folder on the way that cannot be listed makes the pattern "unreadable" in `reads`, and a finding.
         """
         if pattern not in self._found:
-            entries = [(path, entry) for path, entry in glob(self.files, pattern) if entry.kind != "folder"]
+            # A folder that is called like a file of the pattern's kind stands where one belongs.
+            suffixed = bool(PurePosixPath(pattern).suffix)
+            fitting = glob(self.files, pattern)
+            entries = [(path, entry) for path, entry in fitting if suffixed or entry.kind != "folder"]
             closed = [folder for folder in self.files.unlisted if leads_to(folder, pattern)]
             for folder in closed:
                 self.add_findings(folder, [self.files.unlisted[folder]])

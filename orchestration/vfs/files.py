@@ -44,6 +44,11 @@ class File:
         """True if something is there that is not read, as a pipe or a link out of the root: never absent."""
         return self.problem is not None and self.problem.code == "artifact-unreadable"
 
+    @property
+    def why_missing(self) -> str:
+        """Why it does not count where a file is needed, as the end of a sentence."""
+        return f"cannot be read: {self.problem.message}" if self.problem else "does not exist or is empty"
+
 
 class Entry(NamedTuple):
     """One name in a folder. `kind` is "file", "folder" or "other" (a socket, a link out of the root).

@@ -28,11 +28,13 @@ def confirm(
     # A program without standard streams has None there.
     if source is None or target is None or not (source.isatty() and target.isatty()):
         raise NotConfirmed("a decision is a person's: run this command on a terminal")
-    for line in said:
-        target.write(f"{plain(line, 400)}\n")
-    target.write(f"Type {plain(name, 200)} to confirm: ")
-    target.flush()
-    typed = source.readline()
+    try:
+        target.writelines(f"{plain(line, 400)}\n" for line in said)
+        target.write(f"Type {plain(name, 200)} to confirm: ")
+        target.flush()
+        typed = source.readline()
+    except OSError as error:
+        raise NotConfirmed(f"nothing was decided: the terminal is gone ({error.strerror})") from None
     if not typed.endswith("\n"):
         raise NotConfirmed("nothing was decided: no name was typed")
     if typed.strip() != name:

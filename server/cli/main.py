@@ -18,28 +18,45 @@ if TYPE_CHECKING:
 
     from .catalog import CommandEntry
 
-# What shells show for a program that a signal ended: SIGINT and SIGPIPE.
-INTERRUPTED, BROKEN_PIPE = 130, 141
+# What shells show for a program that SIGINT ended.
+INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code. Prints one sentence, never a traceback, for what was called wrongly."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    _open_missing_streams()
     try:
         if is_connector_call(words):
             return run_connector(words[0], STANDALONE in words)
         if isinstance(sys.stdout, io.TextIOWrapper):
             # What its encoding lacks is printed as "?" instead of ending with an error.
             sys.stdout.reconfigure(errors="replace")
-        code = _run(words)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader went away, as `head` does. Python would complain again while it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return BROKEN_PIPE
+        try:
+            return _run(words)
+        finally:
+            # Now, while a failure can be told: Python would complain of it while it exits.
+            sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
-    return code
+    except OSError as error:
+        # What argparse printed: a command's own answer is seen to in `_run`.
+        from .output import report_unshown
+
+        return report_unshown(error)
+
+
+def _open_missing_streams() -> None:
+    """Hold the numbers of standard streams that are closed, or the next file opened would take them.
+
+    Reading then finds the end, what is said on stderr is lost, and writing on stdout fails (EBADF).
+    """
+    if sys.stdin is None:
+        sys.stdin = open(os.open(os.devnull, os.O_RDONLY), closefd=False, encoding="utf-8")
+    if sys.stdout is None:
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", closefd=False, encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = open(os.open(os.devnull, os.O_WRONLY), "w", closefd=False, encoding="utf-8")
 
 
 def _run(words: Sequence[str]) -> int:
@@ -59,11 +76,13 @@ def _run(words: Sequence[str]) -> int:
     module, _, function = command.run.partition(":")
     path = module if "." in module else f"{__package__}.commands.{module}"
     try:
-        return getattr(import_module(path), function)(options)
+        code = getattr(import_module(path), function)(options)
+        sys.stdout.flush()
+        return code
     except Exception as error:
         from .output import report_failure
 
-        return report_failure(error)
+        return report_failure(error, command.writes)
 
 
 if __name__ == "__main__":

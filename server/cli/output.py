@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -19,8 +20,10 @@ from ..workspace.roots import UsageError
 from .confirm import NotConfirmed
 from .selection import BrokenDefinitions, Selection
 
-# Exit codes of the design, section 7.
-OK, REFUSED, USAGE, WAITING = 0, 1, 2, 3
+# Exit codes of the design, section 7; NOT_SHOWN says of what writes that it is done all the same.
+OK, REFUSED, USAGE, WAITING, NOT_SHOWN = 0, 1, 2, 3, 4
+# What shells show for a program that SIGPIPE ended.
+BROKEN_PIPE = 141
 _PASSED_SHOWN = 5
 _WRONG_USE = (UsageError, NoSuchRun, UnknownWorkflow, InvalidCommand)
 _REFUSALS = (CommandRefused, StoreError, NotConfirmed)
@@ -44,7 +47,7 @@ def _finite(data: Any) -> Any:
     return str(data) if isinstance(data, float) and not math.isfinite(data) else data
 
 
-def report_failure(error: Exception) -> int:
+def report_failure(error: Exception, writes: bool = False) -> int:
     """Say on stderr why a command was not carried out; the exit code. Raises an error that is a defect.
 
     A command that names what there is not is wrong use; one that is not allowed or not possible is refused.
@@ -52,10 +55,27 @@ def report_failure(error: Exception) -> int:
     if isinstance(error, BrokenDefinitions):
         print_errors(f"phasekeeper: {line}" for line in error.lines)
         return USAGE
+    # An error of a file names the file; one of a stream names nothing.
+    if isinstance(error, OSError) and error.filename is None:
+        return report_unshown(error, writes)
     if not isinstance(error, (*_WRONG_USE, *_REFUSALS)):
         raise error
     print_errors([f"phasekeeper: {plain(str(error), 2000)}"])
     return USAGE if isinstance(error, _WRONG_USE) else REFUSED
+
+
+def report_unshown(error: OSError, writes: bool = False) -> int:
+    """Say on stderr that stdout did not take the answer; the exit code.
+
+    Nothing is said when the reader of a pipe went away, as `head` does, unless something was written.
+    """
+    # Python would try once more while it exits.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError) and not writes:
+        return BROKEN_PIPE
+    done = "carried out, but " if writes else ""
+    print_errors([f"phasekeeper: {done}the answer could not be shown: {error.strerror}"])
+    return NOT_SHOWN
 
 
 def print_root_problems(selection: Selection, as_json: bool) -> None:

@@ -41,7 +41,7 @@ MAX_HASHED_BYTES = 256 * MEBIBYTE
 
 _READS = 3
 _CHUNK = MEBIBYTE
-_MISSING = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.EINVAL)
+_MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL)
 
 
 class DiskFiles:
@@ -60,9 +60,9 @@ class DiskFiles:
     def read(self, path: str) -> File:
         """The file at `path`.
 
-        `exists` is False for what is missing, a folder, or anything that is no regular file inside the
-        root; it is True, with a problem, when the system refused to say more (permissions, a bad disk):
-        what cannot be read never passes for absent.
+        `exists` is False for what is missing and, with a problem, for what is no regular file inside the
+        root: a folder, a pipe, a link that leads out or to nothing. It is True, with a problem, when the
+        system refused to say more (permissions, a bad disk). What cannot be read never passes for absent.
         """
         if path not in self.reads:
             file = file_at(self.root, path)

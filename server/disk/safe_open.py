@@ -219,7 +219,11 @@ def open_regular(name: str, above: int | None, flags: int = os.O_RDONLY) -> tupl
 
 
 def open_file(root: str, path: str) -> tuple[int, os.stat_result]:
-    """(the descriptor, the status) of the file at a path below a resolved root; EISDIR for a folder."""
+    """(the descriptor, the status) of the file at a path below a resolved root.
+
+    FileNotFoundError where its folder has no such name; RefusedError where the name is no file, or a link
+    that leads to none: what is not a file is not absent.
+    """
 
     def look(path: str) -> tuple[int, os.stat_result]:
         folder, _, name = path.rpartition("/")
@@ -230,7 +234,14 @@ def open_file(root: str, path: str) -> tuple[int, os.stat_result]:
             raise RefusedError("the path changed while it was read")
         return descriptor, status
 
-    return _through_links(root, path, look)
+    try:
+        return _through_links(root, path, look)
+    except FileNotFoundError as error:
+        if os.path.islink(_full_path(root, path)):  # noqa: PTH114
+            raise RefusedError("the link leads to nothing") from error
+        raise
+    except IsADirectoryError as error:
+        raise RefusedError("it is a folder, not a file") from error
 
 
 def list_folder(root: str, folder: str) -> dict[str, Entry]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from ...orchestration.sanitize import plain
@@ -95,8 +96,9 @@ def bare(line: str) -> str:
 
 
 def print_errors(lines: Iterable[str]) -> None:
-    """Print lines on stderr, beside the answer."""
-    sys.stderr.writelines(f"{bare(line)}\n" for line in lines)
+    """Print lines on stderr, beside the answer. Where stderr takes nothing, nobody can be told."""
+    with suppress(OSError):
+        sys.stderr.writelines(f"{bare(line)}\n" for line in lines)
 
 
 def console(stream: IO[str]) -> Console:

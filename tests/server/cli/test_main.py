@@ -270,6 +270,39 @@ def test_what_is_there_and_is_not_read_is_never_taken_for_absent(here, run, tmp_
     assert run("check")[0] == 1
 
 
+PLAIN = f"{PLANS}/p"
+STANDS_FOR_A_FILE = (
+    ".phasekeeper/config.yaml",
+    ".phasekeeper/workflows/own.yaml",
+    f"{TASKS}/T1/state.json",
+    f"{TASKS}/T1/planning/plan.files.json",
+    f"{TASKS}/T1/.phasekeeper/journal.jsonl",
+    f"{TASKS}/T1/.phasekeeper/claims.jsonl",
+    f"{PLAIN}/MASTER_PLAN.md",
+    f"{PLAIN}/01.md",
+    f"{PLAIN}/reports/1.md",
+)
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "dangling link", "link to itself"])
+@pytest.mark.parametrize("path", STANDS_FOR_A_FILE)
+def test_what_stands_in_a_files_place_is_told_at_its_path(here, run, path, kind):
+    task(here, "T1")
+    plan(here, "p", 1)
+    place = here / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.unlink(missing_ok=True)
+    if kind == "folder":
+        place.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to("nowhere" if kind == "dangling link" else place.name)
+    code, out, err = run("check")
+    assert place.name in out + err
+    assert code != 0
+
+
 # ---- which runs -------------------------------------------------------------------------------
 
 

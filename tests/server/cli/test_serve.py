@@ -46,7 +46,8 @@ def heard(process, wanted: str) -> str:
     while line := process.stdout.readline().decode():
         if wanted in line:
             return line
-    raise AssertionError(f"it ended without {wanted!r}: {process.stderr.read().decode()}")
+    said = process.stderr.read().decode()
+    raise AssertionError(f"it ended with {process.wait(BOUND_S)} and without {wanted!r}: {said}")
 
 
 def ended(process, number=signal.SIGINT) -> int:

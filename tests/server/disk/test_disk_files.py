@@ -71,12 +71,10 @@ def test_an_answer_stays_the_same_for_the_life_of_the_view(root, either_way):
     assert DiskFiles(root).read("state.json").text == "changed"
 
 
-def test_missing_files_and_folders_do_not_exist_and_are_no_problem(root, either_way):
-    (root / "folder").mkdir()
+def test_missing_files_do_not_exist_and_are_no_problem(root, either_way):
     (root / "file").write_text("x")
-    (root / "to-folder").symlink_to("folder")
     files = DiskFiles(root)
-    for path in ("none", "none/below", "folder", "file/below", "to-folder", "n" * 300):
+    for path in ("none", "none/below", "file/below", "n" * 300):
         assert files.read(path) == File(path), path
 
 
@@ -199,11 +197,19 @@ def test_links_in_a_circle_are_told_and_never_walked(root, either_way):
     assert [path for path, _ in glob(files, "**/b")] == ["a/b"]
 
 
-def test_a_dangling_link_is_missing(root, either_way):
+def test_what_is_no_file_is_not_absent(root, either_way):
     (root / "link").symlink_to("nowhere")
+    (root / "folder").mkdir()
+    (root / "to-folder").symlink_to("folder")
     files = DiskFiles(root)
-    assert files.read("link") == File("link")
+    assert message(files.read("link")) == "the link leads to nothing"
+    assert message(files.read("folder")) == message(files.read("to-folder")) == "it is a folder, not a file"
+    for name in ("link", "folder", "to-folder"):
+        assert files.read(name).refused and not files.read(name).exists
     assert files.list("")["link"].kind == "other"
+    # Below a link or a folder a name may be missing like any other.
+    assert files.read("to-folder/x") == File("to-folder/x")
+    assert files.read("link/x") == File("link/x")
 
 
 def test_a_pipe_a_socket_and_a_device_are_other_and_never_block(root, either_way):
@@ -515,13 +521,6 @@ def test_names_are_listed_in_order_with_kind_size_and_time(root, either_way):
     assert list(names) == ["Z.md", "a.md", "b.md", "sub"]
     assert names["a.md"] == Entry("a.md", "file", 4, (root / "a.md").stat().st_mtime_ns)
     assert names["sub"] == Entry("sub", "folder")
-
-
-def test_listing_a_file_gives_nothing(root, either_way):
-    (root / "x").write_text("x")
-    files = DiskFiles(root)
-    assert files.list("x") == {}
-    assert files.unlisted == {}
 
 
 def test_unsaved_text_wins_over_the_disk(root):
