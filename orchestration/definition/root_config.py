@@ -9,6 +9,7 @@ from typing import Any
 from ..findings import Finding, Problem, Span, finding
 from ..formats.yaml_text import Broken, Node, read_yaml, typed
 from ..suggestions import did_you_mean, misspelling
+from ..vfs.files import File
 
 PATH = ".phasekeeper/config.yaml"
 KEYS = ("parameters", "workflows", "projects")
@@ -30,6 +31,13 @@ class Config:
     def of(self, workflow: str) -> Mapping[str, Any]:
         """The parameters set for a workflow."""
         return self.parameters.get(workflow, {})
+
+
+def config_in(file: File) -> Config:
+    """The configuration that a file holds; none, with a finding, where something else is in its place."""
+    if file.text is None and file.problem:
+        return Config(findings=(finding(Problem("parameter-invalid", file.problem.message), PATH),))
+    return read_config(file.text or "")
 
 
 def read_config(text: str) -> Config:

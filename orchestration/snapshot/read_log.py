@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 from ..definition.artifact_kinds import KINDS
 from ..findings import NO_DATA, Finding, Problem, Span, finding
 from ..states import ArtifactStatus
-from ..vfs.files import Entry, File, Files, digest_of, join, natural
+from ..vfs.files import Entry, File, Files, digest_of, join, name_in, natural
 from ..vfs.glob import fits, glob, leads_to
 
 Committed = Callable[[str], bytes | None]
@@ -141,7 +141,7 @@ class RunReader:
         """
         if pattern not in self._found:
             # A folder that is called like a file of the pattern's kind stands where one belongs.
-            suffixed = bool(PurePosixPath(pattern).suffix)
+            suffixed = "." in name_in(pattern).lstrip(".")
             fitting = glob(self.files, pattern)
             entries = [(path, entry) for path, entry in fitting if suffixed or entry.kind != "folder"]
             closed = [folder for folder in self.files.unlisted if leads_to(folder, pattern)]

@@ -20,7 +20,7 @@ from time import time_ns
 from typing import Any, NamedTuple, TypeVar
 
 from ...orchestration.definition.root_config import PATH as CONFIG_PATH
-from ...orchestration.definition.root_config import Config, read_config
+from ...orchestration.definition.root_config import Config, config_in
 from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.findings import Finding, finding
 from ...orchestration.result.values import Evaluation
@@ -292,7 +292,7 @@ class LiveRoot:
     def _read_config(self) -> None:
         """Read the configuration, and mark the runs due for which it says other things now."""
         files = RecordingFiles(self._files)
-        before, after = self._config, read_config(files.read(CONFIG_PATH).text or "")
+        before, after = self._config, config_in(files.read(CONFIG_PATH))
         self._config = after
         folders, problems = project_folders(files, after.projects)
         self._config_projects = tuple(self.root / folder for folder in folders)

@@ -79,11 +79,11 @@ class DefinitionLibrary:
     def of(cls, files: Files) -> DefinitionLibrary:
         """The definitions of a root."""
         own, unread = {}, []
-        for path, entry in [*glob(files, f"{FOLDER}/*.yml"), *glob(files, f"{FOLDER}/*.yaml")]:
-            file = files.read(path) if entry.kind == "file" else None
-            if file and file.text is not None:
+        for path, _ in [*glob(files, f"{FOLDER}/*.yml"), *glob(files, f"{FOLDER}/*.yaml")]:
+            file = files.read(path)
+            if file.text is not None:
                 own[path.rsplit("/", 1)[-1].rpartition(".")[0]] = Source(path, file.text)
-            elif file:
+            else:
                 why = file.problem.message if file.problem else "it cannot be read"
                 unread.append(finding(Problem("workflow-invalid", why), path))
         return cls(own, tuple(unread))

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ...orchestration.definition.root_config import Config
 from ...orchestration.evaluation.evaluate import evaluate_traced
 from ...orchestration.evaluation.trace import EvaluationTrace
+from ...orchestration.findings import finding
 from ...orchestration.journal.journal import read_claims
 from ...orchestration.journal.lines import CLAIMS, JOURNAL
 from ...orchestration.snapshot.discovery import Match
@@ -40,7 +41,7 @@ class RunEnvironment(NamedTuple):
 def read_match(match: Match, files: Files, around: RunEnvironment, parsed: Parsed) -> Snapshot:
     """The run as its files show it, with what a crash kept from its place laid over them."""
     journal, claims = below(match.run, JOURNAL), files.read(below(match.run, CLAIMS))
-    return read_run(
+    snapshot = read_run(
         match.workflow,
         _as_committed(match.run, journal, files, around.root),
         match.run,
@@ -53,6 +54,9 @@ def read_match(match: Match, files: Files, around: RunEnvironment, parsed: Parse
         committed=lambda path: around.head_file(around.root, path),
         parsed=parsed,
     )
+    if claims.problem is None or not claims.refused:
+        return snapshot
+    return replace(snapshot, findings=(*snapshot.findings, finding(claims.problem, claims.path)))
 
 
 def evaluate_match(match: Match, snapshot: Snapshot) -> EvaluationTrace:

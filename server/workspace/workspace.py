@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...orchestration.definition.root_config import PATH as CONFIG_PATH
-from ...orchestration.definition.root_config import Config, read_config
+from ...orchestration.definition.root_config import Config, config_in
 from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.findings import Finding
 from ...orchestration.result.values import Evaluation
@@ -56,8 +56,7 @@ class Workspace:
 
     @cached_property
     def config(self) -> Config:
-        file = self.files.read(CONFIG_PATH)
-        return read_config(file.text or "")
+        return config_in(self.files.read(CONFIG_PATH))
 
     @cached_property
     def _known(self) -> DefinitionSet:

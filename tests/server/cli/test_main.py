@@ -279,7 +279,7 @@ STANDS_FOR_A_FILE = (
     f"{TASKS}/T1/.phasekeeper/journal.jsonl",
     f"{TASKS}/T1/.phasekeeper/claims.jsonl",
     f"{PLAIN}/MASTER_PLAN.md",
-    f"{PLAIN}/01.md",
+    f"{PLAIN}/00001-step.md",
     f"{PLAIN}/reports/1.md",
 )
 
