@@ -32,11 +32,6 @@ class CommandEntry(NamedTuple):
     arguments: tuple[Argument, ...] = ()
     more: str = ""
 
-    @property
-    def writes(self) -> bool:
-        """Whether it changes files: its work stands where its answer cannot be shown."""
-        return self.run.partition(":")[0] in ("write", "decide", "repair")
-
 
 def command(name: str, about: str, run: str, *arguments: Argument, more: str = "") -> CommandEntry:
     """An entry of the table."""

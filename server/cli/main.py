@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # What shells show for a program that SIGINT ended.
 INTERRUPTED = 130
+# The modules of commands that change a run: their work stands where the answer cannot be shown.
+_WRITERS = ("write", "decide", "repair")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,11 +54,11 @@ def _open_missing_streams() -> None:
     Reading then finds the end, what is said on stderr is lost, and writing on stdout fails (EBADF).
     """
     if sys.stdin is None:
-        sys.stdin = open(os.open(os.devnull, os.O_RDONLY), closefd=False, encoding="utf-8")
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY), closefd=False)
     if sys.stdout is None:
-        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", closefd=False, encoding="utf-8")
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", closefd=False)
     if sys.stderr is None:
-        sys.stderr = open(os.open(os.devnull, os.O_WRONLY), "w", closefd=False, encoding="utf-8")
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", closefd=False)
 
 
 def _run(words: Sequence[str]) -> int:
@@ -82,7 +84,7 @@ def _run(words: Sequence[str]) -> int:
     except Exception as error:
         from .output import report_failure
 
-        return report_failure(error, command.writes)
+        return report_failure(error, writes=module in _WRITERS)
 
 
 if __name__ == "__main__":

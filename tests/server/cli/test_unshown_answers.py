@@ -81,7 +81,7 @@ def broken(stdout: str) -> Iterator[None]:
         reader, number = os.pipe()
         os.close(reader)
     # Closed without an error: what could not be written was dropped.
-    with open(number, "w", encoding="utf-8") as stream, pytest.MonkeyPatch.context() as patched:
+    with os.fdopen(number, "w", encoding="utf-8") as stream, pytest.MonkeyPatch.context() as patched:
         patched.setattr(sys, "stdout", None if stdout == "closed" else stream)
         yield
 
