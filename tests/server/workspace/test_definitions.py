@@ -101,9 +101,12 @@ def test_a_definition_may_have_the_short_ending_of_yaml():
     assert known.own["mine"].path == f"{FOLDER}/mine.yml"
 
 
-def test_a_folder_with_the_name_of_a_definition_is_none():
+def test_a_folder_with_the_name_of_a_definition_is_none_and_is_told():
     known = DefinitionLibrary.of(MemoryFiles({f"{FOLDER}/odd.yaml/x": "a"}))
-    assert (known.names, known.shadowing()) == (BUILT_IN, [])
+    assert known.names == BUILT_IN
+    assert [(each.code, each.path) for each in known.shadowing()] == [
+        ("workflow-invalid", f"{FOLDER}/odd.yaml")
+    ]
 
 
 def test_definitions_are_compiled_when_a_folder_asks_for_them():
