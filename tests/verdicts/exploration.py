@@ -2,9 +2,8 @@
 
 A history is a list of moves: work that is honest, reports that may be lies, edits of files by an assistant
 that wants to be done, decisions of a person. A move that the product refuses changes nothing. After each move
-the
-model says what the run may not claim: that it is complete, or that a gate has passed, without its evidence.
-The model knows the moves that were accepted and the files, and nothing of the product's engine.
+the model says what the run may not claim: that it is complete, or that a gate has passed, without its
+evidence. The model knows the moves that were accepted and the files, and nothing of the product's engine.
 
 Each history is one that was seen before with one random move more, by a fixed seed; a state that was seen
 before is not gone on from, so that histories with equal states are merged. A history that breaks a rule is
@@ -17,10 +16,13 @@ import argparse
 import copy
 import hashlib
 import json
+import os
 import random
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -31,8 +33,10 @@ from tests.verdicts.runs import Run
 
 LONGEST = 18
 # Texts of reports say when something was looked at, so that no two are the same.
-_CLOCK = re.compile(r"\b\d\d:\d\d\b|\\?\"about\\?\": \\?\"[0-9a-f]+")
+_CLOCK = re.compile(r"(?<!\d)\d\d:\d\d(:\d\d(\.\d+)?)?|\\?\"about\\?\": \\?\"[0-9a-f]+")
 NEWEST = 50
+# So many histories are kept to go on from; a longer exploration forgets some of the older ones.
+MOST_KNOWN = 20_000
 
 
 class Truth(Protocol):
@@ -81,12 +85,18 @@ class Exploration:
     complete: int = 0
     violations: list[tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=list)
 
-    def explore(self, histories: int, most_violations: int = 1) -> Exploration:
+    def explore(
+        self,
+        histories: int,
+        most_violations: int = 1,
+        progress: Callable[[Exploration], object] = lambda far: None,
+    ) -> Exploration:
         """Try so many histories, each one move longer than one before, or until so many break a rule."""
         choose = random.Random(f"{self.model.name} {self.seed}")
         names, known = list(self.model.moves), [begun(self.model)]
         while self.histories < histories and len(self.violations) < most_violations:
             self.histories += 1
+            progress(self)
             # Half of them go on from where the newest ones ended: those are the longest.
             newest = choose.random() < 0.5
             before = choose.choice(known[-NEWEST:] if newest else known)
@@ -98,9 +108,13 @@ class Exploration:
             evaluation = history.run.evaluation
             self.complete += evaluation.status == "complete"
             if rules := history.broken(evaluation):
-                self.violations.append((shrunk(self.model, history.moves, rules), rules))
-            else:
-                known.append(history)
+                # One history for each way to break rules is enough.
+                if all(rules != known_rules for _, known_rules in self.violations):
+                    self.violations.append((shrunk(self.model, history.moves, rules), rules))
+                continue
+            known.append(history)
+            if len(known) > MOST_KNOWN:
+                del known[choose.randrange(1, MOST_KNOWN // 2)]
         return self
 
 
@@ -123,13 +137,13 @@ def moved(model: Model, history: History, name: str) -> History:
 
 
 def shrunk(model: Model, names: Sequence[str], rules: tuple[str, ...]) -> tuple[str, ...]:
-    """The shortest part of a history found, by leaving moves out, that still breaks one of the rules."""
+    """The shortest part of a history found, by leaving moves out, that still breaks the rules."""
     kept, position = tuple(names), 0
     while position < len(kept):
         fewer = begun(model)
         for name in (*kept[:position], *kept[position + 1 :]):
             fewer = moved(model, fewer, name)
-        if set(rules) & set(fewer.broken()):
+        if set(rules) <= set(fewer.broken()):
             kept, position = fewer.moves, 0
         else:
             position += 1
@@ -149,7 +163,7 @@ def fingerprint(history: History) -> str:
 
 
 def main() -> int:
-    """Explore from the command line, and print what broke a rule."""
+    """Explore from the command line, as many workflows at once as there are cores."""
     from tests.verdicts.models import MODELS
 
     parser = argparse.ArgumentParser(description="Explore histories of runs, print what breaks a rule")
@@ -158,15 +172,32 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     is_broken = False
-    for name in options.models:
-        result = Exploration(MODELS[name], options.seed).explore(options.histories, most_violations=5)
-        counted = f"{len(result.states)} states, {result.complete} of them complete"
-        print(f"{name}: {result.histories} histories, {counted}")
-        for moves, rules in result.violations:
-            is_broken = True
-            print(f"  breaks: {'; '.join(rules)}")
-            print(*(f"    {move}" for move in moves), sep="\n")
+    with ProcessPoolExecutor(min(len(options.models), os.cpu_count() or 1)) as pool:
+        explored = [pool.submit(_told, name, options.seed, options.histories) for name in options.models]
+        for each in as_completed(explored):
+            lines = each.result()
+            is_broken |= len(lines) > 1
+            print(*lines, sep="\n", flush=True)
     return int(is_broken)
+
+
+def _told(name: str, seed: int, histories: int) -> list[str]:
+    """What an exploration found, a line for its size and then some for each history that breaks a rule."""
+    from tests.verdicts.models import MODELS
+
+    def progress(far: Exploration) -> None:
+        if far.histories % 1000 == 0 and sys.stderr.isatty():
+            print(f"{name}: {far.histories} of {histories} histories", file=sys.stderr)
+
+    began = time.monotonic()
+    result = Exploration(MODELS[name], seed).explore(histories, 5, progress)
+    states, ways = len(result.states), len(result.violations)
+    counted = f"{states} states, {result.complete} complete, {ways} ways to break a rule"
+    minutes = (time.monotonic() - began) / 60
+    lines = [f"{name}: {result.histories} histories, {counted}, {minutes:.1f} minutes"]
+    for moves, rules in result.violations:
+        lines += [f"  breaks: {'; '.join(rules)}", *(f"    {move}" for move in moves)]
+    return lines
 
 
 if __name__ == "__main__":
