@@ -176,6 +176,10 @@ CODES: dict[str, tuple[Severity, str]] = {
     "report-unknown": (Severity.WARNING, "a file in the reports folder that no phase recognises"),
     "quality-mismatch": (Severity.WARNING, "the recorded quality gate contradicts the recorded issues"),
     "session-inconsistent": (Severity.WARNING, "a session's status contradicts its own last result"),
+    "state-loosened": (
+        Severity.ERROR,
+        "a value of the state is looser than it was, by no report, person or commit; it does not count",
+    ),
     "status-drift": (Severity.WARNING, "two places that record the same progress disagree"),
     "task-mismatch": (Severity.WARNING, "a task's own file says that it is another task"),
     "task-unlisted": (Severity.ERROR, "a task file that no row of the plan names"),

@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..definition.inputs import Artifact, Parameter
+from ..definition.inputs import Artifact
 from ..definition.model import Question, Workflow
 from ..definition.names import PROPOSED
-from ..definition.root_config import PATH as CONFIGURATION
-from ..definition.root_config import read_config
 from ..expressions.context import Context, Outcome, UnknownFact
 from ..expressions.language import Expression, Template
 from ..expressions.queries import Index
@@ -24,6 +22,7 @@ from ..snapshot.read_log import ArtifactState
 from ..snapshot.snapshot import RecordOrigin, Snapshot
 from ..states import ArtifactStatus, RecordKind
 from ..vfs.files import below, digest_of, join
+from .parameters import LOOSENED, ParameterValue, parameter_value
 
 # A file that names more missing files than this gets one finding for the rest.
 MOST_FINDINGS = 50
@@ -111,7 +110,7 @@ class RunFacts:
         self.phase: str | None = None
         self.next_step: str | None = None
         self._listed: dict[str, tuple[ArtifactState, list[Finding]]] = {}
-        self._parameters: dict[str, tuple[object, Finding | None]] = {}
+        self._parameters: dict[str, ParameterValue] = {}
         state = snapshot.state
         variables: dict[str, Any] = {"state": state.data if state and state.valid else {}}
         for name, artifact in snapshot.artifacts.items():
@@ -179,65 +178,24 @@ class RunFacts:
                 self._listed[name] = _files_named_by(artifact, names, self.snapshot)
         return self._listed[name]
 
-    def _parameter(self, name: str) -> tuple[object, Finding | None]:
-        """(the parameter's value, what is wrong with the one that is set for it)."""
+    def parameter(self, name: str) -> ParameterValue:
+        """The value of a parameter, what is set, and what is wrong with that."""
         if name not in self._parameters:
-            self._parameters[name] = self._parameter_set(self.workflow.parameters[name])
+            declared, place = self.workflow.parameters[name], self.place
+            self._parameters[name] = parameter_value(declared, self.snapshot, self.context, place)
         return self._parameters[name]
 
-    def _parameter_set(self, parameter: Parameter) -> tuple[object, Finding | None]:
-        default, config = parameter.default, self.snapshot.config
-        configured = config.of(self.workflow.name)
-        if parameter.id in configured:
-            value, code = _checked(parameter, configured[parameter.id])
-            place = CONFIGURATION, config.places.get((self.workflow.name, parameter.id))
-            data: Mapping[str, Any] = {"default": default}
-        elif parameter.source is not None and (outcome := self.context.value(parameter.source)).error is None:
-            value, code = _checked(parameter, outcome.value)
-            reads, data = parameter.source.reads, NO_DATA
-            place = self.place(reads[0].path) if code and reads else (None, None)
-            code = code and "parameter-out-of-bounds"
-        else:
-            return default, None
-        if not code:
-            return self._held_limit(parameter, value, configured)
-        message, (path, span) = f"{parameter.id}: {value}; {default} is used", place
-        return default, make_finding(code, path or self.snapshot.run, message, span, data=data)
-
-    def _held_limit(
-        self, parameter: Parameter, value: Any, configured: Mapping[str, Any]
-    ) -> tuple[object, Finding | None]:
-        """The value, or the one before where a limit was raised and neither a person nor HEAD says so.
-
-        The value before is that of the configuration in the commit HEAD, else the default.
-        """
-        snapshot, name = self.snapshot, parameter.id
-        raised = name in configured and name in self.workflow.limiting and value > parameter.default
-        if not raised or snapshot.definition_accepted:
-            return value, None
-        committed = read_config(
-            (snapshot.reader.read_committed(CONFIGURATION) or b"").decode("utf-8", "replace")
-        )
-        before, code = _checked(parameter, committed.of(self.workflow.name).get(name, parameter.default))
-        before = parameter.default if code else before
-        if value <= before:
-            return value, None
-        message = f"{name} was raised to {value}; {before} holds until a person accepts or commits it"
-        place = snapshot.config.places.get((self.workflow.name, name))
-        return before, make_finding("definition-changed", CONFIGURATION, message, place)
-
-    @property
-    def limit_raised(self) -> bool:
-        """True if a limit was raised and its value before holds: a person may accept the new one."""
-        findings = (self._parameter(name)[1] for name in self.workflow.limiting)
-        return any(found is not None and found.code == "definition-changed" for found in findings)
+    def held_parameters(self) -> list[Finding]:
+        """Findings for parameters that were loosened, whose value before holds: a person may accept them."""
+        findings = (self.parameter(name).finding for name in self.workflow.parameters)
+        return [found for found in findings if found is not None and found.code == LOOSENED]
 
     def findings(self) -> tuple[Finding, ...]:
         """Findings about parameters and files named by data, whatever guards have asked for.
 
         Files that data names are looked for once the phase is known.
         """
-        parameters = (self._parameter(name)[1] for name in self.workflow.parameters)
+        parameters = (self.parameter(name).finding for name in self.workflow.parameters)
         listed = (artifact.id for artifact in self.workflow.artifacts.values() if artifact.listed)
         lacking = (self._listed_artifact(name)[1] for name in listed) if self.phase else ()
         return (*filter(None, parameters), *(found for findings in lacking for found in findings))
@@ -328,7 +286,7 @@ _FACTS = {
     "next_step": lambda facts, _: _known(facts.next_step, "the next step is known in notes only"),
     "valid": lambda facts, name: facts.artifact(name).valid,
     "exists": lambda facts, name: facts.artifact(name).exists,
-    "parameters": lambda facts, name: facts._parameter(name)[0],
+    "parameters": lambda facts, name: facts.parameter(name).value,
     "limits": RunFacts._limit,
     "answers": RunFacts._answer,
 }
@@ -347,24 +305,6 @@ def answers_to(question: Question, scope: str) -> dict[str, Any]:
         "kind": RecordKind.ANSWER.value, "question": question.id, "scope": scope,
         "option": [*question.options, *signed],
     }  # fmt: skip
-
-
-_TYPE_NAMES = {bool: "truth value", int: "whole number", float: "number", str: "text"}
-
-
-def _checked(parameter: Parameter, value: object) -> tuple[object, str]:
-    """(value, "") if the parameter may have it, else (why not, code of the finding)."""
-    if isinstance(parameter.default, float) and type(value) is int:
-        value = float(value)
-    if type(value) is not type(parameter.default):
-        return f"{value!r} is no {_TYPE_NAMES[type(parameter.default)]}", "parameter-invalid"
-    if parameter.one_of and value not in parameter.one_of:
-        return f"{value!r} is none of {', '.join(map(str, parameter.one_of))}", "parameter-out-of-bounds"
-    if parameter.min is not None and value < parameter.min:  # pyright: ignore[reportOperatorIssue]
-        return f"{value} is less than {parameter.min}", "parameter-out-of-bounds"
-    if parameter.max is not None and value > parameter.max:  # pyright: ignore[reportOperatorIssue]
-        return f"{value} is greater than {parameter.max}", "parameter-out-of-bounds"
-    return value, ""
 
 
 def _whole(value: object) -> int:

@@ -308,6 +308,12 @@ def _check_marker(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> Non
         errors.add(entry.node, "a marker needs a file or a journal")
 
 
+def _check_ratchet(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> None:
+    given = [way for way in ("order", "limit", "count", "members") if entry.get(way)]
+    if len(given) != 1:
+        errors.add(entry.node, "a ratchet has one of order, limit, count and members")
+
+
 def _check_parameter(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> None:
     why = _bad_parameter(entry["default"], entry.get("min"), entry.get("max"), entry.get("one_of"))
     if why:
@@ -337,6 +343,7 @@ _CHECKS: dict[str, Callable[[LocatedMap, Any, DefinitionErrors], None]] = {
     "rule": _check_rule,
     "artifact": _check_artifact,
     "parameter": _check_parameter,
+    "ratchet": _check_ratchet,
     "marker": _check_marker,
     "marker test": _check_marker,
 }

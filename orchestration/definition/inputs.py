@@ -9,6 +9,7 @@ from typing import Any
 from ..expressions.language import Expression, Template
 from ..journal.report_forms import ReportForm
 from .artifact_kinds import KINDS_AND_DIALECTS
+from .ratchets import RATCHET, RATCHETS, Ratchet
 from .reader import DefinitionPlace
 from .shapes import (
     ALTERNATIVES,
@@ -68,6 +69,9 @@ class StateFile:
         map_of(list_of(TEXT)), "path to the words there that only a person sets: they count from HEAD"
     )
     words: Mapping[str, tuple[str, ...]] = key(map_of(list_of(TEXT)), _WORDS)
+    ratchet: Mapping[str, str | Ratchet] = key(
+        RATCHETS, "path to which way its value loosens; only a report, a person or a commit may do that"
+    )
     dotted_keys: str = key(word("fold"), "keys with dots are read as paths")
     include: Mapping[str, Include] = key(
         map_of(struct("include")), "lists whose text elements are ids of other files"
@@ -95,6 +99,9 @@ class Parameter:
     max: Any = key(TYPED, "the most allowed")
     one_of: list[Any] | None = key(TYPED, "the words allowed")
     source: Expression | None = key(cel(), "where a file of the project sets it", name="from")
+    ratchet: str | Ratchet | None = key(
+        RATCHET, "which way its value loosens; only a person or a commit may do that under a run"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,7 @@ from .inputs import (
     StateFile,
 )
 from .origins import ValueOrigins
+from .ratchets import Ratchet
 from .reader import DefinitionPlace, LocatedText
 from .shapes import (
     BOOL,
@@ -304,9 +305,10 @@ class Workflow:
 
     @cached_property
     def limiting(self) -> frozenset[str]:
-        """The parameters that set how often something may happen at most."""
-        read = (path for limit in self.limits.values() for path in limit.max.paths)
-        return frozenset(path[1] for path in read if path[0] == "parameters")
+        """The parameters, and the paths of the state ("state.a"), that set how often something may happen."""
+        read = {path for limit in self.limits.values() for path in limit.max.paths}
+        parameters = {path[1] for path in read if path[0] == "parameters"}
+        return frozenset(parameters | {".".join(path) for path in read if path[0] == "state"})
 
     @cached_property
     def plan(self) -> Artifact | None:
@@ -414,6 +416,7 @@ MODELS: dict[str, type] = {
     "marker": MarkerTest,
     "state": StateFile,
     "include": Include,
+    "ratchet": Ratchet,
     "phase rule": PhaseRule,
     "parameter": Parameter,
     "artifact": Artifact,

@@ -10,8 +10,9 @@ from ..decision.facts import RunFacts
 from ..definition.model import Question
 from ..definition.names import PROPOSED
 from ..result.values import Option, QuestionState
+from ..snapshot.held_values import told_values
 from ..snapshot.read_log import ArtifactState
-from ..snapshot.snapshot import DEFINITION
+from ..snapshot.snapshot import DEFINITION, STATE
 from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
 
 RAISED = (Option("continue", "go on"), Option("stop", "stop the run"))
@@ -24,16 +25,23 @@ AFTER_REFUSALS = (
 MOST_SIGNED = 4_000
 """Characters of what a person signs as it is; more cannot be shown whole, so it has to be committed."""
 MOST_QUOTED = 200
+_MOST_SAID = 3
 _HISTORY = ("at", "phase", "stage", "iteration", "outcome", "message", "path", "tasks")
 
 
 def open_questions(facts: RunFacts, decision: Decision) -> tuple[QuestionState, ...]:
     """The one list of open questions, each id once; a wait for a person without a question is one too."""
     questions = [question_state(facts, facts.workflow.questions[name]) for name in decision.questions]
-    if facts.snapshot.definition_changed or facts.limit_raised:
+    if facts.snapshot.definition_changed or facts.held_parameters():
         options = (Option("accept", "judge the run by the changed definition"),)
         text = f"{definition_changed_text(facts.workflow)} May it judge the run?"
         questions.append(QuestionState(DEFINITION, QuestionKind.APPROVAL, text, options))
+    if loosened := told_values(facts.snapshot.state):
+        options = (Option("accept", "let it count as it is now"),)
+        said = "; ".join(each.change for each in loosened[:_MOST_SAID])
+        more = f"; and {len(loosened) - _MOST_SAID} more" if len(loosened) > _MOST_SAID else ""
+        text = f"The state was loosened: {said}{more}. May that count?"
+        questions.append(QuestionState(STATE, QuestionKind.APPROVAL, text, options))
     raised = raised_questions(facts)
     waits_for_person = decision.status is RunStatus.WAITING_HUMAN and not (decision.questions or raised)
     if waits_for_person and decision.kind is not SuggestionKind.STAY:

@@ -52,6 +52,7 @@ FIELDS: Mapping[str, tuple[object, str]] = {
     "message": ("", "what a report says in a line"),
     "manual_criteria": ([], "criteria that a report leaves to a person"),
     "ignored": ([], "what a report wanted to write and may not, with the reasons"),
+    "held": ([], "values that may not be loosened, as they were then, where they differ from before"),
     "path": ("", "the report's file"),
     "actor": ("", "who"),
     "channel": ("", "by which way"),

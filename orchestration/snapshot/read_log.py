@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
@@ -23,6 +24,36 @@ _Subject = TypeVarTuple("_Subject")
 _Answer = TypeVar("_Answer")
 # A file larger than this many bytes holds more than blanks.
 SMALL = 64
+_MOST_SHOWN = 60
+
+
+class Loosened(NamedTuple):
+    """A value of the state that is looser than it was, which does not count.
+
+    `names` are the keys on the way to it, and what tells elements of lists apart; `name` is the same for
+    people, `path` the place in the file. `gone`: it is an element that is there no more; `lost`: it, or what
+    it is a value of, is.
+    """
+
+    names: tuple[str, ...]
+    name: str
+    path: tuple[str | int, ...]
+    before: Any
+    now: Any
+    gone: bool
+    lost: bool
+
+    @property
+    def change(self) -> str:
+        """The change in words."""
+        if self.gone:
+            return f"{self.name} was taken away"
+        return f"{self.name} was {_shown(self.before)}, now it is {_shown(self.now)}"
+
+
+def _shown(value: Any) -> str:
+    text = "absent" if value is None else value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
 
 
 class ArtifactState(NamedTuple):
@@ -31,6 +62,7 @@ class ArtifactState(NamedTuple):
     `missing` are the first of the files named by data that are not there,
     `unknown` the parts of the declared paths at which words stand that nobody knows, `contradicted` of those
     at which the file contradicts itself or another.
+    Of `loosened` values `data` has what was before.
     """
 
     id: str
@@ -45,6 +77,7 @@ class ArtifactState(NamedTuple):
     missing: tuple[str, ...] = ()
     unknown: tuple[tuple[str, ...], ...] = ()
     contradicted: tuple[tuple[str, ...], ...] = ()
+    loosened: tuple[Loosened, ...] = ()
 
     @property
     def valid(self) -> bool:

@@ -21,6 +21,7 @@ from ..states import RecordKind
 from ..vfs.files import Files, join
 from .artifacts import read_artifact
 from .conflicts import with_conflicts
+from .held_values import held_state
 from .proof import proven_state, with_proof
 from .read_log import ArtifactState, Committed, Question, RunReader
 from .snapshot import WHOLE_PLAN, PendingReport, RecordOrigin, Snapshot, read_task_file, stamped
@@ -58,6 +59,7 @@ def read_run(
     state = read_state(workflow.state, run, reader) if workflow.state else None
     if workflow.state and state:
         state = proven_state(workflow.state, state, reader)
+        state = held_state(workflow, state, journal.records, reader)
     declared = workflow.artifacts
     artifacts = {a.id: read_artifact(a, run, reader) for a in declared.values() if a.listed is None}
     # What was refused changes nothing: neither guards nor the staleness of files see it.

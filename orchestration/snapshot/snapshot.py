@@ -14,6 +14,7 @@ from ..definition.root_config import Config
 from ..expressions.queries import Index, Tasks
 from ..findings import Finding, Problem, Span
 from ..journal.journal import Claim, Journal, Record
+from ..journal.kept_values import KeptValues, kept_values
 from ..journal.report_files import ReportFile
 from ..plans.dialects import DIALECTS
 from ..plans.model import MarkStatus, Plan, Task, TaskFile
@@ -22,8 +23,10 @@ from ..states import RecordKind
 from ..vfs.files import digest_of, join
 from .read_log import ArtifactState, Asked, RunReader
 
-# The question that is open while a definition changed under a run.
+# The questions that are open while a definition changed under a run, and while values of its state are looser
+# than they were.
 DEFINITION = "definition"
+STATE = "state"
 # Plans up to this many tasks have all their task files read; beyond it only those of tasks at hand.
 WHOLE_PLAN = 500
 
@@ -113,12 +116,26 @@ class Snapshot:
     @cached_property
     def _definitions(self) -> tuple[object, ...]:
         """The definitions that may judge the run: the one it began under, those that a person accepted."""
-        # The first start: a later one, which anybody can write, accepts nothing.
-        starts = (entry["definition"] for entry in self.records if entry["kind"] == RecordKind.START)
-        began = next((definition for definition in starts if definition), None)
+        # The first record that names one: a later one, which anybody can write, accepts nothing.
+        first = next((entry for entry in self.records if entry["definition"]), None)
+        if first is None:
+            return ()
+        began = str(first["definition"])
+        if first["kind"] != RecordKind.START:
+            # Of a run that nobody started it names the text alone; its parameters are kept one by one.
+            began = definition_digest(began, self.config.of(self.workflow.name))
+        return (began, *self._accepted)
+
+    @cached_property
+    def _accepted(self) -> tuple[object, ...]:
+        """The definitions that a person accepted."""
         answers = (entry for entry in self.records if entry["kind"] == RecordKind.ANSWER)
-        accepted = (entry["about"] for entry in answers if entry["question"] == DEFINITION)
-        return (began, *accepted) if began else ()
+        return tuple(entry["about"] for entry in answers if entry["question"] == DEFINITION)
+
+    @property
+    def names_definition(self) -> bool:
+        """True if a record says under which definition the run began."""
+        return bool(self._definitions)
 
     @cached_property
     def definition_upgraded(self) -> bool:
@@ -130,10 +147,11 @@ class Snapshot:
 
     @cached_property
     def definition_accepted(self) -> bool:
-        """True if the run began under this definition or a person said that it may judge the run."""
-        answers = (entry for entry in self.records if entry["kind"] == RecordKind.ANSWER)
-        accepted = (entry["about"] for entry in answers if entry["question"] == DEFINITION)
-        return self.definition in (*self._definitions, *accepted) or self.definition_upgraded
+        """True if the run was started under this definition or a person said that it may judge the run."""
+        starts = (entry["definition"] for entry in self.records if entry["kind"] == RecordKind.START)
+        began = next(filter(None, starts), None) == self._definitions[0] if self._definitions else False
+        known = self._definitions if began else self._accepted
+        return self.definition in known or self.definition_upgraded
 
     @cached_property
     def definition_changed(self) -> bool:
@@ -160,6 +178,11 @@ class Snapshot:
     def is_doubtful(self) -> bool:
         """True if nobody knows what some of the files say: then no such run is complete."""
         return bool(self.unknown_words or self.contradictions)
+
+    @cached_property
+    def kept(self) -> KeptValues:
+        """The values that the records keep."""
+        return kept_values(self.records)
 
     @property
     def plan(self) -> Plan | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
+from ..definition.ratchets import normal_word, parts_of
 from ..findings import Problem, Span
 from ..suggestions import did_you_mean, misspelling
 from .read_log import ArtifactState
@@ -22,11 +23,6 @@ class UnknownWords(NamedTuple):
 
     problems: tuple[Problem, ...] = ()
     paths: tuple[tuple[str, ...], ...] = ()
-
-
-def normal_word(word: str) -> str:
-    """A word as vocabularies compare it: trimmed, without case, `-`, `_` and blanks alike."""
-    return "-".join(word.casefold().replace("-", " ").replace("_", " ").split())
 
 
 def unknown_words(
@@ -48,11 +44,6 @@ def unknown_words(
             paths.append(parts)
             problems += found[: MOST_UNKNOWN - len(problems)]
     return UnknownWords(tuple(problems), tuple(paths))
-
-
-def parts_of(declared: str) -> tuple[str, ...]:
-    """The parts of a declared path; "[]" is each element of a list, "*" each value of a map."""
-    return tuple(declared.replace("[]", ".[]").split("."))
 
 
 def values_at(value: object, parts: tuple[str, ...], path: Path = ()) -> Iterator[tuple[Path, object]]:

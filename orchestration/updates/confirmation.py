@@ -16,6 +16,8 @@ from ..evaluation.trace import EvaluationTrace
 from ..findings import Severity
 from ..journal.journal import files_of
 from ..result.values import Evaluation, QuestionState
+from ..snapshot.held_values import told_values
+from ..snapshot.snapshot import DEFINITION, STATE
 from ..states import RecordKind
 from .commands import Command, CommandRefused, answerable_question
 from .propose import propose
@@ -69,6 +71,11 @@ def _answer(
 ) -> Iterator[str]:
     if question.tasks:
         yield f"tasks: {', '.join(question.tasks)}"
+    state, is_definition = trace.facts.snapshot.state, question.id == DEFINITION
+    for loosened in told_values(state) if state and question.id == STATE else ():
+        yield f"{state.path if state else ''}: {loosened.change}"
+    for held in trace.facts.held_parameters() if is_definition else ():
+        yield f"{held.path}: {held.message}"
     for entry in question.history[-MOST_HISTORY:]:
         what = f"{entry.get('phase', '')} {entry.get('outcome', '')}".strip()
         yield ": ".join(filter(None, ("before", what, str(entry.get("message", "")))))

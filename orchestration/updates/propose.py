@@ -21,13 +21,16 @@ from ..formats.json_text import read_json
 from ..journal.journal import EMPTY_RECORD, FAILURES, Journal, Record, Verify
 from ..journal.lines import JOURNAL, parse_lines
 from ..result.values import Evaluation
+from ..snapshot.read_log import RunReader
 from ..snapshot.run_files import read_run
+from ..snapshot.state_file import read_state
 from ..states import ArtifactStatus, RunStatus, SuggestionKind
-from ..vfs.files import digest_of, join
+from ..vfs.files import Files, digest_of, join
 from ..vfs.overlay import PROPOSED_MTIME_NS, OverlayFiles
 from .brought import filed_text
 from .commands import Command, CommandRefused, build_record, build_skip_record, effect_events
 from .effects import Cause, EffectRunner, moves_on, stated_phase
+from .kept import values_to_keep
 from .state_writes import permitted_updates, refuse_placeholders
 
 
@@ -64,6 +67,9 @@ def propose(trace: EvaluationTrace, command: Command, now: datetime) -> Proposal
         given |= {**told, "data": given["data"] | told if "stateUpdates" in given["data"] else given["data"]}
         record["ignored"] = list(permitted.ignored)
     before = draft.skip(_passed_by(trace, command, step), trace)
+    if not trace.facts.snapshot.names_definition:
+        record["definition"] = trace.facts.workflow.digest
+    draft.act = record
     cause = draft.add(record, step, events, given, before)
     after = draft.look()
     # A report and an answer lead wherever they lead. Starting the suggested step leads into it; a record of
@@ -116,13 +122,14 @@ class _JournalPreview:
 
 
 class _Draft:
-    """Records and texts in the making, over one look at a run."""
+    """Records and texts in the making, over one look at a run. `act` is the record of the command itself."""
 
     def __init__(self, trace: EvaluationTrace, command: Command, now: datetime):
         snapshot = trace.facts.snapshot
-        self.snapshot, self.command = snapshot, command
+        self.trace, self.snapshot, self.command = trace, snapshot, command
         self.changes = EffectRunner(snapshot, now)
         self.records: list[Record] = [*trace.facts.records[len(snapshot.records) :]]
+        self.act: Record | None = None
         self.path = join(snapshot.run, JOURNAL) or JOURNAL
         self.journal = _JournalPreview(
             snapshot.journal, snapshot.reader.files.read(self.path).text or "", now
@@ -140,7 +147,9 @@ class _Draft:
     def look(self) -> EvaluationTrace:
         """The run as it would be read once the records and the changed texts are written."""
         old, edits = self.snapshot, self.changes.edits()
-        texts = {edit.path: edit.text for edit in edits} | {self.path: self.journal.text(self.records, edits)}
+        texts = {edit.path: edit.text for edit in edits}
+        self.keep_values(OverlayFiles(old.reader.files, texts, PROPOSED_MTIME_NS))
+        texts |= {self.path: self.journal.text(self.records, edits)}
         files = OverlayFiles(old.reader.files, texts, PROPOSED_MTIME_NS)
         fresh = read_run(
             old.workflow, files, old.run, root=old.root, config=old.config,
@@ -148,6 +157,14 @@ class _Draft:
             parsed=old.reader.parsed,
         )  # fmt: skip
         return evaluate_traced(old.workflow, fresh)
+
+    def keep_values(self, files: Files) -> None:
+        """List in the record of the act the values that may not be loosened, as it leaves them."""
+        old, declared = self.snapshot, self.snapshot.workflow.state
+        if self.act is not None:
+            reader = RunReader(files, old.reader.parsed)
+            state = read_state(declared, old.run, reader) if declared and declared.ratchet else None
+            self.act["held"] = values_to_keep(self.trace, state, self.act)
 
     def lead(self, cause: Cause, leading: EvaluationTrace, after: EvaluationTrace) -> EvaluationTrace:
         """Let the run follow the rule that leads it on; how it stands then."""

@@ -15,13 +15,14 @@ from ..disk.file_cache import StatKey, stat_key
 from ..disk.repository import Head, head_of
 from ..workspace import decision_proof
 from ..workspace.decision_keys import key_path, load_repository_key, repository_path
+from ..workspace.head_files import HeadFiles
 from .dependencies import DependencyIndex
 
 GRACE_MS = 150
 """A file that was saved so short ago and is empty or broken may be half saved."""
 _DAY_MS = 86_400_000.0
-# Keys that are no files; no path has such a name.
-_HEAD, _KEY = "\0head", "\0key"
+# Keys that are no files; no path has such a name. Behind the last stands the path of a file in HEAD.
+_HEAD, _KEY, _HEAD_FILE = "\0head", "\0key", "\0head:"
 
 
 class ExternalInputs:
@@ -33,12 +34,14 @@ class ExternalInputs:
         self._keys: tuple[StatKey | None, ...] = ()
         self._committed: dict[str, frozenset[str]] = {}
         """Journal -> its lines in the commit HEAD."""
-        self._head_files: dict[str, bytes | None] = {}
+        self._head_files = HeadFiles(root)
+        self._head_paths: set[str] = set()
+        """The files of HEAD that runs have asked for: a commit concerns those alone whose file it changed."""
 
     @property
     def paths(self) -> frozenset[Path]:
         """The files outside of the root whose changes matter now."""
-        head = self._head.places if self._is_used(_HEAD) else frozenset()
+        head = self._head.places if self._uses_head else frozenset()
         return head.union(self._key_paths) if self._is_used(_KEY) else head
 
     @property
@@ -62,36 +65,45 @@ class ExternalInputs:
             self._committed[journal] = decision_proof.head_lines(root, journal)
         return self._committed[journal]
 
-    def read_head_file(self, files: RecordingFiles, root: Path, path: str) -> bytes | None:
+    def read_head_file(self, files: RecordingFiles, path: str) -> bytes | None:
         """Likewise the bytes of a file in the commit HEAD."""
-        self._use_head(files)
-        if path not in self._head_files:
-            self._head_files[path] = decision_proof.head_file(root, path)
-        return self._head_files[path]
+        if not self._uses_head:
+            self._forget_head(head_of(self._root))
+        files.used.add(f"{_HEAD_FILE}{path}")
+        self._head_paths.add(path)
+        return self._head_files.read(path)
 
     def _use_head(self, files: RecordingFiles) -> None:
-        if not self._is_used(_HEAD):
+        if not self._uses_head:
             # Nobody looked after it since the last one that needed it was gone.
             self._forget_head(head_of(self._root))
         files.used.add(_HEAD)
 
     def _forget_head(self, head: Head) -> None:
-        self._head, self._committed, self._head_files = head, {}, {}
+        self._head, self._committed, self._head_files = head, {}, HeadFiles(self._root)
 
     def refresh(self) -> set[str]:
         """Look again; the keys of those inputs that differ. Costs a few stats at most."""
         changed: set[str] = set()
-        if self._is_used(_HEAD):
+        if self._uses_head:
             before, now = self._head, head_of(self._root)
             if before.state != now.state:
+                files = self._head_files
                 self._forget_head(now)
                 changed.add(_HEAD)
+                self._head_paths = {path for path in self._head_paths if self._is_used(_HEAD_FILE + path)}
+                differing = (p for p in self._head_paths if files.blob(p) != self._head_files.blob(p))
+                changed.update(f"{_HEAD_FILE}{path}" for path in differing)
             self._head = now
         if self._is_used(_KEY):
             was, self._keys = self._keys, self._key_states()
             if was != self._keys:
                 changed.add(_KEY)
         return changed
+
+    @property
+    def _uses_head(self) -> bool:
+        return bool(self._head_paths) or self._is_used(_HEAD)
 
     def _is_used(self, key: str) -> bool:
         return bool(self._dependencies.dependants((key,)))

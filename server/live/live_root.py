@@ -268,7 +268,7 @@ class LiveRoot:
         key = partial(self._external.read_key, files)
         committed = partial(self._external.read_committed, files)
         head_file = partial(self._external.read_head_file, files)
-        around = RunEnvironment(self.root, self._config, self._deadlines.now(), key, committed, head_file)
+        around = RunEnvironment(self.root, self._config, self._deadlines.now(), key, head_file, committed)
         return evaluate_match(match, read_match(match, files, around, parsed))
 
     def _depend(self, dependant: str, keys: set[str]) -> None:

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from ...orchestration.decision.brings import commits_named
 from ...orchestration.definition.model import Workflow
+from ...orchestration.evaluation.evaluate import evaluate_traced
 from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.findings import Edit, Finding, Severity
 from ...orchestration.journal.journal import Claim, Record, record
@@ -28,13 +29,16 @@ from ...orchestration.journal.lines import FOLDER, JOURNAL
 from ...orchestration.plans.schedule import resolve
 from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import Match
+from ...orchestration.snapshot.run_files import read_run
 from ...orchestration.snapshot.snapshot import definition_digest
 from ...orchestration.suggestions import did_you_mean
 from ...orchestration.updates.commands import Command, CommandRefused, InvalidCommand, repeats_last
 from ...orchestration.updates.confirmation import confirmation
+from ...orchestration.updates.kept import values_to_keep
 from ...orchestration.updates.propose import propose
 from ...orchestration.updates.refusals import RecordedRefusal
 from ...orchestration.vfs.files import below
+from ...orchestration.vfs.overlay import OverlayFiles
 from ..store import claims as store_claims
 from ..store.commit import Commit, Conflict, LockedRun, StoreError, Writes, commit
 from ..store.recovery import RecoveryAction, RecoveryKind
@@ -373,6 +377,9 @@ def start_run(
         message=title,
         actor=actor,
     )
+    files = OverlayFiles(workspace.files, {edit.path: edit.text for edit in edits})
+    as_begun = read_run(workflow, files, run, config=workspace.config)
+    began["held"] = values_to_keep(evaluate_traced(workflow, as_begun), as_begun.state, began)
 
     def writes(locked: LockedRun) -> Writes:
         if locked.seq > 1 or set(Workspace(workspace.root).files.list(run)) - {FOLDER}:

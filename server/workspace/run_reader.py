@@ -26,16 +26,16 @@ Parsed = dict[tuple[str, str], Any]
 
 class RunEnvironment(NamedTuple):
     """The surroundings of a run besides its files. `now` is ISO 8601 in UTC, for claims; `key` gives the
-    repository's key, `committed` the lines of a journal in the commit HEAD, `head_file` those of any
-    file in it. They are asked only when needed.
+    repository's key, `head_file` the bytes of a file in the commit HEAD, `committed` the lines of a journal
+    in it. They are asked only when needed.
     """
 
     root: Path
     config: Config
     now: str
     key: Callable[[], bytes | None]
+    head_file: Callable[[str], bytes | None]
     committed: Callable[[Path, str], frozenset[str]] = decide.head_lines
-    head_file: Callable[[Path, str], bytes | None] = decide.head_file
 
 
 def read_match(match: Match, files: Files, around: RunEnvironment, parsed: Parsed) -> Snapshot:
@@ -51,7 +51,7 @@ def read_match(match: Match, files: Files, around: RunEnvironment, parsed: Parse
         verify=lambda lines: decide.verified_lines(
             around.root, journal, lines, around.key(), around.committed
         ),
-        committed=lambda path: around.head_file(around.root, path),
+        committed=around.head_file,
         parsed=parsed,
     )
     if claims.problem is None or not claims.refused:

@@ -32,6 +32,7 @@ from ...orchestration.vfs.overlay import OverlayFiles
 from ..disk.disk_files import DiskFiles
 from .decision_keys import load_repository_key
 from .definitions import DefinitionLibrary
+from .head_files import HeadFiles
 from .roots import UsageError, find_root, path_in_root, project_folders
 from .run_reader import RunEnvironment, evaluate_match, read_match
 
@@ -57,6 +58,10 @@ class Workspace:
     @cached_property
     def config(self) -> Config:
         return config_in(self.files.read(CONFIG_PATH))
+
+    @cached_property
+    def _head_files(self) -> HeadFiles:
+        return HeadFiles(self.root)
 
     @cached_property
     def _known(self) -> DefinitionSet:
@@ -101,7 +106,13 @@ class Workspace:
 
     def snapshot(self, match: Match) -> Snapshot:
         now = self.clock().isoformat()
-        around = RunEnvironment(self.root, self.config, now, lambda: load_repository_key(self.root).secret)
+        around = RunEnvironment(
+            self.root,
+            self.config,
+            now,
+            lambda: load_repository_key(self.root).secret,
+            self._head_files.read,
+        )
         return read_match(match, RecordingFiles(self.files), around, self.parsed)
 
     def look(self, match: Match) -> EvaluationTrace:

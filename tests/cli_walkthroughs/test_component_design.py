@@ -436,7 +436,9 @@ def test_a_step_out_of_turn_and_an_outcome_that_is_none_are_refused(drive: Drive
 
 def test_a_step_that_is_none_of_the_four_is_invalid(drive: Drive):
     designed(drive)
-    child(drive, "P1", interactions=[{"command": {"module": "Steps.Dance"}, "result": {"status": "ok"}}])
+    before = drive.json(session("P1"))["interactions"]
+    dance = {"command": {"module": "Steps.Dance", "timestamp": "2999-01-01"}, "result": {"status": "ok"}}
+    child(drive, "P1", interactions=[dance, *before])
     evaluation = drive.evaluation(RUN)
     assert (evaluation["status"], drive.codes(RUN)) == ("invalid", ["unknown-phase"])
     drive.refused("report", "P1", "Initialize", "ok")

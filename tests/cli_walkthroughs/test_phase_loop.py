@@ -317,6 +317,7 @@ def test_a_severity_lowered_by_hand_lets_the_loop_go_on(drive: Drive) -> None:
     _answer(drive, "lower", "severe")
     state = _state(drive)
     drive.write(STATE, {**state, "workQueue": [{**BROKEN, "priority": "S2"}]})
+    assert "was S0, now it is S2" in " ".join(_answer(drive, "accept", "state").err.split())
     assert (drive.questions(RUN), drive.suggestion(RUN)) == ([], ("stay", "plan"))
     _report(drive, "plan")
     assert _at(drive)[0] == "execute"

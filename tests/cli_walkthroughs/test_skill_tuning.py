@@ -62,8 +62,10 @@ def failed(drive: Drive, action: str, message: str = "no") -> None:
 
 
 def change(drive: Drive, **values: Any) -> None:
-    """What somebody writes into the state file by hand."""
+    """What a person writes into the state file by hand, and confirms where it loosens the run."""
     drive.write(STATE, {**state(drive), **values})
+    if "state" in drive.questions(RUN):
+        assert drive.decide("answer", NAME, "state", "accept", "--reason", "it is mine").code in (0, 3)
 
 
 def diagnosed(drive: Drive, focus: list[str] | None = None, **updates: Any) -> None:

@@ -35,7 +35,10 @@ def test_a_raised_limit_takes_no_question_away() -> None:
     run.answer("definition", "accept")
     assert asked(run) == []
     run.write(f"/{CONFIG}", RAISED.format(n=100))
-    assert asked(run) == ["fix_iterations", "definition"]
+    assert asked(run) == ["definition"]
+    assert run.messages("definition-changed")[-1].endswith(
+        "raised to 100; 99 holds until a person accepts or commits it"
+    )
 
 
 @pytest.mark.parametrize(

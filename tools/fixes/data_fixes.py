@@ -53,6 +53,14 @@ def set_known_word(ctx: FixContext) -> Iterator[QuickFix]:
         yield QuickFix(f"Write {json.dumps(word)}", (edit,), preferred=word in near[:1])
 
 
+def restore_value(ctx: FixContext) -> Iterator[QuickFix]:
+    """A value that is looser than it was: the one of before, as far as it is a single one."""
+    data = ctx.finding.data
+    if "value" in data and isinstance(read_json(ctx.text).data, dict):
+        name, edit = data["path"][-1], ctx.edit(set_values(ctx.text, [(data["path"], data["value"])]))
+        yield QuickFix(f"Restore {name}: {json.dumps(data['value'])}", (edit,), preferred=True)
+
+
 def remove_earlier_key(ctx: FixContext) -> Iterator[QuickFix]:
     """A key that stands twice: the earlier one goes, which no reader sees anyway."""
     text = ctx.text

@@ -29,6 +29,7 @@ FIXERS: dict[str, Fixer] = {
     "plan-cycle": plan_fixes.break_cycle,
     "report-unclear": plan_fixes.set_verdict,
     "session-inconsistent": state_fixes.set_status,
+    "state-loosened": data_fixes.restore_value,
     "status-drift": plan_fixes.sync_plan,
     "task-mismatch": plan_fixes.set_task_id,
     "task-unreadable": plan_fixes.complete_task,

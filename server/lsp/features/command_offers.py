@@ -151,6 +151,7 @@ OFFERS: dict[str, tuple[Callable[[Finding, Evaluation, DocumentContext], _Comman
     "journal-forked": (_repair,),
     "journal-invalid": (_bad_lines,),
     "journal-torn": (_repair,),
+    "state-loosened": (_questions,),
     "validation-loop": (_questions, _failed_gates),
     PERSON_AWAITED: (_questions,),
     GATE_FAILED: (_failed_gates,),

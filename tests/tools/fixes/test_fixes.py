@@ -153,6 +153,13 @@ def _bounds(root: Path) -> None:
     put(root / ".phasekeeper/config.yaml", "parameters:\n  phase-loop:\n    max_iterations: 0\n")
 
 
+def _loosened(root: Path) -> None:
+    loop(root, workQueue=[{"id": "WQ-1", "priority": "S2", "status": "pending"}])
+    kept = [{"head": ""}, {"path": ["workQueue", "WQ-1", "priority"], "value": "S0"}]
+    line = json.dumps({"seq": 1, "kind": "start", "phase": "assess", "held": kept})
+    put(root / ".claude/state/.phasekeeper/journal.jsonl", f"{line}\n")
+
+
 def _ambiguous(root: Path) -> None:
     for name in ("one", "two"):
         put(
@@ -206,6 +213,7 @@ SCENES: dict[str, Callable[[Path], None]] = {
     "plan-cycle": _circle,
     "report-unclear": _unclear,
     "session-inconsistent": _session,
+    "state-loosened": _loosened,
     "status-drift": _drift,
     "task-mismatch": _mismatched,
     "task-unreadable": _unreadable_task,

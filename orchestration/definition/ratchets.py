@@ -1,0 +1,88 @@
+"""Ratchets: the way in which anybody may change a value of the state or a parameter; the other loosens it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .shapes import BOOL, TEXT, Shape, key, list_of, map_of, struct, word
+
+ABSENT = "absent"
+"""Among the words of an order: no value at all."""
+
+
+def normal_word(word: str) -> str:
+    """A word as vocabularies compare it: trimmed, without case, `-`, `_` and blanks alike."""
+    return "-".join(word.casefold().replace("-", " ").replace("_", " ").split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratchet:
+    """One of `order`, `limit`, `count` and `members`; the elements of a list are told apart by `by`."""
+
+    order: tuple[str, ...] = key(
+        list_of(TEXT), "its words from the strictest to the loosest; a | b are alike"
+    )
+    limit: bool = key(BOOL, "a greater number is looser")
+    count: bool = key(BOOL, "a smaller number is looser")
+    members: bool = key(BOOL, "an element that is gone is looser")
+    by: str = key(TEXT, "the field that tells the elements of a list apart; id without it", "id")
+
+    def loosens(self, before: Any, now: Any) -> bool:
+        """True if `now` is not at least as strict as `before`; None is no value.
+
+        What follows a word or value that the ratchet does not know is never looser.
+        """
+        if self.members:
+            return before is not None and now is None
+        if self.order:
+            rank = self._rank(before)
+            following = self._rank(now)
+            return rank is not None and (following is None or following > rank)
+        if not _is_number(before):
+            return False
+        return not _is_number(now) or (now > before if self.limit else now < before)
+
+    @property
+    def ranks_absence(self) -> bool:
+        """True if no value is as strict as some word."""
+        return self._rank(None) is not None
+
+    def _rank(self, value: Any) -> int | None:
+        word = ABSENT if value is None else value if isinstance(value, str) else json.dumps(value)
+        normal = normal_word(word)
+        for rank, entry in enumerate(self.order):
+            if normal in map(normal_word, entry.split("|")):
+                return rank
+        return None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+SHORT: Mapping[str, Ratchet] = {
+    "limit": Ratchet(limit=True),
+    "count": Ratchet(count=True),
+    "members": Ratchet(members=True),
+}
+RATCHET = Shape("either", word(*SHORT), other=struct("ratchet"))
+RATCHETS = map_of(RATCHET)
+
+
+def ratchet_of(said: str | Ratchet) -> Ratchet:
+    """A ratchet, as itself or by its short name."""
+    return SHORT[said] if isinstance(said, str) else said
+
+
+def parts_of(declared: str) -> tuple[str, ...]:
+    """The parts of a declared path; "[]" is each element of a list, "*" each value of a map."""
+    return tuple(declared.replace("[]", ".[]").split("."))
+
+
+def fits(parts: Sequence[str], path: Sequence[str]) -> bool:
+    """True if a path of names is one that declared parts stand for."""
+    pairs = zip(parts, path, strict=False)
+    return len(parts) == len(path) and all(part in ("[]", "*", name) for part, name in pairs)

@@ -1,0 +1,43 @@
+"""Values that records keep: those that nothing but a report, a person or a commit may loosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .journal import Record
+
+MOST_KEPT = 2000
+"""Of the values that differ from the ones known before, a record keeps so many; the next keeps the others."""
+_Names = tuple[str, ...]
+
+
+class KeptValues(NamedTuple):
+    """The values that records keep. `head` is the digest of the state in HEAD as it was then, "" for none.
+
+    `head` is None where no record keeps values of the state.
+    """
+
+    state: Mapping[_Names, Any] = {}
+    parameters: Mapping[str, Any] = {}
+    head: str | None = None
+
+
+def kept_values(records: Sequence[Record]) -> KeptValues:
+    """The values of the newest records; each record keeps only what differs from those before it."""
+    state: dict[_Names, Any] = {}
+    parameters: dict[str, Any] = {}
+    head: str | None = None
+    for entry in records:
+        kept: Any = entry["held"]
+        for item in kept or ():
+            if not isinstance(item, dict):
+                continue
+            path, parameter = item.get("path"), item.get("parameter")
+            if isinstance(path, list):
+                state[tuple(map(str, path))] = item.get("value")
+            elif isinstance(parameter, str):
+                parameters[parameter] = item.get("value")
+            elif isinstance(item.get("head"), str):
+                head = item["head"]
+    return KeptValues(state, parameters, head)

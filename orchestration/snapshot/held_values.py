@@ -1,0 +1,240 @@
+"""Values that nothing but a report, a person or a commit may loosen: the state has the stricter of two.
+
+What a value was is told by the records, which keep the values of each command, else by the commit HEAD,
+else, for a limit of a run that has no journal, by the state's defaults. With none of them nothing is known.
+A looser value that stands in the file does not count until HEAD has it or a person confirmed it.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..definition.inputs import StateFile
+from ..definition.model import Workflow
+from ..definition.ratchets import Ratchet, fits, parts_of, ratchet_of
+from ..findings import Problem, Span
+from ..formats.json_text import clean, fold_dotted, lay_under, read_json
+from ..journal.journal import Record
+from ..journal.kept_values import kept_values
+from ..vfs.files import decode, digest_of
+from .read_log import ArtifactState, Loosened, RunReader
+
+_MOST_TOLD = 20
+
+_Names = tuple[str, ...]
+_Path = tuple[str | int, ...]
+
+
+def state_values(declared: StateFile, data: object) -> dict[_Names, Any]:
+    """The values at the paths that have a ratchet, by their names.
+
+    A member that is no text or number is true; where the order has a rank for no value, that is None.
+    """
+    found: dict[_Names, Any] = {}
+    for path, said in declared.ratchet.items():
+        ratchet = ratchet_of(said)
+        for names, value in _values(data, parts_of(path), ratchet.by):
+            is_plain = type(value) in (str, int, float)
+            if value is not None or ratchet.ranks_absence:
+                found[names] = value if is_plain or value is None or not ratchet.members else True
+    return found
+
+
+def held_state(
+    workflow: Workflow, state: ArtifactState, records: Sequence[Record], reader: RunReader
+) -> ArtifactState:
+    """The state with each value that was loosened as it was, and a finding at its place."""
+    declared = workflow.state
+    if not declared or not declared.ratchet or not state.valid:
+        return state
+    loosened = _loosened(workflow, declared, state, records, reader)
+    # An element that is gone is told once, and not each of its values. Where its list may lose some, neither.
+    gone = {each.names for each in loosened if each.gone}
+    loosened = [each for each in loosened if each.gone or not each.lost or _below(each.names, gone)]
+    if not loosened:
+        return state
+    told = [each for each in loosened if each.gone or not each.lost]
+    reader.add_findings(state.path, [_problem(each, state) for each in told[:_MOST_TOLD]])
+    if len(told) > _MOST_TOLD:
+        said = f"and {len(told) - _MOST_TOLD} more values that are looser than they were"
+        reader.add_finding(state.path, "state-loosened", said, Span(0, 0, 0, 1))
+    data = copy.deepcopy(state.data)
+    # Members first: what they hold is put into them.
+    for each in sorted(loosened, key=lambda each: not each.gone):
+        found = _ratchet_at(declared, each.names)
+        if found:
+            _put_back(data, found[0], each.names, found[1], each.before)
+    return state._replace(data=data, loosened=tuple(loosened))
+
+
+def told_values(state: ArtifactState | None) -> list[Loosened]:
+    """The values that are looser than they were, without those of elements that are gone."""
+    return [each for each in state.loosened if each.gone or not each.lost] if state else []
+
+
+def committed_digest(state: ArtifactState, reader: RunReader) -> str:
+    """The digest of the state in the commit HEAD, "" where it is not there."""
+    committed = reader.read_committed(state.path)
+    return "" if committed is None else digest_of(committed)
+
+
+# ---- what was before ----------------------------------------------------------------------------
+
+
+def _loosened(
+    workflow: Workflow,
+    declared: StateFile,
+    state: ArtifactState,
+    records: Sequence[Record],
+    reader: RunReader,
+) -> list[Loosened]:
+    kept, now = kept_values(records), state_values(declared, state.data)
+    if kept.head is None:
+        before = _committed_values(declared, state, reader)
+        if before is None:
+            before = {} if records else _default_limits(workflow, declared)
+        return list(_compare(declared, state, before, now))
+    found = list(_compare(declared, state, kept.state, now))
+    if not found or committed_digest(state, reader) == kept.head:
+        return found
+    # HEAD was written since: what it has counts, and where the file is looser still, HEAD's holds.
+    committed = _committed_values(declared, state, reader)
+    if committed is None:
+        return found
+    before = {each.names: _looser(declared, each, committed.get(each.names)) for each in found}
+    return list(_compare(declared, state, before, now))
+
+
+def _looser(declared: StateFile, loosened: Loosened, committed: Any) -> Any:
+    found = _ratchet_at(declared, loosened.names)
+    return committed if found and found[1].loosens(loosened.before, committed) else loosened.before
+
+
+def _compare(
+    declared: StateFile, state: ArtifactState, before: Mapping[_Names, Any], now: Mapping[_Names, Any]
+) -> Iterator[Loosened]:
+    for names, value in before.items():
+        found = _ratchet_at(declared, names) if value != now.get(names) else None
+        if found and found[1].loosens(value, now.get(names)):
+            parts, ratchet = found
+            name, path, lost = _place(parts, names, state.data, ratchet.by)
+            yield Loosened(names, name, path, value, now.get(names), ratchet.members, lost)
+
+
+def _committed_values(
+    declared: StateFile, state: ArtifactState, reader: RunReader
+) -> dict[_Names, Any] | None:
+    """The values that the commit HEAD has; None where the state is not there or cannot be read."""
+    committed = reader.read_committed(state.path)
+    file = decode(state.path, committed) if committed is not None else None
+    if file is None or file.text is None:
+        return None
+    document = reader.parse_cached("json", file, read_json)
+    if not isinstance(document.data, dict):
+        return None
+    said = fold_dotted(document.data)[0] if declared.dotted_keys else document.data
+    data: Any = clean(said)
+    return state_values(declared, lay_under(data, dict(declared.defaults)))
+
+
+def _default_limits(workflow: Workflow, declared: StateFile) -> dict[_Names, Any]:
+    """The defaults of what sets how often something may happen at most."""
+    values = state_values(declared, dict(declared.defaults))
+    return {
+        names: value for names, value in values.items() if f"state.{'.'.join(names)}" in workflow.limiting
+    }
+
+
+# ---- paths --------------------------------------------------------------------------------------
+
+
+def _values(value: Any, parts: _Names, by: str, names: _Names = ()) -> Iterator[tuple[_Names, Any]]:
+    """The values at declared parts, each with its names; None for one that its map lacks."""
+    if not parts:
+        yield names, value
+    elif parts[0] == "[]":
+        items = value if isinstance(value, list) else ()
+        for name, item in zip(_names_of(items, by), items, strict=True):
+            yield from _values(item, parts[1:], by, (*names, name))
+    elif isinstance(value, dict):
+        for name in value if parts[0] == "*" else (parts[0],):
+            yield from _values(value.get(name), parts[1:], by, (*names, name))
+
+
+def _names_of(items: Sequence[Any], by: str) -> list[str]:
+    """The names that tell the elements of a list apart; of several that are the same each has its number."""
+    names: list[str] = []
+    counts: dict[str, int] = {}
+    for item in items:
+        own = item.get(by) if isinstance(item, dict) else item
+        name = own if isinstance(own, str) else "" if own is None else json.dumps(own, sort_keys=True)
+        counts[name] = counts.get(name, 0) + 1
+        names.append(name if counts[name] == 1 else f"{name}#{counts[name]}")
+    return names
+
+
+def _below(names: _Names, gone: set[_Names]) -> bool:
+    return any(names[:length] in gone for length in range(1, len(names)))
+
+
+def _ratchet_at(declared: StateFile, names: _Names) -> tuple[_Names, Ratchet] | None:
+    """(the declared parts that names are of, their ratchet); None where none is declared any more."""
+    for path, said in declared.ratchet.items():
+        if fits(parts := parts_of(path), names):
+            return parts, ratchet_of(said)
+    return None
+
+
+def _place(parts: _Names, names: _Names, data: Any, by: str) -> tuple[str, _Path, bool]:
+    """(the path for people, as "issues[I-1].severity"; that in the file; if an element on it is gone)."""
+    shown, path, lost = "", list[str | int](), False
+    for part, name in zip(parts, names, strict=True):
+        shown += f"[{name}]" if part == "[]" else f".{name}"
+        step: str | int = name
+        if part == "[]":
+            known = _names_of(data, by) if isinstance(data, list) else []
+            step = known.index(name) if name in known else -1
+            lost |= step == -1
+            data = data[step] if step != -1 else None
+        else:
+            lost |= part == "*" and not (isinstance(data, dict) and name in data)
+            data = data.get(name) if isinstance(data, dict) else None
+        path += [] if lost else [step]
+    return shown.removeprefix("."), tuple(path), lost
+
+
+def _put_back(data: Any, parts: _Names, names: _Names, ratchet: Ratchet, value: Any) -> None:
+    """Set a value at its names; an element that is gone is added as far as it is known."""
+    for number, (part, name) in enumerate(zip(parts, names, strict=True)):
+        is_last = number == len(parts) - 1
+        if part == "[]":
+            if not isinstance(data, list):
+                return
+            known = _names_of(data, ratchet.by)
+            if name not in known and is_last and ratchet.members:
+                data.append({ratchet.by: name} if value is True else value)
+            if name not in known or is_last:
+                return
+            data = data[known.index(name)]
+        elif not isinstance(data, dict):
+            return
+        elif not is_last:
+            data = data.setdefault(name, [] if parts[number + 1] == "[]" else {})
+        elif ratchet.members:
+            data.setdefault(name, {})
+        elif value is None:
+            data.pop(name, None)
+        else:
+            data[name] = value
+
+
+def _problem(loosened: Loosened, state: ArtifactState) -> Problem:
+    lengths = range(len(loosened.path), 0, -1)
+    span = next(filter(None, (state.span(loosened.path[:length]) for length in lengths)), Span(0, 0, 0, 1))
+    message = f"{loosened.change}; that counts once a person accepts or commits it"
+    data: dict[str, Any] = {"question": "state"}
+    data |= {} if loosened.gone else {"path": loosened.path, "value": loosened.before}
+    return Problem("state-loosened", message, span, data=data)
