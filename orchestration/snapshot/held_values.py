@@ -118,9 +118,13 @@ def _compare(
 ) -> Iterator[Loosened]:
     for names, value in before.items():
         found = _ratchet_at(declared, names) if value != now.get(names) else None
-        if found and found[1].loosens(value, now.get(names)):
-            parts, ratchet = found
-            name, path, lost = _place(parts, names, state.data, ratchet.by)
+        if not found:
+            continue
+        parts, ratchet = found
+        name, path, lost = _place(parts, names, state.data, ratchet.by)
+        # Of an element that is gone every value is told, so that it can be put back as it was.
+        is_part = lost and value is not None and not ratchet.members
+        if is_part or ratchet.loosens(value, now.get(names)):
             yield Loosened(names, name, path, value, now.get(names), ratchet.members, lost)
 
 

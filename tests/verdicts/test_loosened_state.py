@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
+from phasekeeper.orchestration.result.values import Progress
+from phasekeeper.orchestration.updates.commands import Command
+from phasekeeper.orchestration.updates.confirmation import confirmation
+
 from tests.verdicts.runs import Run, built_in
 
 LOOP = "loop.state.json"
@@ -36,3 +41,167 @@ def test_a_severity_lowered_in_place_takes_no_question_away() -> None:
     assert asked(run.copy().commit()) == []
     assert asked(run.answer("state", "accept")) == []
     assert "state-loosened" not in run.codes()
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"workQueue": []}, "workQueue[WQ-1] was taken away"),
+        ({"workQueue": [{**SEVERE, "id": "WQ-2", "priority": "S3"}]}, "workQueue[WQ-1] was taken away"),
+        ({"workQueue": [{**SEVERE, "status": "done"}]}, "status was pending, now it is done"),
+        ({"workQueue": [{**SEVERE, "priority": "minor"}]}, "priority was S0, now it is minor"),
+        ({"gates": {}}, "gates.lint was taken away"),
+        ({"gates": {"lint": {"status": "pending"}}}, "gates.lint.status was failed, now it is pending"),
+        ({"gates": {"lint": {"status": "failed", "severity": "S3"}}}, "severity was absent, now it is S3"),
+        ({"gates": {"lint": {"status": "failed", "blocking": False}}}, "was absent, now it is false"),
+    ],
+)
+def test_whatever_is_loosened_under_a_loop_leaves_it_as_it_stood(
+    change: dict[str, object], named: str
+) -> None:
+    run = loop(gates={"lint": {"status": "failed"}}, phase="evaluate").commit()
+    stood = standing(run)
+    edit(run, **change)
+    assert [named in said for said in run.messages("state-loosened")] == [True]
+    assert standing(run) == stood
+    assert asked(run) == ["severe", "state"]
+
+
+def standing(run: Run) -> tuple[object, ...]:
+    """What the next step is, and why; how gates and limits stand."""
+    evaluation = run.evaluation
+    gates = [(gate.id, gate.status) for gate in evaluation.gates]
+    return run.standing, evaluation.status_reason, gates, evaluation.limits
+
+
+def test_what_makes_a_loop_stricter_is_anybodys() -> None:
+    run = loop(workQueue=[{**SEVERE, "priority": "S2"}], gates={"lint": {"status": "passed"}}).commit()
+    more = [{**SEVERE, "status": "failed"}, {**SEVERE, "id": "WQ-2"}]
+    edit(run, workQueue=more, gates={"lint": {"status": "failed", "severity": "S0"}}, iteration=4)
+    assert "state-loosened" not in run.codes()
+
+
+def test_the_records_of_a_run_keep_what_an_edit_loosened_whatever_is_reported_later() -> None:
+    run = loop(workQueue=[{**SEVERE, "priority": "S1"}], phase="plan")
+    run.report("plan", "ok")
+    edit(run, workQueue=[{**SEVERE, "priority": "S3"}])
+    assert "state-loosened" in run.codes()
+    run.report("execute", "ok", data={"stateUpdates": {"workQueue": [{**SEVERE, "status": "in-progress"}]}})
+    assert [said.partition("workQueue")[2][:40] for said in run.messages("state-loosened")] == [
+        "[WQ-1].priority was S1, now it is S3; th"
+    ]
+    # A commit that is older than the record lifts nothing; one that is newer does.
+    assert "state-loosened" in run.copy().report("verify", "ok").codes()
+    assert "state-loosened" not in run.commit().codes()
+
+
+def test_what_a_report_may_write_is_not_loosened_by_it() -> None:
+    run = loop(workQueue=[{**SEVERE, "priority": "S1"}], phase="plan").report("plan", "ok")
+    done = {"files": ["src/x.py"], "stateUpdates": {"workQueue": [{"id": "WQ-1", "status": "done"}]}}
+    run.write("/src/x.py", "X = 1\n").report("execute", "ok", data=done)
+    assert "state-loosened" not in run.codes()
+    edit(run, iteration=0)
+    assert "state-loosened" in run.codes()
+
+
+def test_a_commit_that_is_older_than_the_last_record_lifts_nothing() -> None:
+    run = loop(workQueue=[], phase="assess").commit()
+    run.report("assess", "ok", data={"stateUpdates": {"workQueue": [{**SEVERE, "priority": "S1"}]}})
+    edit(run, workQueue=[])
+    assert "state-loosened" in run.codes()
+    assert run.evaluation.progress == Progress(0, 1)
+
+
+def test_nothing_is_known_of_a_run_whose_records_an_earlier_release_made() -> None:
+    run = loop(workQueue=[{**SEVERE, "priority": "S1"}], phase="plan").report("plan", "ok")
+    journal = f"{run.at}/.phasekeeper/journal.jsonl"
+    old = {k: v for k, v in json.loads(run.files[journal]).items() if k not in ("held", "definition")}
+    run.write(".phasekeeper/journal.jsonl", json.dumps(old) + "\n")
+    assert "state-loosened" not in edit(run, workQueue=[]).codes()
+
+
+TUNING = {"target_skill": {"name": "x"}, "diagnosis": {}, "completed_actions": [], "status": "running"}
+
+
+def tuning(**state: object) -> Run:
+    run = Run(built_in("skill-tuning"), ".workflow/.scratchpad/skill-tuning-1")
+    return run.write("state.json", {**TUNING, **state})
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"max_iterations": 5}, {"max_iterations": 9}),
+        ({"max_errors": 3}, {"max_errors": 4}),
+        ({"error_count": 2}, {"error_count": 0}),
+        ({"quality_gate": "fail"}, {"quality_gate": "pass"}),
+        ({"issues": [{"id": "I", "severity": "high"}]}, {"issues": []}),
+        ({"issues": [{"id": "I", "severity": "high"}]}, {"issues": [{"id": "I", "severity": "low"}]}),
+        ({"issues": [{"severity": "high"}]}, {"issues": [{"severity": "low"}]}),
+        ({"pending_fixes": ["F", "F"]}, {"pending_fixes": ["F"]}),
+        (
+            {"applied_fixes": [{"fix_id": "F", "verification_result": "pending"}]},
+            {"applied_fixes": [{"fix_id": "G", "verification_result": "pending"}]},
+        ),
+    ],
+)
+def test_what_is_loosened_under_a_tuning_changes_nothing(
+    before: dict[str, object], after: dict[str, object]
+) -> None:
+    run = tuning(**before).commit()
+    stood = standing(run)
+    run.write("state.json", {**TUNING, **after})
+    assert "state-loosened" in run.codes()
+    assert standing(run) == stood
+    assert "state-loosened" not in run.answer("state", "accept").codes()
+
+
+def test_a_limit_above_its_default_counts_once_a_person_says_so_where_nothing_else_is_known() -> None:
+    run = tuning(max_iterations=100, iteration_count=7)
+    assert run.standing == "active act action-complete"
+    assert run.answer("state", "accept").standing == "active act action-diagnose-context"
+
+
+def session(*results: str, **state: object) -> dict[str, object]:
+    steps = [
+        {"id": str(n), "command": {"module": "Initialize"}, "result": {"status": result}}
+        for n, result in enumerate(results)
+    ]
+    return {"type": "ContextComponentsDesignSessions", "status": "active", "interactions": steps, **state}
+
+
+def test_a_session_that_failed_is_not_made_well_by_an_edit() -> None:
+    run = Run(built_in("component-design"), ".phasekeeper/sessions/S")
+    run.write("session.json", session("error", status="failed")).commit()
+    assert asked(run) == ["session_failed"]
+    assert asked(run.write("session.json", session("ok"))) == ["session_failed", "state"]
+    run.write("session.json", session("error")).commit()
+    assert run.standing == "active stay Initialize"
+    assert run.write("session.json", session("ok")).standing == "active stay Initialize"
+    # Of a step that is gone nothing is known but that it was there.
+    assert run.write("session.json", session()).standing == "invalid none"
+
+
+def test_a_parameter_that_a_file_of_the_project_sets_is_held_too() -> None:
+    config = "/.claude/config.json"
+    run = loop(workQueue=[{**SEVERE, "priority": "S1"}]).write(config, {"loop": {"pauseOnSeverity": "S1"}})
+    assert asked(run) == ["severe"]
+    run.answer(run.evaluation.questions[0].id, "resolve")
+    assert run.copy().write(config, {"loop": {"pauseOnSeverity": "S2"}}).codes() == run.codes()
+    for text in ({"loop": {"pauseOnSeverity": "S0"}}, {}):
+        run.write(config, text)
+        assert "definition-changed" in run.codes()
+        assert run.evaluation.parameters == {"pause_on": "S1"}
+    committed = run.copy().commit()
+    assert "definition-changed" in committed.codes()
+    committed.write(config, {"loop": {"pauseOnSeverity": "S0"}}).commit()
+    assert "definition-changed" not in committed.codes()
+    assert "definition-changed" not in run.answer("definition", "accept").codes()
+
+
+def test_the_confirmation_shows_what_was_and_what_is() -> None:
+    run = edit(loop().commit(), workQueue=[{**SEVERE, "priority": "S2"}])
+    command = Command("answer", question="state", option="accept")
+    lines = confirmation(run.trace(), command, run.now).lines
+    place = ".claude/state/loop.state.json"
+    assert f"{place}: workQueue[WQ-1].priority was S0, now it is S2" in lines
