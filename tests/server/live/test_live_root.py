@@ -19,7 +19,7 @@ from phasekeeper.server.workspace import decision_proof as decide
 from phasekeeper.server.workspace.roots import UsageError
 from phasekeeper.server.workspace.workspace import Workspace
 
-from tests.roots import TASKS, needs, plan, put, run_to_end, task
+from tests.roots import TASKS, loop, needs, plan, put, run_to_end, task
 
 T1 = f"{TASKS}/T1"
 
@@ -137,6 +137,30 @@ def test_a_decision_counts_once_it_is_in_the_commit_head(root, monkeypatch):
     subprocess.run([*git, "commit", "-q", "-m", "decided"], cwd=root, check=True)
     assert current.refresh_paths([head])
     assert "decision-unverified" not in codes(current)
+
+
+def test_a_commit_concerns_the_runs_whose_files_it_changed(root):
+    git = [needs("git"), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    (root / ".git").rmdir()
+    head = root / ".git/HEAD"
+
+    def commit() -> None:
+        for words in (["init", "-q"], ["add", "--all"], ["commit", "-q", "--allow-empty", "-m", "all"]):
+            subprocess.run([*git, *words], cwd=root, check=True)
+
+    loop(root)
+    commit()
+    current = scanned(root)
+    assert any(head.is_relative_to(folder) for folder in current.watched())
+    lowered = [{"id": "WQ-1", "priority": "S2", "title": "broken", "status": "pending"}]
+    state = loop(root, workQueue=lowered) / "loop.state.json"
+    assert current.refresh_paths([state])
+    assert "state-loosened" in codes(current, ".claude/state")
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "nothing"], cwd=root, check=True)
+    assert current.refresh_paths([head]) is None
+    commit()
+    assert current.refresh_paths([head])
+    assert "state-loosened" not in codes(current, ".claude/state")
 
 
 def test_a_decision_ceases_to_count_when_its_key_is_gone(root, monkeypatch):
