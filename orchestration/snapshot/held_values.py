@@ -117,7 +117,9 @@ def _compare(
     declared: StateFile, state: ArtifactState, before: Mapping[_Names, Any], now: Mapping[_Names, Any]
 ) -> Iterator[Loosened]:
     for names, value in before.items():
-        found = _ratchet_at(declared, names) if value != now.get(names) else None
+        # To Python true is 1.
+        is_same = value == now.get(names) and isinstance(value, bool) == isinstance(now.get(names), bool)
+        found = None if is_same else _ratchet_at(declared, names)
         if not found:
             continue
         parts, ratchet = found
