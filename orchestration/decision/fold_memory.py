@@ -19,13 +19,14 @@ from ..snapshot.snapshot import PendingReport, RecordOrigin, Snapshot
 class FoldStep(NamedTuple):
     """The reports of one moment as they were judged: the records taken, findings, what was newly asked.
 
-    `ahead` are the failures of later moments, where one was judged by them. The first step has no reports: it
-    is the run over its journal alone.
+    `failures` are those whose turn never came, `ahead` those of later moments where one was judged by them.
+    The first step has no reports: it is the run over its journal alone.
     """
 
     reports: tuple[PendingReport, ...]
     records: tuple[tuple[Record, RecordOrigin], ...]
     findings: tuple[Finding, ...]
+    failures: tuple[PendingReport, ...]
     asked: Asked
     ahead: tuple[PendingReport, ...] | None = None
 
@@ -79,6 +80,7 @@ class FoldRecorder:
         reports: Sequence[PendingReport],
         records: Sequence[tuple[Record, RecordOrigin]],
         findings: Sequence[Finding],
+        failures: Sequence[PendingReport],
         *,
         looked_ahead: bool,
     ) -> None:
@@ -87,7 +89,9 @@ class FoldRecorder:
         self._known |= asked.keys()
         self._asked.clear()
         ahead = self._ahead(len(self.steps)) if looked_ahead else None
-        self.steps.append(FoldStep(tuple(reports), tuple(records), tuple(findings), asked, ahead))
+        self.steps.append(
+            FoldStep(tuple(reports), tuple(records), tuple(findings), tuple(failures), asked, ahead)
+        )
 
     def close(self) -> None:
         """Remember the steps."""

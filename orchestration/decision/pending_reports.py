@@ -68,16 +68,17 @@ def fold_reports(workflow: Workflow, snapshot: Snapshot) -> FoldedReports:
     known = recorder.steps[:]
     log = log.with_records([pair for step in known for pair in step.records])
     findings = tuple(found for step in known for found in step.findings)
-    taken = {origin.path for step in known for _, origin in step.records}
-    failures = [each for each in failures_in(moments) if each.path not in taken]
+    left = moments[max(len(known) - 1, 0) :]
+    failures = [*(each for step in known for each in step.failures), *failures_in(left)]
     judge = _Judge(workflow, snapshot, failures, _standing(workflow, snapshot, log, findings))
     if not known:
-        recorder.add((), (), (), looked_ahead=False)
-    for group in moments[max(len(known) - 1, 0) :]:
+        recorder.add((), (), (), (), looked_ahead=False)
+    for group in left:
         before, judge.looked_ahead = judge.state, False
         judge.judge_group(group)
         records, findings = judge.state.log.since(before.log), judge.state.findings[len(before.findings) :]
-        recorder.add(group, records, findings, looked_ahead=judge.looked_ahead)
+        failures = [each for each in failures_in([group]) if each in judge.failures]
+        recorder.add(group, records, findings, failures, looked_ahead=judge.looked_ahead)
     recorder.close()
     return judge.state
 

@@ -137,6 +137,15 @@ def test_a_failure_that_comes_later_can_speak_for_a_report_that_lacks_something(
     assert "report-unsupported" in {each["code"] for each in watched.look()["findings"]}
 
 
+def test_a_failure_whose_turn_never_came_goes_on_speaking_for_reports() -> None:
+    watched = Watched(plan_run("x ", " "))
+    watched.report("001", GATE.format(1, "PASS")).report("002", GATE.format(1, "FAIL"))
+    watched.run.mtimes["tasks/f/reports/002.md"] = watched.run.mtimes["tasks/f/reports/001.md"]
+    assert "order-uncertain" in {each["code"] for each in watched.look()["findings"]}
+    watched.report("003", TASK.format("02-t.md", "Complete"))
+    watched.look()
+
+
 def test_a_report_that_is_taken_away_takes_those_behind_it_along(decisions: list[RunFacts]) -> None:
     watched = working().report("004", TASK.format("04-t.md", "Complete"))
     watched.look()
