@@ -93,12 +93,12 @@ _NAMES = ("id", "task", "path", "name", "title", "message", "text", "description
 
 def value_summary(value: object) -> object:
     """A value as evidence: scalars as they are, of a list the first items, a map by its size."""
+    if value is None or isinstance(value, (str, int, float)):
+        return value
     if isinstance(value, list):
         more = len(value) - _MOST_ITEMS
         return (*map(_item_summary, value[:_MOST_ITEMS]), *([f"and {more} more"] if more > 0 else []))
-    if isinstance(value, Mapping):
-        return _size(value, "key")
-    return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
+    return _size(value, "key") if isinstance(value, Mapping) else str(value)
 
 
 def _item_summary(item: object) -> object:

@@ -140,10 +140,11 @@ class Snapshot:
     @cached_property
     def definition_upgraded(self) -> bool:
         """True if one of them is this definition as an earlier release had it, and none is it."""
-        parameters = self.config.of(self.workflow.name)
+        known, parameters = self._definitions, self.config.of(self.workflow.name)
+        if not known or self.definition in known:
+            return False
         released = [definition_digest(digest, parameters) for digest in self.workflow.released]
-        known = self._definitions
-        return self.definition not in known and any(each in released for each in known)
+        return any(each in released for each in known)
 
     @cached_property
     def definition_accepted(self) -> bool:
