@@ -64,7 +64,9 @@ class FoldRecorder:
             return []
         holding: list[FoldStep] = []
         for step, reports in zip(memory.steps, ((), *self._moments), strict=False):
-            if step.reports != tuple(reports) or step.ahead not in (None, self._ahead(len(holding))):
+            if step.reports != tuple(reports):
+                break
+            if step.ahead is not None and step.ahead != self._ahead(len(holding)):
                 break
             if not self._reader.answers_alike(step.asked):
                 break
