@@ -111,6 +111,8 @@ def claimed_ids(plan: Plan, details: Details) -> dict[str, str]:
 def identity_problem(plan: Plan, task: Task, detail: TaskFile) -> Problem | None:
     """The problem of a task's own file that says it is another task than its row says."""
     said, row = detail.id, task.id
+    if said == row:
+        return None
     base = task.file.rpartition("/")[2].removesuffix(".md").lower()
     if not said or said.lower() in (row.lower(), base) or row.lower() == base:
         return None
@@ -208,9 +210,12 @@ def cycles(plan: Plan, tasks: Iterable[Task], details: Details) -> list[list[str
     edges: dict[str, list[str]] = {}
     for task in tasks:
         detail = details(task)
+        if not detail.depends_on:
+            # It is in no circle.
+            continue
         needed = (dependency(plan, detail, reference) for reference in detail.depends_on)
         # A file that says it is another task does not depend on itself by naming its row.
-        known = not detail.depends_on or identity_problem(plan, task, detail) is None
+        known = identity_problem(plan, task, detail) is None
         edges[task.id] = [name for name in needed if name is not None and (known or name != task.id)]
     return find_cycles(edges)
 
