@@ -10,18 +10,22 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter, process_time
+from typing import Any
 
 from phasekeeper.orchestration.evaluation.evaluate import evaluate
 from phasekeeper.orchestration.plans.master_plan import reader
 from phasekeeper.orchestration.result.values import as_json
+from phasekeeper.orchestration.snapshot.discovery import Match
+from phasekeeper.orchestration.snapshot.snapshot import Snapshot
+from phasekeeper.orchestration.vfs.files import Files
 from phasekeeper.server.workspace.workspace import Workspace
 
 from tests.bench.connections import connections
 from tests.bench.machine import machine
-from tests.bench.plans import write_plan
+from tests.bench.plans import write_plan, write_report
 
 ROUNDS = 5
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -71,6 +75,36 @@ def evaluations(roots: dict[int, Path]) -> None:
             milliseconds(lambda m=match, s=snapshot: evaluate(m.workflow, s), 30),
             budget,
         )
+
+
+def folding(folder: Path) -> None:
+    """Print what evaluating a run with report files costs, beside reading as many bytes of JSON."""
+    print("\nevaluate a run with report files that no record holds, in time of the processor")
+    for tasks, reports, budget in ((50, 25, 2), (400, 210, 4)):
+        root = folder / f"reports-{reports}"
+        root.mkdir()
+        run = write_plan(root, tasks, done=0.5)
+        for number in range(1, reports):
+            write_report(root, run, number)
+        match, parsed = Workspace(root).matches[0], dict[tuple[str, str], Any]()
+        evaluation = evaluate(match.workflow, Workspace(root, parsed=parsed).snapshot(match))
+        text = json.dumps(as_json(evaluation), default=str)
+        name = f"  master-plan, {tasks} tasks, {reports} reports"
+        for what, kept in (("nothing new", parsed), ("from the start", {}), ("one more report", parsed)):
+            if what == "one more report":
+                write_report(root, run, reports)
+            files = Workspace(root).files
+            # Each goes on from the same memory; what is read is warm.
+            snapshots = iter([_snapshot(root, match, kept, files) for _ in range(ROUNDS * 5)])
+            cost = milliseconds(lambda m=match, s=snapshots: evaluate(m.workflow, next(s)), 5)
+            say(f"{name}, {what}", cost, "" if what == "from the start" else f"budget {budget}")
+        say("    floor: json.loads of the answer", milliseconds(lambda t=text: json.loads(t), 20))
+
+
+def _snapshot(root: Path, match: Match, kept: Mapping[tuple[str, str], Any], files: Files) -> Snapshot:
+    workspace = Workspace(root, parsed=dict(kept))
+    workspace.files = files
+    return workspace.snapshot(match)
 
 
 def parsing(roots: dict[int, Path]) -> None:
@@ -134,6 +168,7 @@ def main() -> None:
             write_plan(roots[tasks], tasks)
         print(machine())
         evaluations(roots)
+        folding(Path(folder))
         parsing(roots)
         rendering(roots)
         cold(roots)
