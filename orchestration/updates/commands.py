@@ -256,10 +256,9 @@ def _in_turn(trace: EvaluationTrace, command: Command) -> str:
 def _repeated_verdict(trace: EvaluationTrace, command: Command, phase: Phase) -> Record:
     """The record that a verdict would be, with the files that it is about."""
     entry = _stamped(trace, command, kind="report", phase=phase.id, outcome=command.outcome)
-    if phase.brings:
-        files = brought_files(trace.facts, phase.brings, Delivery(entry))
-        digests = file_digests(trace.facts, files)
-        entry["files"] = [{"path": path, "digest": digest} for path, digest in digests.items()]
+    facts, brings = trace.facts, phase.brings
+    digests = file_digests(facts, brought_files(facts, brings, Delivery(entry))) if brings else {}
+    entry["files"] = [{"path": path, "digest": digest} for path, digest in digests.items()]
     return entry
 
 

@@ -140,7 +140,7 @@ def test_a_child_session_that_failed_needs_a_change_and_can_be_done_again(drive:
     drive.do("report", "mail", "Write", "error", "--summary", "no source")
     failed = drive.json(session("mail"))
     assert (failed["status"], failed["error_message"]) == ("failed", "no source")
-    said = drive.refused("report", "mail", "Write", "ok")
+    said = drive.unchanged("report", "mail", "Write", "ok")
     assert "a file was changed since Write error: docs/mail.md" in said
     ended(drive, "mail", "docs/mail.md")
     assert drive.json(session("mail"))["status"] == "complete"

@@ -27,6 +27,7 @@ from phasekeeper.orchestration.journal.journal import read_journal
 from phasekeeper.orchestration.result.values import Evaluation, as_json
 from phasekeeper.orchestration.updates.commands import Command, CommandRefused
 from phasekeeper.orchestration.updates.propose import Proposal
+from phasekeeper.orchestration.updates.refusals import RecordedRefusal
 from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.store import claims
 from phasekeeper.server.store.commit import StoreError
@@ -185,7 +186,8 @@ class Operations(RuleBasedStateMachine):
                 self.tally["refused"] += 1
                 note(f"refused: {error}")
                 assert fault or not isinstance(error, StoreError) or self.is_broken(), error
-                self.same(before, proposals, undecided=type(error).__name__ == "Unknown")
+                is_open = isinstance(error, RecordedRefusal) or type(error).__name__ == "Unknown"
+                self.same(before, proposals, undecided=is_open)
             except Died:
                 self.tally["died"] += 1
                 self.same(before, proposals, undecided=True)
@@ -235,7 +237,12 @@ class Operations(RuleBasedStateMachine):
         real = apply.propose
 
         def proposed(*arguments: Any) -> Proposal:
-            proposals.append(real(*arguments))
+            try:
+                proposals.append(real(*arguments))
+            except RecordedRefusal as refusal:
+                # What is kept of it is written like a proposal that changes no file.
+                proposals.append(Proposal((), refusal.records, arguments[0].evaluation))
+                raise
             return proposals[-1]
 
         with mock.patch.object(apply, "propose", proposed):
