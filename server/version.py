@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 VERSION = "0.1.0"
+PROGRAM = f"phasekeeper {VERSION}"
+"""The name of this program in records."""
 
 
 def release(version: str) -> tuple[int, ...]:

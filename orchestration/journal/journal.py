@@ -57,6 +57,7 @@ FIELDS: Mapping[str, tuple[object, str]] = {
     "actor": ("", "who"),
     "channel": ("", "by which way"),
     "request": ("", "the id that the caller gave the call"),
+    "program": ("", "in a decision: the program in which the person was asked, as it names itself"),
     "mac": ("", "the proof that a person decided"),
     "prev": ("", "the digest of the line before"),
 }
@@ -258,12 +259,14 @@ def _problem(line: RecordLine | JournalLine, code: str, message: str) -> Problem
 
 
 class Claim(NamedTuple):
-    """A live claim: `actor` works on `task` until `until`; `seq` is the fencing token."""
+    """A live claim: `actor` works on `task` until `until`; `seq` fences writes, `key` is the digest of the
+    token that its holder has."""
 
     task: str
     actor: str
     until: str
     seq: int
+    key: str = ""
 
 
 def read_claims(log: str | bytes, now: str) -> tuple[Claim, ...]:
@@ -280,5 +283,5 @@ def read_claims(log: str | bytes, now: str) -> tuple[Claim, ...]:
             newest.pop(task, None)
         elif isinstance(task, str) and data.get("kind") == "claim":
             actor, until = str(data.get("actor", "")), str(data.get("until", ""))
-            newest[task] = Claim(task, actor, until, line.integer("seq"))
+            newest[task] = Claim(task, actor, until, line.integer("seq"), str(data.get("key", "")))
     return tuple(claim for claim in newest.values() if claim.until > now)

@@ -279,6 +279,7 @@ _FIELDS: Mapping[type, tuple[str, ...]] = {
     Finding: ("code", "severity", "path", "span", "message", "fixes", "overridden"),
     Evidence: ("path", "span", "expression", "value"),
     TaskBoard: ("path", "stages"),
+    Claim: ("task", "actor", "until", "seq"),
 }
 # What is computed from a value stands in JSON behind one of its fields.
 _COMPUTED: Mapping[type, Mapping[str, str]] = {

@@ -73,6 +73,7 @@ class Command(NamedTuple):
     actor: str = ""
     channel: str = ""
     request: str = ""
+    program: str = ""
 
 
 def build_record(trace: EvaluationTrace, command: Command) -> Record:
@@ -360,7 +361,7 @@ def _answered(trace: EvaluationTrace, command: Command) -> Record:
         stages = approved_sizes(plan) if plan else []
     return _stamped(
         trace, command, kind="answer", question=name, scope=scope, option=command.option, why=command.why,
-        about=about, stages=stages, asked=question.question,
+        about=about, stages=stages, asked=question.question, program=command.program,
         options=[{"id": option.id, "text": option.text} for option in question.options],
         files=files_of_artifacts(facts, (*(declared.about if declared else ()), *signed)),
     )  # fmt: skip
@@ -389,7 +390,7 @@ def _overridden(trace: EvaluationTrace, command: Command) -> Record:
     phases = [phase.id for phase in earlier if any(not one.valid for one in phase.produces)]
     return _stamped(
         trace, command, kind="override", phase=current, next=command.step, gates=gates, phases=phases,
-        why=command.why, files=_failures_passed_over(trace, order),
+        why=command.why, program=command.program, files=_failures_passed_over(trace, order),
     )  # fmt: skip
 
 

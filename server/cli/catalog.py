@@ -88,6 +88,8 @@ _READING = (_PATH, _ROOT_OF_PATH, _ONE_RUN, _JSON)
 # What writes answers with the evaluation that comes of it.
 _WRITING = (_ROOT, flag("--json", "the run's evaluation as JSON"))
 _ON_RUN = (_RUN, *_WRITING)
+_TOKEN = option("--token", "TOKEN", "the token of the claim on the task")
+_ON_TASK = (*_ON_RUN, word("task", "the task"), _TOKEN)
 _REASON = option("--reason", "TEXT", "why (needed)")
 _TASKS = several("--task", "ID", "the tasks it is about")
 _STANDALONE = flag("--standalone", "in this process alone, without a socket")
@@ -305,7 +307,7 @@ COMMANDS: list[CommandEntry] = [
         option("--report", "FILE", "the text of the report, where the step needs one (- for standard input)"),
         option("--data", "FILE", "more data, a JSON object (- for standard input)"),
         *_BY,
-        option("--token", "N", "the token of WHO's claim on the task", type=int),
+        _TOKEN,
         more=_REPORT,
     ),
     command(
@@ -361,8 +363,7 @@ COMMANDS: list[CommandEntry] = [
         "claim",
         "take a task, so that nobody else does",
         "write:claim",
-        *_ON_RUN,
-        word("task", "a task that can start"),
+        *_ON_TASK,
         option("--as", "WHO", "who takes it", dest="who", required=True),
         option("--ttl", "SECONDS", "how long it lasts (default: 3600)", type=int, default=3600),
     ),
@@ -370,9 +371,8 @@ COMMANDS: list[CommandEntry] = [
         "release",
         "give a claimed task back",
         "write:release",
-        *_ON_RUN,
-        word("task", "the task"),
-        option("--as", "WHO", "who took it", dest="who", required=True),
+        *_ON_TASK,
+        option("--as", "WHO", "who took it", dest="who"),
     ),
     command(
         "history",

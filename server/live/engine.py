@@ -27,7 +27,7 @@ from ...orchestration.updates.refusals import RecordedRefusal
 from ...orchestration.vfs.files import join
 from ..lru_cache import LruCache
 from ..workspace import apply
-from ..workspace.apply import ClaimToken, CommandResult
+from ..workspace.apply import NO_CLAIMS, CommandResult, HeldClaims
 from ..workspace.roots import UsageError
 from ..workspace.run_reader import Parsed
 from ..workspace.workspace import Workspace
@@ -159,7 +159,7 @@ class Engine:
         act: Command,
         *,
         signed: bool = False,
-        token: ClaimToken | None = None,
+        claims: HeldClaims = NO_CLAIMS,
         revision: str | None = None,
     ) -> CommandResult:
         """`apply.apply_command` on a writer's thread. Raises what that raises."""
@@ -173,7 +173,7 @@ class Engine:
                 run,
                 act,
                 signed=signed,
-                token=token,
+                claims=claims,
                 revision=revision,
             )
         except RecordedRefusal:

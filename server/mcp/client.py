@@ -96,6 +96,8 @@ class ClientSession:
     lasting: bool = True
     roots: tuple[Path, ...] | None = None
     pins: dict[str, Path] = field(default_factory=dict)
+    tokens: dict[tuple[str, str, str, str], str] = field(default_factory=dict)
+    """(root, run, who, task) -> the token of a claim that was made here; it is lost with the connection."""
     # By folder: its roots, and when they were opened; the one that was opened last stands last.
     _holds: dict[Path, tuple[tuple[Path, ...], float]] = field(default_factory=dict)
     _has_ended: bool = False

@@ -169,6 +169,7 @@ async def _record(access: CallAccess, request: DecisionDialog, decision: str, re
     root, revision, what = Path(request.run.root), request.prepared.revision, "overridden"
     person = await asyncio.to_thread(actor, root)
     command = request.prepared.wanted._replace(why=reason, actor=person, channel="mcp")
+    command = command._replace(program=plain(access.program, 120))
     if command.kind == "answer":
         command = command._replace(option=decision)
         what = f"answered {plain(command.question, 80)} {plain(decision, 60)}"

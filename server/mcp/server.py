@@ -165,7 +165,8 @@ class McpServer:
         folders, allowed = roots or own or served, (*own, *roots, *served)
         params = context.session.client_params
         name = (params.client_info.name if params else "") or "assistant"
-        return CallAccess(self.engine, client, folders, allowed, name, label)
+        program = f"{name} {params.client_info.version if params else ''}".strip()
+        return CallAccess(self.engine, client, folders, allowed, name, label, program)
 
     def _subscriptions(self, context: RequestContext) -> set[str]:
         """The URIs that a session of the handshake era is subscribed to; it is noted as alive."""

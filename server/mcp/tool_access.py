@@ -21,7 +21,7 @@ from ...tools.assistant.headers import revision_of
 from ...tools.project_paths import rebase_path
 from ..disk.disk_files import DiskFiles
 from ..live.engine import Engine, run_in_writer_thread
-from ..workspace.apply import ClaimToken, StoreError, claim_next, release
+from ..workspace.apply import HeldClaims, StoreError, claim_next, key_of, release
 from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace
 from .client import ClientSession, is_within
@@ -56,7 +56,7 @@ class CallAccess:
 
     `folders` are where the client works. Nothing outside of `allowed` and of the roots around them is looked
     at or recorded in. `name` is how the client calls itself; `label` tells its claims from those of others
-    with that name, None where each call stands alone.
+    with that name, None where each call stands alone. `program` is its name with its version.
     """
 
     engine: Engine
@@ -65,6 +65,7 @@ class CallAccess:
     allowed: Sequence[Path]
     name: str
     label: str | None
+    program: str = ""
 
     async def place(self, root: str) -> RootRuns:
         folders = [await self._allowed_folder(root)] if root else self.folders
@@ -133,21 +134,31 @@ class CallAccess:
         file = await asyncio.to_thread(DiskFiles(Path(run.root)).read, path)
         return (file.text or "")[:_TASK_TEXT]
 
-    async def act(self, run: Evaluation, act: Command, token: int | None) -> Evaluation:
-        claim = ClaimToken(act.actor, token) if token is not None else None
+    async def act(self, run: Evaluation, act: Command, token: int | str | None) -> Evaluation:
+        own = self._tokens(run, act.actor, token if isinstance(token, str) else "")
+        seq = token if isinstance(token, int) else None
+        held = HeldClaims(own, seq, named=token is not None)
         with refusals():
-            after = (await self.engine.act(Path(run.root), run.run, act, token=claim)).evaluation
-            if act.kind == "report" and after.plan:
-                # The claims of the actor on tasks that were reported are over.
+            after = (await self.engine.act(Path(run.root), run.run, act, claims=held)).evaluation
+            if act.kind == "report" and after.plan and own:
+                # The claims on tasks that were reported are over.
                 reported = {resolve(after.plan.plan, task) for task in act.tasks}
-                mine = [
-                    each.task for each in after.claims if each.actor == act.actor and each.task in reported
-                ]
-                for task in mine:
-                    await run_in_writer_thread(release, Workspace(Path(run.root)), run.run, task, act.actor)
+                mine = [claim for claim in after.claims if claim.task in reported]
+                keys = {key_of(own_token): own_token for own_token in own}
+                for task, key in ((claim.task, claim.key) for claim in mine if claim.key in keys):
+                    self.client.tokens.pop((run.root, run.run, act.actor, task), None)
+                    await run_in_writer_thread(release, Workspace(Path(run.root)), run.run, task, keys[key])
                 if mine:
                     await self.again(run, CLAIMS)
         return self._current(run)
+
+    def _tokens(self, run: Evaluation, who: str, named: str) -> tuple[str, ...]:
+        """The tokens of the claims that somebody has by this connection, and the one that the call names."""
+        mine = (run.root, run.run, who)
+        return (
+            *(token for key, token in self.client.tokens.items() if key[:3] == mine),
+            *filter(None, [named]),
+        )
 
     async def again(self, run: Evaluation, file: str = "") -> Evaluation:
         """The run as its files, or one that has changed, are now. Raises ToolRefused where it is gone."""
@@ -155,12 +166,19 @@ class CallAccess:
         await self.engine.refresh(root, [root / run.run / file])
         return self._current(run)
 
-    async def claim(self, run: Evaluation, who: str, seconds: float) -> tuple[Evaluation, Claim | None]:
-        root = Path(run.root)
+    async def claim(
+        self, run: Evaluation, who: str, seconds: float, token: str
+    ) -> tuple[Evaluation, Claim | None, str]:
+        root, shown = Path(run.root), ""
         async with self.client.open_roots.lock(root, run.run):
             with refusals():
-                claim = await run_in_writer_thread(claim_next, Workspace(root), run.run, who, seconds)
-            return await self.again(run, CLAIMS), claim
+                tokens = self._tokens(run, who, token)
+                made = await run_in_writer_thread(claim_next, Workspace(root), run.run, who, seconds, tokens)
+            if made and self.client.lasting:
+                self.client.tokens[run.root, run.run, who, made[0].task] = made[1]
+            elif made:
+                shown = made[1]
+            return await self.again(run, CLAIMS), made[0] if made else None, shown
 
     def _current(self, run: Evaluation) -> Evaluation:
         evaluation = self.engine.board(Path(run.root)).runs.get(run.run)

@@ -1,15 +1,18 @@
 """Claims: who works on which task until when, in a log beside the journal, behind the same lock.
 
-The number of a claim's line is its fencing token. It is asked again when its holder writes, so that one
-who slept past the end of a claim cannot write over who took the task since. Numbers only grow, whatever
-the clock does; a clock that is set back makes claims last longer and never makes two of them live.
+A claim belongs to whoever has its token, which is random; the log holds its digest, and a name opens nothing.
+A token that is lost waits for the claim's end, or a person releases the task. The number of a claim's line
+fences writes: it is asked again when its holder writes, so that one who slept past the end of a claim cannot
+write over who took the task since. Numbers only grow, whatever the clock does; a clock that is set back makes
+claims last longer and never makes two of them live.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 
 from ...orchestration.journal.journal import Claim, read_claims
@@ -26,55 +29,68 @@ MAX_TTL_S = 7 * 24 * 3600
 """No claim outlives a week: the file is not meant for ownership."""
 
 
-def claim(root: Path, run: str, task: str, actor: str, ttl_s: float, *, clock: Clock = utc_now) -> Claim:
-    """Claims a task for `ttl_s` seconds; the answer's `seq` is the token. An actor may claim again, which
-    gives a new token and ends the old one. Raises Conflict while somebody else has it."""
-    if not (task and actor and 0 < ttl_s <= MAX_TTL_S):
+def key_of(token: str) -> str:
+    """The digest of a claim's token, as the log has it."""
+    return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def claim(
+    root: Path, run: str, task: str, actor: str, ttl_s: float, token: str, *, clock: Clock = utc_now
+) -> Claim:
+    """Claims a task for `ttl_s` seconds, for whoever has the token. Who has it may claim again, which gives a
+    new number. Raises Conflict while somebody else has the task."""
+    if not (task and actor and token and 0 < ttl_s <= MAX_TTL_S):
         raise ValueError(f"a claim needs a task, an actor and a time of at most {MAX_TTL_S} seconds")
-    with _own_log(root, run, task, actor, clock) as (folder, raw, now, _):
-        until = timestamp(now + timedelta(seconds=ttl_s))
-        entry = {"kind": "claim", "task": task, "actor": actor, "until": until}
-        return Claim(task, actor, until, _append_entry(folder, raw, now, entry))
+    with _open_log(root, run, clock) as (folder, raw, now):
+        holder = _live_claims(raw, now).get(task)
+        if holder is not None and holder.key != key_of(token):
+            raise Conflict(_taken_message(holder))
+        until, key = timestamp(now + timedelta(seconds=ttl_s)), key_of(token)
+        entry = {"kind": "claim", "task": task, "actor": actor, "until": until, "key": key}
+        return Claim(task, actor, until, _append_entry(folder, raw, now, entry), key)
 
 
-def release(root: Path, run: str, task: str, actor: str, *, clock: Clock = utc_now) -> bool:
-    """Ends an actor's claim; False when there is none. Raises Conflict when somebody else has the task."""
-    with _own_log(root, run, task, actor, clock) as (folder, raw, now, holder):
+def release(root: Path, run: str, task: str, token: str | None, *, clock: Clock = utc_now) -> bool:
+    """Ends a claim; False when there is none. None for a token is a person who releases whoever's it is.
+
+    Raises Conflict when somebody else has the task.
+    """
+    with _open_log(root, run, clock) as (folder, raw, now):
+        holder = _live_claims(raw, now).get(task)
+        if holder is not None and token is not None and holder.key != key_of(token):
+            raise Conflict(_taken_message(holder))
         if holder is not None:
-            _append_entry(folder, raw, now, {"kind": "release", "task": task, "actor": actor})
+            _append_entry(folder, raw, now, {"kind": "release", "task": task, "actor": holder.actor})
         return holder is not None
 
 
 @contextmanager
-def _own_log(
-    root: Path, run: str, task: str, actor: str, clock: Clock
-) -> Iterator[tuple[Folder, bytes, datetime, Claim | None]]:
-    """(the folder of the log, its bytes, the time, the actor's claim on the task), under the run's lock.
-
-    Raises Conflict while somebody else has the task.
-    """
+def _open_log(root: Path, run: str, clock: Clock) -> Iterator[tuple[Folder, bytes, datetime]]:
+    """(the folder of the log, its bytes, the time), under the run's lock."""
     with (
         run_lock(root, run, clock=clock),
         as_store_error(below(run, CLAIMS)),
         open_folder(root, below(run, FOLDER)) as folder,
     ):
-        now, raw = clock(), folder.read(CLAIMS_NAME) or b""
-        holder = _live_claims(raw, now).get(task)
-        if holder is not None and holder.actor != actor:
-            raise Conflict(_taken_message(holder))
-        yield folder, raw, now, holder
+        now = clock()
+        yield folder, folder.read(CLAIMS_NAME) or b"", now
 
 
-def check_token(root: Path, run: str, task: str, actor: str, token: int, at: str) -> None:
-    """Raises Conflict unless `token` is the live claim of `actor` on `task` at `at` (see `Held.at`).
+def check_claim(
+    root: Path, run: str, task: str, tokens: Collection[str], seq: int | None, at: str, *, live: bool
+) -> None:
+    """Raises Conflict while somebody who has none of the tokens has the task at `at` (see `LockedRun.at`),
+    where another claim than `seq` is alive, and, where one has to be `live`, where none is.
 
     Meant for the function that proposes a write, which runs under the lock.
     """
     raw = read_file(root, below(run, CLAIMS))[0] or b""
     holder = _live_claims(raw, datetime.fromisoformat(at)).get(task)
     if holder is None:
-        raise Conflict(f"the claim on {task} has ended; claim it again with `phasekeeper claim`")
-    if (holder.actor, holder.seq) != (actor, token):
+        if live:
+            raise Conflict(f"the claim on {task} has ended; claim it again with `phasekeeper claim`")
+        return
+    if holder.key not in map(key_of, tokens) or seq not in (None, holder.seq):
         raise Conflict(_taken_message(holder))
 
 
@@ -83,7 +99,8 @@ def _live_claims(raw: bytes, now: datetime) -> dict[str, Claim]:
 
 
 def _taken_message(holder: Claim) -> str:
-    return f"{holder.task} is claimed by {holder.actor} until {holder.until}; take another task, or wait"
+    until = f"{holder.task} is claimed by {holder.actor} until {holder.until}"
+    return f"{until}, for whoever has the claim's token; take another task, or wait"
 
 
 def _append_entry(folder: Folder, raw: bytes, now: datetime, entry: Mapping[str, object]) -> int:
@@ -92,8 +109,7 @@ def _append_entry(folder: Folder, raw: bytes, now: datetime, entry: Mapping[str,
     if tail.size > MAX_LOG_BYTES:
         # Only what is alive stays, and the number of the last line: tokens are never given twice.
         live = [
-            {"seq": each.seq, "kind": "claim", "task": each.task, "actor": each.actor, "until": each.until}
-            for each in _live_claims(raw, now).values()
+            {"seq": each.seq, "kind": "claim", **each._asdict()} for each in _live_claims(raw, now).values()
         ]
         lines = [format_line(each) for each in (*live, {"seq": tail.seq, "kind": "release", "task": ""})]
         text = "".join(line + "\n" for line in lines).encode("ascii")

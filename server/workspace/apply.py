@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 import shlex
 from collections import Counter
+from collections.abc import Collection
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,6 +42,7 @@ from ...orchestration.updates.refusals import RecordedRefusal
 from ...orchestration.vfs.files import below
 from ...orchestration.vfs.overlay import OverlayFiles
 from ..store import claims as store_claims
+from ..store.claims import key_of
 from ..store.commit import Commit, Conflict, LockedRun, StoreError, Writes, commit
 from ..store.recovery import RecoveryAction, RecoveryKind
 from ..store.repair import RepairConsent, consent_lines, find_damage, repair
@@ -70,11 +73,18 @@ class CommandResult(NamedTuple):
     arisen: tuple[Finding, ...] = ()
 
 
-class ClaimToken(NamedTuple):
-    """A claim that a report is made under."""
+class HeldClaims(NamedTuple):
+    """The claims under which a report is made: their tokens, `seq` of the one that has to be alive still.
 
-    actor: str
-    seq: int
+    With `named` a claim was named by the reporter, so that one has to be alive.
+    """
+
+    tokens: Collection[str] = ()
+    seq: int | None = None
+    named: bool = False
+
+
+NO_CLAIMS = HeldClaims()
 
 
 class PreparedDecision(NamedTuple):
@@ -99,7 +109,7 @@ def apply_command(
     wanted: Command,
     *,
     signed: bool = False,
-    token: ClaimToken | None = None,
+    claims: HeldClaims = NO_CLAIMS,
     revision: str | None = None,
 ) -> CommandResult:
     """Carry out a command on a run.
@@ -123,7 +133,7 @@ def apply_command(
         before[:] = [trace.evaluation]
         if repeats_last(trace, wanted):
             return Writes()
-        _check_claims(locked, trace, wanted, token)
+        _check_claims(locked, trace, wanted, claims)
         known = wanted._replace(commits=_known_commits(root, trace, wanted))
         try:
             proposal = propose(trace, known, datetime.fromisoformat(locked.at))
@@ -222,26 +232,28 @@ def prepare_decision(
 
 
 def record_decision(
-    workspace: Workspace, decision: PreparedDecision, actor: str, channel: str
+    workspace: Workspace, decision: PreparedDecision, actor: str, channel: str, program: str = ""
 ) -> CommandResult:
-    """Sign and record what a person has confirmed by one of CHANNELS.
+    """Sign and record what a person has confirmed by one of CHANNELS, in a program.
 
     Raises as `act` does, and CommandRefused when the run is not the one that was shown any more.
     """
     if channel not in CHANNELS:
         raise ValueError(f"{channel!r} is no channel of a person's; they are {', '.join(CHANNELS)}")
-    wanted = decision.wanted._replace(actor=actor, channel=channel)
+    wanted = decision.wanted._replace(actor=actor, channel=channel, program=program)
     return apply_command(workspace, decision.run, wanted, signed=True, revision=decision.revision)
 
 
 # ---- claims -----------------------------------------------------------------------------------
 
 
-def claim(workspace: Workspace, run: str, task: str, who: str, ttl_s: float) -> Claim:
-    """Take a task for a time, by any name the plan knows it by; the answer's `seq` is the token.
+def claim(
+    workspace: Workspace, run: str, task: str, who: str, ttl_s: float, token: str = ""
+) -> tuple[Claim, str]:
+    """Take a task for a time, by any name the plan knows it by: (the claim, its token).
 
-    Raises UsageError for a task that is none, an empty `who` or a wrong time; CommandRefused for one that
-    cannot start now; Conflict while somebody else has it.
+    `token` is that of a claim to be renewed. Raises UsageError for a task that is none, an empty `who` or a
+    wrong time; CommandRefused for one that cannot start now; Conflict while somebody else has it.
     """
     trace = _read_again(workspace, run)
     plan = trace.facts.snapshot.plan
@@ -252,56 +264,71 @@ def claim(workspace: Workspace, run: str, task: str, who: str, ttl_s: float) -> 
     ready, claims = trace.evaluation.suggestion.tasks, trace.evaluation.claims
     if name not in ready and all(each.task != name for each in claims):
         raise CommandRefused(f"{name} cannot start now; ready are {', '.join(ready) or 'none'}")
-    return _record_claim(workspace, run, name, who, ttl_s)
+    return _record_claim(workspace, run, name, who, ttl_s, token)
 
 
-def claim_next(workspace: Workspace, run: str, who: str, ttl_s: float) -> Claim | None:
-    """Take the first task that is free: one that `who` has already, else the first that is ready; None where
-    there is none.
+def claim_next(
+    workspace: Workspace, run: str, who: str, ttl_s: float, tokens: Collection[str] = ()
+) -> tuple[Claim, str] | None:
+    """Take the first task that is free: one that `who` has by one of the tokens, else the first that is
+    ready; None where there is none.
 
     Many ask at once: whoever finds the task taken meanwhile looks again. Raises as `claim` does.
     """
+    keys = {key_of(token): token for token in tokens}
     for _ in range(_CLAIM_TRIES):
         evaluation = _read_again(workspace, run).evaluation
-        theirs = [each.task for each in evaluation.claims if each.actor == who]
+        theirs = {
+            each.task: keys[each.key] for each in evaluation.claims if each.key in keys and each.actor == who
+        }
         own = [task for task in evaluation.plan.schedule.claimed if task in theirs] if evaluation.plan else []
         free = (*own, *evaluation.suggestion.tasks)
         if not free:
             return None
         with suppress(Conflict):
-            return _record_claim(workspace, run, free[0], who, ttl_s)
+            return _record_claim(workspace, run, free[0], who, ttl_s, theirs.get(free[0], ""))
     raise Conflict("others took every task that was tried; ask again")
 
 
-def _record_claim(workspace: Workspace, run: str, task: str, who: str, ttl_s: float) -> Claim:
+def _record_claim(
+    workspace: Workspace, run: str, task: str, who: str, ttl_s: float, token: str
+) -> tuple[Claim, str]:
+    token = token or secrets.token_hex(16)
     try:
-        return store_claims.claim(workspace.root, run, task, who, ttl_s)
+        return store_claims.claim(workspace.root, run, task, who, ttl_s, token), token
     except ValueError as error:
         raise UsageError(str(error)) from None
 
 
-def release(workspace: Workspace, run: str, task: str, who: str) -> tuple[str, bool]:
-    """Give a task back: (its id, whether it was claimed). Raises Conflict when somebody else has it."""
-    plan = _read_again(workspace, run).facts.snapshot.plan
+def claimed_task(workspace: Workspace, run: str, task: str) -> tuple[str, Claim | None]:
+    """(the id of a task, its live claim), by any name the plan knows it by."""
+    trace = _read_again(workspace, run)
+    plan = trace.facts.snapshot.plan
     name = (resolve(plan, task) if plan else None) or task
-    return name, store_claims.release(workspace.root, run, name, who)
+    return name, next((each for each in trace.evaluation.claims if each.task == name), None)
 
 
-def _check_claims(
-    locked: LockedRun, trace: EvaluationTrace, wanted: Command, token: ClaimToken | None
-) -> None:
+def release(workspace: Workspace, run: str, task: str, token: str | None) -> tuple[str, bool]:
+    """Give a task back: (its id, whether it was claimed). None for a token is a person who has confirmed it.
+
+    Raises Conflict when somebody else has it.
+    """
+    name, _ = claimed_task(workspace, run, task)
+    return name, store_claims.release(workspace.root, run, name, token)
+
+
+def _check_claims(locked: LockedRun, trace: EvaluationTrace, wanted: Command, held: HeldClaims) -> None:
     """A report of a task that somebody claimed is that one's to make, with the claim's token."""
     plan = trace.facts.snapshot.plan
     named = (resolve(plan, name) for name in wanted.tasks) if plan and wanted.kind == "report" else ()
     tasks = [task for task in named if task]
-    if token and not tasks:
+    if held.named and not tasks:
         raise CommandRefused("a token belongs to a claimed task, and the report names none")
-    claims = {each.task: each for each in trace.evaluation.claims}
+    claimed = {each.task for each in trace.evaluation.claims}
     for task in tasks:
-        if token:
-            store_claims.check_token(locked.root, locked.run, task, token.actor, token.seq, locked.at)
-        elif task in claims and claims[task].actor != wanted.actor:
-            raise CommandRefused(f"{task} is claimed by {claims[task].actor} until {claims[task].until}")
+        if held.named or task in claimed:
+            tokens, seq = held.tokens, held.seq
+            store_claims.check_claim(locked.root, locked.run, task, tokens, seq, locked.at, live=held.named)
 
 
 # ---- repair -----------------------------------------------------------------------------------
@@ -329,7 +356,13 @@ def prepare_repair(workspace: Workspace, run: str, *, drop_bad_lines: bool = Fal
 
 
 def repair_run(
-    workspace: Workspace, run: str, agreed: PreparedRepair, actor: str, channel: str, **more: Any
+    workspace: Workspace,
+    run: str,
+    agreed: PreparedRepair,
+    actor: str,
+    channel: str,
+    program: str = "",
+    **more: Any,
 ) -> tuple[RecoveryAction, ...]:
     """Finish interrupted writes, remove what they left, and let count what a person agreed to.
 
@@ -342,7 +375,7 @@ def repair_run(
 
     def confirm(_: LockedRun) -> Writes:
         found = [e for e in earlier_decisions(workspace.root, run) if e.digest in agreed.decisions]
-        return Writes([earlier_confirmation(found, actor, channel)] if found else [])
+        return Writes([earlier_confirmation(found, actor, channel) | {"program": program}] if found else [])
 
     done = commit(workspace.root, run, confirm, sign=signer(workspace.root, run))
     confirmed = RecoveryAction(below(run, JOURNAL), RecoveryKind.CONFIRMED)

@@ -503,7 +503,7 @@ def test_a_blocked_implementer_asks_and_the_gate_is_reached_all_the_same(drive: 
 
 def test_two_agents_never_get_the_same_task(drive: Drive) -> None:
     _approved(drive)
-    token = json.loads(drive.do("claim", "late-fees", "01", "--as", "agent-a", "--json").out)["seq"]
+    token = json.loads(drive.do("claim", "late-fees", "01", "--as", "agent-a", "--json").out)["token"]
     assert "claimed by agent-a" in drive.refused("claim", "late-fees", "01", "--as", "agent-b")
     evaluation = drive.evaluation("late-fees")
     assert evaluation["suggestion"]["tasks"] == ["late-fees-02"]
@@ -511,17 +511,17 @@ def test_two_agents_never_get_the_same_task(drive: Drive) -> None:
     assert (shown["state"], shown["claimedBy"]) == ("claimed", "agent-a")
     report = ("report", "late-fees", *drive.with_text("4a", "complete", "--task", "01"))
     assert "claimed by agent-a" in drive.refused(*report, "--as", "agent-b")
-    drive.refused(*report, "--as", "agent-b", "--token", str(token))
-    drive.refused(*report, "--as", "agent-a", "--token", str(token + 1))
-    drive.do(*report, "--as", "agent-a", "--token", str(token))
+    drive.refused(*report, "--as", "agent-a")
+    drive.refused(*report, "--as", "agent-a", "--token", f"{token}1")
+    drive.do(*report, "--as", "agent-a", "--token", token)
     assert drive.records(RUN)[-1]["actor"] == "agent-a"
 
 
 def test_a_task_that_is_given_back_is_offered_again(drive: Drive) -> None:
     _approved(drive)
-    drive.do("claim", "late-fees", "01", "--as", "agent-a")
-    drive.refused("release", "late-fees", "01", "--as", "agent-b")
-    drive.do("release", "late-fees", "01", "--as", "agent-a")
+    token = json.loads(drive.do("claim", "late-fees", "01", "--as", "agent-a", "--json").out)["token"]
+    drive.refused("release", "late-fees", "01", "--as", "agent-a")
+    drive.do("release", "late-fees", "01", "--token", token)
     assert drive.evaluation("late-fees")["suggestion"]["tasks"] == ["late-fees-01", "late-fees-02"]
     drive.do("claim", "late-fees", "01", "--as", "agent-b")
 

@@ -122,6 +122,7 @@ def quiet(state: Path) -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(mock.patch.dict(os.environ, {"XDG_STATE_HOME": str(state)}))
         stack.enter_context(mock.patch.object(writing, "actor", lambda _root: ADA))
+        stack.enter_context(mock.patch.object(apply, "secrets", mock.Mock(token_hex=lambda size: "a" * size)))
         for each in (commit.commit, claims.claim, claims.release, repair.repair):
             stack.enter_context(mock.patch.dict(each.__kwdefaults__, {"clock": lambda: NOON}))
         yield
@@ -234,7 +235,7 @@ COMMANDS: Mapping[str, Command] = {
     "override": Command(("override", "T1", "--to", "codegen", "--reason", "in haste"), begun, typed=T1),
     "redo": Command(("redo", "T1", "planning"), begun),
     "claim": Command(("claim", "M1", "f-02", "--as", "ada"), plan, M1, begins=(claims, "claim")),
-    "release": Command(("release", "M1", "f-02", "--as", "ada"), claimed, M1, begins=(claims, "release")),
+    "release": Command(("release", "M1", "f-02"), claimed, M1, typed=M1, begins=(claims, "release")),
     "start": Command(("start", "artifact-pipeline", "T2"), begun, "T2", begins=(apply, "start_run")),
     "repair": Command(
         ("repair", "T1", "--restore"),

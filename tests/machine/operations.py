@@ -258,7 +258,7 @@ class Operations(RuleBasedStateMachine):
         clock = (lambda: self.past) if over else utc_now
         holder = self.claims.get(task)
         try:
-            made = claims.claim(self.world.root, self.world.run, task, who, 3600, clock=clock)
+            made = claims.claim(self.world.root, self.world.run, task, who, 3600, f"{who}'s", clock=clock)
         except StoreError:
             assert holder and holder[0] != who
             return
@@ -274,7 +274,7 @@ class Operations(RuleBasedStateMachine):
         task = data.draw(st.sampled_from(self.tasks(self.now())), "task")
         holder = self.claims.get(task)
         try:
-            ended_one = claims.release(self.world.root, self.world.run, task, who)
+            ended_one = claims.release(self.world.root, self.world.run, task, f"{who}'s")
         except StoreError:
             assert holder and holder[0] != who
             return

@@ -42,16 +42,25 @@ class Access(Protocol):
         """The text of a file of the root; "" where it cannot be read."""
         ...
 
-    async def act(self, run: Evaluation, act: Command, token: int | None) -> Evaluation:
-        """Carry an act out; how the run stands then. Raises AlreadyDone for a report that is not needed."""
+    async def act(self, run: Evaluation, act: Command, token: int | str | None) -> Evaluation:
+        """Carry an act out, under the claim of that number or token; how the run stands then.
+
+        Raises AlreadyDone for a report that is not needed.
+        """
         ...
 
     async def again(self, run: Evaluation) -> Evaluation:
         """The run as its files have it now."""
         ...
 
-    async def claim(self, run: Evaluation, who: str, seconds: float) -> tuple[Evaluation, Claim | None]:
-        """The task that is `who`'s from now on: the one held already, else the first that is free."""
+    async def claim(
+        self, run: Evaluation, who: str, seconds: float, token: str
+    ) -> tuple[Evaluation, Claim | None, str]:
+        """The task that is `who`'s from now on: the one held already, else the first that is free.
+
+        The text is the claim's token where the caller has to keep it, "" where the connection does; `token`
+        is one that the caller kept.
+        """
         ...
 
     async def wait(self, place: RootRuns, run: str, since: str, seconds: float) -> RootRuns: ...

@@ -38,14 +38,16 @@ def next_step(
     *,
     start: int = 0,
     claim: Claim | None = None,
+    token: str = "",
     text: str = "",
     recorded: str = "",
     note: str = "",
 ) -> Answer:
     """The next step of a run, why, and all that is needed to do it.
 
-    `claim` is the task that was just claimed, `text` what its file (or that of the first task) says,
-    `recorded` what was just recorded, `note` a sentence to be told. `start` is the first ready task shown.
+    `claim` is the task that was just claimed, `token` what the caller has to keep of it, `text` what its file
+    (or that of the first task) says, `recorded` what was just recorded, `note` a sentence to be told. `start`
+    is the first ready task shown.
     """
     head, line = head_of(evaluation)
     phase = next((p for p in evaluation.phases if p.id == evaluation.current_phase), None)
@@ -61,7 +63,9 @@ def next_step(
     if claim:
         task, actor, until = plain(claim.task, 80), plain(claim.actor, 80), plain(claim.until, 40)
         value = {"task": task, "actor": actor, "until": until, "seq": claim.seq}
-        builder.put("claim", value, f"task {task} is yours ({quoted(claim.actor, 80)}) until {until}")
+        value |= {"token": token} if token else {}
+        keep = f"; report it with token={token}" if token else ""
+        builder.put("claim", value, f"task {task} is yours ({quoted(claim.actor, 80)}) until {until}{keep}")
     _reports(builder, evaluation, bool(claim or evaluation.suggestion.tasks))
     _produce(builder, evaluation.suggestion)
     _tasks(builder, evaluation, start, claim)

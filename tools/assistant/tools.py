@@ -59,6 +59,7 @@ class OfRun(Arguments):
 class NextStep(OfRun, OfRoot):
     claim: Annotated[bool, Field(description="reserve a free task")] = False
     agent: Agent = ""
+    token: Annotated[str, Field(description="a claim's", max_length=80)] = ""
 
 
 class CheckGate(OfRun, OfRoot):
@@ -78,7 +79,7 @@ class Report(OfRun):
     next: Annotated[str, Field(description="phase to jump to", max_length=200)] = ""
     stage: Annotated[str, Field(max_length=200)] = ""
     agent: Agent = ""
-    token: Annotated[int | SkipJsonSchema[None], Field(description="a claim's seq")] = None
+    token: Annotated[int | str | SkipJsonSchema[None], Field(description="a claim's seq or token")] = None
     request_id: Annotated[str, Field(description="same on a retry", max_length=80)] = ""
 
 
@@ -107,15 +108,16 @@ async def run_status(access: Access, asked_for: OfRoot) -> Answer:
 
 async def run_next_step(access: Access, asked_for: NextStep) -> Answer:
     run = select_run(await access.place(asked_for.root), asked_for.run)
-    claim, note = None, ""
+    claim, token, note = None, "", ""
     if asked_for.claim:
-        run, claim = await access.claim(run, access.who(asked_for.agent), CLAIM_S)
+        who = access.who(asked_for.agent)
+        run, claim, token = await access.claim(run, who, CLAIM_S, asked_for.token)
         taken = run.plan.schedule.claimed if run.plan else ()
         if taken and not claim:
             note = f"no task is free: others are at work on {len(taken)}; wait_for_change, then ask again"
         elif not claim:
             note = "there is no task to claim in this step; it is done as a whole"
-    return await _shown(access, run, claim=claim, start=asked_for.start, note=note)
+    return await _shown(access, run, claim=claim, token=token, start=asked_for.start, note=note)
 
 
 async def _shown(access: Access, run: Evaluation, claim: Claim | None = None, **more: Any) -> Answer:

@@ -10,6 +10,7 @@ from argparse import Namespace
 from ....orchestration.evaluation.trace import EvaluationTrace
 from ....orchestration.states import QuestionKind
 from ....orchestration.updates.commands import Command, CommandRefused, answerable, offered
+from ...version import PROGRAM
 from ...workspace import apply
 from ...workspace.git import actor
 from ...workspace.roots import UsageError
@@ -88,7 +89,8 @@ def _decide(options: Namespace, run: SelectedRun, wanted: Command) -> int:
         raise UsageError('a decision needs a reason: --reason "..."')
     decision = apply.prepare_decision(run.workspace, run.match.run, wanted._replace(why=reason))
     confirm(decision.text, run.name)
-    done = apply.record_decision(run.workspace, decision, actor(run.workspace.root), "terminal")
+    who = actor(run.workspace.root)
+    done = apply.record_decision(run.workspace, decision, who, "terminal", PROGRAM)
     chosen = wanted.kind == "answer"
     text = f"answered: {wanted.question} {wanted.option}" if chosen else f"overridden: now in {wanted.step}"
     return print_result(options, done, text)

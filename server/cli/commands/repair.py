@@ -13,6 +13,7 @@ from ...store.folder import StoreError
 from ...store.log_file import BrokenLog
 from ...store.recovery import RecoveryAction
 from ...terminal.lines import PATH_LIMIT, Part, print_errors, print_lines
+from ...version import PROGRAM
 from ...workspace.apply import NOTHING_AGREED, PreparedRepair, prepare_repair, repair_run
 from ...workspace.git import actor
 from ..confirm import NotConfirmed, confirm
@@ -59,7 +60,8 @@ def _mend(
     options: Namespace, run: SelectedRun, agreed: PreparedRepair, who: str
 ) -> tuple[tuple[RecoveryAction, ...], list[str]]:
     """(what was done, why no broken state file could be restored). All that this command writes."""
-    mend = partial(repair_run, run.workspace, run.match.run, agreed, who, "terminal" if who else "")
+    by = (who, "terminal", PROGRAM) if who else ("", "")
+    mend = partial(repair_run, run.workspace, run.match.run, agreed, *by)
     try:
         actions = mend(drop_bad_lines=options.drop_bad_lines)
     except BrokenLog as error:

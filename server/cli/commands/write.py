@@ -20,6 +20,7 @@ from ...terminal.run_views import next_step_lines
 from ...workspace import apply
 from ...workspace.git import actor
 from ...workspace.roots import UsageError
+from ..confirm import confirm
 from ..output import OK, WAITING, print_json
 from ..selection import definitions_of, open_workspaces, root_option, select_runs
 
@@ -63,16 +64,14 @@ def start(options: Namespace) -> int:
 
 def report(options: Namespace) -> int:
     """`report`: what one phase's work came to."""
-    if options.token is not None and not options.who:
-        raise UsageError("--token is the one of a claim: say with --as whose")
-    token = apply.ClaimToken(options.who, options.token) if options.token is not None else None
+    held = apply.HeldClaims((options.token,), named=True) if options.token else apply.NO_CLAIMS
     wanted = Command(
         kind="report", step=options.step, outcome=options.outcome, stage=options.stage or "",
         tasks=tuple(options.task or options.failed or ()), next=options.next or "",
         message=options.summary or "", report=_text("--report", options.report) if options.report else "",
         data=_data(options.data), manual_criteria=tuple(options.manual or ()), request=options.request or "",
     )  # fmt: skip
-    done = _apply(options, wanted, token)
+    done = _apply(options, wanted, held)
     recorded = recorded_report(options.step, options.outcome, done.evaluation)
     return print_result(options, done, f"recorded: {recorded}")
 
@@ -84,12 +83,14 @@ def escalate(options: Namespace) -> int:
     return print_result(options, _apply(options, wanted), "asked: a person lets the run go on, or stops it")
 
 
-def _apply(options: Namespace, wanted: Command, token: apply.ClaimToken | None = None) -> apply.CommandResult:
+def _apply(
+    options: Namespace, wanted: Command, claims: apply.HeldClaims = apply.NO_CLAIMS
+) -> apply.CommandResult:
     """Carry out an act that is no person's decision."""
     run = select_runs(options).runs[0]
     who = getattr(options, "who", None) or actor(run.workspace.root)
     wanted = wanted._replace(actor=who, channel="cli")
-    return apply.apply_command(run.workspace, run.match.run, wanted, token=token)
+    return apply.apply_command(run.workspace, run.match.run, wanted, claims=claims)
 
 
 def _data(path: str | None) -> dict[str, Any]:
@@ -126,17 +127,23 @@ def redo(options: Namespace) -> int:
 def claim(options: Namespace) -> int:
     """`claim`: nobody else takes a task while the claim lives."""
     run = select_runs(options).runs[0]
-    claimed = apply.claim(run.workspace, run.match.run, options.task, options.who, options.ttl)
+    named = (options.task, options.who, options.ttl, options.token or "")
+    claimed, token = apply.claim(run.workspace, run.match.run, *named)
     if options.json:
-        print_json({"run": run.match.run, **claimed._asdict()})
+        print_json({"run": run.match.run, **as_json(claimed), "token": token})
     else:
-        print_lines([[Part(f"{claimed.task} is yours until {claimed.until}; token {claimed.seq}", "good")]])
+        print_lines([[Part(f"{claimed.task} is yours until {claimed.until}; token {token}", "good")]])
     return OK
 
 
 def release(options: Namespace) -> int:
-    """`release`: end a claim."""
+    """`release`: end a claim, with its token; without it a person confirms that the task is given back."""
     run = select_runs(options).runs[0]
-    task, ended = apply.release(run.workspace, run.match.run, options.task, options.who)
+    if not options.token:
+        task, claimed = apply.claimed_task(run.workspace, run.match.run, options.task)
+        if claimed:
+            said = f"{task} is claimed by {claimed.actor} until {claimed.until}, and its token is not given"
+            confirm([said, "released, it is free: whoever works on it has no claim any more"], run.name)
+    task, ended = apply.release(run.workspace, run.match.run, options.task, options.token or None)
     print_lines([[Part(f"{plain(task)} {'is released' if ended else 'was not claimed'}")]])
     return OK

@@ -90,7 +90,15 @@ async def repair_journal(connection: Connection, view: RootView, e: Evaluation, 
     lines = [f"{e.run}:", *prepared.lines]
     if prepared.lines and await _choose(connection, lines, [AGREE], command) == AGREE:
         agreed, who = prepared, await asyncio.to_thread(actor, view.root)
-    actions = await run_in_writer_thread(repair_run, workspace, e.run, agreed, who, connection.channel)
+    actions = await run_in_writer_thread(
+        repair_run,
+        workspace,
+        e.run,
+        agreed,
+        who,
+        connection.channel,
+        connection.program,
+    )
     await connection.engine.refresh(view.root, [Path(view.root, e.run, ".phasekeeper")])
     nothing = "nothing more counts" if prepared.lines else "nothing is to be repaired"
     return "; ".join(f"{each.path}: {each.kind}" for each in actions) or nothing

@@ -6,6 +6,7 @@ Nothing is written for a connection that is not trusted. The reason of every ref
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -102,15 +103,28 @@ async def start(connection: Connection, view: RootView, params: Parameters) -> A
 async def claim(connection: Connection, view: RootView, params: Parameters) -> Answer:
     run, task, who = (_required(params, name) for name in ("run", "task", "who"))
     view.run_on_disk(run)
-    claimed = await run_in_writer_thread(apply.claim, Workspace(view.root), run, task, who, CLAIM_S)
+    workspace = Workspace(view.root)
+    name, _ = await asyncio.to_thread(apply.claimed_task, workspace, run, task)
+    holder, held = connection.claims.get((view.root, run, name), ("", ""))
+    held = held if holder == who else ""
+    claimed, token = await run_in_writer_thread(apply.claim, workspace, run, name, who, CLAIM_S, held)
+    connection.claims[view.root, run, claimed.task] = who, token
     recorded = f"{claimed.task} is claimed by {who} until {claimed.until}"
     return _receipt(recorded, await _reread(connection, view, run))
 
 
 async def release(connection: Connection, view: RootView, params: Parameters) -> Answer:
-    run, task, who = (_required(params, name) for name in ("run", "task", "who"))
+    run, task = (_required(params, name) for name in ("run", "task"))
     view.run_on_disk(run)
-    name, was_claimed = await run_in_writer_thread(apply.release, Workspace(view.root), run, task, who)
+    workspace = Workspace(view.root)
+    name, _ = await asyncio.to_thread(apply.claimed_task, workspace, run, task)
+    _, token = connection.claims.get((view.root, run, name), ("", ""))
+    try:
+        name, was_claimed = await run_in_writer_thread(apply.release, workspace, run, name, token)
+    except StoreError as error:
+        words = shlex.join(["phasekeeper", "release", run, name, "--root", str(view.root)])
+        raise CommandRefused(f"{error}. A person releases it on a terminal: {words}") from None
+    connection.claims.pop((view.root, run, name), None)
     recorded = f"{name} is released" if was_claimed else f"{name} was not claimed"
     return _receipt(recorded, await _reread(connection, view, run))
 

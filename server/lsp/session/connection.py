@@ -21,6 +21,7 @@ from ....orchestration.updates.commands import Command
 from ....orchestration.vfs.files import digest_of
 from ...live.boards import RootChange
 from ...live.engine import Engine
+from ...workspace.apply import HeldClaims
 from ...workspace.git import actor
 from ...workspace.roots import UsageError
 from ..view.documents import DocumentContext, OpenDocument, OpenDocuments, path_of
@@ -49,6 +50,9 @@ class Connection:
         # The way by which a person decides here; one of `apply.CHANNELS`.
         self.channel = "editor"
         self.trusted = self.may_decide = False
+        self.program = ""
+        self.claims: dict[tuple[Path, str, str], tuple[str, str]] = {}
+        """(root, run, task) -> who claimed it in this editor, and the token; lost with the connection."""
         # What is not sent yet, one change a root: an editor that stopped reading makes them no more.
         self._pending_changes: dict[Path, RootChange] = {}
         self._wake = asyncio.Event()
@@ -115,6 +119,8 @@ class Connection:
         own = options.get("phasekeeper")
         own = own if isinstance(own, dict) else {}
         self.trusted = options.get("trusted") is True
+        client = params.client_info
+        self.program = plain(f"{client.name} {client.version or ''}".strip(), 120) if client else ""
         self.wants_boards = bool(own)
         self.channel = "vscode" if own.get("client") == "vscode" else "editor"
         self.may_decide = self.trusted and own.get("client") == "vscode" and own.get("decides") is True
@@ -368,8 +374,10 @@ class Connection:
     ) -> Evaluation:
         """Carry out a command in the name of the person at the editor. Raises as `apply.act` does."""
         person = await asyncio.to_thread(actor, root)
-        command = command._replace(actor=person, channel=self.channel)
-        done = await self.engine.act(root, run, command, signed=signed, revision=revision)
+        command = command._replace(actor=person, channel=self.channel, program=self.program)
+        tokens = [token for key, (_, token) in self.claims.items() if key[:2] == (root, run)]
+        held = HeldClaims(tokens)
+        done = await self.engine.act(root, run, command, signed=signed, revision=revision, claims=held)
         return done.evaluation
 
     async def document_context(self, uri: str) -> DocumentContext | None:

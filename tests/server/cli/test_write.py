@@ -159,16 +159,29 @@ def test_adopt_names_a_run_or_all(planned: Drive) -> None:
 
 
 def test_two_agents_never_take_the_same_task(planned: Drive) -> None:
-    token = json.loads(planned.do("claim", "one", "01", "--as", "ann", "--json").out)["seq"]
-    assert "f-01 is claimed by ann" in planned.refused("claim", "one", "01", "--as", "bob")
-    said = planned.refused("report", "one", "do", "ok", "--task", "01", "--as", "bob")
-    assert "f-01 is claimed by ann" in said
-    assert "f-01 is claimed by ann" in planned.refused("release", "one", "01", "--as", "bob")
-    planned.do("report", "one", "do", "ok", "--task", "01", "--as", "ann", "--token", str(token))
-    assert "f-01 is released" in planned.do("release", "one", "01", "--as", "ann").out
-    assert "f-01 was not claimed" in planned.do("release", "one", "01", "--as", "ann").out
-    late = ("report", "one", "do", "ok", "--task", "01", "--as", "ann", "--token", str(token))
+    claimed = json.loads(planned.do("claim", "one", "01", "--as", "ann", "--json").out)
+    assert (claimed["task"], claimed["actor"], claimed["seq"]) == ("f-01", "ann", 1)
+    token = claimed["token"]
+    for who in ("bob", "ann"):
+        assert "f-01 is claimed by ann" in planned.refused("claim", "one", "01", "--as", who)
+        for more in ((), ("--token", "1"), ("--token", "ann")):
+            said = planned.refused("report", "one", "do", "ok", "--task", "01", "--as", who, *more)
+            assert "f-01 is claimed by ann" in said and token not in said
+        assert "f-01 is claimed by ann" in planned.refused("release", "one", "01", "--token", "x")
+        assert "run this command on a terminal" in planned.refused("release", "one", "01", "--as", who)
+    assert "f-01 is yours until" in planned.do("claim", "one", "01", "--as", "ann", "--token", token).out
+    planned.do("report", "one", "do", "ok", "--task", "01", "--as", "ann", "--token", token)
+    assert "f-01 is released" in planned.do("release", "one", "01", "--token", token).out
+    assert "f-01 was not claimed" in planned.do("release", "one", "01").out
+    late = ("report", "one", "do", "ok", "--task", "01", "--as", "ann", "--token", token)
     assert "the claim on f-01 has ended" in planned.refused(*late)
+
+
+def test_a_person_releases_a_task_whose_token_is_lost(planned: Drive) -> None:
+    planned.do("claim", "one", "01", "--as", "ann")
+    released = planned.decide("release", "one", "01")
+    assert released.code == 0 and "f-01 is released" in released.out
+    planned.do("claim", "one", "01", "--as", "bob")
 
 
 def test_a_claim_says_when_it_ends_and_what_cannot_be_claimed(planned: Drive) -> None:
@@ -178,4 +191,5 @@ def test_a_claim_says_when_it_ends_and_what_cannot_be_claimed(planned: Drive) ->
     )
     for ttl in ("0", "-1", "99999999"):
         assert "a claim needs" in planned.wrong("claim", "one", "f-01", "--as", "ann", "--ttl", ttl)
-    assert "say with --as whose" in planned.wrong("report", "one", "do", "ok", "--task", "01", "--token", "1")
+    said = planned.refused("report", "one", "do", "ok", "--task", "01", "--token", "1")
+    assert "the claim on f-01 has ended" in said

@@ -63,10 +63,10 @@ def test_a_claim_that_ended_stays_with_who_took_it_since_though_the_clock_goes_b
     clocked.write(f"{M1}/MASTER_PLAN.md", PLAN)
     for name in ("01-first.md", "02-tests.md"):
         clocked.write(f"{M1}/{name}", f"# {name}\n")
-    assert "token 1" in clocked.at("-2h", "claim", "M1", "f-02", "--as", "ada", "--ttl", "3600").out
-    assert "token 2" in clocked.at("+0", "claim", "M1", "f-02", "--as", "bob", "--ttl", "3600").out
+    hers = clocked.at("-2h", "claim", "M1", "f-02", "--as", "ada", "--ttl", "3600").out.split()[-1]
+    his = clocked.at("+0", "claim", "M1", "f-02", "--as", "bob", "--ttl", "3600").out.split()[-1]
     # By this clock Ada's claim were alive; Bob has it all the same, and her token counts for nothing.
-    refused = clocked.at("-90m", "claim", "M1", "f-02", "--as", "ada", "--ttl", "3600")
+    refused = clocked.at("-90m", "claim", "M1", "f-02", "--as", "ada", "--ttl", "3600", "--token", hers)
     assert refused.code == 1 and "claimed by bob" in refused.err
     clocked.write("src/second.py", "DONE = 1\n")
     report = (
@@ -82,7 +82,7 @@ def test_a_claim_that_ended_stays_with_who_took_it_since_though_the_clock_goes_b
         "ada",
     )
     for offset in ("-90m", "+0"):
-        assert clocked.at(offset, *report, "--token", "1").code == 1
+        assert clocked.at(offset, *report, "--token", hers).code == 1
         assert clocked.at(offset, *report).code == 1
     assert not (clocked.root / M1 / ".phasekeeper/journal.jsonl").exists()
-    assert clocked.at("-90m", *report[:-1], "bob", "--token", "2").code == 0
+    assert clocked.at("-90m", *report[:-1], "bob", "--token", his).code == 0

@@ -115,10 +115,10 @@ def test_the_store_and_whoever_looks_agree_on_which_line_is_a_claim(root: Path, 
     assert len(read_claims(log, "2026-03-01T12:00:00+00:00")) == is_claim
     if is_claim:
         with pytest.raises(Conflict):
-            claim(root, RUN, "a", "bob", 60, clock=lambda: NOON)
-        assert release(root, RUN, "a", "ada", clock=lambda: NOON)
+            claim(root, RUN, "a", "bob", 60, "bob's", clock=lambda: NOON)
+        assert release(root, RUN, "a", None, clock=lambda: NOON)
     else:
-        assert claim(root, RUN, "a", "bob", 60, clock=lambda: NOON).actor == "bob"
+        assert claim(root, RUN, "a", "bob", 60, "bob's", clock=lambda: NOON).actor == "bob"
 
 
 @pytest.mark.parametrize("name", BLANK)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from phasekeeper.orchestration.journal.journal import Claim
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.updates.commands import Command, CommandRefused, InvalidCommand
 from phasekeeper.server.store.claims import claim, release
@@ -14,7 +15,7 @@ from phasekeeper.server.store.commit import Conflict
 from phasekeeper.server.store.folder import StoreError
 from phasekeeper.server.workspace import apply
 from phasekeeper.server.workspace import decision_keys as decide
-from phasekeeper.server.workspace.apply import ClaimToken, apply_command, prepare_decision, record_decision
+from phasekeeper.server.workspace.apply import HeldClaims, apply_command, prepare_decision, record_decision
 from phasekeeper.server.workspace.roots import UsageError
 from phasekeeper.server.workspace.workspace import Workspace
 
@@ -144,48 +145,56 @@ def test_a_run_that_two_definitions_claim_takes_nothing(root: Path) -> None:
 # ---- claims -----------------------------------------------------------------------------------
 
 
+def hers(held: Claim) -> HeldClaims:
+    return HeldClaims(["hers"], held.seq, named=True)
+
+
 def test_a_claimed_task_is_reported_by_nobody_else(root: Path) -> None:
-    claim(root, RUN, "f-01", "ann", 3600)
-    with pytest.raises(CommandRefused, match="f-01 is claimed by ann until"):
-        apply_command(Workspace(root), RUN, report("ok", "01", actor="bob"))
+    claim(root, RUN, "f-01", "ann", 3600, "hers")
+    for who in ("bob", "ann"):
+        with pytest.raises(Conflict, match="f-01 is claimed by ann until"):
+            apply_command(Workspace(root), RUN, report("ok", "01", actor=who))
     apply_command(Workspace(root), RUN, report("ok", "02", actor="bob"))
-    apply_command(Workspace(root), RUN, report("ok", "01", actor="ann"))
+    apply_command(Workspace(root), RUN, report("ok", "01", actor="ann"), claims=HeldClaims(["hers"]))
     assert [entry["tasks"] for entry in lines(root)] == [["f-02"], ["f-01"]]
 
 
 def test_the_token_of_a_claim_is_asked_again_when_its_task_is_reported(root: Path) -> None:
-    first = claim(root, RUN, "f-01", "ann", 3600)
-    second = claim(root, RUN, "f-01", "ann", 3600)
+    first = claim(root, RUN, "f-01", "ann", 3600, "hers")
+    second = claim(root, RUN, "f-01", "ann", 3600, "hers")
     with pytest.raises(StoreError, match="f-01 is claimed by ann"):
-        apply_command(Workspace(root), RUN, report("ok", "01"), token=ClaimToken("ann", first.seq))
-    apply_command(Workspace(root), RUN, report("ok", "01"), token=ClaimToken("ann", second.seq))
+        apply_command(Workspace(root), RUN, report("ok", "01"), claims=hers(first))
+    apply_command(Workspace(root), RUN, report("ok", "01"), claims=hers(second))
     assert len(lines(root)) == 1
 
 
 def test_the_token_of_a_claim_that_ended_is_refused(root: Path) -> None:
-    mine = claim(root, RUN, "f-01", "ann", 3600)
-    release(root, RUN, "f-01", "ann")
+    mine = claim(root, RUN, "f-01", "ann", 3600, "hers")
+    release(root, RUN, "f-01", "hers")
     with pytest.raises(StoreError, match="the claim on f-01 has ended"):
-        apply_command(Workspace(root), RUN, report("ok", "01"), token=ClaimToken("ann", mine.seq))
-    expired = claim(root, RUN, "f-01", "ann", 1e-6)
+        apply_command(Workspace(root), RUN, report("ok", "01"), claims=hers(mine))
+    expired = claim(root, RUN, "f-01", "ann", 1e-6, "hers")
     with pytest.raises(StoreError, match="the claim on f-01 has ended"):
-        apply_command(Workspace(root), RUN, report("ok", "01"), token=ClaimToken("ann", expired.seq))
+        apply_command(Workspace(root), RUN, report("ok", "01"), claims=hers(expired))
     assert lines(root) == []
 
 
 def test_a_task_is_taken_and_given_back_by_any_of_its_names(root: Path) -> None:
-    made = apply.claim(Workspace(root), RUN, "01", "ann", 60)
+    made, token = apply.claim(Workspace(root), RUN, "01", "ann", 60)
     assert (made.task, made.actor) == ("f-01", "ann")
-    assert apply.claim(Workspace(root), RUN, "f-01", "ann", 60).seq == made.seq + 1
+    again, same = apply.claim(Workspace(root), RUN, "f-01", "ann", 60, token)
+    assert (again.seq, same) == (made.seq + 1, token)
+    with pytest.raises(Conflict):
+        apply.claim(Workspace(root), RUN, "01", "ann", 60)
     with pytest.raises(Conflict):
         apply.claim(Workspace(root), RUN, "01-a.md", "bob", 60)
     with pytest.raises(UsageError, match="'nought' is no task of work/one"):
         apply.claim(Workspace(root), RUN, "nought", "ann", 60)
     with pytest.raises(UsageError, match="a claim needs"):
         apply.claim(Workspace(root), RUN, "f-02", "", 60)
-    assert apply.release(Workspace(root), RUN, "01", "ann") == ("f-01", True)
-    assert apply.release(Workspace(root), RUN, "01", "ann") == ("f-01", False)
-    assert apply.release(Workspace(root), RUN, "nought", "ann") == ("nought", False)
+    assert apply.release(Workspace(root), RUN, "01", token) == ("f-01", True)
+    assert apply.release(Workspace(root), RUN, "01", token) == ("f-01", False)
+    assert apply.release(Workspace(root), RUN, "nought", token) == ("nought", False)
 
 
 def test_a_task_that_is_done_is_not_taken(root: Path) -> None:
@@ -196,7 +205,7 @@ def test_a_task_that_is_done_is_not_taken(root: Path) -> None:
 
 def test_a_token_without_a_task_is_refused(root: Path) -> None:
     with pytest.raises(CommandRefused, match="the report names none"):
-        apply_command(Workspace(root), RUN, report(), token=ClaimToken("ann", 1))
+        apply_command(Workspace(root), RUN, report(), claims=HeldClaims(["hers"], named=True))
 
 
 # ---- decisions --------------------------------------------------------------------------------

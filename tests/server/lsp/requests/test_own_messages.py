@@ -18,6 +18,8 @@ from phasekeeper.server.lsp.session import transport as protocol
 from phasekeeper.server.lsp.session.payloads import changed_json
 from phasekeeper.server.lsp.session.publisher import Publisher
 from phasekeeper.server.lsp.session.transport import REQUEST_FAILED
+from phasekeeper.server.workspace import apply
+from phasekeeper.server.workspace.workspace import Workspace
 
 from tests.roots import TASKS, loop, put, task
 from tests.server.lsp.client import Client, ErrorResponse, client_of, engine_of, run_with
@@ -309,8 +311,25 @@ def test_a_task_is_claimed_and_released(root):
             "ada",
         ]
         assert "ada" in await refusal(client, "phasekeeper/claim", {**here, "who": "bob"})
+        again = await client.request("phasekeeper/claim", {**here, "who": "ada"})
+        assert again["recorded"].startswith("shop-02 is claimed by ada until ")
         released = await client.request("phasekeeper/release", {**here, "who": "ada"})
         assert released["recorded"] == "shop-02 is released"
+
+    run_with(work)
+
+
+def test_a_claim_that_another_made_is_released_by_a_person_on_a_terminal(root):
+    plan(root)
+    apply.claim(Workspace(root), ".orchestrator/tasks/shop", "02", "ada", 60)
+
+    async def work(client: Client) -> None:
+        await client.initialize(root, **OURS)
+        await client.ready(root)
+        here = {"root": str(root), "run": ".orchestrator/tasks/shop", "task": "02", "who": "ada"}
+        said = await refusal(client, "phasekeeper/release", here)
+        assert "shop-02 is claimed by ada" in said
+        assert "on a terminal: phasekeeper release .orchestrator/tasks/shop shop-02" in said
 
     run_with(work)
 
