@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from phasekeeper.server.version import VERSION
 
 from tests.cli_walkthroughs.driver import Drive
 
@@ -123,6 +124,7 @@ def test_a_person_decides_by_typing_the_runs_name(planned: Drive) -> None:
     assert made.code == 0 and "Go on?" in made.err and "answered: go_on no" in made.out
     record = planned.records("work/one")[-1]
     assert (record["option"], record["why"], record["channel"]) == ("no", "late", "terminal")
+    assert record["program"] == f"phasekeeper {VERSION}"
     assert record["actor"] == "Ada <ada@example.org>" and record["mac"]
     assert planned.text("work/one/log.txt") == "no\n"
     assert planned.questions("work/one") == []

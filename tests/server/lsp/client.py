@@ -114,6 +114,7 @@ class Client:
         params = {
             "processId": None, "rootUri": found[0]["uri"] if found else None, "workspaceFolders": found,
             "capabilities": capabilities, "initializationOptions": options,
+            "clientInfo": {"name": "An editor", "version": "1.2"},
         }  # fmt: skip
         result = await self.request("initialize", params)
         self.note("initialized", {})

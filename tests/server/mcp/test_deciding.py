@@ -57,6 +57,7 @@ async def test_what_the_person_decides_is_recorded_and_signed(root: Path, era: s
     [entry] = records(root)
     assert (entry["kind"], entry["option"], entry["why"]) == ("answer", "resolve", "it is being mended")
     assert (entry["actor"], entry["channel"], len(entry["mac"])) == ("Ada <ada@example.org>", "mcp", 64)
+    assert entry["program"] == "mcp 0.1.0"
 
 
 @eras

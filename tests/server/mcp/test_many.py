@@ -63,6 +63,27 @@ async def test_a_claimed_task_is_reported_by_its_holder_alone_and_is_free_of_the
 
 
 @async_test
+async def test_the_name_of_an_agent_opens_no_claim_and_the_token_ends_with_the_connection(
+    root: Path,
+) -> None:
+    plan(root, "lists", 4, done=1)
+    (root / "made.py").write_text("")
+    said = {"step": "4a", "outcome": "complete", "tasks": ["lists-2"], "summary": "wrote made.py"}
+    async with rig() as r, r.client(root) as other:
+        async with r.client(root) as one:
+            mine = (await call(one, "next_step", claim=True, agent="Grace"))["claim"]
+            assert (mine["task"], "token" in mine) == ("lists-2", False)
+            for more in ({}, {"token": mine["seq"]}, {"token": "Grace"}):
+                assert "is claimed by Grace" in await refusal(other, "report", **said, agent="Grace", **more)
+            theirs = await call(other, "next_step", claim=True, agent="Grace")
+            assert theirs["claim"]["task"] == "lists-3"
+        async with r.client(root) as again:
+            assert "is claimed by Grace" in await refusal(again, "report", **said, agent="Grace")
+            renewed = await call(again, "next_step", claim=True, agent="Grace")
+            assert renewed["claim"]["task"] == "lists-4"
+
+
+@async_test
 async def test_where_there_is_nothing_to_claim_that_is_told(root: Path) -> None:
     task(root, "T1")
     async with rig() as r, r.client(root) as client:

@@ -21,7 +21,7 @@ from phasekeeper.server.hub.hub import Hub
 from phasekeeper.server.mcp import client as clients
 from phasekeeper.server.mcp.uris import resource_uri
 
-from tests.roots import TASKS, loop, put, task
+from tests.roots import TASKS, loop, plan, put, task
 from tests.server.mcp.rig import ERAS, LIMIT_S, async_test, call, refusal, rig
 from tests.server.mcp.test_deciding import Person, records
 from tests.server.mcp.test_resources import NotificationLog
@@ -203,6 +203,25 @@ async def test_over_http_a_record_tells_sessions_apart_without_their_ids(root: P
     actors = [entry["actor"] for entry in records(root, run)]
     assert len(set(actors)) == 2
     assert all(re.fullmatch(r"\S+ [0-9a-f]{8}", actor) for actor in actors)
+
+
+@async_test
+async def test_over_http_a_caller_without_a_session_keeps_its_claims_token_itself(root: Path) -> None:
+    plan(root, "lists", 3, done=1)
+    (root / "made.py").write_text("")
+    where = {"root": str(root), "run": ".orchestrator/tasks/lists", "agent": "Grace"}
+    said = {**where, "step": "4a", "outcome": "complete", "tasks": ["lists-2"], "summary": "wrote made.py"}
+    async with over_http(root) as (_, url, token), http_client(url, token, "auto") as client:
+        mine = (await call(client, "next_step", **where, claim=True))["claim"]
+        assert mine["task"] == "lists-2"
+        again = await call(client, "next_step", **where, claim=True, token=mine["token"])
+        assert (again["claim"]["task"], again["claim"]["token"]) == ("lists-2", mine["token"])
+        other = await call(client, "next_step", **where, claim=True)
+        assert (other["claim"]["task"], other["claim"]["token"] != mine["token"]) == ("lists-3", True)
+        assert "is claimed by Grace" in await refusal(client, "report", **said)
+        assert "is claimed by Grace" in await refusal(client, "report", **said, token=other["claim"]["token"])
+        after = await call(client, "report", **said, token=mine["token"])
+        assert "4a complete" in after["recorded"]
 
 
 @async_test

@@ -370,6 +370,8 @@ def test_our_own_client_decides_with_a_reason_about_what_the_person_saw(root):
         assert all(q["id"] != question["id"] for q in answer["evaluation"]["questions"])
 
     run_with(work)
+    [line] = (root / ".claude/state/.phasekeeper/journal.jsonl").read_text().splitlines()
+    assert (json.loads(line)["channel"], json.loads(line)["program"]) == ("vscode", "An editor 1.2")
 
 
 def test_an_override_is_prepared_with_every_gate_that_it_waives(root):
