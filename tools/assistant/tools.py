@@ -59,7 +59,7 @@ class OfRun(Arguments):
 class NextStep(OfRun, OfRoot):
     claim: Annotated[bool, Field(description="reserve a free task")] = False
     agent: Agent = ""
-    token: Annotated[str, Field(description="a claim's", max_length=80)] = ""
+    token: Annotated[str, Field(max_length=80)] = ""
 
 
 class CheckGate(OfRun, OfRoot):
@@ -79,7 +79,7 @@ class Report(OfRun):
     next: Annotated[str, Field(description="phase to jump to", max_length=200)] = ""
     stage: Annotated[str, Field(max_length=200)] = ""
     agent: Agent = ""
-    token: Annotated[int | str | SkipJsonSchema[None], Field(description="a claim's seq or token")] = None
+    token: Annotated[int | str | SkipJsonSchema[None], Field(description="a claim's")] = None
     request_id: Annotated[str, Field(description="same on a retry", max_length=80)] = ""
 
 
