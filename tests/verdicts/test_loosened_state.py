@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from phasekeeper.orchestration.definition.compiler import compile_definition
+from phasekeeper.orchestration.definition.model import Workflow
+from phasekeeper.orchestration.definition.reader import Source, load_definition
 from phasekeeper.orchestration.result.values import Progress
 from phasekeeper.orchestration.updates.commands import Command
 from phasekeeper.orchestration.updates.confirmation import confirmation
@@ -205,3 +208,33 @@ def test_the_confirmation_shows_what_was_and_what_is() -> None:
     lines = confirmation(run.trace(), command, run.now).lines
     place = ".claude/state/loop.state.json"
     assert f"{place}: workQueue[WQ-1].priority was S0, now it is S2" in lines
+
+
+def own(criterion: str) -> Workflow:
+    """A workflow of a user's, of one phase whose gate has one criterion."""
+    text = f"""
+workflow: own
+runs: {{at: [runs/*], marker: {{file: s.json, has: [phase]}}}}
+state: {{file: s.json}}
+phase: state.phase
+phases: {{a: {{rules: [{{when: "report.outcome == 'ok'", to: b}}]}}, b: {{terminal: complete}}}}
+gates: {{g: {{after: a, criteria: [{{text: it holds, when: "{criterion}"}}]}}}}
+"""
+    return compile_definition(*load_definition(Source("own.yaml", text)))
+
+
+def test_a_criterion_that_was_taken_away_after_the_first_record_counts_once_a_person_accepts_it() -> None:
+    run = Run(own("has(state.ok)"), "runs/r").write("s.json", {"phase": "a"}).report("a", "ok")
+    assert "definition-changed" not in run.codes()
+    run.workflow = own("true")
+    assert "definition-changed" in run.codes()
+    assert (run.gate("g"), run.standing) == ("open", "active stay a")
+    run.report("a", "ok")
+    assert run.gate("g") == "open"
+    assert "definition-changed" not in run.answer("definition", "accept").codes()
+
+
+def test_a_state_that_is_in_head_no_more_lifts_nothing() -> None:
+    run = loop(workQueue=[{**SEVERE, "priority": "S1"}], phase="plan").commit().report("plan", "ok")
+    run.head = {}
+    assert "state-loosened" in edit(run, workQueue=[]).codes()
