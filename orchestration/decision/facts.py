@@ -15,7 +15,7 @@ from ..expressions.language import Expression, Template
 from ..expressions.queries import Index
 from ..expressions.values import MOST_ITEMS
 from ..findings import NO_DATA, Finding, Fix, Problem, Span, finding
-from ..journal.journal import EMPTY_RECORD, Record
+from ..journal.journal import EMPTY_RECORD, Record, substance_now
 from ..plans.model import Plan
 from ..result.phrases import value_summary
 from ..snapshot.read_log import ArtifactState
@@ -214,7 +214,7 @@ class RunFacts:
         if newest is None:
             return "none"
         self.context.touch([newest])
-        if question.about and newest["about"] != self.content_digest(question.about):
+        if question.about and substance_now(newest, self.records) != self.content_digest(question.about):
             return "stale"
         return str(newest["option"])
 

@@ -46,7 +46,7 @@ FIELDS: Mapping[str, tuple[object, str]] = {
     "why": ("", "the reason"),
     "gates": ([], "the gates that an override waives"),
     "phases": ([], "the phases that an override lets go undelivered"),
-    "about": ("", "the substance that an answer holds for"),
+    "about": ("", "the substance that an answer holds for; of a report, how its own effects changed that"),
     "stages": ([], "in an answer about a plan: its stages, each with the number of its tasks"),
     "files": ([], "files with their digests as they were then"),
     "message": ("", "what a report says in a line"),
@@ -285,3 +285,22 @@ def read_claims(log: str | bytes, now: str) -> tuple[Claim, ...]:
             actor, until = str(data.get("actor", "")), str(data.get("until", ""))
             newest[task] = Claim(task, actor, until, line.integer("seq"), str(data.get("key", "")))
     return tuple(claim for claim in newest.values() if claim.until > now)
+
+
+def changed_substance(before: str, after: str) -> str:
+    """What a record says in `about` of a substance that its own effects changed."""
+    return f"{before}>{after}"
+
+
+def substance_now(answer: Record, records: Sequence[Record]) -> str:
+    """The substance that an answer holds for, with what the workflow itself changed of it since.
+
+    A change by anybody else breaks the chain: what the next report began from is not what was answered.
+    """
+    about = str(answer["about"])
+    since = next(number for number, entry in enumerate(records) if entry is answer)
+    for entry in records[since:]:
+        before, arrow, after = str(entry["about"]).partition(">")
+        if arrow and before == about and entry["kind"] == RecordKind.REPORT:
+            about = after
+    return about

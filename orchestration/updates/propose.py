@@ -18,13 +18,13 @@ from ..evaluation.evaluate import evaluate_traced
 from ..evaluation.trace import EvaluationTrace
 from ..findings import Edit, Severity
 from ..formats.json_text import read_json
-from ..journal.journal import EMPTY_RECORD, FAILURES, Journal, Record, Verify
+from ..journal.journal import EMPTY_RECORD, FAILURES, Journal, Record, Verify, changed_substance
 from ..journal.lines import JOURNAL, parse_lines
 from ..result.values import Evaluation
 from ..snapshot.read_log import RunReader
 from ..snapshot.run_files import read_run
 from ..snapshot.state_file import read_state
-from ..states import ArtifactStatus, RunStatus, SuggestionKind
+from ..states import ArtifactStatus, QuestionKind, RunStatus, SuggestionKind
 from ..vfs.files import Files, digest_of, join
 from ..vfs.overlay import PROPOSED_MTIME_NS, OverlayFiles
 from .brought import filed_text
@@ -72,6 +72,9 @@ def propose(trace: EvaluationTrace, command: Command, now: datetime) -> Proposal
     draft.act = record
     cause = draft.add(record, step, events, given, before)
     after = draft.look()
+    if command.kind == "report" and not record["path"] and (changed := _changed_substance(trace, after)):
+        record["about"] = changed
+        after = draft.look()
     # A report and an answer lead wherever they lead. Starting the suggested step leads into it; a record of
     # a start clears the report that did, so the old state leads. An override or a redo ends where it says.
     if command.kind in ("report", "answer"):
@@ -184,6 +187,16 @@ class _Draft:
             self.add(record, phase, events, {"message": "", "data": {}}, trace)
             trace = self.look()
         return trace
+
+
+def _changed_substance(before: EvaluationTrace, after: EvaluationTrace) -> str:
+    """How a report's own effects change what a person approved; "" where they leave it as it was."""
+    for question in before.facts.workflow.questions.values():
+        if question.kind == QuestionKind.APPROVAL and question.about:
+            old, new = (trace.facts.content_digest(question.about) for trace in (before, after))
+            if old != new:
+                return changed_substance(old, new)
+    return ""
 
 
 def _passed_by(trace: EvaluationTrace, command: Command, step: str) -> list[str]:

@@ -140,3 +140,40 @@ def test_no_example_of_a_file_passes_as_it_is_shown(name: str) -> None:
             except ValueError:
                 continue
             assert all(str(shown.get(word, "<")).startswith("<") for word in verdicts)
+
+
+# ---- the workflow's own changes of what was approved
+
+FIX = {"title": "Remediation", "tasks": [{"title": "Mend the total", "files": ["src/total.py"]}]}
+
+
+def failed_validation() -> Run:
+    """An approved plan whose last stage passed, and whose validation failed."""
+    run = plan_run("  ", adoption="ask").answer("plan", "approve")
+    run.report("4a", "complete", "01").report("4a", "complete", "02")
+    return run.report("4b", "pass").report("4c", "ok").report("5a", "fail")
+
+
+def test_fix_tasks_that_the_workflow_adds_are_no_unapproved_change() -> None:
+    run = failed_validation().report("create-fix-tasks", "ok", data=FIX, report="")
+    assert (run.standing, "approval-stale" in run.codes()) == ("active stay 4a", False)
+    plan = run.files["tasks/f/MASTER_PLAN.md"]
+    run.write("MASTER_PLAN.md", plan.replace("Mend the total", "Mend the sum"))
+    assert "approval-stale" in run.codes()
+    assert "approval-stale" not in run.answer("plan", "approve").codes()
+
+
+def test_a_change_by_hand_before_the_workflow_adds_tasks_stays_unapproved() -> None:
+    run = failed_validation()
+    plan = run.files["tasks/f/MASTER_PLAN.md"]
+    run.write("MASTER_PLAN.md", plan.replace("do 1", "do less"))
+    assert "approval-stale" in run.report("create-fix-tasks", "ok", data=FIX, report="").codes()
+
+
+def test_tasks_that_were_added_to_a_closed_plan_are_validated() -> None:
+    run = plan_run("xx").answer("completion", "complete").report("7", "lightweight")
+    run.report("create-fix-tasks", "ok", data=FIX, report="")
+    assert run.standing == "active stay 4a"
+    plan = run.files["tasks/f/MASTER_PLAN.md"]
+    run.write("MASTER_PLAN.md", plan.replace("| [ ] |", "| [x] |"))
+    assert run.standing == "active stay 5a"
