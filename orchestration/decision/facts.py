@@ -7,25 +7,21 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..definition.inputs import Artifact
 from ..definition.model import Question, Workflow
 from ..definition.names import PROPOSED
 from ..expressions.context import Context, Outcome, UnknownFact
 from ..expressions.language import Expression, Template
 from ..expressions.queries import Index
-from ..expressions.values import MOST_ITEMS
 from ..findings import NO_DATA, Finding, Fix, Problem, Span, finding
 from ..journal.journal import EMPTY_RECORD, Record, substance_now
 from ..plans.model import Plan
 from ..result.phrases import value_summary
 from ..snapshot.read_log import ArtifactState
-from ..snapshot.snapshot import RecordOrigin, Snapshot
+from ..snapshot.snapshot import RecordOrigin, Snapshot, files_named_by, task_files
 from ..states import ArtifactStatus, RecordKind
-from ..vfs.files import below, digest_of, join
+from ..vfs.files import digest_of
 from .parameters import LOOSENED, ParameterValue, parameter_value
 
-# A file that names more missing files than this gets one finding for the rest.
-MOST_FINDINGS = 50
 _NO_PHASE = "the phase is not known yet"
 
 
@@ -172,10 +168,10 @@ class RunFacts:
             artifact, plan = self.workflow.artifacts[name], self.workflow.plan
             assert artifact.listed
             if plan and artifact.listed.source.strip() == f"{plan.id}.files":
-                self._listed[name] = _task_files(artifact, self.snapshot)
+                self._listed[name] = task_files(artifact, self.snapshot)
             else:
                 names = self.context.value(artifact.listed).value
-                self._listed[name] = _files_named_by(artifact, names, self.snapshot)
+                self._listed[name] = files_named_by(artifact, names, self.snapshot)
         return self._listed[name]
 
     def parameter(self, name: str) -> ParameterValue:
@@ -314,78 +310,3 @@ def _whole(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     raise UnknownFact(f"{value_summary(value)!r} is no whole number")
-
-
-# ---- artifacts whose files are named by data (`listed`): valid when some are named and all are there
-
-
-def _files_named_by(
-    artifact: Artifact, listed: object, snapshot: Snapshot
-) -> tuple[ArtifactState, list[Finding]]:
-    """The artifact whose files are those that an expression lists; a finding for each that is not there."""
-    run, state = snapshot.run, ArtifactState(artifact.id, ArtifactStatus.MISSING, snapshot.run)
-    if not isinstance(listed, list):
-        return state, []
-    names = [str(name) for name in listed]
-    if len(names) > MOST_ITEMS:
-        message = f"{artifact.id} names {len(names)} files, at most {MOST_ITEMS}"
-        return state._replace(state=ArtifactStatus.INVALID), [make_finding("artifact-invalid", run, message)]
-    paths, absent, findings = list[str](), list[str](), list[Finding]()
-    for name in names:
-        path = join(run, name)
-        file = snapshot.reader.read(path) if path else None
-        paths += [path] if path else []
-        if file and file.exists and file.size > 0 and (file.text is None or file.text.strip()):
-            continue
-        if len(findings) < MOST_FINDINGS:
-            absent += [path] if path else []
-            why = file.why_missing if file else "leaves the root and is not read"
-            message = f"{artifact.id}: {name.lstrip('/')} {why}"
-            where, span = _place_of(name, snapshot)
-            findings.append(make_finding("artifact-missing", where, message, span))
-    status = ArtifactStatus.VALID if names and not findings else ArtifactStatus.MISSING
-    where = paths[0] if paths else run
-    files = {"kind": "files", "paths": tuple(paths), "missing": tuple(absent)}
-    return state._replace(state=status, path=where, **files), findings
-
-
-def _task_files(artifact: Artifact, snapshot: Snapshot) -> tuple[ArtifactState, list[Finding]]:
-    """The files that the plan's tasks name; one listing a folder answers for all in it."""
-    plan, run, facts = snapshot.plan, snapshot.run, snapshot.plan_facts
-    if plan is None:
-        return ArtifactState(artifact.id, ArtifactStatus.MISSING, run), []
-    lacking = snapshot.reader.missing_files(run, facts.names, artifact.id)
-    without = [task for task in plan.tasks if task.file in lacking] if lacking else []
-    findings: list[Finding] = []
-    prefix, path = f"{run}/" if run else "", snapshot.plan_path
-    for task in without[:MOST_FINDINGS]:
-        found = snapshot.reader.read(below(run, task.file))
-        why = f": {task.file} {found.why_missing}" if task.file else " names no file"
-        span = task.file_span or task.span
-        findings.append(make_finding("artifact-missing", path, task.id + why, span))
-    if len(without) > MOST_FINDINGS:
-        message = f"and {len(without) - MOST_FINDINGS} more task files do not exist"
-        findings.append(make_finding("artifact-missing", path, message))
-    state = ArtifactState(
-        artifact.id, ArtifactStatus.VALID if facts.files and not lacking else ArtifactStatus.MISSING, path,
-        kind="files", paths=snapshot.task_paths,
-        missing=tuple(prefix + task.file for task in without[:MOST_FINDINGS] if task.file),
-    )  # fmt: skip
-    return state, findings
-
-
-def _place_of(name: str, snapshot: Snapshot) -> tuple[str, Span | None]:
-    """The place at which the state file names a missing file: the first text in it that is the name."""
-    state = snapshot.state
-    if state is None:
-        return snapshot.run, None
-    waiting: list[tuple[tuple[str | int, ...], object]] = [((), state.raw)]
-    while waiting:
-        path, value = waiting.pop()
-        if isinstance(value, str) and value in (name, name.lstrip("/")):
-            return state.path, state.span(path) if path else Span(0, 0, 0, 1)
-        if isinstance(value, dict):
-            waiting += [((*path, key), item) for key, item in reversed(value.items())]
-        elif isinstance(value, list):
-            waiting += [((*path, index), item) for index, item in reversed(list(enumerate(value)))]
-    return state.path, Span(0, 0, 0, 1)

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from ..findings import Finding, finding
 from ..journal.journal import Record
 from ..plans.model import Plan, PlanEdit
-from ..snapshot.snapshot import PendingReport, Snapshot
+from ..snapshot.snapshot import MOST_FINDINGS, PendingReport, Snapshot
 from ..states import QuestionKind, RecordKind
-from .facts import MOST_FINDINGS, RunFacts, make_finding
+from .facts import RunFacts, make_finding
 
 # Of lost tasks this many are named; of findings, in a reason.
 _MOST_NAMED = 8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,8 @@ from .shapes import (
 )
 
 _ARTIFACTS = list_of(id_of("artifact"))
+# A gap of a form, with its words: `<true or false>`.
+_GAP = re.compile(r"<[^<>\n]*\w[^<>\n]*>")
 _WORDS = "path to all words that may stand there; a[].b is in each element of a list, a.*.b in each of a map"
 
 
@@ -122,6 +125,11 @@ class Artifact:
     decided_by: str = key(word("person"), "it is a decision: valid once a person signed it, or from HEAD")
     tasks: str = key(TEXT, "plans only: the glob of task files")
     example: str = key(TEXT, "a form of it with gaps to fill in, shown to whoever has to make it")
+
+    def unfilled(self, text: str) -> str:
+        """A gap `<..>` of the example that stands in the text as it was; "" where there is none."""
+        gaps = _GAP.findall(self.example) if "<" in text and "<" in self.example else ()
+        return next((gap for gap in gaps if gap in text), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

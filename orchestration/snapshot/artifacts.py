@@ -103,6 +103,8 @@ def read_file(declared: Artifact, file: File, reader: RunReader) -> ArtifactStat
         return artifact
     if not file.text.strip():
         return _blank(declared, artifact, reader)
+    if left := declared.unfilled(file.text):
+        return _refused(artifact, f"{declared.id} still holds {left} of its form; fill it in", reader)
     if declared.kind in DIALECTS:
         dialect = DIALECTS[declared.kind]
         plan: Plan | None = reader.parse_cached(declared.kind, file, dialect.read)

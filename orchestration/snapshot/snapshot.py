@@ -12,21 +12,24 @@ from ..definition.inputs import Artifact
 from ..definition.model import Workflow
 from ..definition.root_config import Config
 from ..expressions.queries import Index, Tasks
-from ..findings import Finding, Problem, Span
+from ..expressions.values import MOST_ITEMS
+from ..findings import Finding, Problem, Span, finding
 from ..journal.journal import Claim, Journal, Record
 from ..journal.kept_values import KeptValues, kept_values
 from ..journal.report_files import ReportFile
 from ..plans.dialects import DIALECTS
 from ..plans.model import MarkStatus, Plan, Task, TaskFile
 from ..plans.schedule import resolve
-from ..states import RecordKind
-from ..vfs.files import digest_of, join
+from ..states import ArtifactStatus, RecordKind
+from ..vfs.files import below, digest_of, join
 from .read_log import ArtifactState, Asked, RunReader
 
 # The questions that are open while a definition changed under a run, and while values of its state are looser
 # than they were.
 DEFINITION = "definition"
 STATE = "state"
+# A file that names more missing files than this gets one finding for the rest.
+MOST_FINDINGS = 50
 # Plans up to this many tasks have all their task files read; beyond it only those of tasks at hand.
 WHOLE_PLAN = 500
 
@@ -280,3 +283,89 @@ def stamped(entry: Record, plan: Plan | None) -> Record:
     first = next((name for name in (task, *tasks) if name in plan.by_id), None)
     stage = entry["stage"] or (plan.by_id[str(first)].stage if first else "")
     return entry | {"task": task, "tasks": tasks, "stage": stage}
+
+
+# ---- artifacts whose files are named by data (`listed`): valid when some are named and all are there
+
+
+def files_named_by(
+    artifact: Artifact, listed: object, snapshot: Snapshot
+) -> tuple[ArtifactState, list[Finding]]:
+    """The artifact whose files are those that an expression lists; a finding for each that is not there."""
+    run, state = snapshot.run, ArtifactState(artifact.id, ArtifactStatus.MISSING, snapshot.run)
+    if not isinstance(listed, list):
+        return state, []
+    names = [str(name) for name in listed]
+    if len(names) > MOST_ITEMS:
+        message = f"{artifact.id} names {len(names)} files, at most {MOST_ITEMS}"
+        return state._replace(state=ArtifactStatus.INVALID), [
+            finding(Problem("artifact-invalid", message), run)
+        ]
+    paths, absent, findings = list[str](), list[str](), list[Finding]()
+    for name in names:
+        path = join(run, name)
+        file = snapshot.reader.read(path) if path else None
+        paths += [path] if path else []
+        if file and file.exists and file.size > 0 and (file.text is None or file.text.strip()):
+            continue
+        if len(findings) < MOST_FINDINGS:
+            absent += [path] if path else []
+            why = file.why_missing if file else "leaves the root and is not read"
+            message = f"{artifact.id}: {name.lstrip('/')} {why}"
+            where, span = _place_of(name, snapshot)
+            findings.append(finding(Problem("artifact-missing", message, span), where))
+    status = ArtifactStatus.VALID if names and not findings else ArtifactStatus.MISSING
+    where = paths[0] if paths else run
+    files = {"kind": "files", "paths": tuple(paths), "missing": tuple(absent)}
+    return state._replace(state=status, path=where, **files), findings
+
+
+def task_files(artifact: Artifact, snapshot: Snapshot) -> tuple[ArtifactState, list[Finding]]:
+    """The files that the plan's tasks name; one listing a folder answers for all in it."""
+    plan, run, facts = snapshot.plan, snapshot.run, snapshot.plan_facts
+    if plan is None:
+        return ArtifactState(artifact.id, ArtifactStatus.MISSING, run), []
+    blank = _blank_forms(artifact, snapshot)
+    lacking = snapshot.reader.missing_files(run, facts.names, artifact.id) | blank
+    without = [task for task in plan.tasks if task.file in lacking] if lacking else []
+    findings: list[Finding] = []
+    prefix, path = f"{run}/" if run else "", snapshot.plan_path
+    for task in without[:MOST_FINDINGS]:
+        missing = snapshot.reader.read(below(run, task.file)).why_missing
+        what = "is still a form to fill in" if task.file in blank else missing
+        why = f": {task.file} {what}" if task.file else " names no file"
+        span = task.file_span or task.span
+        findings.append(finding(Problem("artifact-missing", task.id + why, span), path))
+    if len(without) > MOST_FINDINGS:
+        message = f"and {len(without) - MOST_FINDINGS} more task files do not exist"
+        findings.append(finding(Problem("artifact-missing", message), path))
+    state = ArtifactState(
+        artifact.id, ArtifactStatus.VALID if facts.files and not lacking else ArtifactStatus.MISSING, path,
+        kind="files", paths=snapshot.task_paths,
+        missing=tuple(prefix + task.file for task in without[:MOST_FINDINGS] if task.file),
+    )  # fmt: skip
+    return state, findings
+
+
+def _blank_forms(artifact: Artifact, snapshot: Snapshot) -> set[str]:
+    """The task files that hold a blank of the example as it was."""
+    read, run = snapshot.reader.read, snapshot.run
+    texts = ((task.file, read(join(run, task.file) or run).text) for task in snapshot.whole if task.file)
+    return {name for name, text in texts if text and artifact.unfilled(text)}
+
+
+def _place_of(name: str, snapshot: Snapshot) -> tuple[str, Span | None]:
+    """The place at which the state file names a missing file: the first text in it that is the name."""
+    state = snapshot.state
+    if state is None:
+        return snapshot.run, None
+    waiting: list[tuple[tuple[str | int, ...], object]] = [((), state.raw)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, str) and value in (name, name.lstrip("/")):
+            return state.path, state.span(path) if path else Span(0, 0, 0, 1)
+        if isinstance(value, dict):
+            waiting += [((*path, key), item) for key, item in reversed(value.items())]
+        elif isinstance(value, list):
+            waiting += [((*path, index), item) for index, item in reversed(list(enumerate(value)))]
+    return state.path, Span(0, 0, 0, 1)

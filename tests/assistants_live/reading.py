@@ -128,4 +128,5 @@ def filled_in_json(form: str) -> str:
     """A form of a file with the best words that it offers, as one whose work is good fills it in."""
     form = form.replace("<true or false>", "true")
     form = re.sub(r"\[<each .*?>\]", "[]", form)
-    return re.sub(r"<(\w+)(?:,| or)[^<>]*>", r"\1", form)
+    form = re.sub(r"<(\w+)(?:,| or)[^<>]*>", r"\1", form)
+    return re.sub(r"<[^<>\n]*\w[^<>\n]*>", "as asked", form)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from phasekeeper.orchestration.updates.commands import Command, CommandRefused
@@ -177,3 +178,33 @@ def test_tasks_that_were_added_to_a_closed_plan_are_validated() -> None:
     plan = run.files["tasks/f/MASTER_PLAN.md"]
     run.write("MASTER_PLAN.md", plan.replace("| [ ] |", "| [x] |"))
     assert run.standing == "active stay 5a"
+
+
+# ---- forms
+
+
+def test_phase_2_shows_forms_of_a_plan_and_a_task_file_and_takes_none_that_is_not_filled_in() -> None:
+    run = Run(built_in("master-plan"), ".orchestrator/tasks/f")
+    run.apply(Command("start", "0a", actor="ada", channel="cli")).report("0a", "requirements_clear")
+    (plan,) = (each for each in run.evaluation.suggestion.produce if each.path.endswith("MASTER_PLAN.md"))
+    run.write("MASTER_PLAN.md", str(plan.example))
+    (said,) = run.messages("artifact-invalid")
+    assert said.endswith("plan still holds <Feature> of its form; fill it in")
+    assert "is not done" in run.refusal("2", "ok")
+    filled = str(plan.example).replace("<feature>", "f").replace("<step>", "one")
+    run.write("MASTER_PLAN.md", re.sub("<[^>]*>", "as agreed", filled))
+    made = {each.path: str(each.example) for each in run.evaluation.suggestion.produce}
+    for path, form in made.items():
+        run.write(f"/{path}", form)
+    assert len(made) == 2 and "is still a form to fill in" in run.messages("artifact-missing")[0]
+    for path, form in made.items():
+        run.write(f"/{path}", re.sub("<[^>]*>", "as agreed", form))
+    assert [question.id for question in run.evaluation.questions] == ["plan"]
+
+
+@pytest.mark.parametrize("name", LIBRARY.names)
+def test_every_example_that_is_shown_is_a_form_and_is_refused_as_it_is(name: str) -> None:
+    code = ("diff", "code")
+    for artifact in built_in(name).artifacts.values():
+        if artifact.example and artifact.id not in code:
+            assert artifact.unfilled(artifact.example)

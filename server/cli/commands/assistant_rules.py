@@ -6,9 +6,11 @@ tell one command of a program from another, only the files are fenced; a decisio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from ....orchestration.definition.model import Workflow
 from ....orchestration.journal.lines import CLAIMS_NAME, FOLDER, JOURNAL_NAME
 from ...store.additive_edits import PlannedFile, SkippedFile, plan_deny_rules, plan_file
 from ...store.lock import HOLDER, LOCK
@@ -22,8 +24,12 @@ _WHY = "a person decides: show the question with `phasekeeper questions`, and wa
 _OWN = (JOURNAL_NAME, CLAIMS_NAME, LOCK, HOLDER, "config.yaml", "workflows/**")
 _FILES = tuple(f"{before}{FOLDER}/{name}" for before in ("", "**/") for name in _OWN)
 
-DECIDED = ("**/accept/decision.json",)
-"""The files of runs that hold a person's decision by a shipped workflow (`decided_by`)."""
+
+def decision_files(workflows: Iterable[Workflow]) -> tuple[str, ...]:
+    """The paths in a run's folder that hold a person's decision (`decided_by`)."""
+    artifacts = (artifact for workflow in workflows for artifact in workflow.artifacts.values())
+    paths = (path for artifact in artifacts if artifact.decided_by for path in artifact.paths)
+    return tuple(dict.fromkeys(paths))
 
 
 def _commands() -> list[str]:
@@ -32,17 +38,26 @@ def _commands() -> list[str]:
     return [f"{program} {command}" for program in programs for command in DECISIONS]
 
 
-CLAUDE = (
-    *(f"Bash({command}:*)" for command in _commands()),
-    *(f"{tool}({file})" for file in (*_FILES, *DECIDED) for tool in ("Edit", "Write")),
-)
-CURSOR = (
-    *(f"Shell(phasekeeper:{command}*)" for command in DECISIONS),
-    *(f"Write({file})" for file in (*_FILES, *DECIDED)),
-)
+def claude_rules(decided: Sequence[str]) -> tuple[str, ...]:
+    """The deny rules of Claude Code, with the files that hold decisions."""
+    files = (*_FILES, *(f"**/{path}" for path in decided))
+    return (
+        *(f"Bash({command}:*)" for command in _commands()),
+        *(f"{tool}({file})" for file in files for tool in ("Edit", "Write")),
+    )
+
+
+def cursor_rules(decided: Sequence[str]) -> tuple[str, ...]:
+    """The deny rules of Cursor, with the files that hold decisions."""
+    files = (*_FILES, *(f"**/{path}" for path in decided))
+    shell = (f"Shell(phasekeeper:{command}*)" for command in DECISIONS)
+    return (*shell, *(f"Write({file})" for file in files))
+
+
 _WORDS = ", ".join(f'"{command}"' for command in DECISIONS)
 CODEX = f"""\
 # Written by `phasekeeper init`: decisions are a person's. Loaded where the project is trusted.
+# These rules know commands only: files are fenced by nothing here.
 prefix_rule(
     pattern = ["phasekeeper", [{_WORDS}]],
     decision = "forbidden",
@@ -59,7 +74,7 @@ prefix_rule(
 """
 _PREFIXES = "".join(f'  "{command}",\n' for command in _commands())
 _PARTS = "|".join(name.rstrip("*").replace(".", r"\.") for name in _OWN)
-GEMINI = f"""\
+_GEMINI = f"""\
 # Written by `phasekeeper init`: decisions are a person's, and so are Phasekeeper's own files.
 [[rule]]
 toolName = "run_shell_command"
@@ -77,20 +92,45 @@ priority = 900
 denyMessage = "Phasekeeper writes these files itself"
 """
 
-_Fence = Callable[[Path], "PlannedFile | SkippedFile | None"]
+
+def gemini_policies(decided: Sequence[str]) -> str:
+    """The policies of Gemini, with the files that hold decisions; of a pattern its folders without a glob."""
+    plain = [path for path in decided if not any(character in path for character in "*?[]'")]
+    if not plain:
+        return _GEMINI
+    return f"""{_GEMINI}
+[[rule]]
+toolName = ["write_file", "replace"]
+argsPattern = '"file_path":"([^"]*/)?({"|".join(map(re.escape, plain))})"'
+decision = "deny"
+priority = 900
+denyMessage = "{_WHY}"
+"""
+
+
+_Fence = Callable[[Path, Sequence[str]], "PlannedFile | SkippedFile | None"]
 FENCES: dict[str, tuple[str, _Fence]] = {
-    "claude": (".claude", lambda root: plan_deny_rules(root, ".claude/settings.json", CLAUDE)),
-    "codex": (".codex", lambda root: plan_file(root, ".codex/rules/phasekeeper.rules", CODEX)),
-    "cursor": (".cursor", lambda root: plan_deny_rules(root, ".cursor/cli.json", CURSOR)),
-    "gemini": (".gemini", lambda root: plan_file(root, ".gemini/policies/phasekeeper.toml", GEMINI)),
+    "claude": (
+        ".claude",
+        lambda at, files: plan_deny_rules(at, ".claude/settings.json", claude_rules(files)),
+    ),
+    "codex": (".codex", lambda at, _: plan_file(at, ".codex/rules/phasekeeper.rules", CODEX)),
+    "cursor": (".cursor", lambda at, files: plan_deny_rules(at, ".cursor/cli.json", cursor_rules(files))),
+    "gemini": (
+        ".gemini",
+        lambda at, files: plan_file(at, ".gemini/policies/phasekeeper.toml", gemini_policies(files)),
+    ),
 }
 """name of an assistant -> (the folder of its settings, what its fence has to be made of)"""
 
 
-def fences(root: Path, names: Sequence[str] | None) -> list[PlannedFile | SkippedFile]:
+def fences(
+    root: Path, names: Sequence[str] | None, workflows: Iterable[Workflow]
+) -> list[PlannedFile | SkippedFile]:
     """What is missing in the settings of these assistants; for None of Claude Code's, and of those whose
     folder is there. Raises StoreError for a file that cannot be read."""
+    decided = decision_files(workflows)
     if names is None:
         names = [name for name, (folder, _) in FENCES.items() if name == "claude" or (root / folder).is_dir()]
-    made = (FENCES[name][1](root) for name in dict.fromkeys(names))
+    made = (FENCES[name][1](root, decided) for name in dict.fromkeys(names))
     return [each for each in made if each is not None]

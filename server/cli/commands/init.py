@@ -98,7 +98,7 @@ def planned(
         config,
         plan_lines(root, ".gitattributes", ATTRIBUTES),
         plan_lines(root, ".gitignore", IGNORED),
-        *fences(root, assistants),
+        *fences(root, assistants, workflows),
     ]
     changes = [each for each in found if isinstance(each, PlannedFile)]
     return changes, [each for each in found if isinstance(each, SkippedFile)]

@@ -13,17 +13,17 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.orchestration.definition.root_config import read_config
+from phasekeeper.orchestration.vfs.glob import fits
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.cli.commands.assistant_rules import (
-    CLAUDE,
     CODEX,
-    CURSOR,
-    DECIDED,
     DECISIONS,
     FENCES,
-    GEMINI,
+    claude_rules,
+    cursor_rules,
+    decision_files,
+    gemini_policies,
 )
-from phasekeeper.server.cli.commands.assistant_rules import CLAUDE as DENIED
 from phasekeeper.server.cli.commands.init import ATTRIBUTES, IGNORED
 from phasekeeper.server.store.additive_edits import PlannedFile, write_planned
 from phasekeeper.server.store.folder import StoreError
@@ -31,6 +31,10 @@ from phasekeeper.server.workspace.definitions import DefinitionLibrary
 
 from tests.roots import needs, put
 
+LIBRARY = DefinitionLibrary.of(MemoryFiles({}))
+SHIPPED = [LIBRARY.workflow(name) for name in LIBRARY.built_in]
+DECIDED = decision_files(SHIPPED)
+DENIED, CURSOR, GEMINI = claude_rules(DECIDED), cursor_rules(DECIDED), gemini_policies(DECIDED)
 FILES = (".phasekeeper/config.yaml", ".gitattributes", ".gitignore", ".claude/settings.json")
 
 
@@ -65,10 +69,58 @@ def test_yes_writes_it_and_a_second_time_there_is_nothing_to_do(here, run):
     assert not list(here.rglob("*.tmp"))
 
 
-def test_files_that_hold_a_decision_of_a_shipped_workflow_are_fenced():
-    library = DefinitionLibrary.of(MemoryFiles({}))
-    artifacts = [a for name in library.built_in for a in library.workflow(name).artifacts.values()]
-    assert set(DECIDED) == {f"**/{path}" for a in artifacts if a.decided_by for path in a.paths}
+OWN = """\
+workflow: own
+runs: {at: [own/*], marker: {file: s.json}}
+phase: "'a'"
+artifacts:
+  verdict: {paths: [sign/off.json], kind: json, decided_by: person}
+phases:
+  a:
+    rules:
+      - {when: "answers.signed == 'drop'", stop: exited}
+      - {when: "answers.signed == 'none'", ask: signed}
+questions:
+  signed: {ask: "Sign?", decides: [verdict], options: {drop: "drop it: nothing is signed"}}
+"""
+
+
+def test_files_that_hold_a_decision_are_fenced_those_of_own_workflows_too(here, run):
+    assert DECIDED == ("accept/decision.json",)
+    put(here / ".phasekeeper/workflows/own.yaml", OWN)
+    (here / ".gemini").mkdir()
+    run("init", "--yes")
+    assert {"Edit(**/accept/decision.json)", "Write(**/sign/off.json)"} <= set(denied(here))
+    rules = tomllib.loads((here / ".gemini/policies/phasekeeper.toml").read_text())["rule"]
+    for path in ("/r/own/1/sign/off.json", "t/accept/decision.json"):
+        assert re.search(rules[2]["argsPattern"], json.dumps({"file_path": path}, separators=(",", ":")))
+    assert not re.search(rules[2]["argsPattern"], '{"file_path":"accept/decision.json.md"}')
+
+
+def written_by_hand() -> Iterator[str]:
+    """The files that workflows have assistants write, in one run of each place."""
+    for workflow in SHIPPED:
+        made = [a for a in workflow.artifacts.values() if not a.decided_by and a.listed is None]
+        names = [path for artifact in made for path in artifact.paths]
+        names += workflow.reports.files + ((workflow.state.file,) if workflow.state else ())
+        names += ["01-task.md"] if workflow.plan else []
+        for at in workflow.runs.at:
+            yield from (f"{at}/{name}".replace("**", "a/b.py").replace("*", "x") for name in names)
+
+
+def test_no_file_that_a_workflow_has_assistants_write_is_denied():
+    files = list(written_by_hand())
+    assert len(files) > 30 and ".phasekeeper/sessions/x/session.json" in files
+    rules = [
+        rule.split("(", 1)[1].removesuffix(")")
+        for rule in (*DENIED, *CURSOR)
+        if not rule.startswith(("Bash", "Shell"))
+    ]
+    patterns = [re.compile(rule["argsPattern"]) for rule in tomllib.loads(GEMINI)["rule"][1:]]
+    for file in files:
+        assert not [rule for rule in rules if fits(rule, file)]
+        said = json.dumps({"file_path": f"/work/{file}"}, separators=(",", ":"))
+        assert not any(pattern.search(said) for pattern in patterns)
 
 
 def test_the_configuration_names_every_parameter_and_changes_none(here, run):
@@ -219,7 +271,7 @@ def test_every_command_of_a_person_is_denied_to_every_assistant():
 
 def test_the_policies_of_gemini_are_toml_that_fits_what_must_be_denied():
     rules = tomllib.loads(GEMINI)["rule"]
-    assert [rule["decision"] for rule in rules] == ["deny", "deny"]
+    assert [rule["decision"] for rule in rules] == ["deny", "deny", "deny"]
     assert "python3 -m phasekeeper override" in rules[0]["commandPrefix"]
     pattern = re.compile(rules[1]["argsPattern"])
     for path in (".phasekeeper/config.yaml", "a/b/.phasekeeper/journal.jsonl", "/r/.phasekeeper/workflows/x"):
@@ -231,7 +283,7 @@ def test_the_sessions_beside_our_own_files_are_left_to_assistants():
     # A rule that names the folder itself would deny all below it.
     session = '{"file_path":"/r/.phasekeeper/sessions/p1/session.json"}'
     assert not re.search(tomllib.loads(GEMINI)["rule"][1]["argsPattern"], session)
-    for rule in (*CLAUDE, *CURSOR):
+    for rule in (*DENIED, *CURSOR):
         assert rule.startswith(("Bash", "Shell")) or not rule.endswith(
             (".phasekeeper/**)", ".phasekeeper/*)")
         )
