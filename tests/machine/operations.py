@@ -182,6 +182,10 @@ class Operations(RuleBasedStateMachine):
             try:
                 with failing(*fault) if fault else failing(10**9, 0, False):
                     done = apply.apply_command(Workspace(self.world.root), self.world.run, act, **options)
+            except RecordedRefusal as error:
+                self.tally["refused"] += 1
+                note(f"refused: {error}")
+                self.kept_refusal(before)
             except (CommandRefused, UsageError, StoreError) as error:
                 self.tally["refused"] += 1
                 note(f"refused: {error}")
@@ -222,7 +226,9 @@ class Operations(RuleBasedStateMachine):
         """Nothing was recorded and nothing changed, or, where that is open, all of it."""
         after, journal = recorded(self.world.root, self.world.run), self.world.journal
         old, new = before.get(journal, b""), after.get(journal, b"")
-        if undecided and proposals and new != old:
+        if undecided and not proposals and new != old:
+            self.kept_refusal(before)
+        elif undecided and proposals and new != old:
             assert new.startswith(old)
             lines = new[len(old) :].splitlines()
             assert len(lines) == len(proposals[-1].records)
@@ -230,6 +236,16 @@ class Operations(RuleBasedStateMachine):
             assert differing(self.expected(before, proposals[-1]), without_journal(after, journal)) == []
         else:
             assert differing(before, after) == []
+
+    def kept_refusal(self, before: Tree) -> None:
+        """A refusal for want of change was recorded, and nothing else changed."""
+        after, journal = recorded(self.world.root, self.world.run), self.world.journal
+        old, new = before.get(journal, b""), after.get(journal, b"")
+        assert new.startswith(old)
+        lines = [line.decode() for line in new[len(old) :].splitlines()]
+        assert "refused" in [json.loads(line)["kind"] for line in lines]
+        self.acknowledged += lines
+        assert differing(without_journal(before, journal), without_journal(after, journal)) == []
 
     @contextmanager
     def kept(self, proposals: list[Proposal]) -> Iterator[None]:
