@@ -199,7 +199,7 @@ def test_phase_2_shows_forms_of_a_plan_and_a_task_file_and_takes_none_that_is_no
     assert len(made) == 2 and "is still a form to fill in" in run.messages("artifact-missing")[0]
     for path, form in made.items():
         run.write(f"/{path}", re.sub("<[^>]*>", "as agreed", form))
-    assert [question.id for question in run.evaluation.questions] == ["plan"]
+    assert "plan" in [question.id for question in run.evaluation.questions]
 
 
 @pytest.mark.parametrize("name", LIBRARY.names)
