@@ -116,6 +116,7 @@ class _Judge:
     state: FoldedReports
     looked_ahead: bool = False
     _stages: dict[str, str] = field(default_factory=dict)
+    _subjects: dict[tuple[str, str], object] = field(default_factory=dict)
 
     @cached_property
     def recorded_ns(self) -> int:
@@ -191,10 +192,12 @@ class _Judge:
 
     def subject(self, entry: PendingReport) -> object:
         """The subject of a report: its phase and stage, and its task where tasks are handed out."""
-        report = entry.report
-        phase = self.workflow.phases[report.phases[0]]
-        tasks = report.tasks_named if phase.tasks is not None else ()
-        return report.phases, tasks, self.stage_of(entry) or self.state.facts.stage
+        report, key = entry.report, (entry.path, self.state.facts.stage)
+        if key not in self._subjects:
+            phase = self.workflow.phases[report.phases[0]]
+            tasks = report.tasks_named if phase.tasks is not None else ()
+            self._subjects[key] = report.phases, tasks, self.stage_of(entry) or self.state.facts.stage
+        return self._subjects[key]
 
     def order_uncertain(self, entry: PendingReport, group: list[PendingReport]) -> tuple[Finding, ...]:
         """A finding where a failure was saved together with another verdict on the same, without numbers."""

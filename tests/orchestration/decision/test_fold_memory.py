@@ -361,6 +361,7 @@ def change(watched: Watched, what: str, *more: Any) -> None:
         raised_limit(run)
     elif what == "commit":
         run.commit()
+        run.head = {path: text for path, text in run.head.items() if isinstance(text, str)}
     elif what == "unproven":
         run.proven.clear()
     elif what == "forget":
