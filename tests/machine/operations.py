@@ -30,7 +30,7 @@ from phasekeeper.orchestration.updates.propose import Proposal
 from phasekeeper.orchestration.updates.refusals import RecordedRefusal
 from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.store import claims
-from phasekeeper.server.store.commit import StoreError
+from phasekeeper.server.store.commit import Conflict, StoreError
 from phasekeeper.server.store.lock import utc_now
 from phasekeeper.server.store.log_file import BrokenLog
 from phasekeeper.server.store.recovery import pending_writes
@@ -178,6 +178,7 @@ class Operations(RuleBasedStateMachine):
         fault = self.fault(data)
         before, proposals = recorded(self.world.root, self.world.run), list[Proposal]()
         done = None
+        options["claims"] = apply.HeldClaims([f"{act.actor}'s"])
         with self.kept(proposals):
             try:
                 with failing(*fault) if fault else failing(10**9, 0, False):
@@ -189,7 +190,9 @@ class Operations(RuleBasedStateMachine):
             except (CommandRefused, UsageError, StoreError) as error:
                 self.tally["refused"] += 1
                 note(f"refused: {error}")
-                assert fault or not isinstance(error, StoreError) or self.is_broken(), error
+                claimed = any(who != act.actor for who, _ in self.claims.values())
+                is_held = claimed and isinstance(error, Conflict) and "is claimed by" in str(error)
+                assert fault or is_held or not isinstance(error, StoreError) or self.is_broken(), error
                 is_open = isinstance(error, RecordedRefusal) or type(error).__name__ == "Unknown"
                 self.same(before, proposals, undecided=is_open)
             except Died:
