@@ -108,13 +108,16 @@ class FileCache:
         self._catch_up()
 
     def refresh_right_in(self, folders: Iterable[str]) -> None:
-        """Look again at the names of folders and at the files right in them."""
+        """Look again at the names of folders, at the files right in them, and below folders that are gone."""
         self._look_anew()
         for folder in self._with_aliases(folders):
             if folder in self._listings:
                 self._list(folder)
             for path in self._tree.below(folder):
-                self._again(path)
+                if path in self._seen:
+                    self._read(path)
+                elif not os.path.isdir(self._full(path)):  # noqa: PTH112
+                    self._waiting.append(path)
         self._catch_up()
 
     def rescanning(self) -> Iterator[None]:

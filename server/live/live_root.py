@@ -241,7 +241,9 @@ class LiveRoot:
         # Half saved is what was saved within GRACE_MS and is empty, or broken as it was not before.
         broken = _broken_paths(evaluation) - _broken_paths(before)
         since_ns = time_ns() - GRACE_MS * 1_000_000
-        fresh = [self._files.file(path) for path in saved & files.used] if before else []
+        # Of a new run nothing was read before, so nothing of it could be seen to change.
+        read = files.used if saved and before is None else saved & files.used
+        fresh = map(self._files.file, read)
         if any(f.mtime_ns > since_ns and (not f.size or f.path in broken) for f in fresh if f and f.exists):
             self._deadlines.begin_grace(run)
             return

@@ -73,3 +73,24 @@ def test_a_link_that_leads_to_itself_is_looked_at_once(root):
     assert cache.read("own/x") == DiskFiles(root).read("own/x")
     cache.refresh(["own"])
     assert not cache.read("own").exists
+
+
+@pytest.mark.parametrize("then", ["nothing", "file"])
+def test_a_folder_that_went_before_its_own_was_watched_takes_its_files_along(root, then):
+    put(root / "docs/design/deep/x", "text")
+    kept = FileCache(root)
+    assert kept.read("docs/design/deep/x").text == "text"
+    (root / "docs/design").rename(root / "elsewhere")
+    if then == "file":
+        put(root / "docs/design", "text")
+    kept.refresh_right_in(["docs"])
+    assert "docs/design/deep/x" in kept.take()[0]
+    assert not kept.read("docs/design/deep/x").exists
+
+
+def test_a_look_right_in_a_folder_reads_nothing_below_folders_that_are_there(root, monkeypatch):
+    put(root / "docs/design/x", "text")
+    kept = FileCache(root)
+    kept.read("docs/design/x")
+    monkeypatch.setattr(kept, "_read", lambda path: pytest.fail(f"{path} was read"))
+    kept.refresh_right_in(["docs"])

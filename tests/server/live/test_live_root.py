@@ -205,6 +205,19 @@ def test_half_a_save_is_not_shown_unless_it_stays_so(root, monkeypatch, half):
     assert before is not current.runs
 
 
+def test_a_new_run_whose_first_file_is_half_saved_is_not_shown_yet(root):
+    task(root, "T2")
+    current = scanned(root)
+    path = put(root / T1 / "state.json", "")
+    assert current.refresh_paths([path], grace=True) is None
+    assert T1 not in current.runs
+    assert 0 < current.wait_ms() <= GRACE_MS
+
+    task(root, "T1")
+    assert current.refresh_paths([root / T1], grace=True)
+    assert current.runs[T1].status == "active"
+
+
 def test_a_broken_file_whose_saving_was_told_is_shown_at_once(root):
     folder = task(root, "T1")
     current = scanned(root)
