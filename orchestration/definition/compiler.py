@@ -310,8 +310,8 @@ def _check_marker(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> Non
 
 def _check_ratchet(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> None:
     given = [way for way in ("order", "limit", "count", "members") if entry.get(way)]
-    if len(given) != 1:
-        errors.add(entry.node, "a ratchet has one of order, limit, count and members")
+    if len(given) != 1 and given != ["limit", "count"]:
+        errors.add(entry.node, "a ratchet has one of order, limit, count and members, or limit and count")
 
 
 def _check_parameter(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> None:

@@ -20,7 +20,10 @@ def normal_word(word: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratchet:
-    """One of `order`, `limit`, `count` and `members`; the elements of a list are told apart by `by`."""
+    """One of `order`, `limit`, `count` and `members`; the elements of a list are told apart by `by`.
+
+    A number that is both `limit` and `count` is looser with any other value.
+    """
 
     order: tuple[str, ...] = key(
         list_of(TEXT), "its words from the strictest to the loosest; a | b are alike"
@@ -43,7 +46,7 @@ class Ratchet:
             return rank is not None and (following is None or following > rank)
         if not _is_number(before):
             return False
-        return not _is_number(now) or (now > before if self.limit else now < before)
+        return not _is_number(now) or (self.limit and now > before) or (self.count and now < before)
 
     @property
     def ranks_absence(self) -> bool:

@@ -77,6 +77,14 @@ def standing(run: Run) -> tuple[object, ...]:
     return run.standing, evaluation.status_reason, gates, evaluation.limits
 
 
+def test_a_failure_is_not_forgotten_where_an_edit_counts_the_iteration_on() -> None:
+    run = loop(workQueue=[], phase="evaluate", gates={"lint": {"status": "skipped"}}).commit()
+    assert run.gate("iteration") == "passed"
+    run.report("evaluate", "error")
+    edit(run, iteration=2, phase="evaluate")
+    assert run.gate("iteration") == "open"
+
+
 def test_what_makes_a_loop_stricter_is_anybodys() -> None:
     run = loop(workQueue=[{**SEVERE, "priority": "S2"}], gates={"lint": {"status": "passed"}}).commit()
     more = [{**SEVERE, "status": "failed"}, {**SEVERE, "id": "WQ-2"}]
@@ -135,6 +143,9 @@ def tuning(**state: object) -> Run:
     ("before", "after"),
     [
         ({"max_iterations": 5}, {"max_iterations": 9}),
+        # The limit of iterations ends a tuning: it is not come to by an edit.
+        ({"max_iterations": 5}, {"max_iterations": 0}),
+        ({"iteration_count": 1}, {"iteration_count": 5}),
         ({"max_errors": 3}, {"max_errors": 4}),
         ({"error_count": 2}, {"error_count": 0}),
         ({"quality_gate": "fail"}, {"quality_gate": "pass"}),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from phasekeeper.orchestration.definition.compiler import compile_definition
 from phasekeeper.orchestration.definition.model import Workflow
+from phasekeeper.orchestration.definition.ratchets import Ratchet
 from phasekeeper.orchestration.definition.reader import InvalidWorkflow, Source, load_definition
 from phasekeeper.orchestration.journal.journal import record
 from phasekeeper.orchestration.journal.kept_values import kept_values
@@ -127,7 +128,13 @@ def test_what_no_record_can_have_written_is_passed_over() -> None:
     assert kept_values([record(held=held)]) == ({("a", "1"): 2}, {"p": 3}, "d")
 
 
-@pytest.mark.parametrize("ratchet", ["{}", "{limit: true, count: true}", "{order: []}"])
+@pytest.mark.parametrize("ratchet", ["{}", "{limit: true, members: true}", "{order: []}"])
 def test_a_ratchet_goes_one_way(ratchet: str) -> None:
     with pytest.raises(InvalidWorkflow, match="one of order, limit, count and members"):
         workflow(f"{{a: {ratchet}}}")
+
+
+def test_a_number_that_is_a_limit_and_a_count_is_held_both_ways() -> None:
+    ratchet = Ratchet(limit=True, count=True)
+    assert [ratchet.loosens(5, now) for now in (4, 5, 6, None)] == [True, False, True, True]
+    workflow("{a: {limit: true, count: true}}")
