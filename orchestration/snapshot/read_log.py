@@ -136,13 +136,16 @@ class RunReader:
     reads: dict[str, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     asked: dict[Question, object] | None = None
+    _read: dict[str, File] = field(default_factory=dict)
     _found: dict[str, list[tuple[str, Entry]]] = field(default_factory=dict)
     _filled: dict[str, frozenset[str]] = field(default_factory=dict)
     _missing: dict[tuple[str, str, frozenset[str]], frozenset[str]] = field(default_factory=dict)
 
     @_noted
     def read(self, path: str) -> File:
-        file = self.files.read(path)
+        if path in self._read:
+            return self._read[path]
+        file = self._read[path] = self.files.read(path)
         # The path as the file has it: equal, and kept anyway.
         self.reads[file.path] = file.digest or ("unreadable" if file.exists or file.refused else "missing")
         return file
