@@ -65,6 +65,7 @@ STORE_USERS = frozenset(
     f"server/{path}.py"
     for path in (
         "workspace/apply",
+        "workspace/repair",
         "workspace/run_reader",
         "cli/output",
         "cli/commands/assistant_rules",
@@ -72,7 +73,7 @@ STORE_USERS = frozenset(
         "cli/commands/repair",
     )
 )
-"""The modules that may import `server/store/`: every other surface writes through `workspace/apply.py`.
+"""The modules that may import `server/store/`: every other surface writes through these of `workspace/`.
 
 `cli/output` knows its errors; `init`, its rules and `repair` write what is no record of a run."""
 

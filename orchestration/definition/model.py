@@ -49,6 +49,7 @@ from .shapes import (
     struct,
     word,
 )  # fmt: skip
+from .state_changes import PERMITS, PERMITS_ABOUT, StateChange, StateWriter
 
 DEFAULT_OUTCOMES = ("ok", "error")
 _WRITES = map_of(cel(name="effects"))
@@ -57,8 +58,6 @@ _ARTIFACTS = list_of(id_of("artifact"))
 _BRINGS = "what a report of it must come with"
 _JUDGES, _JUDGES_ABOUT = list_of(id_of("step")), "the phases and actions whose work its report judges"
 _DATA = "an example of what a report of it carries, made of how the run stands"
-ANY = "any"
-"""Beside words that a report may write: every value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,48 +78,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StateChange:
-    """The permitted change of one path of the state; the elements of a list are told apart by `by`."""
-
-    set: tuple[str, ...] = key(TEXTS, "set to one of these words; `any` is every value")
-    append: str | Mapping[str, tuple[str, ...]] | None = key(
-        Shape("either", word(ANY), other=map_of(TEXTS)),
-        "new elements behind those that are there: any, or fields with the words that they may have",
-    )
-    remove: str = key(word("first", ANY), "elements may go: the first, or any")
-    update: Mapping[str, tuple[str, ...]] = key(
-        map_of(TEXTS), "fields of elements that may change, with their words or `any`"
-    )
-    increment: bool = key(BOOL, "by one")
-    by: str = key(TEXT, "the field that tells elements apart; id without it", "id")
-
-
-_SHORT = {
-    "set": StateChange(set=(ANY,)),
-    "append": StateChange(append=ANY),
-    "remove": StateChange(remove=ANY),
-    "remove-first": StateChange(remove="first"),
-    "increment": StateChange(increment=True),
-}
-_PERMITS = map_of(Shape("either", word(*_SHORT), other=struct("change")))
-_PERMITS_ABOUT = "paths of the state that a report of it may change, and how; a * is any key"
-
-
-class _Writer:
-    """What has `writes`."""
-
-    __slots__ = ()
-    writes: Mapping[str, str | StateChange]
-
-    @property
-    def changes(self) -> dict[tuple[str, ...], StateChange]:
-        """The parts of each path that a report may change, to how."""
-        found = {path: _SHORT[how] if isinstance(how, str) else how for path, how in self.writes.items()}
-        return {tuple(path.split(".")): how for path, how in found.items()}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Phase(_Writer):
+class Phase(StateWriter):
     id: str
     order: int
     place: DefinitionPlace
@@ -131,7 +89,7 @@ class Phase(_Writer):
         list_of(TEXT), "what a report of it may say; ok and error without it", DEFAULT_OUTCOMES
     )
     data: Expression | None = key(cel("map"), _DATA)
-    writes: Mapping[str, str | StateChange] = key(_PERMITS, _PERMITS_ABOUT)
+    writes: Mapping[str, str | StateChange] = key(PERMITS, PERMITS_ABOUT)
     rules: tuple[Rule, ...] = key(_RULES, "the first whose guard holds decides")
     tasks: Expression | None = key(cel("list"), "tasks that can be handed out")
     checks: tuple[str, ...] = key(list_of(TEXT), "what its agent validates")
@@ -149,7 +107,7 @@ class Phase(_Writer):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Action(_Writer):
+class Action(StateWriter):
     id: str
     title: str = key(TEXT, "what people see")
     when: Expression | None = key(cel("bool"), "its precondition")
@@ -158,7 +116,7 @@ class Action(_Writer):
     data: Expression | None = key(cel("map"), _DATA)
     brings: Brings | None = key(struct("brings"), _BRINGS)
     judges: tuple[str, ...] = key(_JUDGES, _JUDGES_ABOUT)
-    writes: Mapping[str, str | StateChange] = key(_PERMITS, _PERMITS_ABOUT)
+    writes: Mapping[str, str | StateChange] = key(PERMITS, PERMITS_ABOUT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
 from ..decision.brings import Delivery, brought_files, file_digests
 from ..decision.decision import outcomes_of, step_of
-from ..decision.facts import RunFacts
 from ..decision.gates import gate_against_repeating
 from ..decision.lost_work import approved_sizes
 from ..decision.pending_reports import is_due, reportable_steps
@@ -25,10 +24,10 @@ from ..plans.model import Plan
 from ..plans.schedule import resolve, similar_tasks
 from ..result.values import QuestionState
 from ..snapshot.snapshot import DEFINITION
-from ..snapshot.staleness import digests
-from ..states import ArtifactStatus, GateStatus, QuestionKind, RecordKind, RunStatus, SuggestionKind
+from ..states import GateStatus, QuestionKind, RecordKind, RunStatus, SuggestionKind
 from ..suggestions import did_you_mean, meant
 from .brought import check_brought, report_text
+from .judged_files import files_of_artifacts, files_of_report
 from .refusals import RecordedRefusal, lets_through, refusal_for_want_of_change
 
 MOST_CHARACTERS = 100_000
@@ -413,39 +412,6 @@ def _redone(trace: EvaluationTrace, command: Command) -> Record:
     if current is not None and workflow.order(step) > workflow.order(current):
         raise CommandRefused(f"{step} is ahead of {current}; what was not done cannot be done again")
     return _stamped(trace, command, kind="transition", phase=current or "", next=step, why=command.why)
-
-
-# ---- what a record is about -------------------------------------------------------------------
-#
-# The digests of the files that were judged stand in the record, so that history shows what was judged, and a
-# verdict of a phase goes stale by them and not by the times of files, which a clone or a checkout changes
-# (format, A.6, `of`).
-
-
-def files_of_report(facts: RunFacts, step: str) -> list[dict[str, str]]:
-    """[{path, digest}] of what a report of the step is about: what its phase produces, and what that judges.
-
-    A verdict that is stale is left out unless it was saved after all that it judges: a report alone makes
-    no new verdict of an old one.
-    """
-    phase = facts.workflow.phases.get(step)
-    names: list[str] = []
-    for name in phase.produces if phase else ():
-        artifact, judged = facts.artifact(name), facts.workflow.artifacts[name].of
-        others = (facts.artifact(other) for other in judged)
-        is_newest = all(artifact.mtime_ns > other.mtime_ns for other in others if other.exists)
-        if artifact.state is not ArtifactStatus.STALE or is_newest:
-            names += [name, *judged]
-    return files_of_artifacts(facts, names)
-
-
-def files_of_artifacts(facts: RunFacts, names: Iterable[str]) -> list[dict[str, str]]:
-    """[{path, digest}] of the files of some artifacts, each once."""
-    by_path: dict[str, str] = {}
-    for name in dict.fromkeys(names):
-        declared, snapshot = facts.workflow.artifacts[name], facts.snapshot
-        by_path |= digests(facts.artifact(name), declared, snapshot.run, snapshot.reader)
-    return [{"path": path, "digest": digest} for path, digest in by_path.items()]
 
 
 _RECORDS = {

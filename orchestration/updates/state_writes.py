@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..decision.decision import step_of
-from ..definition.model import ANY, StateChange, Workflow
+from ..definition.model import Workflow
+from ..definition.state_changes import ANY, StateChange
 from ..evaluation.trace import CommandRefused, EvaluationTrace
 from ..expressions.queries import dig
 from ..formats.json_text import clean, fold_dotted

@@ -19,7 +19,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...orchestration.decision.brings import commits_named
 from ...orchestration.definition.model import Workflow
@@ -27,7 +27,7 @@ from ...orchestration.evaluation.evaluate import evaluate_traced
 from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.findings import Edit, Finding, Severity
 from ...orchestration.journal.journal import Claim, Record, record
-from ...orchestration.journal.lines import FOLDER, JOURNAL
+from ...orchestration.journal.lines import FOLDER
 from ...orchestration.plans.schedule import resolve
 from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import Match
@@ -39,16 +39,11 @@ from ...orchestration.updates.confirmation import confirmation
 from ...orchestration.updates.kept import values_to_keep
 from ...orchestration.updates.propose import propose
 from ...orchestration.updates.refusals import RecordedRefusal
-from ...orchestration.vfs.files import below
 from ...orchestration.vfs.overlay import OverlayFiles
 from ..store import claims as store_claims
 from ..store.claims import key_of
 from ..store.commit import Commit, Conflict, LockedRun, StoreError, Writes, commit
-from ..store.recovery import RecoveryAction, RecoveryKind
-from ..store.repair import RepairConsent, consent_lines, find_damage, repair
 from .decision_proof import signer
-from .earlier_decisions import confirmation as earlier_confirmation
-from .earlier_decisions import earlier_decisions, earlier_lines
 from .git import answer
 from .roots import UsageError
 from .workspace import Workspace
@@ -329,57 +324,6 @@ def _check_claims(locked: LockedRun, trace: EvaluationTrace, wanted: Command, he
         if held.named or task in claimed:
             tokens, seq = held.tokens, held.seq
             store_claims.check_claim(locked.root, locked.run, task, tokens, seq, locked.at, live=held.named)
-
-
-# ---- repair -----------------------------------------------------------------------------------
-
-
-class PreparedRepair(NamedTuple):
-    """What counts only once a person agrees: the last lines of a forked journal's branches and earlier
-    decisions, by their digests; `lines` are to be read before (text of files, still to be escaped)."""
-
-    heads: tuple[str, ...]
-    decisions: tuple[str, ...]
-    lines: tuple[str, ...]
-
-
-NOTHING_AGREED = PreparedRepair((), (), ())
-
-
-def prepare_repair(workspace: Workspace, run: str, *, drop_bad_lines: bool = False) -> PreparedRepair:
-    """What a person has to agree to before `repair_run`. Nothing is locked or changed."""
-    damage = find_damage(workspace.root, run)
-    earlier = earlier_decisions(workspace.root, run)
-    lines = (*consent_lines(damage, drop_bad_lines), *earlier_lines(earlier))
-    heads = tuple(branch.head for branch in damage.branches)
-    return PreparedRepair(heads, tuple(each.digest for each in earlier), lines)
-
-
-def repair_run(
-    workspace: Workspace,
-    run: str,
-    agreed: PreparedRepair,
-    actor: str,
-    channel: str,
-    program: str = "",
-    **more: Any,
-) -> tuple[RecoveryAction, ...]:
-    """Finish interrupted writes, remove what they left, and let count what a person agreed to.
-
-    `more` goes to `store.repair`; without it lines that cannot be read stay. Raises StoreError.
-    """
-    consent = RepairConsent(agreed.heads, actor, channel)
-    actions = repair(workspace.root, run, agreed=consent, **more)
-    if not agreed.decisions:
-        return actions
-
-    def confirm(_: LockedRun) -> Writes:
-        found = [e for e in earlier_decisions(workspace.root, run) if e.digest in agreed.decisions]
-        return Writes([earlier_confirmation(found, actor, channel) | {"program": program}] if found else [])
-
-    done = commit(workspace.root, run, confirm, sign=signer(workspace.root, run))
-    confirmed = RecoveryAction(below(run, JOURNAL), RecoveryKind.CONFIRMED)
-    return (*actions, *done.recovery, *([confirmed] if done.records else []))
 
 
 # ---- a new run --------------------------------------------------------------------------------

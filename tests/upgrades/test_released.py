@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from phasekeeper.server.cli.main import main
-from phasekeeper.server.workspace.apply import prepare_repair, repair_run
+from phasekeeper.server.workspace.repair import prepare_repair, repair_run
 from phasekeeper.server.workspace.workspace import Workspace
 
 _OF_RECORDS = "what a report wanted to write and may not stands in its record now; older ones have none"

@@ -14,8 +14,8 @@ from ...store.log_file import BrokenLog
 from ...store.recovery import RecoveryAction
 from ...terminal.lines import PATH_LIMIT, Part, print_errors, print_lines
 from ...version import PROGRAM
-from ...workspace.apply import NOTHING_AGREED, PreparedRepair, prepare_repair, repair_run
 from ...workspace.git import actor
+from ...workspace.repair import NOTHING_AGREED, PreparedRepair, prepare_repair, repair_run
 from ..confirm import NotConfirmed, confirm
 from ..output import OK, REFUSED, print_json
 from ..selection import SelectedRun, select_runs

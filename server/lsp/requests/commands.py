@@ -20,8 +20,9 @@ from ....orchestration.sanitize import plain
 from ....orchestration.updates.commands import Command, CommandRefused, answerable
 from ....tools.assistant.questions import dialog, how_to_decide, how_to_override
 from ...live.engine import run_in_writer_thread
-from ...workspace.apply import NOTHING_AGREED, StoreError, prepare_decision, prepare_repair, repair_run
+from ...workspace.apply import StoreError, prepare_decision
 from ...workspace.git import actor
+from ...workspace.repair import NOTHING_AGREED, prepare_repair, repair_run
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace
 from ..features.command_offers import CommandName

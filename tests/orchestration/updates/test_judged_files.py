@@ -11,7 +11,8 @@ from phasekeeper.orchestration.evaluation.trace import EvaluationTrace
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.snapshot.run_files import read_run
 from phasekeeper.orchestration.snapshot.staleness import MOST_NAMED
-from phasekeeper.orchestration.updates.commands import Command, files_of_artifacts, files_of_report
+from phasekeeper.orchestration.updates.commands import Command
+from phasekeeper.orchestration.updates.judged_files import files_of_artifacts, files_of_report
 from phasekeeper.orchestration.updates.propose import propose
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles

@@ -1,0 +1,39 @@
+"""Digests of the files that a record is about.
+
+They stand in the record, so that history shows what was judged, and a verdict of a phase goes stale by them
+and not by the times of files, which a clone or a checkout changes (format, A.6, `of`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..decision.facts import RunFacts
+from ..snapshot.staleness import digests
+from ..states import ArtifactStatus
+
+
+def files_of_report(facts: RunFacts, step: str) -> list[dict[str, str]]:
+    """[{path, digest}] of what a report of the step is about: what its phase produces, and what that judges.
+
+    A verdict that is stale is left out unless it was saved after all that it judges: a report alone makes
+    no new verdict of an old one.
+    """
+    phase = facts.workflow.phases.get(step)
+    names: list[str] = []
+    for name in phase.produces if phase else ():
+        artifact, judged = facts.artifact(name), facts.workflow.artifacts[name].of
+        others = (facts.artifact(other) for other in judged)
+        is_newest = all(artifact.mtime_ns > other.mtime_ns for other in others if other.exists)
+        if artifact.state is not ArtifactStatus.STALE or is_newest:
+            names += [name, *judged]
+    return files_of_artifacts(facts, names)
+
+
+def files_of_artifacts(facts: RunFacts, names: Iterable[str]) -> list[dict[str, str]]:
+    """[{path, digest}] of the files of some artifacts, each once."""
+    by_path: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        declared, snapshot = facts.workflow.artifacts[name], facts.snapshot
+        by_path |= digests(facts.artifact(name), declared, snapshot.run, snapshot.reader)
+    return [{"path": path, "digest": digest} for path, digest in by_path.items()]
