@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -23,6 +23,10 @@ class LruCache(Generic[K, V]):
         if key in self._values:
             self._values.move_to_end(key)
         return self._values.get(key)
+
+    def __iter__(self) -> Iterator[K]:
+        """The keys, that of the value not used for longest first."""
+        return iter(self._values)
 
     def keep(self, key: K, value: V) -> None:
         """Keep a value in place of the one before. One that is larger than the limit goes at once."""

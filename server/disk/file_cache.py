@@ -120,6 +120,22 @@ class FileCache:
                     self._waiting.append(path)
         self._catch_up()
 
+    def recheck(self, keys: Iterable[str]) -> None:
+        """Look again at what these keys are about, as far as times and sizes do not say that it is the same.
+
+        Costs a stat a file and a listing a folder; files saved within `SETTLED_NS` are read again.
+        """
+        self._look_anew()
+        for key in keys:
+            if key.endswith("/"):
+                if key[:-1] in self._listings:
+                    self._list(key[:-1])
+            elif key not in self._seen:
+                self._look_for(parent(key), (name_in(key),))
+            elif self._may_differ(key):
+                self._read(key)
+        self._catch_up()
+
     def rescanning(self) -> Iterator[None]:
         """Look again at everything, as far as times and sizes do not say that it is the same; in parts."""
         for number, folder in enumerate(list(self._listings)):
@@ -128,18 +144,18 @@ class FileCache:
             if number % _PART == 0:
                 self._look_anew()
                 yield
-        for number, (path, seen) in enumerate(list(self._seen.items())):
-            if path in self._links or seen.sign is None or seen.sign != stat_key(self._full(path)):
-                self._again(path)
+        for number, path in enumerate(list(self._seen)):
+            # What was forgotten meanwhile is not to come back.
+            if path in self._seen and self._may_differ(path):
+                self._read(path)
             if number % _PART == 0:
                 self._look_anew()
                 yield
         self._catch_up()
 
-    def _again(self, path: str) -> None:
-        # What was forgotten meanwhile is not to come back.
-        if path in self._seen:
-            self._read(path)
+    def _may_differ(self, path: str) -> bool:
+        sign = self._seen[path].sign
+        return path in self._links or sign is None or sign != stat_key(self._full(path))
 
     def take(self) -> tuple[set[str], set[str]]:
         """(the keys of what changed since the last time, the folders that came or went)."""

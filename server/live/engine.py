@@ -146,6 +146,13 @@ class Engine:
         hints = list(paths)
         await self._on_thread(lambda: self._worker.refresh(root, hints))
 
+    async def look_again(self, root: Path, run: str | None = None) -> None:
+        """Take in what was saved before this call: the board shows it when this returns.
+
+        For who answers a question about one run, or without one about all (`LiveRoot.look_again`).
+        """
+        await self._on_thread(lambda: self._worker.look_again(root, run))
+
     async def watched(self, root: Path) -> int:
         """The number of watched folders of a root."""
         return await self._on_thread(lambda: len(self._worker.open_root(root).live.watched()))

@@ -5,7 +5,7 @@ HEAD and the key are looked at only while a run has asked for them; each counts 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from datetime import datetime
 from pathlib import Path
 from time import time_ns
@@ -128,6 +128,10 @@ class Deadlines:
     def begin_grace(self, run: str) -> None:
         """A file of the run may be half saved: it is due GRACE_MS after the first call."""
         self._grace_ends_ns.setdefault(run, time_ns() + GRACE_MS * 1_000_000)
+
+    def in_grace(self) -> Set[str]:
+        """The runs that stand as before because a file may be half saved."""
+        return self._grace_ends_ns.keys()
 
     def drop(self, run: str) -> None:
         """Nothing is due for the run any more."""

@@ -45,6 +45,8 @@ Refresh = Generator[None, None, RootChange | None]
 
 WARM_RUNS = 64
 """The parse results of so many runs are kept, those that were evaluated last."""
+RECENT_RUNS = 16
+"""Before a question about all runs so many are looked at, those that were evaluated or asked about last."""
 _BROKEN = ("artifact-unreadable", "artifact-invalid")
 _MAX_ROUNDS = 8
 # Dependants that are no runs, and so no paths.
@@ -156,6 +158,22 @@ class LiveRoot:
         self._files.refresh_right_in(self._relative(folders))
         self._watch_plan.recheck(map(str, folders))
         self._files.refresh(self._relative(folder for folder, is_whole in folders.items() if is_whole))
+        return self._recompute()
+
+    def look_again(self, run: str | None = None) -> RootChange | None:
+        """Look again by stat at what a run depends on; without one at `RECENT_RUNS`, and for new ones.
+
+        Without grace: whoever asks is answered by what the files hold now. None when nothing differs.
+        """
+        runs = {run} if run in self._candidates else set([*self._parse_caches][-RECENT_RUNS:])
+        others = (_LIBRARY, _CONFIG) if run in runs else (_LIBRARY, _CONFIG, _CANDIDATES)
+        keys = {key for each in (*others, *runs) for key in self._dependencies.keys_of(each)}
+        way = run if run and run in runs else ""
+        while way:
+            keys.add(way)
+            way = parent(way)
+        self._files.recheck(keys)
+        self._mark_due(self._deadlines.in_grace() & runs)
         return self._recompute()
 
     def refresh_all_in_parts(self) -> Refresh:

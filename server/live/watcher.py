@@ -1,8 +1,8 @@
 """File-system events gathered as hints: paths that may have changed. An adapter of watchdog.
 
 Nothing is concluded from an event: not its kind, not its order, not even that there are none. Only writes,
-creations, removals and renames are asked for. A read must give no event: the watcher of a big tree opens
-folders itself, and one that hears its own reads never comes to rest.
+creations, removals, renames and changes of times or modes are asked for. A read must give no event: the
+watcher of a big tree opens folders itself, and one that hears its own reads never comes to rest.
 
 The first event after a pause is passed on at once; what comes while it is worked on is one batch.
 """
@@ -26,8 +26,10 @@ from watchdog.observers import Observer
 _EVENTS: list[type[events.FileSystemEvent]] = [
     events.FileCreatedEvent,
     events.FileModifiedEvent,
+    events.FileAttribEvent,
     events.FileMovedEvent,
     events.FileDeletedEvent,
+    events.DirAttribEvent,
     events.DirCreatedEvent,
     events.DirDeletedEvent,
     events.DirMovedEvent,

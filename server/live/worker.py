@@ -185,10 +185,20 @@ class Worker(threading.Thread):
         root = self.open_root(path)
         self._refresh(root, partial(root.live.refresh_paths, hints))
 
+    def look_again(self, path: Path, run: str | None) -> None:
+        """Look again, before a question about a run or all of them is answered (`LiveRoot.look_again`).
+
+        Raises UsageError when the root is not open.
+        """
+        root = self.open_root(path)
+        if run is None:
+            self._take_hints()
+        self._refresh(root, partial(root.live.look_again, run))
+
     def _take_hints(self) -> None:
-        assert self._watcher
-        paths, has_lost_some = self._watcher.take()
-        for root in list(self._roots.values()):
+        paths, has_lost_some = self._watcher.take() if self._watcher else (set[str](), False)
+        # Who asked before this was its turn may have taken them.
+        for root in list(self._roots.values()) if paths or has_lost_some else ():
             self._refresh(root, partial(root.live.refresh_paths, paths, grace=True))
             if has_lost_some and root.refresh is None:
                 self._begin(root, root.live.refresh_all_in_parts())

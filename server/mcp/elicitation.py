@@ -94,7 +94,7 @@ async def request_decision(
 
 
 async def _dialog(access: CallAccess, arguments: RequestDecision) -> DecisionDialog:
-    run = select_run(await access.place(arguments.root), arguments.run)
+    run = select_run(await access.place(arguments.root, arguments.run), arguments.run)
     if arguments.override_to:
         command = Command(kind="override", step=arguments.override_to)
         choices: Any = Literal["no", "override"]

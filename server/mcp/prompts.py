@@ -63,7 +63,8 @@ async def text_of(access: CallAccess, name: str, arguments: Mapping[str, str]) -
     prompt = next((prompt for prompt in PROMPTS if prompt.name == name), None)
     if prompt is None:
         raise ToolRefused(f"there is no prompt {name[:80]!r}; there are {', '.join(_TASKS)}")
-    run = select_run(await access.place(arguments.get("root", "")), arguments.get("run", ""))
+    named = arguments.get("run", "")
+    run = select_run(await access.place(arguments.get("root", ""), named), named)
     first = arguments.get("task", "")
     begin = f" Begin with task {quoted(first, 80)}, if it may start." if first else ""
     answer = gates(run, arguments.get("gate", "")) if name == "explain-gate" else next_step(run)

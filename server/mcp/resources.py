@@ -105,7 +105,7 @@ async def read(access: CallAccess, named: ResourceUri) -> tuple[str, str] | None
     Raises OutsideAllowedFolders for a root that the client may not look at.
     """
     try:
-        place = await access.place(named.root)
+        place = await access.place(named.root, named.run)
     except OutsideAllowedFolders:
         raise
     except ToolRefused:

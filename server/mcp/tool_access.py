@@ -16,7 +16,7 @@ from ...orchestration.plans.schedule import resolve
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import AlreadyDone, Command, CommandRefused
-from ...tools.assistant.access import RootRuns, ToolRefused
+from ...tools.assistant.access import RootRuns, ToolRefused, select_run
 from ...tools.assistant.headers import revision_of
 from ...tools.project_paths import rebase_path
 from ..disk.disk_files import DiskFiles
@@ -67,11 +67,11 @@ class CallAccess:
     label: str | None
     program: str = ""
 
-    async def place(self, root: str) -> RootRuns:
+    async def place(self, root: str, run: str | None = None) -> RootRuns:
         folders = [await self._allowed_folder(root)] if root else self.folders
         if not folders:
             raise ToolRefused(f"this connection works in no folder; {_OPEN}")
-        places = [self._place_of(await self._roots(folder)) for folder in folders]
+        places = [await self._current_place(await self._roots(folder), run) for folder in folders]
         distinct = {place.root: place for place in places}
         busy = [place for place in distinct.values() if place.runs] or list(distinct.values())
         if len(busy) > 1:
@@ -108,6 +108,19 @@ class CallAccess:
     async def _roots(self, folder: Path) -> tuple[Path, ...]:
         with refusals():
             return await self.client.hold(folder)
+
+    async def _current_place(self, roots: Sequence[Path], named: str | None) -> RootRuns:
+        """`_place_of` as the files are now, as far as they concern the named run if there is one."""
+        about: list[tuple[Path, str | None]] = [(root, None) for root in roots]
+        if named is not None:
+            # A name that does not fit may be that of a run that was made this moment.
+            with suppress(ToolRefused):
+                run = select_run(self._place_of(roots), named)
+                about = [(Path(run.root), run.run)]
+        with refusals():
+            for root, each in about:
+                await self.engine.look_again(root, each)
+        return self._place_of(roots)
 
     def _place_of(self, roots: Sequence[Path]) -> RootRuns:
         """The boards of a root and of its projects as one; the paths of runs begin at the first."""

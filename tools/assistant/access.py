@@ -30,8 +30,11 @@ class RootRuns(NamedTuple):
 class Access(Protocol):
     """All that an operation may look at and do. Every method raises ToolRefused for what cannot be."""
 
-    async def place(self, root: str) -> RootRuns:
-        """The runs of the root that is named, else of the caller's."""
+    async def place(self, root: str, run: str | None = None) -> RootRuns:
+        """The runs of the root that is named, else of the caller's.
+
+        They are as their files are now; if a run is named as `select_run` takes it, that one surely is.
+        """
         ...
 
     async def ask(self, run: Evaluation, question: Callable[[EvaluationTrace], T]) -> T:

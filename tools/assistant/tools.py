@@ -107,7 +107,7 @@ async def run_status(access: Access, asked_for: OfRoot) -> Answer:
 
 
 async def run_next_step(access: Access, asked_for: NextStep) -> Answer:
-    run = select_run(await access.place(asked_for.root), asked_for.run)
+    run = select_run(await access.place(asked_for.root, asked_for.run), asked_for.run)
     claim, token, note = None, "", ""
     if asked_for.claim:
         who = access.who(asked_for.agent)
@@ -129,12 +129,12 @@ async def _shown(access: Access, run: Evaluation, claim: Claim | None = None, **
 
 
 async def run_check_gate(access: Access, asked_for: CheckGate) -> Answer:
-    run = select_run(await access.place(asked_for.root), asked_for.run)
+    run = select_run(await access.place(asked_for.root, asked_for.run), asked_for.run)
     return gates(run, asked_for.gate, asked_for.start)
 
 
 async def run_check_action(access: Access, asked_for: CheckAction) -> Answer:
-    run = select_run(await access.place(asked_for.root), asked_for.run)
+    run = select_run(await access.place(asked_for.root, asked_for.run), asked_for.run)
 
     def answer(steps: EvaluationTrace) -> Answer:
         given = check_action(steps, asked_for.step)
@@ -148,7 +148,7 @@ async def run_check_action(access: Access, asked_for: CheckAction) -> Answer:
 
 
 async def run_report(access: Access, asked_for: Report) -> Answer:
-    run = select_run(await access.place(asked_for.root), asked_for.run)
+    run = select_run(await access.place(asked_for.root, asked_for.run), asked_for.run)
     wanted = Command(
         kind="report", step=asked_for.step, outcome=asked_for.outcome, stage=asked_for.stage,
         tasks=tuple(asked_for.tasks), next=asked_for.next, message=asked_for.summary, data=asked_for.data,
@@ -163,7 +163,7 @@ async def run_report(access: Access, asked_for: Report) -> Answer:
 
 
 async def run_escalations(access: Access, asked_for: Escalations) -> Answer:
-    place = await access.place(asked_for.root)
+    place = await access.place(asked_for.root, asked_for.run or None)
     if not (asked_for.ask or asked_for.run):
         runs = list(place.runs.values())
         return open_questions(*head_of_root(place.root, place.runs), runs, asked_for.start)
@@ -176,7 +176,7 @@ async def run_escalations(access: Access, asked_for: Escalations) -> Answer:
 
 
 async def run_wait_for_change(access: Access, asked_for: WaitForChange) -> Answer:
-    place = await access.place(asked_for.root)
+    place = await access.place(asked_for.root, asked_for.run or None)
     name = name_of(place, asked_for.run) if asked_for.run else ""
     after = await access.wait(place, name, asked_for.since, asked_for.timeout)
     if name and name not in after.runs:

@@ -42,7 +42,7 @@ async def execute(connection: Connection, command: EditorCommand, *arguments: An
     """Carry out a command for the run that its argument names, and show what came of it, or why not."""
     params = arguments[0] if arguments and isinstance(arguments[0], dict) else {}
     try:
-        view, evaluation = connection.named_run(params)
+        view, evaluation = await connection.named_run(params)
         if evaluation is None:
             raise UsageError(f"{params.get('run')!r} is no run of {view.root}")
         message = await command(connection, view, evaluation, params)

@@ -37,21 +37,24 @@ _Record = Mapping[str, Any]
 
 async def board(connection: Connection, _: Any) -> Any:
     connection.wants_boards = True
-    return await asyncio.to_thread(encode_json, board_json, _boards(connection))
+    return await asyncio.to_thread(encode_json, board_json, await _boards(connection))
 
 
-def _boards(connection: Connection) -> list[RootBoard]:
+async def _boards(connection: Connection) -> list[RootBoard]:
+    """The boards of the connection's roots, as far as a look at all their runs goes now."""
+    for root in sorted(connection.views):
+        await connection.engine.look_again(root)
     return [connection.engine.board(root) for root in sorted(connection.views)]
 
 
 async def run(connection: Connection, params: Any) -> Any:
-    _, evaluation = connection.named_run(params)
+    _, evaluation = await connection.named_run(params)
     return await asyncio.to_thread(encode_json, as_json, evaluation) if evaluation else None
 
 
 async def history(connection: Connection, params: Any) -> Any:
     """The newest records of a run's journal with the lifecycle events they are."""
-    view, evaluation = connection.named_run(params)
+    view, evaluation = await connection.named_run(params)
 
     def events() -> dict[str, Any]:
         workspace = Workspace(view.root)
@@ -71,7 +74,7 @@ def _limit(params: Any) -> int:
 
 
 async def graph(connection: Connection, params: Any) -> Any:
-    view, evaluation = connection.named_run(params)
+    view, evaluation = await connection.named_run(params)
     workflow = await connection.workflow(view, evaluation) if evaluation else None
     return graph_json(workflow, evaluation) if workflow and evaluation else None
 
@@ -80,7 +83,7 @@ async def graph(connection: Connection, params: Any) -> Any:
 
 
 async def recent(connection: Connection, params: Any) -> Any:
-    return {"events": await asyncio.to_thread(_newest, _boards(connection), _limit(params))}
+    return {"events": await asyncio.to_thread(_newest, await _boards(connection), _limit(params))}
 
 
 def _newest(boards: Sequence[RootBoard], limit: int) -> list[_Record]:

@@ -40,7 +40,7 @@ Write = Callable[[Connection, RootView, Parameters], Awaitable[Answer]]
 async def _answer(write: Write, connection: Connection, params: Any) -> Answer:
     """The answer to a request that writes. Raises RequestFailed, with the reason, where it is refused."""
     connection.require_trust()
-    view, _ = connection.named_run(params)
+    view, _ = await connection.named_run(params)
     try:
         return await write(connection, view, params)
     except _REFUSALS as error:

@@ -350,8 +350,8 @@ class Connection:
         around = [root for root in self.views if path.is_relative_to(root)]
         return self.views[max(around, key=lambda root: len(root.parts))] if around else None
 
-    def named_run(self, params: Any) -> tuple[RootView, Evaluation | None]:
-        """The root and the run that a request names; None for a run that is not there.
+    async def named_run(self, params: Any) -> tuple[RootView, Evaluation | None]:
+        """The root and the run that a request names, as its files are now; None for one that is not there.
 
         Raises RequestFailed for a root that is not open.
         """
@@ -359,7 +359,9 @@ class Connection:
         view = self.views.get(Path(str(data.get("root", ""))))
         if view is None:
             raise RequestFailed(f"{data.get('root')!r} is no root that this connection has open")
-        return view, view.run(str(data.get("run", "")))
+        run = str(data.get("run", ""))
+        await self.engine.look_again(view.root, run)
+        return view, view.run(run)
 
     def require_trust(self) -> None:
         """Raises RequestFailed unless the editor said that the person trusts what is open in it."""
@@ -388,6 +390,9 @@ class Connection:
             return None
         view, path = located
         evaluation = view.run_at(path)
+        if evaluation:
+            await self.engine.look_again(view.root, evaluation.run)
+            evaluation = view.run_at(path)
         workflow = await self.workflow(view, evaluation) if evaluation else None
         capabilities = self.server.client_capabilities
         return DocumentContext(document, view, path, self.documents, capabilities, evaluation, workflow)

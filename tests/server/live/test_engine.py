@@ -86,6 +86,70 @@ async def test_projects_are_roots_of_their_own(root: Path) -> None:
 
 
 @going
+async def test_a_look_takes_in_what_was_saved_before_it_without_a_wait(root: Path) -> None:
+    folder = task(root, "T1")
+    review, other = folder / "review/plan-review.json", folder / "next.json"
+    saves: list[tuple[Callable[[], object], str]] = [
+        (lambda: put(review, '{"ok": false}'), "planning"),
+        # Of the same size, within one tick of the clock.
+        (lambda: put(review, '{"ok":  true}'), "codegen"),
+        (lambda: put(review, ""), "plan_review"),
+        (lambda: put(other, '{"ok": true}').replace(review), "codegen"),
+        (lambda: review.unlink(), "plan_review"),
+        (lambda: put(review, '{"ok": true}'), "codegen"),
+    ]
+    async with engine() as e:
+        await e.open(root)
+        for number in range(300):
+            save, expected = saves[number % len(saves)]
+            save()
+            await e.look_again(root, T1)
+            assert e.board(root).runs[T1].suggestion.suggested_next == expected
+
+
+@going
+async def test_a_look_at_a_run_finds_folders_and_definitions_that_came_and_went(root: Path) -> None:
+    folder = task(root, "T1")
+    async with engine() as e:
+        await e.open(root)
+        folder.rename(root / TASKS / "T2")
+        await e.look_again(root, T1)
+        assert list(e.board(root).runs) == []
+        await e.look_again(root, f"{TASKS}/T2")
+        assert list(e.board(root).runs) == [f"{TASKS}/T2"]
+        put(root / ".phasekeeper/workflows/broken.yaml", "name: [")
+        await e.look_again(root, f"{TASKS}/T2")
+        assert ".phasekeeper/workflows/broken.yaml" in e.board(root).findings
+
+
+@going
+async def test_a_look_at_all_runs_finds_new_ones_and_what_was_saved_in_those_of_late(root: Path) -> None:
+    task(root, "T1")
+    async with engine() as e:
+        await e.open(root)
+        for number in range(2, 40):
+            folder = task(root, f"T{number}")
+            await e.look_again(root)
+            put(folder / "review/plan-review.json", '{"ok": false}')
+            await e.look_again(root)
+            run = e.board(root).runs[f"{TASKS}/T{number}"]
+            assert run.suggestion.suggested_next == "planning"
+
+
+@going
+async def test_a_look_tells_listeners_what_differs_and_nothing_else(root: Path) -> None:
+    folder, changes = task(root, "T1"), list[RootChange]()
+    async with engine() as e:
+        await e.open(root)
+        e.subscribe(root, changes.append)
+        await e.look_again(root, T1)
+        assert changes == []
+        put(folder / "review/plan-review.json", '{"ok": false}')
+        await e.look_again(root, T1)
+        assert [list(change.changed) for change in changes] == [[T1]]
+
+
+@going
 async def test_a_saved_file_changes_the_board_and_is_told(root: Path) -> None:
     folder = task(root, "T1")
     async with engine(watch=True) as e:

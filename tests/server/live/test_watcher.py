@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,6 +54,16 @@ def test_both_ends_of_a_rename_are_hints(tmp_path):
         (tmp_path / "a.md").rename(tmp_path / "b.md")
         heard.until(tmp_path / "a.md")
         heard.until(tmp_path / "b.md")
+
+
+def test_a_changed_time_or_mode_alone_is_a_hint(tmp_path):
+    for name in ("timed", "closed"):
+        (tmp_path / name).write_text("")
+    with watching(tmp_path) as heard:
+        os.utime(tmp_path / "timed", (1, 1))
+        heard.until(tmp_path / "timed")
+        (tmp_path / "closed").chmod(0o400)
+        heard.until(tmp_path / "closed")
 
 
 def test_reading_is_no_hint(tmp_path):

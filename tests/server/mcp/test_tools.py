@@ -129,6 +129,32 @@ async def test_a_run_may_be_left_out_where_there_is_one_only(root: Path) -> None
         assert "did you mean" in await refusal(client, "next_step", run="T3")
 
 
+@async_test
+async def test_an_assistant_that_saves_and_asks_is_answered_by_what_it_saved(root: Path) -> None:
+    review = task(root, "T1") / "review/plan-review.json"
+    async with rig() as r, r.client(root) as client:
+        for number in range(150):
+            ok = bool(number % 2)
+            # Of the same size, within one tick of the clock.
+            put(review, '{"ok":  true}' if ok else '{"ok": false}')
+            gate = (await call(client, "check_gate", run="T1", gate="plan-review"))["gates"][0]
+            assert (gate["status"] == "passed") is ok
+            review.unlink()
+            step = (await call(client, "next_step"))["suggestion"]
+            assert step["suggestedNext"] == "plan_review"
+
+
+@async_test
+async def test_a_run_that_was_made_this_moment_is_known_by_its_name_and_to_status(root: Path) -> None:
+    task(root, "T1")
+    async with rig() as r, r.client(root) as client:
+        await call(client, "status")
+        task(root, "T2")
+        assert (await call(client, "next_step", run="T2"))["run"] == f"{TASKS}/T2"
+        task(root, "T3")
+        assert f"{TASKS}/T3" in await text(client, "status")
+
+
 @eras
 @async_test
 async def test_the_next_step_is_enough_to_act(root: Path, era: str) -> None:

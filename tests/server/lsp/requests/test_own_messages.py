@@ -80,6 +80,21 @@ def test_what_may_be_large_is_written_beside_the_loop(root, monkeypatch):
     run_with(work)
 
 
+def test_a_request_about_a_run_is_answered_by_what_was_saved_before_it(root):
+    review = task(root, "T1") / "review/plan-review.json"
+
+    async def work(client: Client) -> None:
+        await client.initialize(root, **OURS)
+        await client.ready(root)
+        for number in range(300):
+            ok = bool(number % 2)
+            put(review, '{"ok":  true}' if ok else '{"ok": false}')
+            run = await client.request("phasekeeper/run", {"root": str(root), "run": RUN})
+            assert run["suggestion"]["suggestedNext"] == ("codegen" if ok else "planning")
+
+    run_with(work)
+
+
 def test_a_change_is_told_after_its_diagnostics(root, monkeypatch):
     """They are what a person waits for, and the JSON of a board would be written while they are."""
     review = task(root, "T1") / "review/plan-review.json"
