@@ -31,8 +31,8 @@ from .shapes import (
 )
 
 _ARTIFACTS = list_of(id_of("artifact"))
-# A gap of a form, with its words: `<true or false>`.
-_GAP = re.compile(r"<[^<>\n]*\w[^<>\n]*>")
+# A gap of a form that no other text holds, of more than one word: `<true or false>`. `<number>` may be code.
+_GAP = re.compile(r"<[^<>\n]*\w \w[^<>\n]*>")
 _WORDS = "path to all words that may stand there; a[].b is in each element of a list, a.*.b in each of a map"
 
 
@@ -127,7 +127,7 @@ class Artifact:
     example: str = key(TEXT, "a form of it with gaps to fill in, shown to whoever has to make it")
 
     def unfilled(self, text: str) -> str:
-        """A gap `<..>` of the example that stands in the text as it was; "" where there is none."""
+        """A gap `<.. ..>` of the example that stands in the text as it was; "" where there is none."""
         gaps = _GAP.findall(self.example) if "<" in text and "<" in self.example else ()
         return next((gap for gap in gaps if gap in text), "")
 

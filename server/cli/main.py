@@ -34,18 +34,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(sys.stdout, io.TextIOWrapper):
             # What its encoding lacks is printed as "?" instead of ending with an error.
             sys.stdout.reconfigure(errors="replace")
-        try:
-            return _run(words)
-        finally:
-            # Now, while a failure can be told: Python would complain of it while it exits.
-            sys.stdout.flush()
+        return _run(words)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except OSError as error:
-        # What argparse printed: a command's own answer is seen to in `_run`.
-        from .output import report_unshown
+    except SystemExit as end:
+        # Help and wrong use. Flushed while a failure can be told: Python would complain of it while it exits.
+        try:
+            sys.stdout.flush()
+        except OSError as error:
+            from .output import report_unshown
 
-        return report_unshown(error)
+            return report_unshown(error)
+        raise end
 
 
 def _open_missing_streams() -> None:

@@ -65,7 +65,7 @@ def test_importing_the_package_imports_no_engine(environment, root):
 def test_the_demo_works_from_the_wheel(run: Run, root: Path):
     done = run("demo")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "5 runs" in done.stdout
+    assert "7 runs" in done.stdout
     assert run("check", "phasekeeper-demo").returncode == 3
     assert run("check", "phasekeeper-demo", "--allow", "waiting").returncode == 0
 

@@ -140,15 +140,35 @@ def test_a_report_of_the_loop_does_not_write(phase: str, wanted: dict[str, Any],
     [
         ("action-apply-fix", {"applied_fixes": [{**FIX, "verification_result": "pass"}]}, "applied_fixes."),
         ("action-apply-fix", {"applied_fixes": ["F1"]}, "applied_fixes."),
-        ("action-apply-fix", {"pending_fixes": []}, "pending_fixes.F2"),
-        ("action-apply-fix", {"pending_fixes": ["F1"]}, "pending_fixes.F2"),
-        ("action-apply-fix", {"pending_fixes": ["F2", "F1"]}, "pending_fixes"),
     ],
 )
 def test_a_report_of_the_tuning_does_not_write(action: str, wanted: dict[str, Any], said: str) -> None:
     run = tuning().report(action, "ok", **updates(**wanted))
     assert ignored(run)[0].startswith(said)
     assert "F2" in state_of(run)["pending_fixes"] and not state_of(run).get("applied_fixes")
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"pending_fixes": []},
+        {"pending_fixes": ["F2"]},
+        {"pending_fixes": ["F2", "F1"]},
+        {"pending_fixes": ["F2"], "applied_fixes": [{**FIX, "verification_result": "pass"}]},
+        {"pending_fixes": ["F2"], "applied_fixes": ["F1"]},
+    ],
+)
+def test_a_fix_is_taken_only_to_be_verified(wanted: dict[str, Any]) -> None:
+    run = tuning()
+    assert "still to be verified" in run.refusal("action-apply-fix", "ok", **updates(**wanted))
+    assert state_of(run)["pending_fixes"] == ["F1", "F2"]
+
+
+@pytest.mark.parametrize("left", [[], ["F1"]])
+def test_one_fix_is_taken_at_a_time(left: list[str]) -> None:
+    run = tuning().report("action-apply-fix", "ok", **updates(pending_fixes=left, applied_fixes=[FIX]))
+    assert ignored(run)[0].startswith("pending_fixes.F2")
+    assert "F2" in state_of(run)["pending_fixes"] and state_of(run)["applied_fixes"] == [FIX]
 
 
 def verified(**wanted: Any) -> Run:
@@ -199,7 +219,8 @@ def test_an_error_writes_nothing() -> None:
 
 def test_what_is_there_already_is_no_wish() -> None:
     run = tuning()
-    run.report("action-apply-fix", "ok", **updates(status="running", iteration_count=0, pending_fixes=["F2"]))
+    wanted = updates(status="running", iteration_count=0, pending_fixes=["F2"], applied_fixes=[FIX])
+    run.report("action-apply-fix", "ok", **wanted)
     assert ignored(run) == [] and run.messages("updates-ignored") == []
 
 

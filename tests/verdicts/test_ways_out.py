@@ -189,7 +189,7 @@ def test_phase_2_shows_forms_of_a_plan_and_a_task_file_and_takes_none_that_is_no
     (plan,) = (each for each in run.evaluation.suggestion.produce if each.path.endswith("MASTER_PLAN.md"))
     run.write("MASTER_PLAN.md", str(plan.example))
     (said,) = run.messages("artifact-invalid")
-    assert said.endswith("plan still holds <Feature> of its form; fill it in")
+    assert said.endswith("plan still holds <what is to be reached, and why> of its form; fill it in")
     assert "is not done" in run.refusal("2", "ok")
     filled = str(plan.example).replace("<feature>", "f").replace("<step>", "one")
     run.write("MASTER_PLAN.md", re.sub("<[^>]*>", "as agreed", filled))
@@ -200,6 +200,12 @@ def test_phase_2_shows_forms_of_a_plan_and_a_task_file_and_takes_none_that_is_no
     for path, form in made.items():
         run.write(f"/{path}", re.sub("<[^>]*>", "as agreed", form))
     assert "plan" in [question.id for question in run.evaluation.questions]
+
+
+def test_code_in_a_task_file_is_no_form() -> None:
+    task_files = built_in("master-plan").artifacts["task_files"]
+    assert "<number>" in task_files.example
+    assert not task_files.unfilled("async count(): Promise<number> { return 1 }")
 
 
 @pytest.mark.parametrize("name", LIBRARY.names)

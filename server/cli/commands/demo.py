@@ -23,7 +23,7 @@ def demo(options: Namespace) -> int:
     """`demo`: copy the examples and show how they stand."""
     folder = options.dir
     copy_examples(folder)
-    text = f"Five small runs, one of each workflow, are in {plain(str(folder), PATH_LIMIT)}."
+    text = f"Small runs of all five workflows are in {plain(str(folder), PATH_LIMIT)}."
     print_lines([[Part(text)], []])
     runs = select_runs(Namespace(path=folder, root=folder, run=None)).runs
     print_status([run.evaluate_from_root() for run in runs])

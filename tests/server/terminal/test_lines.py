@@ -87,7 +87,7 @@ def test_a_wide_screen_shows_a_table_and_a_narrow_one_paragraphs(screen):
     assert wide[0].split() == ["Run", "Stands", "Next"]
     assert any(line.startswith(".claude/state ") and "waits for a person" in line for line in wide)
     assert narrow[0] == f"{TASKS}/late-fees  active"
-    assert wide[-1] == narrow[-1] == "5 runs, 3 active, 1 waits for a job, 1 waits for a person"
+    assert wide[-1] == narrow[-1] == "7 runs, 4 active, 1 waits for a job, 1 complete, 1 waits for a person"
 
 
 def test_one_run_is_a_paragraph_on_every_screen(screen, root):
