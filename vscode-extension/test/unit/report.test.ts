@@ -2,11 +2,18 @@ import { beforeEach, expect, test, vi } from "vitest";
 import { ROOT, stateWith, suggestion, summary } from "./fixtures";
 
 const FORM = "# Phase Quality Gate\n\n**PHASE GATE STATUS**: <PASS or FAIL>\n";
-const editor = vi.hoisted(() => ({
-  documents: [] as { isUntitled: boolean; text: string; getText: () => string }[],
-  typed: "" as string | undefined,
-  filled: (text: string) => text,
-  pressed: "Report" as string | undefined,
+interface FakeEditor {
+  documents: { isUntitled: boolean; text: string; getText: () => string }[];
+  typed: string | undefined;
+  filled: (text: string) => string;
+  pressed: string | undefined;
+  boxes: number;
+}
+const editor = vi.hoisted((): FakeEditor => ({
+  documents: [],
+  typed: "",
+  filled: (text) => text,
+  pressed: "Report",
   boxes: 0,
 }));
 vi.mock("vscode", () => ({
