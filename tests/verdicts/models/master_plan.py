@@ -133,6 +133,10 @@ class Truth:
             self.is_validated = outcome == "pass"
         elif step == "6" and self.is_validated:
             self.has_learned = True
+        elif step == "4b" and outcome == "pass":
+            # A stage that is only shown as done was looked at all the same.
+            for stage in [each for each in self.stages.values() if not each.passed()][:1]:
+                stage.verdict = "pass"
         elif step == "4b" and outcome == "fail":
             # Whoever passed the stage over did not see this.
             self.is_validated = False
@@ -211,8 +215,10 @@ def _reports(run: Run) -> list[str]:
 
 
 def _rewrite_failures(run: Run) -> None:
+    # What holds no failure is left as it is: written again it would be another file, filed now.
     for path in _reports(run):
-        run.write(f"/{path}", run.files[path].replace("FAIL", "PASS"))
+        if "FAIL" in run.files[path]:
+            run.write(f"/{path}", run.files[path].replace("FAIL", "PASS"))
 
 
 def _remove_reports(run: Run) -> None:
