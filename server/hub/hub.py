@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ..connector import handshake
-from ..connector.address import PROTOCOL, ServerAddress
+from ..connector.address import PROTOCOL, ServerAddress, runtime_folder
 from ..connector.connector import KINDS
 from ..connector.pump import exit_trailer
 from ..live.engine import Engine
@@ -66,7 +66,7 @@ class Hub:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, is_daemon: bool = False) -> None:
         return_large_blocks()
-        self.engine = Engine(loop)
+        self.engine = Engine(loop, runtime=Path(runtime_folder()))
         self.clients: dict[int, Client] = {}
         self.stopping = asyncio.Event()
         self.about: dict[str, Any] = {}
@@ -297,6 +297,7 @@ class Hub:
             "clients": clients,
             "served": self._served,
             "roots": roots,
+            "watching": await self.engine.watch_faults(),
             **self.about,
         }
 

@@ -59,7 +59,10 @@ async def run_in_writer_thread(work: Callable[P, T], *arguments: P.args, **keywo
 class Engine:
     """All live roots of a process. Its methods belong to the loop."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, *, watch: bool = True) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, *, watch: bool = True, runtime: Path | None = None
+    ) -> None:
+        """`runtime` is this user's folder for what running processes need; a temporary one without."""
         self._loop = loop
         self._boards: dict[Path, RootBoard] = {}
         self._listeners: dict[Path, list[ChangeListener]] = {}
@@ -67,7 +70,7 @@ class Engine:
         """Roots of which a listener failed."""
         self._results: set[asyncio.Future[Any]] = set()
         self._acts_parsed = LruCache[tuple[Path, str], Parsed](_WARM_ACTS)
-        worker = self._worker = Worker(self._post, watch)
+        worker = self._worker = Worker(self._post, watch, runtime)
         worker.on_board, worker.on_closed = self._on_board, self._on_closed
         worker.start()
 
@@ -156,6 +159,10 @@ class Engine:
     async def watched(self, root: Path) -> int:
         """The number of watched folders of a root."""
         return await self._on_thread(lambda: len(self._worker.open_root(root).live.watched()))
+
+    async def watch_faults(self) -> Mapping[str, int | str]:
+        """What went wrong with watching since the process began, and was made good."""
+        return await self._on_thread(self._worker.watch_faults)
 
     # ---- acts; the root's board shows the result when they return
 

@@ -5,6 +5,10 @@ creations, removals, renames and changes of times or modes are asked for. A read
 watcher of a big tree opens folders itself, and one that hears its own reads never comes to rest.
 
 The first event after a pause is passed on at once; what comes while it is worked on is one batch.
+
+An observer can go deaf and tell nobody: its reading thread ends by a KeyError after renames and removals of
+folders, a watched folder is unmounted, another one is put in its place, the system's
+queue is too short. So its owner has what is deaf replaced, time and again.
 """
 
 from __future__ import annotations
@@ -17,12 +21,18 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from time import monotonic
+from typing import Any, NamedTuple
 
 from watchdog import events
 from watchdog.observers import Observer
 
+from .canary import Canary
+
+_STOP_S = 5.0
+"""An observer that hangs is left alone after so long."""
 _EVENTS: list[type[events.FileSystemEvent]] = [
     events.FileCreatedEvent,
     events.FileModifiedEvent,
@@ -45,6 +55,28 @@ warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning, r"watchdog
 # Where watchdog says that events were lost, and nowhere else.
 _INOTIFY_LOG = logging.getLogger("watchdog.observers.inotify_c")
 
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class WatchFaults:
+    """What went wrong with watching since the process began, and was made good."""
+
+    replaced: int = 0
+    """Observers that had gone deaf."""
+    overflows: int = 0
+    """Times that the system's queue of events was too short."""
+    last: str = ""
+    """Why the last observer was replaced."""
+
+
+class _Watch(NamedTuple):
+    """A watched folder: whether all below it is, watchdog's handle, and which folder it was."""
+
+    is_whole: bool
+    observed: Any
+    identity: tuple[int, int] | None
+
 
 class Watcher(events.FileSystemEventHandler):
     """The watched folders of a process. `on_hints` is called on any thread when there are hints to be taken.
@@ -53,8 +85,10 @@ class Watcher(events.FileSystemEventHandler):
     looked at from time to time instead. Watchdog calls `on_any_event` on its thread; all else is the owner's.
     """
 
-    def __init__(self, on_hints: Callable[[], None]) -> None:
+    def __init__(self, on_hints: Callable[[], None], place: Path | None = None) -> None:
+        """`place` is a folder of our own for the canary; a temporary one without."""
         self.condition = ""
+        self.faults = WatchFaults()
         self._on_hints = on_hints
         self._lock = threading.Lock()
         self._paths: set[str] = set()
@@ -62,8 +96,10 @@ class Watcher(events.FileSystemEventHandler):
         self._replaced: set[Path] = set()
         """Watched folders that came, went or were moved: what is watched there now may be another folder."""
         self._wanted: dict[Path, Mapping[Path, bool]] = {}
-        self._watches: dict[Path, tuple[bool, Any]] = {}
+        self._watches: dict[Path, _Watch] = {}
         self._observer: Any = None
+        self._canary = Canary(place)
+        _INOTIFY_LOG.addFilter(self._note_overflow)
         self._restart()
 
     def watch(self, root: Path, folders: Mapping[Path, bool]) -> Mapping[Path, bool]:
@@ -81,16 +117,50 @@ class Watcher(events.FileSystemEventHandler):
         return self._reschedule()
 
     def check(self) -> Mapping[Path, bool]:
-        """Make sure that the watches are alive and that there is room for more. Returns what `watch` does."""
+        """Make sure that there is room for more watches. Returns what `watch` does."""
         is_full = _is_full()
-        # The threads without which an observer hears nothing.
-        threads = (self._observer, getattr(self._observer, "_inotify_fd", None))
-        is_dead = any(isinstance(each, threading.Thread) and not each.is_alive() for each in threads)
-        if is_dead or (self.condition and not is_full):
+        if self.condition and not is_full:
             self._restart()
         elif is_full or self._observer:
             self.condition = _NO_ROOM if is_full else ""
         return self._reschedule()
+
+    def replace_deaf(self) -> Mapping[Path, bool]:
+        """Replace what does not hear any more. Returns what `watch` does.
+
+        After a whole observer was replaced, `take` says that there may be changes that were not heard.
+        Costs a stat of each watched folder and touches a file.
+        """
+        if self._observer is None:
+            return {}
+        if why := self._fault():
+            self.faults.replaced += 1
+            self.faults.last = why
+            _log.warning("the watcher was replaced: %s", why)
+            self._restart()
+            self._reschedule()
+            self._add((), lost=True)
+            return {}
+        ended = {each.watch for each in tuple(self._observer.emitters) if not each.is_alive()}
+        replaced = {
+            folder
+            for folder, watch in self._watches.items()
+            if watch.observed in ended or watch.identity != _identity(folder)
+        }
+        with self._lock:
+            self._replaced |= replaced
+        return self._reschedule() if replaced else {}
+
+    def _fault(self) -> str:
+        """Why the observer is deaf; "" when it hears."""
+        # The threads without which an observer hears nothing.
+        threads = (self._observer, getattr(self._observer, "_inotify_fd", None))
+        if any(isinstance(each, threading.Thread) and not each.is_alive() for each in threads):
+            return "a thread of its own had ended by an error"
+        try:
+            return "it did not tell of a change in time" if self._canary.is_overdue() else ""
+        except OSError:
+            return "the folder that shows whether it hears was removed"
 
     def take(self) -> tuple[set[str], bool]:
         """(the absolute paths that may have changed since the last time, whether there may be others)."""
@@ -103,19 +173,23 @@ class Watcher(events.FileSystemEventHandler):
         """Hear nothing more."""
         _INOTIFY_LOG.removeFilter(self._note_overflow)
         if self._observer:
-            self._observer.stop()
-            self._observer.join()
+            _stop_apart(self._observer).join(_STOP_S)
         self._observer = None
+        self._canary.remove()
 
     def _restart(self) -> None:
         if self._observer:
-            self.stop()
-        _INOTIFY_LOG.addFilter(self._note_overflow)
+            _stop_apart(self._observer)
+        self._observer = None
         self._watches, self.condition = {}, ""
         try:
-            self._observer = Observer()
-            self._observer.start()
+            observer = Observer()
+            observer.start()
+            self._observer = observer
+            if folder := self._canary.prepare():
+                observer.schedule(self._canary, str(folder), event_filter=_EVENTS)
         except OSError as error:
+            self._canary.remove()
             self.condition = _NO_ROOM if error.errno in _FULL else f"changes are not heard: {error.strerror}"
 
     def _reschedule(self) -> Mapping[Path, bool]:
@@ -126,23 +200,25 @@ class Watcher(events.FileSystemEventHandler):
         for folders in self._wanted.values():
             for folder, is_whole in folders.items():
                 wanted[folder] = is_whole or wanted.get(folder, False)
-        for folder, (is_whole, watch) in list(self._watches.items()):
-            if folder in replaced or wanted.get(folder) is not is_whole:
+        for folder, watch in list(self._watches.items()):
+            if folder in replaced or wanted.get(folder) is not watch.is_whole:
                 del self._watches[folder]
                 # A folder that is gone has taken its watch with it.
                 with suppress(KeyError, OSError):
-                    self._observer.unschedule(watch)
+                    self._observer.unschedule(watch.observed)
         new: dict[Path, bool] = {}
         for folder in [each for each in wanted if self._observer and each not in self._watches]:
+            # Before it is watched: another that is put in its place meanwhile is found to be another.
+            identity = _identity(folder)
             try:
-                watch = self._observer.schedule(
+                observed = self._observer.schedule(
                     self, str(folder), recursive=wanted[folder], event_filter=_EVENTS
                 )
             except OSError as error:
                 if error.errno in _FULL:
                     self.condition = _NO_ROOM
             else:
-                self._watches[folder] = (wanted[folder], watch)
+                self._watches[folder] = _Watch(wanted[folder], observed, identity)
                 new[folder] = wanted[folder]
         if any(new.values()) and not self.condition and _is_full():
             # The watches below a folder are added one by one, and a refusal of them is not reported.
@@ -151,6 +227,7 @@ class Watcher(events.FileSystemEventHandler):
 
     def on_any_event(self, event: events.FileSystemEvent) -> None:
         """Take an event's paths as hints."""
+        self._canary.heard_at = monotonic()
         paths = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
         replaced = set[Path]()
         if event.is_directory and event.event_type in _REPLACING:
@@ -171,9 +248,49 @@ class Watcher(events.FileSystemEventHandler):
 
     def _note_overflow(self, record: logging.LogRecord) -> bool:
         """Let a record of the log pass; some say that the system's queue of events was too short."""
-        if "overflow" in record.getMessage():
+        said = record.getMessage()
+        if "overflow" in said:
+            # Said once, and once more for each folder that is watched whole.
+            self.faults.overflows += "reconciling" not in said
             self._add((), lost=True)
         return True
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """Which folder stands at a path; None when there is none."""
+    try:
+        found = os.stat(folder)  # noqa: PTH116
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _stop_apart(observer: Any) -> threading.Thread:
+    """Stop an observer on a thread of its own; the thread. One that hangs keeps nobody waiting.
+
+    One whose books are wrong raises when it is stopped, and would leave threads and descriptors behind.
+    """
+
+    def stop() -> None:
+        emitters = tuple(observer.emitters)
+        for emitter in emitters:
+            group: Any = getattr(emitter, "_inotify", None)
+            with suppress(Exception):
+                emitter.stop()
+            # What the emitter waits at; whoever joins its thread would wait as well.
+            with suppress(Exception):
+                group._move_event_grouper.close()
+        parts: tuple[Any, ...] = (observer, getattr(observer, "_inotify_fd", None))
+        for part in parts:
+            with suppress(Exception):
+                part.stop()
+        observer.event_queue.put(observer.stop_event)
+        with suppress(RuntimeError):
+            observer.join()
+
+    thread = threading.Thread(target=stop, name="phasekeeper-watcher-end", daemon=True)
+    thread.start()
+    return thread
 
 
 def _is_full() -> bool:

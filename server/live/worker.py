@@ -15,7 +15,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -36,6 +36,8 @@ RESCAN_S = 60.0
 """So often every root is looked at without any hint."""
 POLL_S = 3.0
 """So often, when the system does not say what changes."""
+WATCHER_CHECK_S = 0.5
+"""So often it is asked whether the watcher still hears."""
 _SHARE, _POLL_SHARE = 50, 5
 """A rescan is followed by a pause so many times as long."""
 _MAX_FAILURES = 100
@@ -57,6 +59,8 @@ class OpenRoot:
     idle_since: float = field(default_factory=monotonic)
     refresh: Refresh | None = None
     """The long refresh at work."""
+    has_missed_changes: bool = False
+    """Another long refresh follows the one at work, which may have passed what changed unheard."""
     refresh_began: float = 0.0
     rescan_at: float = 0.0
     is_scanned: bool = False
@@ -71,15 +75,16 @@ class Worker(threading.Thread):
     `on_board(board, change)` and `on_closed(root)` are called on the loop, by `post`.
     """
 
-    def __init__(self, post: Callable[..., None], watch: bool) -> None:
+    def __init__(self, post: Callable[..., None], watch: bool, runtime: Path | None = None) -> None:
         super().__init__(name="phasekeeper-engine", daemon=True)
         self.on_board: Callable[[RootBoard, RootChange | None], None]
         self.on_closed: Callable[[Path], None]
-        self._post, self._watch = post, watch
+        self._post, self._watch, self._runtime = post, watch, runtime
         self._jobs: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self._roots: dict[Path, OpenRoot] = {}
         self._refreshing: deque[OpenRoot] = deque()
         self._watcher: Watcher | None = None
+        self._watcher_check_at = 0.0
         self._watch_failure = self._own_failure = ""
         self._is_backing_off = False
 
@@ -95,6 +100,7 @@ class Worker(threading.Thread):
     def run(self) -> None:
         while True:
             try:
+                self._replace_deaf_watcher()
                 try:
                     job = self._jobs.get(timeout=self._pause_s())
                 except Empty:
@@ -128,6 +134,8 @@ class Worker(threading.Thread):
             return 0.0
         now = monotonic()
         waits = [min(root.rescan_at - now, root.live.wait_ms() / 1000) for root in self._roots.values()]
+        if self._watcher and waits:
+            waits.append(self._watcher_check_at - now)
         return max(0.0, min([RESCAN_S, *waits]))
 
     # ---- long refreshes, in parts
@@ -175,7 +183,8 @@ class Worker(threading.Thread):
             self._refresh_newly_watched(self._with_watcher(self._check))
         self._update_watches(root)
         least_s, share = (POLL_S, _POLL_SHARE) if self._watch_condition() else (RESCAN_S, _SHARE)
-        root.rescan_at = monotonic() + max(least_s, share * took_s)
+        pause_s = 0.0 if root.has_missed_changes else max(least_s, share * took_s)
+        root.rescan_at, root.has_missed_changes = monotonic() + pause_s, False
         self._publish(root, None)
 
     # ---- short refreshes
@@ -200,6 +209,7 @@ class Worker(threading.Thread):
         # Who asked before this was its turn may have taken them.
         for root in list(self._roots.values()) if paths or has_lost_some else ():
             self._refresh(root, partial(root.live.refresh_paths, paths, grace=True))
+            root.has_missed_changes |= has_lost_some and root.refresh is not None
             if has_lost_some and root.refresh is None:
                 self._begin(root, root.live.refresh_all_in_parts())
 
@@ -258,7 +268,7 @@ class Worker(threading.Thread):
             if self._watcher is None:
                 from .watcher import Watcher
 
-                self._watcher = Watcher(lambda: self.do(self._take_hints))
+                self._watcher = Watcher(lambda: self.do(self._take_hints), self._runtime)
             return ask(self._watcher)
         except Exception:
             if not self._watch_failure:
@@ -271,6 +281,17 @@ class Worker(threading.Thread):
         new = watcher.check()
         self._watch_failure = ""
         return new
+
+    def _replace_deaf_watcher(self) -> None:
+        """Have the watcher hear again, `WATCHER_CHECK_S` after the last time that was asked."""
+        now = monotonic()
+        if self._watcher and self._roots and now >= self._watcher_check_at:
+            self._watcher_check_at = now + WATCHER_CHECK_S
+            self._refresh_newly_watched(self._with_watcher(lambda watcher: watcher.replace_deaf()))
+
+    def watch_faults(self) -> Mapping[str, int | str]:
+        """What went wrong with watching and was made good (`WatchFaults`)."""
+        return asdict(self._watcher.faults) if self._watcher else {}
 
     def _watch_condition(self) -> str:
         """Why changes may not be heard; "" when they are."""

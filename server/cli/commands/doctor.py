@@ -222,7 +222,7 @@ def _lines(found: Mapping[str, Any], troubles: list[Trouble]) -> Iterator[Line]:
     for name, lines in (
         ("server", _server_lines(found["server"])),
         ("here", _here_lines(found["here"])),
-        ("watching", [[Part(f"by inotify ({limits})" if limits else "by this system's events")]]),
+        ("watching", _watching_lines(limits, found["server"].get("watching") or {})),
         ("folders", _folder_lines(found["folders"])),
         ("software", _software_lines(found["software"])),
     ):
@@ -269,6 +269,21 @@ def _here_lines(here: Mapping[str, Any]) -> Iterator[Line]:
         if passed := root["passed"]:
             parts.append(Part(f"; {counted(passed, 'folder')} passed over", "dim"))
         yield parts
+
+
+def _watching_lines(limits: str, faults: Mapping[str, Any]) -> Iterator[Line]:
+    yield [Part(f"by inotify ({limits})" if limits else "by this system's events")]
+    if replaced := faults.get("replaced", 0):
+        last = plain(str(faults["last"]), 400)
+        yield [
+            Part(f"the server's watcher had gone deaf and was replaced {counted(replaced, 'time')}", "warn"),
+            Part(f", the last time because {last}; all roots were looked at again"),
+        ]
+    if overflows := faults.get("overflows", 0):
+        yield [
+            Part(f"the system's queue of events was too short {counted(overflows, 'time')}", "warn"),
+            Part("; all roots were looked at again. max_queued_events makes it longer", "dim"),
+        ]
 
 
 def _folder_lines(folders: Mapping[str, Any]) -> Iterator[Line]:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+from phasekeeper.server.live import watcher as watcher_module
 from phasekeeper.server.live.watcher import Watcher
+from watchdog import events
+
+if sys.platform == "linux":
+    from watchdog.observers import inotify_c
 
 LIMIT_S = 30
 
@@ -74,3 +83,150 @@ def test_reading_is_no_hint(tmp_path):
         (tmp_path / "last").write_text("")
         heard.until(tmp_path / "last")
         assert tmp_path / "a.md" not in heard.paths
+
+
+# ---- what has gone deaf --------------------------------------------------------------------------
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="a fault of watchdog's with inotify")
+
+
+def kill_reader(root: Path, outside: Path, heard: Heard) -> None:
+    """Renames and removals of folders after which watchdog's books hold a folder at no path."""
+    for step in (
+        lambda: (root / "a").mkdir(),
+        lambda: (root / "a").rename(outside / "out"),
+        lambda: (root / "a").mkdir(),
+        lambda: (root / "a").rename(root / "b"),
+    ):
+        step()
+        # Everything before a save was read when the save is told.
+        mark = root / f"mark-{time.monotonic_ns()}"
+        mark.write_text("")
+        heard.until(mark)
+    reader = heard.watcher._observer._inotify_fd
+    (outside / "out").rmdir()
+    reader.join(LIMIT_S)
+    assert not reader.is_alive()
+
+
+@linux
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_observer_whose_reader_died_of_a_removed_folder_is_replaced_and_counted(tmp_path):
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    root.mkdir()
+    outside.mkdir()
+    with watching(root) as heard:
+        kill_reader(root, outside, heard)
+        threads = threading.active_count()
+        for replaced in (1, 1, 1):
+            heard.watcher.replace_deaf()
+            assert heard.watcher.faults.replaced == replaced
+        assert "ended" in heard.watcher.faults.last
+        # What changed meanwhile nobody heard, so all has to be looked at.
+        assert heard.watcher.take() == (set(), True)
+        heard.said.clear()
+        (root / "b" / "a.md").write_text("a")
+        heard.until(root / "b" / "a.md")
+        for each in threading.enumerate():
+            if each.name == "phasekeeper-watcher-end":
+                each.join(LIMIT_S)
+        assert threading.active_count() <= threads + 1, "the dead observer left threads behind"
+
+
+@linux
+def test_an_observer_that_hangs_is_replaced(tmp_path, monkeypatch):
+    hangs, go_on = threading.Event(), threading.Event()
+    handle = inotify_c.InotifyFD.handle_event
+
+    def hang(reader: inotify_c.InotifyFD, event: inotify_c.InotifyEvent) -> None:
+        if not hangs.is_set():
+            hangs.set()
+            go_on.wait(LIMIT_S)
+        handle(reader, event)
+
+    with watching(tmp_path) as heard:
+        monkeypatch.setattr(inotify_c.InotifyFD, "handle_event", hang)
+        heard.watcher._canary._limit_s = 0.0
+        heard.watcher.replace_deaf()
+        assert hangs.wait(LIMIT_S)
+        heard.watcher.replace_deaf()
+        assert heard.watcher.faults.replaced == 1
+        assert "in time" in heard.watcher.faults.last
+        (tmp_path / "a.md").write_text("a")
+        heard.until(tmp_path / "a.md")
+        go_on.set()
+
+
+def test_an_observer_that_hears_is_let_be(tmp_path):
+    with watching(tmp_path) as heard:
+        observer, told = heard.watcher._observer, threading.Event()
+        note = heard.watcher._canary.on_any_event
+
+        def noted(event: events.FileSystemEvent) -> None:
+            note(event)
+            told.set()
+
+        heard.watcher._canary.on_any_event = noted
+        for _ in range(3):
+            assert heard.watcher.replace_deaf() == {}
+            assert told.wait(LIMIT_S)
+            told.clear()
+        assert heard.watcher._observer is observer
+        assert not heard.watcher.faults.replaced
+
+
+def test_nothing_is_written_where_is_watched(tmp_path):
+    with watching(tmp_path) as heard:
+        heard.watcher.replace_deaf()
+        assert not list(tmp_path.iterdir())
+
+
+def test_another_folder_in_the_place_of_a_watched_one_is_watched(tmp_path):
+    # As after a mount or its end: no event tells of it where nothing above is watched.
+    place = tmp_path / "place"
+    place.mkdir()
+    with watching(place) as heard:
+        place.rename(tmp_path / "away")
+        place.mkdir()
+        assert heard.watcher.replace_deaf() == {place: True}
+        (place / "a.md").write_text("a")
+        heard.until(place / "a.md")
+        assert not heard.watcher.faults.replaced
+
+
+def test_a_watched_folder_that_went_and_came_again_is_watched(tmp_path):
+    place = tmp_path / "place"
+    place.mkdir()
+    with watching(place) as heard:
+        place.rmdir()
+        place.mkdir()
+        heard.watcher.replace_deaf()
+        (place / "a.md").write_text("a")
+        heard.until(place / "a.md")
+
+
+@linux
+def test_a_queue_that_was_too_short_is_counted_once_and_all_has_to_be_looked_at(tmp_path):
+    with watching(tmp_path) as heard:
+        overflow = inotify_c.InotifyEvent(
+            inotify_c.WatchDescriptor(-1), inotify_c.InotifyConstants.IN_Q_OVERFLOW, 0, b""
+        )
+        heard.watcher._observer._inotify_fd.handle_event(overflow)
+        assert heard.watcher.take()[1]
+        assert heard.watcher.faults.overflows == 1
+        (tmp_path / "a.md").write_text("a")
+        heard.until(tmp_path / "a.md")
+
+
+def test_where_the_system_refuses_every_watch_none_is_replaced(tmp_path, monkeypatch):
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "no room")
+
+    with watching(tmp_path) as heard:
+        monkeypatch.setattr(watcher_module.Observer, "schedule", refuse)
+        heard.watcher._observer.stop()
+        heard.watcher._observer.join()
+        for _ in range(3):
+            heard.watcher.replace_deaf()
+        assert heard.watcher.faults.replaced == 1
+        assert "fs.inotify.max_user_watches" in heard.watcher.condition
