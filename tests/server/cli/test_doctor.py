@@ -175,3 +175,24 @@ def test_an_environment_without_home_or_path_is_examined_too(mine):
     )
     assert (done.returncode, "install git" in done.stdout) == (1, True)
     assert "Traceback" not in done.stderr
+
+
+def test_a_watcher_that_was_replaced_is_told_and_is_no_trouble(mine, run, monkeypatch):
+    faults = {"replaced": 2, "overflows": 1, "last": "a thread of its own had ended by an error"}
+    said = {"version": "99", "python": sys.executable, "pid": 1, "protocol": 1, "memory": None, "started": 0}
+    said |= {"clients": [], "roots": [], "watching": faults}
+    monkeypatch.setattr(doctor, "ask", lambda *_: json.dumps(said))
+    code, out, _ = run("doctor")
+    assert code == 0
+    assert (
+        "the server's watcher had gone deaf and was replaced 2 times, the last time because a thread" in out
+    )
+    assert "the system's queue of events was too short 1 time" in out
+
+
+def test_a_server_says_what_went_wrong_with_watching(mine, told):
+    server = mine.start("serve", "work", cwd=mine.path)
+    while b"plan_review" not in server.stdout.readline():
+        pass
+    _, found = told()
+    assert found["server"]["watching"] == {"replaced": 0, "overflows": 0, "last": ""}

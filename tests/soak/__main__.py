@@ -1,0 +1,43 @@
+"""`make soak`: python -m tests.soak storm --rounds 20000 --seed 1."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import tempfile
+from pathlib import Path
+
+from tests.soak.storm import Storm
+
+BEHIND_S = 2.0
+"""A change is shown within so long, whatever becomes of the watcher."""
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
+    parts = options.add_subparsers(dest="part", required=True)
+    storm = parts.add_parser("storm", help="renames and removals of watched folders")
+    storm.add_argument("--rounds", type=int, default=20_000)
+    storm.add_argument("--seed", type=int, default=1)
+    arguments = options.parse_args()
+    with tempfile.TemporaryDirectory(prefix="phasekeeper-soak-") as folder:
+        os.environ["XDG_STATE_HOME"] = f"{folder}/state"
+        return asyncio.run(_storm(Path(folder).resolve(), arguments.rounds, arguments.seed))
+
+
+async def _storm(folder: Path, rounds: int, seed: int) -> int:
+    storm = Storm(folder, seed)
+    async with storm.served():
+        for number in range(1, rounds + 1):
+            await storm.round()
+            if number % 1000 == 0 or number == rounds:
+                print(f"{number} rounds: {storm.summary()}; {await storm.faults()}", flush=True)
+        await storm.settle()
+    late = sum(behind > BEHIND_S for behind in storm.behind_s)
+    print(f"later than {BEHIND_S:g} s: {late} of {len(storm.behind_s)}")
+    return 1 if late else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
