@@ -380,7 +380,7 @@ class _Procedure:
             return False
         facts, scope = self.facts, str(outcome.value)
         newest = facts.newest_answer(question)
-        if newest is None or (question.about and newest["about"] != facts.content_digest(question.about)):
+        if newest is None or not facts.holds_for(newest, question):
             return False
         if newest["option"] == PROPOSED or facts.proposed(question):
             # The file that was signed decides; one that nobody signed asks.

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ..definition.model import Question, Workflow
 from ..definition.names import PROPOSED
 from ..expressions.context import Context, Outcome, UnknownFact
+from ..expressions.functions import as_text
 from ..expressions.language import Expression, Template
 from ..expressions.queries import Index
 from ..findings import NO_DATA, Finding, Fix, Problem, Span, finding
@@ -210,7 +211,7 @@ class RunFacts:
         if newest is None:
             return "none"
         self.context.touch([newest])
-        if question.about and substance_now(newest, self.records) != self.content_digest(question.about):
+        if not self.holds_for(newest, question):
             return "stale"
         return str(newest["option"])
 
@@ -228,10 +229,25 @@ class RunFacts:
         decisions = map(self.artifact, question.decides)
         return [each for each in decisions if each.state is ArtifactStatus.PROPOSED]
 
-    def content_digest(self, artifacts: Sequence[str]) -> str:
-        """A digest of what a person decides about; marks of progress in a plan are no part of it."""
+    def holds_for(self, answer: Record, question: Question) -> bool:
+        """True if what a question is about is still what an answer to it was given on.
+
+        An answer that was recorded before the definition had a `substance` holds for its scope.
+        """
+        about = substance_now(answer, self.records)
+        return not question.about and about == "" or about == self.content_digest(question)
+
+    def content_digest(self, question: Question) -> str:
+        """A digest of what a person decides about, "" for a question about nothing that can change.
+
+        Marks of progress in a plan are no part of it. A substance that has no value is a digest of its own.
+        """
+        if not question.about and question.substance is None:
+            return ""
         read, lines = self.snapshot.reader.read, list[str]()
-        for name in artifacts:
+        if question.substance is not None:
+            lines.append(as_text(self.context.value(question.substance).value))
+        for name in question.about:
             artifact = self.artifact(name)
             if isinstance(artifact.data, Plan):
                 content = artifact.data.substance

@@ -129,6 +129,7 @@ class Question:
     )
     scope: Expression | None = key(cel("string"), "an answer holds for this only")
     about: tuple[str, ...] = key(_ARTIFACTS, "an answer holds while these stay as they are")
+    substance: Expression | None = key(cel("list"), "an answer holds while these values stay as they are")
     offered: Expression | None = key(cel("bool"), "while this holds a person may answer it unasked")
     decides: tuple[str, ...] = key(
         _ARTIFACTS, "decisions in files that it asks about; an unsigned one is shown and can be signed"

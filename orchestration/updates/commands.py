@@ -354,8 +354,8 @@ def _answered(trace: EvaluationTrace, command: Command) -> Record:
     if declared is None:
         name, scope = command.question, ""
         about = facts.snapshot.definition if name == DEFINITION else ""
-    elif declared.about:
-        about = facts.content_digest(declared.about)
+    else:
+        about = facts.content_digest(declared)
         plan = next((data for a in declared.about if isinstance(data := facts.artifact(a).data, Plan)), None)
         stages = approved_sizes(plan) if plan else []
     return _stamped(

@@ -193,7 +193,7 @@ def _changed_substance(before: EvaluationTrace, after: EvaluationTrace) -> str:
     """How a report's own effects change what a person approved; "" where they leave it as it was."""
     for question in before.facts.workflow.questions.values():
         if question.kind == QuestionKind.APPROVAL and question.about:
-            old, new = (trace.facts.content_digest(question.about) for trace in (before, after))
+            old, new = (trace.facts.content_digest(question) for trace in (before, after))
             if old != new:
                 return changed_substance(old, new)
     return ""

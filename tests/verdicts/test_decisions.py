@@ -116,3 +116,22 @@ def test_a_decision_too_long_to_be_shown_is_not_signed() -> None:
     [question] = run.evaluation.questions
     assert "proposed" not in [option.id for option in question.options]
     assert run.commit().standing == "active advance done"
+
+
+def test_an_answer_about_severe_work_is_of_that_work_and_not_of_other_work_under_its_id() -> None:
+    severe = {"id": "WQ-1", "priority": "S0", "title": "a button is red", "status": "pending"}
+    run = Run(built_in("phase-loop"), ".claude/state")
+    gates = {"lint": {"status": "pending"}}
+    state = {"version": "2.0", "sessionId": "s", "iteration": 1, "phase": "execute", "gates": gates}
+    run.write("loop.state.json", {**state, "workQueue": [severe]}).commit()
+    [question] = run.evaluation.questions
+    run.answer(question.id, "resolve")
+    assert run.evaluation.questions == ()
+
+    worked_on = [{**severe, "status": "in-progress", "assignedTo": "codex"}]
+    run.write("loop.state.json", {**state, "workQueue": worked_on})
+    assert run.evaluation.questions == ()
+
+    swapped = [{**severe, "title": "passwords are public"}]
+    run.write("loop.state.json", {**state, "workQueue": swapped})
+    assert [each.id for each in run.evaluation.questions] == [question.id]

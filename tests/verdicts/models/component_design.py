@@ -28,9 +28,13 @@ COMPONENT, REVIEWING = "ComponentDesignSessions", "ComponentDesignReviewSessions
 
 @dataclass
 class Truth:
-    """The children that were begun, by their type, and what a person waived."""
+    """The children that were begun, by the type they were begun with, and what a person waived.
+
+    Without records nothing but the files says what was begun, until there is one again.
+    """
 
     begun: dict[str, str] = field(default_factory=dict)
+    is_recorded: bool = True
     is_waived: bool = False
     files: Mapping[str, str] = field(default_factory=dict)
     session: Mapping[str, Any] = field(default_factory=dict)
@@ -39,15 +43,18 @@ class Truth:
         self.files, self.session = dict(run.files), state_of(run, FILE)
         match move:
             case "edit: no journal":
-                self.begun = dict(self._listed())
+                self.is_recorded = False
             case "person: moves on to Finalize":
-                self.is_waived = True
+                self.is_waived = self.is_recorded = True
             case _ if move.startswith(("honest: ", "report: ")):
-                self.begun |= self._listed()
+                self.is_recorded = True
+                self.begun = dict(self._listed()) | self.begun
                 # A waiver ends with the next work on what it was about.
                 self.is_waived &= "Spawn" not in move and "components" not in move and "review" not in move
             case _:
-                pass
+                self.is_recorded |= move.startswith("person: ")
+        if not self.is_recorded:
+            self.begun = dict(self._listed())
 
     def _listed(self) -> Iterable[tuple[str, str]]:
         """The children that the session names, with their types; those of other types are none."""
@@ -134,12 +141,12 @@ def _finalize(run: Run) -> None:
     run.report("Finalize", "ok", data={"pr_url": "https://github.com/x/y/pull/1"})
 
 
-def _interaction(step: str, status: str) -> dict[str, Any]:
-    return {"id": f"forged-{step}", "command": {"module": step}, "result": {"status": status}}
+def _interaction(step: str, status: str, **command: Any) -> dict[str, Any]:
+    return {"id": f"forged-{step}", "command": {"module": step, **command}, "result": {"status": status}}
 
 
-def _forged(step: str, status: str) -> Callable[[Run], object]:
-    return setting(FILE, interactions=lambda known: [_interaction(step, status), *known])
+def _forged(step: str, status: str, **command: Any) -> Callable[[Run], object]:
+    return setting(FILE, interactions=lambda known: [_interaction(step, status, **command), *known])
 
 
 def _report(step: str, outcome: str, data: Mapping[str, Any]) -> Callable[[Run], object]:
@@ -197,6 +204,7 @@ _MOVES: dict[str, Callable[[Run], object]] = {
     "edit: no designs": lambda run: [run.files.pop(path, None) for path in DESIGNS.values()],
     "edit: no review": lambda run: run.files.pop(DOCUMENT, None),
     **{f"edit: {step} was ok": _forged(step, "ok") for step in STEPS},
+    "edit: only a was announced": _forged(STEPS[1], "ok", metadata={"child_session_ids": ["a"]}),
     "edit: Finalize was a success": _forged("Finalize", "success"),
     "edit: no journal": lambda run: run.remove(JOURNAL),
     "edit: as it began": lambda run: run.write(FILE, _start().files[f"{AT}/{FILE}"]),
