@@ -235,7 +235,7 @@ class RunFacts:
         An answer that was recorded before the definition had a `substance` holds for its scope.
         """
         about = substance_now(answer, self.records)
-        return not question.about and about == "" or about == self.content_digest(question)
+        return (not question.about and about == "") or about == self.content_digest(question)
 
     def content_digest(self, question: Question) -> str:
         """A digest of what a person decides about, "" for a question about nothing that can change.

@@ -85,6 +85,13 @@ def _minus(run: ExpressionRun, items: list, other: list) -> list:
     return [item for item in items if str(item) not in gone]
 
 
+def _flatten(run: ExpressionRun, items: list) -> list:
+    """the elements of its elements that are lists, one level deep, and the others"""
+    # One list can stand in the other many times: what it comes to is counted before it is made.
+    run.take(len(items) + sum(len(item) for item in items if type(item) is list))
+    return [each for item in items for each in (item if type(item) is list else [item])]
+
+
 def _reversed(run: ExpressionRun, items: list) -> list:
     """the elements the other way round"""
     return items[::-1]
@@ -372,7 +379,7 @@ OWN_FUNCTIONS = _table(
 )  # fmt: skip
 OWN_METHODS = _table(
     where=_where, after=_after, newest=_newest, keep=_keep, by=_by, reversed=_reversed, joined=_joined,
-    minus=_minus, as_keys=_as_keys, circles=_circles,
+    minus=_minus, flatten=_flatten, as_keys=_as_keys, circles=_circles,
 )  # fmt: skip
 FUNCTIONS = OWN_FUNCTIONS | _table(
     size=_size, string=_string, int=_int, double=_double, timestamp=_timestamp, type=_type, dyn=_dyn,

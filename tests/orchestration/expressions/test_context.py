@@ -350,6 +350,7 @@ def test_two_threads_with_a_context_each_get_their_own_answers():
         ("['c', 'a', 'b'].by('')", ["a", "b", "c"]),
         ("state.m.by('at.t').map(x, x.n)", [4, 3, 2, 1]),
         ("['b', 'a'].minus(['a'])", ["b"]),
+        ("[[2, 1], 3, [], [[4]]].flatten()", [2, 1, 3, [4]]),
         ("['b', 'a'].as_keys({'x': 1})", {"b": {"x": 1}, "a": {"x": 1}}),
         ("[1, true, 'x', 2.5].joined('; ')", "1; true; x; 2.5"),
         ("[[1], {'a': dyn(true)}, dyn(null)].joined(' ')", '[1] {"a": true} null'),

@@ -89,7 +89,7 @@ PLAIN = [
     "state.list.filter(t, t.n > 1).map(t, t.id)", "state.list.all(t, has(t.id))",
     "state.list.exists(t, t.id == '2')", "state.list.map(t, t.?needs.orValue([]))",
     "items.filter(i, i in state.names || i == word)", "items.reversed()", "items.newest()",
-    "items.joined(', ')", "items.minus(['a'])", "items.as_keys({'a': 1})", "items.keep(2)",
+    "items.joined(', ')", "items.minus(['a'])", "items.as_keys({'a': 1})", "items.flatten()", "items.keep(2)",
     "items.where('a')",
     "state.list.by('id').newest().n", "state.list.where({'id': '1'})", "state.list.after({'id': '1'})",
     "state.list.circles('id', 'needs')", "word.split('a')", "'a.b'.split('.').newest()",

@@ -54,7 +54,7 @@ class Truth:
             case _:
                 self.is_recorded |= move.startswith("person: ")
         if not self.is_recorded:
-            self.begun = dict(self._listed())
+            self.begun = {name: self.begun.get(name, kind) for name, kind in self._listed()}
 
     def _listed(self) -> Iterable[tuple[str, str]]:
         """The children that the session names, with their types; those of other types are none."""
