@@ -2,6 +2,8 @@
 
 The server's last bytes on a connection are a trailer: 0xFF, which no UTF-8 text holds, and the exit code as
 one digit. A connection that ends without it was not ended by its server.
+
+The end of the process that started this one is the end of its stdin too, whoever else still holds that pipe.
 """
 
 from __future__ import annotations
@@ -11,9 +13,18 @@ import _thread
 import os
 import time
 
+from ..process_end import parent_end_probe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _CHUNK = 1 << 16
 _GRACE_S = 5.0
 """After the end of stdin the answers that are under way are waited for so long."""
+_PARENT_POLL_S = 0.5
+_ORPHAN_GRACE_S = 1.0
+"""So long the server may take to end the connection of a client that is gone; nobody reads its answers."""
 _TRAILER = b"\xff"
 
 
@@ -37,6 +48,8 @@ class StdinPump:
         self._unconnected = _thread.allocate_lock()
         self._unconnected.acquire()
         _thread.start_new_thread(self._run, ())
+        if has_parent_ended := parent_end_probe():
+            _thread.start_new_thread(self._end_with_parent, (has_parent_ended,))
 
     def connect(self, sock: _socket.socket) -> None:
         """Send to this socket from now on; called once."""
@@ -59,13 +72,27 @@ class StdinPump:
             # The server's end is closed; who reads from it notices, too.
             pass
 
+    def _end_with_parent(self, has_parent_ended: Callable[[], bool]) -> None:
+        """End the process soon after its parent; a pipe that others hold may block threads for ever."""
+        while not has_parent_ended():
+            time.sleep(_PARENT_POLL_S)
+        self.has_ended = True
+        if self._socket is not None:
+            try:
+                self._socket.shutdown(_socket.SHUT_WR)
+            except OSError:
+                pass
+        time.sleep(_ORPHAN_GRACE_S)
+        os._exit(1)
+
     def _read(self) -> bytes:
         try:
             chunk = os.read(self._stdin, _CHUNK)
         except OSError:
             chunk = b""
-        self.has_ended = not chunk
-        return chunk
+        # Once true it stays so: what somebody else still writes is no client's.
+        self.has_ended = self.has_ended or not chunk
+        return b"" if self.has_ended else chunk
 
 
 def drain(sock: _socket.socket, stdout: int) -> int | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -60,6 +61,14 @@ async def serve_lsp(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, 
         server.feature(name)(_guard(name, partial(request, connection)))
     for name, command in COMMANDS.items():
         server.command(name)(_guard(name, partial(execute, connection, command)))
+
+    def end_input() -> None:
+        # What the connector still passes on is no client's; the stream's other direction ends in order.
+        with suppress(RuntimeError):
+            writer.transport.pause_reading()  # pyright: ignore[reportAttributeAccessIssue]
+        reader.feed_eof()
+
+    connection.on_client_end = end_input
     try:
         await read_messages(reader, connection.protocol)
         return 0 if connection.protocol.is_shut_down else 1

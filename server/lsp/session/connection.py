@@ -21,6 +21,7 @@ from ....orchestration.updates.commands import Command
 from ....orchestration.vfs.files import digest_of
 from ...live.boards import RootChange
 from ...live.engine import Engine
+from ...process_end import process_end_probe
 from ...workspace.apply import HeldClaims
 from ...workspace.git import actor
 from ...workspace.roots import UsageError
@@ -32,6 +33,7 @@ from .payloads import changed_json, merge_changes
 from .publisher import Publisher
 from .transport import DroppingWriter, LspProtocol, LspServer, RequestFailed, encode_json, new_server
 
+_CLIENT_POLL_S = 1.0
 _log = logging.getLogger(__name__)
 
 
@@ -61,6 +63,8 @@ class Connection:
         self._openings: set[asyncio.Task[Any]] = set()
         self._workflows: dict[tuple[str, str], Workflow] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
+        self.on_client_end: Callable[[], None] = lambda: None
+        """Called when the process that the editor says to be has ended, though its pipe is held open."""
         unsaved = UnsavedEvaluator(engine.evaluate_unsaved, self.spawn, self.documents_of, self._on_evaluated)
         self.evaluate_unsaved = unsaved.evaluate
         send = self.server.text_document_publish_diagnostics
@@ -125,6 +129,14 @@ class Connection:
         self.channel = "vscode" if own.get("client") == "vscode" else "editor"
         self.may_decide = self.trusted and own.get("client") == "vscode" and own.get("decides") is True
         self.documents.encoding = lsp.PositionEncodingKind(self.server.workspace.position_encoding)
+
+        if params.process_id is not None and (has_ended := process_end_probe(params.process_id)):
+            self.spawn(self._end_with_client(has_ended))
+
+    async def _end_with_client(self, has_ended: Callable[[], bool]) -> None:
+        while not has_ended():
+            await asyncio.sleep(_CLIENT_POLL_S)
+        self.on_client_end()
 
     def _open_folders(self, _: lsp.InitializedParams) -> None:
         workspace = self.server.workspace

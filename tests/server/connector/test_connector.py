@@ -207,7 +207,14 @@ def test_a_connector_imports_next_to_nothing():
     code = f"import sys; before = set(sys.modules); import phasekeeper.server.cli.main, {imports}; "
     code += "print(*sorted(set(sys.modules) - before))"
     said = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
-    modules = ["cli", "cli.main", "connector", "version", *(f"connector.{name}" for name in MODULES)]
+    modules = [
+        "cli",
+        "cli.main",
+        "connector",
+        "version",
+        "process_end",
+        *(f"connector.{name}" for name in MODULES),
+    ]
     own = {f"phasekeeper.server.{name}" for name in modules}
     assert set(said.stdout.split()) <= {"phasekeeper", "phasekeeper.server", "_socket", *own}
 
