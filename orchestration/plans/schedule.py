@@ -19,7 +19,7 @@ from ..graphs import find_cycles
 from ..journal.journal import Claim
 from ..states import TaskStatus
 from ..suggestions import did_you_mean, meant, nearest
-from .model import MarkStatus, Plan, Task, TaskFile
+from .model import MarkStatus, Plan, Stage, Task, TaskFile
 
 BLOCKED_MARK = "mark [-]"
 """What a task waits for that is marked as blocked in the plan."""
@@ -245,7 +245,8 @@ class TaskBoard:
     """The plan as people see it. `stages` is made when it is looked at: a plan may have 10,000 tasks.
 
     `files` are those that the tasks' own files name, by that file. Those of tasks that are far off are not
-    read for the board either: its revision does not cover them.
+    read for the board either: its revision does not cover them. `listed` are the ids of the tasks that its
+    stages list, None for all; their counts are of all tasks either way.
     """
 
     path: str
@@ -259,13 +260,23 @@ class TaskBoard:
     skipped: frozenset[str]
     claims: Mapping[str, Claim]
     files: Mapping[str, tuple[str, ...]]
+    listed: frozenset[str] | None = None
+
+    @property
+    def whole(self) -> bool:
+        """True if the stages list all their tasks."""
+        return self.listed is None
 
     @cached_property
     def stages(self) -> tuple[StageState, ...]:
         return tuple(
-            StageState(s.id, s.title, s.done, s.total, s.span.line, tuple(map(self._task, s.tasks)))
+            StageState(s.id, s.title, s.done, s.total, s.span.line, tuple(map(self._task, self._listed(s))))
             for s in self.plan.stages
         )
+
+    def _listed(self, stage: Stage) -> Iterable[Task]:
+        listed = self.listed
+        return stage.tasks if listed is None else (task for task in stage.tasks if task.id in listed)
 
     def task(self, name: str) -> TaskState | None:
         """One task by its id, without a look at the others."""

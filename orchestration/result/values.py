@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from functools import cache
 from typing import Any
@@ -265,6 +265,17 @@ class Evaluation:
         return done + (f", {unknown} {'mark' if unknown == 1 else 'marks'} unknown" if unknown else "")
 
     @property
+    def without_tasks(self) -> Evaluation:
+        """The evaluation whose plan lists the tasks that the suggestion, a question or a claim names."""
+        if self.plan is None:
+            return self
+        asked = (task for question in self.questions for task in question.tasks)
+        claimed = (claim.task for claim in self.claims)
+        parallel = (task for batch in self.suggestion.parallel for task in batch)
+        named = frozenset((*self.suggestion.tasks, *parallel, *asked, *claimed))
+        return replace(self, plan=replace(self.plan, listed=named))
+
+    @property
     def escalations(self) -> tuple[QuestionState, ...]:
         return tuple(question for question in self.questions if question.kind is QuestionKind.ESCALATION)
 
@@ -278,7 +289,7 @@ def as_json(value: object) -> dict[str, Any]:
 _FIELDS: Mapping[type, tuple[str, ...]] = {
     Finding: ("code", "severity", "path", "span", "message", "fixes", "overridden"),
     Evidence: ("path", "span", "expression", "value"),
-    TaskBoard: ("path", "stages"),
+    TaskBoard: ("path", "whole", "stages"),
     Claim: ("task", "actor", "until", "seq"),
 }
 # What is computed from a value stands in JSON behind one of its fields.

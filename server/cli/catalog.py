@@ -84,6 +84,7 @@ _ROOT = option("--root", "DIR", "the root, instead of the one around .", type=Pa
 _RUN = word("run", "the run")
 _ONE_RUN = option("--run", "RUN", "this run only")
 _JSON = flag("--json", "the answer as JSON")
+_PLAN = flag("--plan", "with --json: all tasks of the plan, not only those at hand")
 _READING = (_PATH, _ROOT_OF_PATH, _ONE_RUN, _JSON)
 # What writes answers with the evaluation that comes of it.
 _WRITING = (_ROOT, flag("--json", "the run's evaluation as JSON"))
@@ -122,7 +123,9 @@ exit codes:
 With several runs 1 goes before 3, and 3 before 0.
 
 --json prints the evaluation of one run when --run, or a PATH inside it,
-asks for that run, else {"root": ROOT, "runs": [EVALUATION, ...]}.
+asks for that run, else {"root": ROOT, "runs": [EVALUATION, ...]}. Each stage
+of a plan has its counts, and those of its tasks that the step, a question or a
+claim names; --plan lists all of them (then `whole` is true).
 """
 _GATES = """\
 A gate that is open lacks evidence for a criterion; one that is failed has
@@ -221,7 +224,9 @@ GROUPS = {"workflow": "the workflows: list, show, lint, graph"}
 """Commands that have commands of their own, and their help."""
 COMMANDS: list[CommandEntry] = [
     command("status", "every run: status, phase, next step, shut gates, questions", "read:status", *_READING),
-    command("next", "the next step, why, and on what evidence", "read:next_step", *_READING, more=_NEXT),
+    command(
+        "next", "the next step, why, and on what evidence", "read:next_step", *_READING, _PLAN, more=_NEXT
+    ),
     command(
         "gates", "the gates, their criteria and the evidence for each", "read:gates", *_READING, more=_GATES
     ),

@@ -176,8 +176,8 @@ class Drive:
     # ---- how a run stands
 
     def evaluation(self, run: str) -> dict[str, Any]:
-        """The whole evaluation of a run, as `next --json` prints it."""
-        result = self.run("next", "--json", "--run", run)
+        """The whole evaluation of a run, as `next --json --plan` prints it."""
+        result = self.run("next", "--json", "--plan", "--run", run)
         assert result.code in (0, 1, 3), result
         return json.loads(result.out)
 

@@ -54,8 +54,8 @@ def next_step(options: Namespace) -> int:
     selection = select_runs(options)
     if options.json:
         evaluations = [run.evaluate() for run in selection.runs]
-        whole = [as_json(evaluation) for evaluation in evaluations]
-        print_json(whole[0] if selection.one else {"root": str(selection.root), "runs": whole})
+        answers = [as_json(e if options.plan else e.without_tasks) for e in evaluations]
+        print_json(answers[0] if selection.one else {"root": str(selection.root), "runs": answers})
         print_root_problems(selection, as_json=True)
     else:
         evaluations = [run.evaluate_from_root() for run in selection.runs]
@@ -71,7 +71,7 @@ def _part(options: Namespace, key: str, lines: Callable[[Evaluation, Sequence[st
     """Show one part of every run's evaluation: `key` of its JSON, or lines of it."""
 
     def data(run: SelectedRun) -> Mapping[str, Any]:
-        whole = as_json(run.evaluate())
+        whole = as_json(run.evaluate().without_tasks)
         return {name: whole[name] for name in ("root", "run", "revision", key)}
 
     return _answer(options, data, lambda run, where: lines(run.evaluate_from_root(), where))

@@ -112,6 +112,34 @@ def test_next_of_one_run_as_json_is_its_evaluation_and_of_all_a_list(here, run):
     assert list(json.loads(run("next", "--json", TASKS)[1])) == ["root", "runs"]
 
 
+def test_next_as_json_lists_the_tasks_at_hand_and_with_plan_all_of_them(here, run):
+    plan(here, "lists", 60, done=25)
+
+    short = json.loads(run("next", "--json", "--run", "lists")[1])
+    whole = json.loads(run("next", "--json", "--plan", "--run", "lists")[1])
+
+    every = {task["id"]: task for stage in whole["plan"]["stages"] for task in stage["tasks"]}
+    listed = {task["id"]: task for stage in short["plan"]["stages"] for task in stage["tasks"]}
+    named = {*short["suggestion"]["tasks"], *(t for batch in short["suggestion"]["parallel"] for t in batch)}
+    assert listed == {name: every[name] for name in named} != {}
+    assert (short["plan"].pop("whole"), whole["plan"].pop("whole"), len(every)) == (False, True, 60)
+    for stage in (*short["plan"]["stages"], *whole["plan"]["stages"]):
+        del stage["tasks"]
+    assert short == whole
+    assert short["progress"] == {"done": 25, "total": 60}
+
+
+def test_a_task_that_somebody_claimed_is_listed_without_the_plan(here, run):
+    plan(here, "lists", 3, done=1)
+    assert run("claim", "lists", "lists-2", "--as", "ann")[0] == 0
+
+    answer = json.loads(run("next", "--json", "--run", "lists")[1])
+
+    [stage] = answer["plan"]["stages"]
+    assert "lists-2" not in answer["suggestion"]["tasks"]
+    assert ("lists-2", "ann") in [(task["id"], task["claimedBy"]) for task in stage["tasks"]]
+
+
 def test_an_open_gate_says_what_it_will_allow_once_it_passes(here, run):
     plan(here, "lists", 3, done=1)
     _, out, _ = run("gates")

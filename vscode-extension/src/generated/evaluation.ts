@@ -18,6 +18,7 @@ export interface Evaluation {
   gates: Gate[];
   plan: {
     path: string;
+    whole: boolean;
     stages: Stage[];
   } | null;
   progress: Progress | null;

@@ -95,6 +95,7 @@ test("a run has its plan, its phases with artifacts, gates and criteria, and the
     ],
     plan: {
       path: "tasks/x/PLAN.md",
+      whole: true,
       stages: [
         {
           id: "1",
@@ -338,5 +339,5 @@ test("marks of a plan are zero-based lines, and skipped tasks have none", () => 
   const stages = [
     { id: "1", title: "", done: 0, total: 2, line: 3, tasks: [task({ line: 5 }), task({ state: "skipped", line: 6 })] },
   ];
-  expect(planMarks({ path: "p", stages })).toEqual([{ line: 4, kind: "ready", label: "x-01: ready" }]);
+  expect(planMarks({ path: "p", whole: true, stages })).toEqual([{ line: 4, kind: "ready", label: "x-01: ready" }]);
 });
