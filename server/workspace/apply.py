@@ -43,7 +43,7 @@ from ...orchestration.vfs.overlay import OverlayFiles
 from ..store import claims as store_claims
 from ..store.claims import key_of
 from ..store.commit import Commit, Conflict, LockedRun, StoreError, Writes, commit
-from .decision_proof import signer
+from .decision_proof import require_usable_key, signer
 from .git import answer
 from .roots import UsageError
 from .workspace import Workspace
@@ -116,15 +116,17 @@ def apply_command(
     that nothing is decided about what was put in its place meanwhile.
     """
     root = workspace.root
+    if revision is not None:
+        # Again under the lock; here nothing was made for it yet that would stay behind.
+        _require_revision(_read_again(workspace, run), revision)
     sign = signer(root, run) if signed else None
     before: list[Evaluation] = []
     refusals: list[RecordedRefusal] = []
 
     def writes(locked: LockedRun) -> Writes:
         trace = _read_again(workspace, run)
-        if revision is not None and trace.evaluation.revision != revision:
-            said = f"{run} was changed meanwhile; nothing was decided. Look again and repeat it"
-            raise CommandRefused(said)
+        if revision is not None:
+            _require_revision(trace, revision)
         before[:] = [trace.evaluation]
         if repeats_last(trace, wanted):
             return Writes()
@@ -143,6 +145,13 @@ def apply_command(
     after = Workspace(root, parsed=workspace.parsed)
     evaluation = after.evaluate(_match(after, run))
     return CommandResult(done, evaluation, _new_findings(before[0], evaluation))
+
+
+def _require_revision(trace: EvaluationTrace, revision: str) -> None:
+    """Raises CommandRefused when the run is not the one that the person was shown any more."""
+    if trace.evaluation.revision != revision:
+        run = trace.evaluation.run
+        raise CommandRefused(f"{run} was changed meanwhile; nothing was decided. Look again and repeat it")
 
 
 def _known_commits(root: Path, trace: EvaluationTrace, wanted: Command) -> frozenset[str]:
@@ -220,7 +229,7 @@ def prepare_decision(
     """
     if not (reason_follows or wanted.why.strip()):
         raise InvalidCommand("a decision needs a reason")
-    signer(workspace.root, run)
+    require_usable_key(workspace.root)
     trace = _read_again(workspace, run)
     text = confirmation(trace, wanted, datetime.now(UTC))
     return PreparedDecision(run, wanted, text.title, text.lines, trace.evaluation.revision)

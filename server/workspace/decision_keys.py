@@ -109,6 +109,20 @@ def make_repository_key(root: Path) -> DecisionKey:
     return _made(repository_path(root), content.encode(), lambda: load_repository_key(root))
 
 
+def unusable_reason(root: Path) -> str:
+    """Why `make_repository_key` would give no key, as far as can be known without making one; "" if none."""
+    user, repository = key_path(), repository_path(root)
+    if os.path.lexists(user) and (reason := load_key().reason):
+        return reason
+    if os.path.lexists(repository) and _read_repository(repository, b"") is None:
+        return f"there is no id of {root} at {repository}"
+    for path in (each for each in (user, repository) if not os.path.lexists(each)):
+        nearest = next(folder for folder in path.parents if os.path.lexists(folder))
+        if not (nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)):
+            return f"the key at {path} cannot be made: {nearest} is no folder that can be written in"
+    return ""
+
+
 def repository_keys() -> Iterator[RepositoryKey]:
     """The keys of all repositories in which this user decided something."""
     user = load_key()

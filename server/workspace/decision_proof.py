@@ -20,7 +20,7 @@ from ...orchestration.vfs.files import below, digest_of
 from ..disk.disk_files import MAX_BYTES
 from ..disk.safe_open import refusal
 from . import git
-from .decision_keys import load_repository_key, make_repository_key, place_of
+from .decision_keys import load_repository_key, make_repository_key, place_of, unusable_reason
 from .roots import UsageError, path_in_root
 
 
@@ -41,8 +41,17 @@ def sign(record: Mapping[str, object], key: bytes, where: str) -> str:
     return hmac.new(key, text.encode("ascii"), sha256).hexdigest()
 
 
+def require_usable_key(root: Path) -> None:
+    """Raises UsageError when a decision could not be signed. Makes no key: nobody has decided yet."""
+    if reason := unusable_reason(root):
+        raise UsageError(f"the decision cannot be signed: {reason}")
+
+
 def signer(root: Path, run: str) -> Callable[[Record], str]:
-    """The signature for a person's decisions on a run. Raises UsageError when the key cannot be used."""
+    """The signature for a person's decisions on a run; its key is made where there is none.
+
+    To be asked for once a person has confirmed. Raises UsageError when the key cannot be used.
+    """
     key = make_repository_key(root)
     if key.secret is None:
         raise UsageError(f"the decision cannot be signed: {key.reason}")
