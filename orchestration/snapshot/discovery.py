@@ -121,35 +121,59 @@ class Judged(NamedTuple):
 
 
 def discover(
-    known: DefinitionSet, files: Files, config: Config, parsed: dict[tuple[str, str], Any] | None = None
+    known: DefinitionSet,
+    files: Files,
+    config: Config,
+    parsed: dict[tuple[str, str], Any] | None = None,
+    claims: Mapping[str, Sequence[str]] | None = None,
 ) -> Discovery:
-    """Find the runs of a root, each with its workflow. A broken definition hides the runs of no other one."""
-    verdicts = list(judged(known, files, config, parsed))
+    """Find the runs of a root, each with its workflow. A broken definition hides the runs of no other one.
+
+    With `claims`, some of the `candidates`, only those folders are looked at, and of the other definitions
+    that users made whether they can be used.
+    """
+    if claims is not None:
+        for definition in known.definitions.values():
+            if not definition.built_in and next(_places(definition, files), None):
+                known.workflow(definition.name)
+    reader = RunReader(files, {} if parsed is None else parsed)
+    claims = candidates(known, files) if claims is None else claims
+    verdicts = [judge(run, claims[run], known, reader, config) for run in sorted(claims, key=natural)]
     matches = [each.match for each in verdicts if each.match]
     passed = [one for each in verdicts for one in each.passed]
     return Discovery(matches, passed, known.broken, tuple(one for each in verdicts for one in each.findings))
 
 
-def judged(
-    known: DefinitionSet, files: Files, config: Config, parsed: dict[tuple[str, str], Any] | None = None
-) -> Iterator[Judged]:
-    """Every folder that may be a run by its place, in natural order of their paths."""
-    reader = RunReader(files, {} if parsed is None else parsed)
-    claims = candidates(known, files)
-    return (judge(run, claims[run], known, reader, config) for run in sorted(claims, key=natural))
+def has_runs(known: DefinitionSet, files: Files, config: Config, parsed: dict[tuple[str, str], Any]) -> bool:
+    """True when a root has a run, or a definition that is broken and may have some. Ends at the first one."""
+    reader = RunReader(files, parsed)
+    for definition in known.definitions.values():
+        for run in _places(definition, files):
+            # A folder that a broken definition takes from this one is as good as a run here.
+            if judge(run, (definition.name,), known, reader, config).match or known.broken:
+                return True
+    return bool(known.broken)
 
 
-def candidates(known: DefinitionSet, files: Files, at: str | None = None) -> dict[str, list[str]]:
+def candidates(
+    known: DefinitionSet, files: Files, at: str | None = None, name: str | None = None
+) -> dict[str, list[str]]:
     """The folders that may be runs by their place, with the names of the definitions that say so.
 
-    With `at`, only that folder and those below it.
+    With `at`, only that folder and those below it; with `name`, only folders of that name.
     """
     claims: dict[str, list[str]] = {}
     for definition in known.definitions.values():
-        places = (place for pattern in definition.at for place in glob(files, pattern, at))
-        for run in dict.fromkeys(path for path, entry in places if entry.kind == "folder"):
+        for run in dict.fromkeys(_places(definition, files, at, name)):
             claims.setdefault(run, []).append(definition.name)
     return claims
+
+
+def _places(
+    definition: DiscoverableWorkflow, files: Files, at: str | None = None, name: str | None = None
+) -> Iterator[str]:
+    for pattern in definition.at:
+        yield from (path for path, entry in glob(files, pattern, at, name) if entry.kind == "folder")
 
 
 def judge(run: str, claims: Iterable[str], known: DefinitionSet, reader: RunReader, config: Config) -> Judged:

@@ -24,17 +24,31 @@ def is_glob(path: str) -> bool:
 MOST_DEEP = 24
 
 
-def glob(files: Files, pattern: str, at: str | None = None) -> Iterator[tuple[str, Entry]]:
+def glob(
+    files: Files, pattern: str, at: str | None = None, name: str | None = None
+) -> Iterator[tuple[str, Entry]]:
     """(path, entry) of all that fits, each once; those of a folder in natural order, then what is below it.
 
     `*`, `?` and `[..]` stand for characters of one name, hidden names (with a dot in front) only for a
     pattern with a dot in front. `**` is any number of folders, at most 24 deep and through no link. With
-    `at`, only what fits at that path or below it, without a look at anything else.
+    `at`, only what fits at that path or below it, without a look at anything else; with `name`, only what has
+    that last name, which is looked up and not searched for.
     """
     parts = _parts(pattern)
+    if name is not None and parts:
+        parts = _named(name, parts)
     if parts:
         way = [] if at is None else at.split("/")
         yield from _walk(files, "", _open({0}, parts), parts, way, 0)
+
+
+def _named(name: str, parts: tuple[str, ...]) -> tuple[str, ...]:
+    """The pattern of what fits `parts` and has that last name; () when nothing can."""
+    last = parts[-1]
+    is_hidden = name.startswith(".") and is_glob(last) and not last.startswith(".")
+    if is_hidden or not name or not _segment(last)(name):
+        return ()
+    return (*parts[:-1], re.sub(r"([*?\[])", r"[\1]", name))
 
 
 def _parts(pattern: str) -> tuple[str, ...]:

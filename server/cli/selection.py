@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from ...orchestration.definition.reader import InvalidWorkflow
 from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.findings import Finding, finding
 from ...orchestration.result.values import Evaluation
-from ...orchestration.snapshot.discovery import Match
+from ...orchestration.snapshot.discovery import Discovery, Match
 from ...tools.project_paths import rebase_evaluation, rebase_finding, rebase_path
 from ...tools.run_names import NoSuchRun, find_run
 from ..terminal.finding_views import error_lines, from_here
@@ -29,6 +29,14 @@ class BrokenDefinitions(Exception):  # noqa: N818 - it is what they are
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = tuple(lines)
         super().__init__("\n".join(lines))
+
+
+class ProjectRuns(NamedTuple):
+    """The runs of a root, or of a project at `folder` in it, that were looked for."""
+
+    folder: str
+    workspace: Workspace
+    discovery: Discovery
 
 
 class SelectedRun(NamedTuple):
@@ -56,29 +64,33 @@ class SelectedRun(NamedTuple):
 class Selection:
     """The runs that are meant, in order of their paths. `one` when a single run was asked for.
 
-    `projects` are (folder, workspace) of the root itself and of the projects in it.
+    `projects` are the root itself and the projects in it.
     """
 
     root: Path
     opened: OpenWorkspaces
-    projects: tuple[tuple[str, Workspace], ...]
+    projects: tuple[ProjectRuns, ...]
     runs: tuple[SelectedRun, ...]
     one: bool
 
     def findings(self) -> list[Finding]:
-        """Findings about the root and its projects themselves, with paths from the root."""
+        """Findings about the root and its projects themselves, with paths from the root.
+
+        Those that only a look at other runs than the one that is meant would show are not among them.
+        """
         findings = [*self.opened.findings]
-        for folder, each in self.projects:
+        for folder, each, discovery in self.projects:
             unlisted = (finding(problem, path) for path, problem in each.files.unlisted.items())
-            findings += [rebase_finding(entry, folder) for entry in (*each.findings, *unlisted)]
+            own = each.findings_with(discovery)
+            findings += [rebase_finding(entry, folder) for entry in (*own, *unlisted)]
         return findings
 
     def broken(self) -> list[Finding]:
         """Errors in definitions that cannot be used, whose runs may therefore be missing here."""
         return [
             rebase_finding(found, folder)
-            for folder, each in self.projects
-            for findings in each.broken.values()
+            for folder, _, discovery in self.projects
+            for findings in discovery.broken.values()
             for found in findings
         ]
 
@@ -86,7 +98,7 @@ class Selection:
         """Like `broken`, for every definition of the root and its projects, also those without runs."""
         return [
             rebase_finding(found, folder)
-            for folder, each in self.projects
+            for folder, each, _ in self.projects
             for name in each.library.own
             for found in each.library.faults(name)
         ]
@@ -100,48 +112,93 @@ def select_runs(options: Namespace) -> Selection:
     """The runs for PATH, --root and --run.
 
     --run names one; a PATH inside a run means that run, one that holds runs those; else all runs of the
-    root are meant. A PATH that is not there may be the name of a run, as other commands take it.
+    root are meant. A PATH that is not there may be the name of a run, as other commands take it. Where one
+    run is meant no other is looked at.
     Raises UsageError, NoSuchRun or BrokenDefinitions.
     """
     path = options.path
     leads_elsewhere = os.path.lexists(path) or path.is_absolute() or ".." in path.parts
     name = path.as_posix() if not (options.run or leads_elsewhere) else None
-    opened = open_workspaces(Path() if name else path, options.root)
+    wanted = options.run or name
+    if wanted:
+        where = Path() if name else path
+        last = wanted.rstrip("/").rpartition("/")[2]
+        opened = open_workspaces(where, options.root, lambda each: bool(each.discover_named(last).matches))
+        return _named_run(opened, last, wanted, is_path=bool(name))
+    opened = open_workspaces(path, options.root, lambda each: _has_run_around(each, path))
     root = opened.workspaces[0].root
-    projects = tuple(
-        ("" if each.root == root else each.root.relative_to(root).as_posix(), each)
-        for each in opened.workspaces
-    )
-    runs = [
-        SelectedRun(workspace, match, folder, rebase_path(match.run, folder))
-        for folder, workspace in projects
-        for match in workspace.matches
-    ]
-    runs.sort(key=lambda each: each.name)
-    whole = Selection(root, opened, projects, tuple(runs), False)
-    if wanted := options.run or name:
+    inner = path_in_root(root, path) if path != Path() or options.root is None else None
+    if inner is not None:
+        around = _select(opened, lambda each, at: each.discover_around(at), inner)
+        if around.runs:
+            # Of runs in one another the innermost is meant.
+            return replace(around, runs=around.runs[-1:], one=True)
+    whole = _select(opened, lambda each, _: each.discovery)
+    inside = [each for each in whole.runs if inner is not None and _lies_in(each.name, inner)]
+    return replace(whole, runs=tuple(inside or whole.runs))
+
+
+def _has_run_around(workspace: Workspace, path: Path) -> bool:
+    inner = path_in_root(workspace.root, path)
+    return inner is not None and bool(workspace.discover_around(inner).matches)
+
+
+def _named_run(opened: OpenWorkspaces, last: str, wanted: str, *, is_path: bool) -> Selection:
+    """The one run that `wanted` names, whose folder has the name `last`; `is_path`: it may be a path, too."""
+    some = _select(opened, lambda each, _: each.discover_named(last))
+    try:
+        run = find_run([each.name for each in some.runs], wanted)
+    except NoSuchRun:
+        whole = _select(opened, lambda each, _: each.discovery)
         try:
-            run = find_run([each.name for each in runs], wanted)
+            run = find_run([each.name for each in whole.runs], wanted)
         except NoSuchRun as error:
             # One that is unknown may be a run of a broken definition.
             if broken := whole.broken():
-                raise BrokenDefinitions([*error_lines(broken, root), shown_path(str(error))]) from None
-            raise NoSuchRun(f"{name!r} is no file or folder, and {error}" if name else str(error)) from None
-        return replace(whole, runs=tuple(each for each in runs if each.name == run), one=True)
-    inner = path_in_root(root, path) if path != Path() or options.root is None else None
-    around = [each for each in runs if inner is not None and _lies_in(inner, each.name)]
-    inside = [each for each in runs if inner is not None and _lies_in(each.name, inner)]
-    # Of runs in one another the innermost is meant.
-    return replace(whole, runs=tuple(around[-1:] or inside or runs), one=bool(around))
+                lines = [*error_lines(broken, whole.root), shown_path(str(error))]
+                raise BrokenDefinitions(lines) from None
+            said = f"{wanted!r} is no file or folder, and {error}" if is_path else str(error)
+            raise NoSuchRun(said) from None
+        some = whole
+    return replace(some, runs=tuple(each for each in some.runs if each.name == run), one=True)
 
 
-def open_workspaces(path: Path, root: Path | None) -> OpenWorkspaces:
-    """The workspaces at a path. Raises UsageError when it or the root cannot be opened."""
+def _select(
+    opened: OpenWorkspaces, look: Callable[[Workspace, str], Discovery], path: str | None = None
+) -> Selection:
+    """The runs that `look` finds in the root and its projects.
+
+    With `path`, in those only that it lies in, each of which is given the path from there.
+    """
+    root = opened.workspaces[0].root
+    projects: list[ProjectRuns] = []
+    for each in opened.workspaces:
+        folder = "" if each.root == root else each.root.relative_to(root).as_posix()
+        is_inside = path is None or _lies_in(path, folder)
+        inner = (path or "")[len(folder) :].lstrip("/")
+        discovery = look(each, inner) if is_inside else Discovery([], [], {})
+        projects.append(ProjectRuns(folder, each, discovery))
+    runs = [
+        SelectedRun(workspace, match, folder, rebase_path(match.run, folder))
+        for folder, workspace, discovery in projects
+        for match in discovery.matches
+    ]
+    runs.sort(key=lambda each: each.name)
+    return Selection(root, opened, tuple(projects), tuple(runs), False)
+
+
+def open_workspaces(
+    path: Path, root: Path | None, is_claimed: Callable[[Workspace], bool] = lambda _: False
+) -> OpenWorkspaces:
+    """The workspaces at a path. Raises UsageError when it or the root cannot be opened.
+
+    `is_claimed` is that of `open_path`.
+    """
     if root is not None and not root.is_dir():
         raise UsageError(f"--root {str(root)!r} is no folder; name one, or leave --root out")
     if not os.path.lexists(path):
         raise UsageError(f"{str(path)!r} does not exist; `phasekeeper status` shows the runs around here")
-    opened = open_path(path, root)
+    opened = open_path(path, root, is_claimed)
     first = opened.workspaces[0]
     first.files.list("")
     if problem := first.files.unlisted.get(""):

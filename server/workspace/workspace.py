@@ -21,13 +21,13 @@ from ...orchestration.snapshot.discovery import (
     Passed,
     candidates,
     discover,
+    has_runs,
     judge,
-    judged,
 )
 from ...orchestration.snapshot.read_log import RunReader
 from ...orchestration.snapshot.snapshot import Snapshot
 from ...orchestration.suggestions import did_you_mean
-from ...orchestration.vfs.files import Files, RecordingFiles
+from ...orchestration.vfs.files import Files, RecordingFiles, name_in, parent
 from ...orchestration.vfs.overlay import OverlayFiles
 from ..disk.disk_files import DiskFiles
 from .decision_keys import load_repository_key
@@ -68,7 +68,8 @@ class Workspace:
         return DefinitionSet(self.library.definitions())
 
     @cached_property
-    def _found(self) -> Discovery:
+    def discovery(self) -> Discovery:
+        """All runs of the root, and what else was seen on the look for them."""
         return discover(self._known, self.files, self.config, self.parsed)
 
     def match(self, run: str) -> Match | None:
@@ -77,32 +78,55 @@ class Workspace:
         looked = RunReader(self.files, self.parsed)
         return judge(run, claims, self._known, looked, self.config).match if claims else None
 
-    @property
+    @cached_property
     def has_runs(self) -> bool:
         """True when there is a run here, or a definition that is broken and may have some."""
-        all_of_them = judged(self._known, self.files, self.config, self.parsed)
-        return any(each.match or self._known.broken for each in all_of_them) or bool(self._known.broken)
+        return has_runs(self._known, self.files, self.config, self.parsed)
+
+    def discover_named(self, name: str) -> Discovery:
+        """The runs whose folders have that name, found without a look at any other."""
+        return self._discover(candidates(self._known, self.files, name=name))
+
+    def discover_around(self, path: str) -> Discovery:
+        """The runs that a path of the root lies in, outermost first, found without a look at any other."""
+        claims: dict[str, list[str]] = {}
+        while path:
+            inside = candidates(self._known, self.files, path, name_in(path))
+            claims |= {run: names for run, names in inside.items() if run == path}
+            path = parent(path)
+        return self._discover(claims)
+
+    def discover_below(self, folder: str) -> Discovery:
+        """The runs in a folder of the root."""
+        return self._discover(candidates(self._known, self.files, folder))
+
+    def _discover(self, claims: Mapping[str, list[str]]) -> Discovery:
+        return discover(self._known, self.files, self.config, self.parsed, claims)
 
     @property
     def matches(self) -> list[Match]:
         """The runs of the root that definitions claim which can be used; `broken` has the others."""
-        return self._found.matches
+        return self.discovery.matches
 
     @property
     def broken(self) -> Mapping[str, tuple[Finding, ...]]:
         """The errors of definitions that may have runs here and cannot be used, by their names."""
-        return self._found.broken
+        return self.discovery.broken
 
     @property
     def passed(self) -> list[Passed]:
         """Folders that look like runs by their place and are none."""
-        return self._found.passed
+        return self.discovery.passed
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The findings about the root itself: its configuration and its own definitions."""
-        broken = (found for findings in self.broken.values() for found in findings)
-        return (*root_findings(self.config, self.library), *broken, *self._found.findings)
+        return self.findings_with(self.discovery)
+
+    def findings_with(self, discovery: Discovery) -> tuple[Finding, ...]:
+        """The findings about the root itself, as far as the look for some of its runs shows them."""
+        broken = (found for findings in discovery.broken.values() for found in findings)
+        return (*root_findings(self.config, self.library), *broken, *discovery.findings)
 
     def snapshot(self, match: Match) -> Snapshot:
         now = self.clock().isoformat()
@@ -140,12 +164,23 @@ class OpenWorkspaces:
     findings: tuple[Finding, ...] = ()
 
 
-def open_path(path: Path, root: Path | None = None) -> OpenWorkspaces:
-    """The workspace that a path belongs to. Raises UsageError for a path that does not exist."""
+def open_path(
+    path: Path, root: Path | None = None, is_claimed: Callable[[Workspace], bool] = lambda _: False
+) -> OpenWorkspaces:
+    """The workspace that a path belongs to. Raises UsageError for a path that does not exist.
+
+    `is_claimed` tells of a workspace that a run is found in it, where that is seen without a look at all.
+    """
     if root is not None and not root.is_dir():
         raise UsageError(f"{root} is no folder")
-    found = root.resolve() if root else find_root(path, lambda folder: Workspace(folder).has_runs)
-    workspace = Workspace(found)
+    looked: dict[Path, Workspace] = {}
+
+    def claims(folder: Path) -> bool:
+        workspace = looked.setdefault(folder, Workspace(folder))
+        return is_claimed(workspace) or workspace.has_runs
+
+    found = root.resolve() if root else find_root(path, claims)
+    workspace = looked.get(found) or Workspace(found)
     folders, problems = project_folders(DiskFiles(found), workspace.config.projects)
     findings = tuple(Finding(p.code, CONFIG_PATH, p.message, p.span) for p in problems)
     workspaces = (workspace, *(Workspace(found / folder) for folder in folders))

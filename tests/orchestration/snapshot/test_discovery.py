@@ -18,8 +18,9 @@ from phasekeeper.orchestration.snapshot.discovery import (
     Passed,
     candidates,
     discover,
+    has_runs,
 )
-from phasekeeper.orchestration.vfs.files import digest_of
+from phasekeeper.orchestration.vfs.files import RecordingFiles, digest_of
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.workspace.definitions import DefinitionLibrary
 
@@ -354,6 +355,46 @@ def test_one_folder_is_claimed_by_the_definitions_that_claim_it_among_all():
     assert known.lead_below("tasks")
     assert not known.lead_below("tasks/a")
     assert known.lead_below("own/x/y")
+
+
+@pytest.mark.parametrize("name", ["a", "b", ".a", "[a]", "", "x", "state.json"])
+def test_folders_of_one_name_are_those_among_all_that_have_it(name):
+    places = ("tasks/a", "tasks/.a", "tasks/[a]", "own/x/a", "own/a", "own/.h/a", "flat/b")
+    known = DefinitionSet(
+        [
+            *built_ins(),
+            definition("{file: state.json}", "deep", at="own/**"),
+            definition("{file: state.json}", "one", at="flat/b"),
+        ]
+    )
+    files = MemoryFiles({f"{path}/state.json": "{}" for path in places})
+    named = {run: names for run, names in candidates(known, files).items() if run.rpartition("/")[2] == name}
+    assert candidates(known, files, name=name) == named
+
+
+def test_a_look_at_some_folders_tells_of_a_broken_definition_and_reads_no_other_folder():
+    other = definition("{file: state.json}", "other", at="other/*")
+    files = RecordingFiles(MemoryFiles({**FILES, "other/b/state.json": "{}"}))
+    known = DefinitionSet([BROKEN, other])
+    seen = discover(known, files, Config(), claims={"other/b": ["other"]})
+    assert [match.run for match in seen.matches] == ["other/b"]
+    assert list(seen.broken) == ["broken"]
+    assert not any(path.startswith("tasks/a") for path in files.used)
+
+
+@pytest.mark.parametrize(
+    ("definitions", "files", "expected"),
+    [
+        ([MINE], FILES, True),
+        ([MINE], {}, False),
+        ([MINE], {"tasks/a/other.json": "{}"}, False),
+        ([BROKEN, MINE], FILES, True),
+        ([BROKEN], {}, False),
+        ([BROKEN._replace(at=())], {}, True),
+    ],
+)
+def test_a_root_has_runs_or_a_broken_definition_that_may_have_some(definitions, files, expected):
+    assert has_runs(DefinitionSet(definitions), MemoryFiles(files), Config(), {}) is expected
 
 
 def test_a_construct_outside_the_guard_language_keeps_only_its_own_definition_from_being_used():

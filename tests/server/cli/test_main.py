@@ -763,3 +763,34 @@ def test_numbers_that_json_lacks_become_texts(capsys):
 def test_help_costs_no_engine():
     code = "import sys; from phasekeeper.server.cli import main, parser; print('yaml' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).stdout == b"False\n"
+
+
+# ---- what is looked at -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("next", "T7"),
+        ("can", "T7", "codegen"),
+        ("gates", "--run", "T7"),
+        ("status", f"{TASKS}/T7"),
+        ("explain", f"{TASKS}/T7/review/plan-review.json"),
+        ("history", "T7"),
+        ("claim", "T7", "t-01", "--as", "ann"),
+    ],
+)
+def test_a_command_about_one_run_reads_the_files_of_no_other(here, run, monkeypatch, words):
+    for number in range(9):
+        task(here, f"T{number}")
+    read: set[str] = set()
+    real = DiskFiles.read
+
+    def record(self: DiskFiles, path: str):
+        read.add(path)
+        return real(self, path)
+
+    monkeypatch.setattr(DiskFiles, "read", record)
+    run(*words)
+    assert f"{TASKS}/T7/state.json" in read
+    assert {path.split("/")[2] for path in read if path.startswith(f"{TASKS}/")} == {"T7"}
