@@ -119,6 +119,26 @@ class QuestionKind(StrEnum):
     CLARIFICATION = "clarification"
 
 
+class RequirementKind(StrEnum):
+    """Kind of what a report has to come with, as the keys of `brings`.
+
+    CHANGED and DIFFERS compare with what failed or was sent back.
+    """
+
+    REPORT = "report"
+    DATA = "data"
+    FILES = "files"
+    ABSENT = "absent"
+    NAMED = "named"
+    HOLDS = "holds"
+    CHANGED = "changed"
+    DIFFERS = "differs"
+
+    @property
+    def is_of_change(self) -> bool:
+        return self in (RequirementKind.CHANGED, RequirementKind.DIFFERS)
+
+
 class TaskStatus(StrEnum):
     """State of a task of a plan. REPORTED: done as somebody says, and not checked yet."""
 

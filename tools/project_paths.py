@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..orchestration.findings import Evidence, Finding
-from ..orchestration.result.values import Evaluation
+from ..orchestration.result.values import Evaluation, Requirement
 
 
 def rebase_path(path: str, folder: str) -> str:
@@ -29,6 +29,10 @@ def rebase_evidence(evidence: Sequence[Evidence], folder: str) -> tuple[Evidence
     )
 
 
+def _rebased(needed: Sequence[Requirement], folder: str) -> tuple[Requirement, ...]:
+    return tuple(replace(n, paths=tuple(rebase_path(path, folder) for path in n.paths)) for n in needed)
+
+
 def rebase_evaluation(evaluation: Evaluation, folder: str) -> Evaluation:
     """The evaluation as people see it: its run, and every path in suggestion, gates and findings."""
     if not folder:
@@ -44,6 +48,7 @@ def rebase_evaluation(evaluation: Evaluation, folder: str) -> Evaluation:
         suggestion=replace(
             suggestion,
             produce=tuple(replace(each, path=rebase_path(each.path, folder)) for each in suggestion.produce),
+            reports=tuple(replace(each, brings=_rebased(each.brings, folder)) for each in suggestion.reports),
             evidence=rebase_evidence(suggestion.evidence, folder),
         ),
         gates=tuple(gates),

@@ -1,6 +1,8 @@
 """Comparison of a report with what its step says it must come with (`brings:` of a definition).
 
 It is looked for in the report's text and data and in the files of the root. What cannot be told is missing.
+`requirements` is all of it: a report that is handed in is refused without one of them, and what is said of a
+step beforehand are those of a draft of its report.
 """
 
 from __future__ import annotations
@@ -15,26 +17,42 @@ from ..expressions.context import Context
 from ..expressions.language import Expression
 from ..expressions.queries import dig
 from ..journal.journal import Record
-from ..vfs.files import join
+from ..result.values import Requirement
+from ..states import RequirementKind
+from ..vfs.files import join, name_in
 from .facts import RunFacts
 
 # Of the words of a report, so many that look like paths are looked up.
 _MOST_WORDS = 100
-# Of one kind of missing files, so many are named.
-_MOST_NAMED = 5
 _PATH = re.compile(r"[\w@+~-]*(?:[./][\w@+~-]+)+")
-_ADDRESS = re.compile(r"https?://[\w.-]+(?::\d+)?/\S+")
+_HOST = r"https://[A-Za-z0-9](?:[\w-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[\w-]*[A-Za-z0-9])?)*(?::\d{1,5})?"
+_ADDRESS = re.compile(rf"{_HOST}/[^\s<>]+")
+# A pull request as the forges number them: GitHub, Gitea, Bitbucket, Azure, GitLab, Gerrit, Launchpad,
+# SourceHut, Phabricator.
+_NUMBERED = r"(?:pull|pulls|pull-requests|pullrequest|merge_requests|\+merge|\+|patches)/\d+"
+_PULL_REQUEST = re.compile(rf"{_HOST}/(?:[^\s<>?#]+/{_NUMBERED}|(?:[^\s<>?#]+/)?D\d+)(?:[/?#][^\s<>]*)?")
+_FORMS = {"address": _ADDRESS, "pull-request": _PULL_REQUEST}
 _COMMIT = re.compile(r"[0-9a-fA-F]{7,64}")
 _KINDS: Mapping[str, tuple[type, ...]] = {
     "text": (str,), "number": (int, float), "list": (list,), "map": (dict,),
 }  # fmt: skip
+_WANTED = {
+    "text": "text", "number": "a number", "list": "a list", "map": "a map",
+    "address": "an address that begins with https://",
+    "pull-request": "the https address of a pull request, as https://HOST/OWNER/NAME/pull/1 or "
+    "https://HOST/GROUP/NAME/-/merge_requests/1",
+    "commit": "a commit that the repository has",
+}  # fmt: skip
+# Files that mean something by their name alone, and are mostly empty.
+_EMPTY_BY_NAME = frozenset({"__init__.py", "py.typed", ".gitkeep", ".keep", ".nojekyll"})
 
 
 class Delivery(NamedTuple):
     """A report as it is handed in: the record that it would be, its data and its whole text.
 
     `commits` are the commits named in its data that the repository has. `is_past` is true of a report of
-    which nobody can tell any more what lay beside it when it was written.
+    which nobody can tell any more what lay beside it when it was written, `is_draft` of one that nobody made
+    yet.
     """
 
     record: Record
@@ -42,6 +60,7 @@ class Delivery(NamedTuple):
     text: str = ""
     commits: frozenset[str] = frozenset()
     is_past: bool = False
+    is_draft: bool = False
 
 
 class BroughtFiles(NamedTuple):
@@ -65,53 +84,103 @@ def brought_files(facts: RunFacts, brings: Brings, delivery: Delivery) -> Brough
     )
 
 
-def missing(facts: RunFacts, brings: Brings, delivery: Delivery) -> Iterator[str]:
-    """Phrases that say what a report that calls its step done lacks, but for a change."""
+def requirements(facts: RunFacts, brings: Brings, delivery: Delivery) -> Iterator[Requirement]:
+    """All that a report that calls its step done has to come with, and whether this one does.
+
+    Those of change come last. Of a draft, whose text nobody wrote, no file is read and nothing compared.
+    """
     context = _context(facts, delivery)
+    if brings.report and delivery.is_draft:
+        said = "its text in the form of a report, which says in a sentence what was looked at and found"
+        yield Requirement(RequirementKind.REPORT, f"{said}; it comes with every outcome")
     for alternatives in brings.data:
-        if not any(_fits(delivery, path, kind) for path, kind in alternatives.items()):
-            yield "its data says " + " or ".join(f"{path} ({_WANTED[k]})" for path, k in alternatives.items())
+        said = " or ".join(f"{path} ({_WANTED[kind]})" for path, kind in alternatives.items())
+        met = any(_fits(delivery, path, kind) for path, kind in alternatives.items())
+        yield Requirement(RequirementKind.DATA, f"its data says {said}", met=met)
+    files = brought_files(facts, brings, delivery)
     if not delivery.is_past:
-        yield from _missing_files(facts, brings, brought_files(facts, brings, delivery), context)
-    yield from (criterion.text for criterion in brings.holds if not context.holds(criterion.when))
-
-
-def lacking_at_all(facts: RunFacts, brings: Brings, delivery: Delivery) -> list[str]:
-    """Phrases that say all that a report lacks."""
-    return [*missing(facts, brings, delivery), *lacking_change(facts, brings, delivery)]
-
-
-def lacking_change(facts: RunFacts, brings: Brings, delivery: Delivery) -> Iterator[str]:
-    """Phrases that say what is still as it was when the step, or what it mends, failed or was sent back."""
-    context = _context(facts, delivery)
+        yield from _of_files(facts, brings, files, context, delivery)
+    for criterion in brings.holds:
+        met = context.holds(criterion.when)
+        yield Requirement(RequirementKind.HOLDS, criterion.text, met=met)
     if not delivery.is_past:
-        yield from _missing_change(facts, brings, brought_files(facts, brings, delivery), context)
-    yield from (criterion.text for criterion in brings.differs if not context.holds(criterion.when))
+        yield from _of_change(facts, brings, files, context, delivery)
+    for criterion in brings.differs:
+        yield Requirement(RequirementKind.DIFFERS, criterion.text, met=context.holds(criterion.when))
 
 
-def _missing_change(facts: RunFacts, brings: Brings, files: BroughtFiles, context: Context) -> Iterator[str]:
+def lacking(facts: RunFacts, brings: Brings, delivery: Delivery) -> list[Requirement]:
+    """Those of the requirements that a report is refused for."""
+    return [each for each in requirements(facts, brings, delivery) if not each.met]
+
+
+def announced(facts: RunFacts, brings: Brings, draft: Delivery) -> tuple[Requirement, ...]:
+    """The requirements of a report before it is made. A change is asked for of what was sent back alone."""
+    every = requirements(facts, brings, draft._replace(is_draft=True))
+    return tuple(each for each in every if not (each.kind.is_of_change and each.met))
+
+
+def _of_files(
+    facts: RunFacts, brings: Brings, files: BroughtFiles, context: Context, delivery: Delivery
+) -> Iterator[Requirement]:
+    content = {path: facts.snapshot.reader.content_of(path) for path in (*files.there, *files.absent)}
+    may_be_empty = _paths(facts, context, brings.empty)
+    filled: list[str] = []
+    blank: list[str] = []
+    lost: list[str] = []
+    for path in files.there:
+        is_empty_by_right = path in may_be_empty or name_in(path) in _EMPTY_BY_NAME
+        is_there = content[path] == "filled" or (content[path] == "empty" and is_empty_by_right)
+        (filled if is_there else blank if content[path] == "empty" else lost).append(path)
+    left = [path for path in files.absent if content[path] != "missing"]
+    gone = [path for path in files.absent if content[path] == "missing"]
+    of_tasks = "of the tasks that it names, " if delivery.is_draft and _task_count(delivery) > 1 else ""
+    for kind, text, paths, met in (
+        (RequirementKind.FILES, "these files exist", lost, False),
+        (RequirementKind.FILES, "these files hold something", blank, False),
+        (RequirementKind.ABSENT, "these files are gone", left, False),
+        (RequirementKind.FILES, "these files exist", filled, True),
+        (RequirementKind.ABSENT, "these files are gone", gone, True),
+    ):
+        if paths:
+            yield Requirement(kind, of_tasks + text, tuple(paths), met)
+    for kind, wanted in ((RequirementKind.FILES, brings.files), (RequirementKind.ABSENT, brings.absent)):
+        if wanted and (error := context.value(wanted).error):
+            yield Requirement(kind, f"the files that it must come with can be told ({error})", met=False)
+    if _names_files(brings, context):
+        text = 'it names the files that were changed, in its data ({"files": ["src/name.py"]}) or its summary'
+        if not (files.there or files.absent or files.named):
+            yield Requirement(RequirementKind.NAMED, text, met=None if delivery.is_draft else False)
+        elif delivery.is_draft and _declare_unequally(brings, context):
+            yield Requirement(RequirementKind.NAMED, f"where its task declares no file, {text}")
+
+
+def _task_count(delivery: Delivery) -> int:
+    tasks = delivery.record["tasks"]
+    return len(tasks) if isinstance(tasks, list) else 0
+
+
+def _declare_unequally(brings: Brings, context: Context) -> bool:
+    """True if one of several tasks declares neither files that exist nor files that do not."""
+    lists = [context.value(wanted).value for wanted in (brings.files, brings.absent) if wanted]
+    each = [entry for entry in lists if isinstance(entry, list)]
+    return len(each) == len(lists) and any(not any(one) for one in zip(*each, strict=False))
+
+
+def _of_change(
+    facts: RunFacts, brings: Brings, files: BroughtFiles, context: Context, delivery: Delivery
+) -> Iterator[Requirement]:
     is_about_files = _names_files(brings, context) or brings.files is None or bool(files.there or files.named)
     then = context.value(brings.changed).value if brings.changed and is_about_files else {}
-    if not (isinstance(then, dict) and _has_changed(facts, then, files)):
-        moment = (
-            f"{then['phase']} {then['outcome']}".strip() or then["kind"] if isinstance(then, dict) else "?"
-        )
-        named = _some([*files.there, *files.named]) or "name it"
-        yield f"a file was changed since {moment}: {named}"
-
-
-def _missing_files(facts: RunFacts, brings: Brings, files: BroughtFiles, context: Context) -> Iterator[str]:
-    lacking = [path for path in files.there if not facts.snapshot.reader.exists(path)]
-    if lacking:
-        yield f"these files exist: {_some(lacking)}"
-    left = [path for path in files.absent if facts.snapshot.reader.exists(path)]
-    if left:
-        yield f"these files are gone: {_some(left)}"
-    for wanted in filter(None, (brings.files, brings.absent)):
-        if error := context.value(wanted).error:
-            yield f"the files that it must come with can be told ({error})"
-    if _names_files(brings, context) and not (files.there or files.absent or files.named):
-        yield 'it names the files that were changed, in its data ({"files": ["src/name.py"]}) or its summary'
+    about = (*files.there, *files.named)
+    if isinstance(then, dict) and not then.get("kind"):
+        return
+    moment, met = "?", False
+    if isinstance(then, dict):
+        moment = f"{then['phase']} {then['outcome']}".strip() or then["kind"]
+        met = None if delivery.is_draft else _has_changed(facts, then, files)
+    named = "" if about else ": name it"
+    yield Requirement(RequirementKind.CHANGED, f"a file was changed since {moment}{named}", about, met)
 
 
 def _names_files(brings: Brings, context: Context) -> bool:
@@ -151,17 +220,25 @@ def _paths(facts: RunFacts, context: Context, wanted: Expression | None) -> dict
 def _located(facts: RunFacts, name: str) -> str:
     if name.startswith("./"):
         return join(facts.snapshot.run, name) or name
-    exists = facts.snapshot.reader.exists
     from_root, from_run = join("", name.lstrip("/")), join(facts.snapshot.run, name)
-    is_in_run = from_run and not (from_root and exists(from_root)) and exists(from_run)
+    is_in_run = from_run and not (from_root and _exists(facts, from_root)) and _exists(facts, from_run)
     # What leads out of the root is not read, so it is missing.
     return (from_run if is_in_run else from_root) or name
 
 
+def _exists(facts: RunFacts, path: str) -> bool:
+    reader = facts.snapshot.reader
+    return bool(reader.glob(path)) if _is_pattern(path) else reader.content_of(path) != "missing"
+
+
+def _is_pattern(path: str) -> bool:
+    return any(character in path for character in "*?[")
+
+
 def _matching(facts: RunFacts, path: str) -> list[str]:
     """The files that fit a pattern; where none does, and of a plain path, the path."""
-    is_pattern = any(character in path for character in "*?[")
-    return [name for name, _ in facts.snapshot.reader.glob(path)] or [path] if is_pattern else [path]
+    found = [name for name, _ in facts.snapshot.reader.glob(path)] if _is_pattern(path) else []
+    return found or [path]
 
 
 def _named(facts: RunFacts, delivery: Delivery) -> Iterator[str]:
@@ -177,17 +254,11 @@ def _named(facts: RunFacts, delivery: Delivery) -> Iterator[str]:
 
 def _fits(delivery: Delivery, path: str, kind: str) -> bool:
     value = dig(delivery.data, path)
-    if kind == "address":
-        return isinstance(value, str) and _ADDRESS.fullmatch(value.strip()) is not None
+    if kind in _FORMS:
+        return isinstance(value, str) and _FORMS[kind].fullmatch(value.strip()) is not None
     if kind == "commit":
         return isinstance(value, str) and value in delivery.commits
     return type(value) in _KINDS[kind] and value not in ("", [], {})
-
-
-_WANTED = {
-    "text": "text", "number": "a number", "list": "a list", "map": "a map",
-    "address": "an address that begins with https://", "commit": "a commit that the repository has",
-}  # fmt: skip
 
 
 def commits_named(brings: Brings, data: Mapping[str, Any]) -> Iterator[str]:
@@ -200,12 +271,7 @@ def commits_named(brings: Brings, data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _has_changed(facts: RunFacts, then: Mapping[str, Any], files: BroughtFiles) -> bool:
-    """True if one of the files differs from what a record keeps of it, or is newer than that.
-
-    Without a record there is nothing to differ from.
-    """
-    if not then.get("kind"):
-        return True
+    """True if one of the files differs from what a record keeps of it, or is newer than that."""
     since = _moment(facts, then)
     kept = {entry["path"]: entry["digest"] for entry in then["files"] if isinstance(entry, dict)}
     for path in (*files.there, *files.absent, *files.named):
@@ -223,8 +289,3 @@ def _moment(facts: RunFacts, entry: Mapping[str, Any]) -> int | None:
     if entry["path"] and (file := facts.snapshot.reader.read(entry["path"])).exists:
         moments.append(file.mtime_ns)
     return min(moments, default=None)
-
-
-def _some(paths: list[str]) -> str:
-    more = len(paths) - _MOST_NAMED
-    return ", ".join(paths[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -158,6 +158,13 @@ class RunFacts:
         """The newest record of one of the kinds."""
         return next((record for record in reversed(self.records) if record["kind"] in kinds), None)
 
+    @property
+    def iteration(self) -> int:
+        """The state's own count of iterations, which seed 001 counts passes by; 0 where it keeps none."""
+        state = self.snapshot.state
+        count = state.data.get("iteration") if state and state.valid else None
+        return count if type(count) is int else 0
+
     def artifact(self, name: str) -> ArtifactState:
         """An artifact as it stands, also one whose files are named by data."""
         if self.workflow.artifacts[name].listed:

@@ -162,10 +162,11 @@ class Brings:
 
     report: bool = key(BOOL, "its text in the form of the phase's reports, whatever the outcome; it is filed")
     data: tuple[Mapping[str, str], ...] = key(
-        list_of(map_of(word("text", "number", "list", "map", "address", "commit"))),
+        list_of(map_of(word("text", "number", "list", "map", "address", "pull-request", "commit"))),
         "data: of each entry one of its dotted keys, of that type",
     )
-    files: Expression | None = key(cel("list"), "files that exist")
+    files: Expression | None = key(cel("list"), "files that exist and hold something")
+    empty: Expression | None = key(cel("list"), "those of the files that may be empty")
     absent: Expression | None = key(cel("list"), "files that do not exist")
     named: Expression | None = key(cel("bool"), "where these are none, the report names files that exist")
     changed: Expression | None = key(cel("map"), "a record; one of the files is not as it was then")
@@ -177,5 +178,5 @@ class Brings:
     @property
     def expressions(self) -> list[Expression]:
         """Its expressions, in which `report` is the report at hand."""
-        asked = (self.files, self.absent, self.named, self.changed)
+        asked = (self.files, self.empty, self.absent, self.named, self.changed)
         return [*filter(None, asked), *(each.when for each in (*self.differs, *self.holds))]

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from ..decision.basis import BasisCollector, Grounds
-from ..decision.decision import outcomes_of, step_of
 from ..decision.gates import allowed_steps
 from ..decision.lost_work import lost_work
 from ..decision.pending_reports import FoldedReports, fold_reports
 from ..definition.model import Phase, Workflow
 from ..expressions.language import Expression
 from ..journal.journal import EMPTY_RECORD
-from ..journal.report_forms import blank_form
 from ..result.values import (
     CriterionState,
     DefinitionRef,
@@ -29,7 +26,6 @@ from ..result.values import (
     Produce,
     Produced,
     Progress,
-    Reportable,
     Suggestion,
 )
 from ..snapshot.snapshot import Snapshot
@@ -39,6 +35,7 @@ from .advisories import advisory_findings, ordered_findings
 from .evidence import EvidenceCollector
 from .notes import notes_of
 from .questions import open_questions
+from .reportables import reportable
 from .task_board import deadlock_reason, relevant_tasks, schedule_tasks, task_board
 from .trace import EvaluationTrace
 
@@ -163,15 +160,21 @@ class _Assembler:
             return suggestion, status
         action, due = self.workflow.actions.get(decision.action or ""), self.reports.due
         first = [name for name in (decision.action, decision.to) if name in due]
+        # The suggested step first.
+        steps = dict.fromkeys((*first[:1], *due))
         return replace(
             suggestion,
             agents=action.agents if action and action.agents else target.agents if target else (),
             produce=self._produce(target),
             tasks=self.schedule.ready,
             parallel=self.schedule.batches,
-            # The suggested step first.
-            reports=tuple(map(self._reportable, dict.fromkeys((*first[:1], *due)))),
+            reports=tuple(reportable(self.facts, step, self._tasks_of(step)) for step in steps),
         ), status
+
+    def _tasks_of(self, step: str) -> Sequence[str]:
+        """The tasks that a report of a step may be of now: those at hand, where the step hands tasks out."""
+        phase = self.workflow.phases.get(step)
+        return self.schedule.ready if phase and phase.tasks is not None else ()
 
     def _forbidden(self, allowed: Sequence[str]) -> tuple[Forbidden, ...]:
         """Steps that gates in force forbid, and later phases that would be a skip (seed 002, section 4)."""
@@ -181,17 +184,6 @@ class _Assembler:
         known = {*allowed, self.phase.id, *(entry.action for entry in forbidden)}
         later = (p for p in self.workflow.phases.values() if p.order > self.phase.order and not p.detour)
         return (*forbidden, *(Forbidden(p.id, "phases are not skipped") for p in later if p.id not in known))
-
-    def _reportable(self, step: str) -> Reportable:
-        workflow = self.workflow
-        declared = step_of(workflow, step)
-        outcomes = outcomes_of(declared)
-        example = self.facts.context.value(declared.data).value if declared and declared.data else None
-        # Maps of expressions have no order of their own; an answer has.
-        data = _sorted(example) if example and isinstance(example, dict) else None
-        wants_text = declared is not None and declared.brings is not None and declared.brings.report
-        form = blank_form(workflow.reports.read[step], self.facts.stage) if wants_text else None
-        return Reportable(step, outcomes, data, form)
 
     def _produce(self, target: Phase | None) -> tuple[Produce, ...]:
         """The files that the step lacks; all its files where it has each, but has to be done again."""
@@ -263,10 +255,3 @@ class _Assembler:
             return Progress(done, total) if isinstance(done, int) and isinstance(total, int) else None
         plan = self.snapshot.plan
         return Progress(self.snapshot.plan_facts.done, len(plan.tasks)) if plan else None
-
-
-def _sorted(value: Any) -> Any:
-    """Data with the keys of every map in order."""
-    if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value, key=str)}
-    return [_sorted(each) for each in value] if isinstance(value, list) else value

@@ -103,7 +103,7 @@ class Tasks:
     at, or for all when a pattern names such a field.
     """
 
-    DETAILS = ("depends_on", "parallel_with", "files", "deletes", "requires_ux_dx_review")
+    DETAILS = ("depends_on", "parallel_with", "files", "deletes", "empty", "requires_ux_dx_review")
 
     def __init__(
         self,

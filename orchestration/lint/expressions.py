@@ -30,6 +30,7 @@ TASK_FIELDS: Mapping[str, str] = {
     "parallel_with": "the tasks beside which it may be done",
     "files": "the files that it changes",
     "deletes": "those of its files that it takes away",
+    "empty": "those of its files that may be empty",
     "requires_ux_dx_review": "whether a review of its use is asked for",
 }
 STAGE_FIELDS: Mapping[str, str] = {
@@ -40,7 +41,17 @@ STAGE_FIELDS: Mapping[str, str] = {
     "total": "how many tasks it has",
     "complete": "whether it has tasks and all are done",
 }
-_LISTS = ("tasks", "gates", "phases", "files", "deletes", "manual_criteria", "depends_on", "parallel_with")
+_LISTS = (
+    "tasks",
+    "gates",
+    "phases",
+    "files",
+    "deletes",
+    "empty",
+    "manual_criteria",
+    "depends_on",
+    "parallel_with",
+)
 # Functions whose patterns are of records, or of stages; of those of tasks the position of the tasks' pattern.
 OF_RECORDS = ("records", "records_since", "count", "count_since", "newest", "verdicts")
 OF_TASKS = {"tasks": 0, "unreported": 0, "unreported_since": 1}

@@ -151,7 +151,7 @@ class Plan:
 class TaskFile:
     """The content of a task's own file (the Meta list and "Files to Change" of seed 004's task files).
 
-    `deletes` are those of the `files` that the task takes away.
+    `deletes` are those of the `files` that the task takes away, `empty` those that may be empty.
     """
 
     id: str = ""
@@ -160,6 +160,7 @@ class TaskFile:
     parallel_with: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     deletes: tuple[str, ...] = ()
+    empty: tuple[str, ...] = ()
     requires_ux_dx_review: bool = False
     depends_span: Span | None = None
     problems: tuple[Problem, ...] = ()

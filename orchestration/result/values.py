@@ -21,10 +21,14 @@ from ..states import (
     GateStatus,
     PhaseStatus,
     QuestionKind,
+    RequirementKind,
     RunStatus,
     SuggestionKind,
 )
 from .phrases import basis_phrase, step_phrase
+
+# Of the files that a report has to come with, so many are named in a line.
+_PATHS_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +89,39 @@ class Produce:
 
 
 @dataclass(frozen=True, slots=True)
+class Requirement:
+    """A thing that a report has to come with: what it is in words, and the files that it is about.
+
+    `met` says whether it is there; None where only the report itself, or a comparison with it, shows that.
+    """
+
+    kind: RequirementKind
+    text: str
+    paths: tuple[str, ...] = ()
+    met: bool | None = None
+
+    @property
+    def phrase(self) -> str:
+        """It in a line: "these files exist: src/a.py, src/b.py"."""
+        more = len(self.paths) - _PATHS_NAMED
+        named = ", ".join(self.paths[:_PATHS_NAMED]) + (f" and {more} more" if more > 0 else "")
+        return f"{self.text}: {named}" if named else self.text
+
+
+@dataclass(frozen=True, slots=True)
 class Reportable:
     """A phase or action that may be reported now: what a report of it may say, the good outcome first.
 
     `data` is an example of what it carries, made of how the run stands; None where it carries nothing. `form`
-    is the text that it has to come with, with blanks to fill in; None where it needs none.
+    is the text that it has to come with, with blanks to fill in; None where it needs none. `brings` is all
+    that a report with the good outcome is refused without.
     """
 
     step: str
     outcomes: tuple[str, ...]
     data: Mapping[str, Any] | None = None
     form: str | None = None
+    brings: tuple[Requirement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +323,7 @@ _COMPUTED: Mapping[type, Mapping[str, str]] = {
     Evaluation: {"questions": "escalations"},
     GateState: {"reported_in": "rests_on"},
     PhaseState: {"reported_in": "rests_on"},
+    Requirement: {"text": "phrase"},
     Suggestion: {"kind": "phrase"},
 }
 # A span gives these keys, one-based; null where there is none.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 from ..definition.artifact_kinds import KINDS
 from ..findings import NO_DATA, Finding, Problem, Span, finding
 from ..states import ArtifactStatus
-from ..vfs.files import Entry, File, Files, digest_of, join, name_in, natural
+from ..vfs.files import Entry, File, Files, digest_of, is_below_root, join, name_in, natural, parent
 from ..vfs.glob import fits, glob, leads_to
 
 Committed = Callable[[str], bytes | None]
@@ -160,6 +160,21 @@ class RunReader:
         if any(character in path for character in "*?["):
             return bool(self.glob(path))
         return self.read(path).exists or bool(self.files.list(path))
+
+    @_noted
+    def content_of(self, path: str) -> str:
+        """The content at a path in a word, which alone is part of the revision: "missing", "empty" for a file
+        of blanks, "unreadable", or "filled" for other files and for a folder that holds something."""
+        entry, folder = self.files.entry(path) if is_below_root(path) else None, parent(path)
+        if entry is None or entry.kind == "folder":
+            content = "unreadable" if folder in self.files.unlisted else "missing"
+            content = "filled" if entry and self.files.list(path) else content
+        elif entry.kind == "file":
+            content = "filled" if self.is_filled(path, entry) else "empty"
+        else:
+            content = "unreadable"
+        self.reads[f"{path}: content"] = content
+        return content
 
     @_noted
     def read_committed(self, path: str) -> bytes | None:

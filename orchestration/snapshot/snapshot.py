@@ -230,6 +230,7 @@ class Snapshot:
                 "parallel_with": list(detail.parallel_with),
                 "files": list(detail.files),
                 "deletes": list(detail.deletes),
+                "empty": list(detail.empty),
                 "requires_ux_dx_review": detail.requires_ux_dx_review,
             }
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..decision.brings import Delivery, brought_files, file_digests, lacking_change, missing
+from ..decision.brings import Delivery, brought_files, file_digests, lacking
 from ..decision.facts import RunFacts
 from ..definition.inputs import Brings
 from ..evaluation.trace import CommandRefused
@@ -76,12 +76,12 @@ def check_brought(
     known = {each["path"] for each in seen}
     more = [{"path": path, "digest": digest} for path, digest in digests.items() if path not in known]
     entry["files"] = [*seen, *more]
-    lacking = list(missing(facts, brings, delivery)) if is_done else []
-    unchanged = list(lacking_change(facts, brings, delivery)) if is_done and not lets_through else []
-    said = f"{entry['phase']} {entry['outcome']} needs that {'; '.join((*lacking, *unchanged))}"
-    if unchanged:
+    needed = lacking(facts, brings, delivery) if is_done else []
+    needed = [each for each in needed if not (lets_through and each.kind.is_of_change)]
+    said = f"{entry['phase']} {entry['outcome']} needs that {'; '.join(each.phrase for each in needed)}"
+    if any(each.kind.is_of_change for each in needed):
         return said
-    if lacking:
+    if needed:
         raise CommandRefused(f"nothing was recorded: {said}")
     newest = facts.newest_record((RecordKind.START, RecordKind.REPORT))
     is_verdict = is_done or bool(entry["path"])

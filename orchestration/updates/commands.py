@@ -149,13 +149,8 @@ def effect_events(command: Command, step: str) -> tuple[str, ...]:
 
 
 def _stamped(trace: EvaluationTrace, command: Command, **fields: object) -> Record:
-    """A record with what every command leaves: who, by which way, in which stage and iteration.
-
-    The iteration is the state's own, which seed 001 counts passes by.
-    """
-    state = trace.facts.snapshot.state
-    count = state.data.get("iteration") if state and state.valid else None
-    common = {"stage": trace.facts.stage, "iteration": count if type(count) is int else 0}
+    """A record with what every command leaves: who, by which way, in which stage and iteration."""
+    common = {"stage": trace.facts.stage, "iteration": trace.facts.iteration}
     by = {"actor": command.actor, "channel": command.channel, "request": command.request}
     return record(**{**by, **common, **fields})
 

@@ -27,8 +27,12 @@ PATH_LIMIT = 4096
 """Characters of a printed path; a shortened one could not be opened."""
 _NAME_LIMIT = 60
 
+VERBATIM = "verbatim"
+"""Style of lines that people copy: they are never broken to a screen's width."""
+
 STYLES = {
     "": "",
+    VERBATIM: "",
     "run": "bold",
     "phase": "cyan",
     "good": "green",
@@ -118,7 +122,7 @@ def styled(line: Line) -> Text:
 def wrapped(line: Line, screen: Console) -> list[Text]:
     """The line broken to the screen's width; what goes on stands further to the right."""
     text = styled(line)
-    if text.cell_len <= screen.width:
+    if text.cell_len <= screen.width or any(part.style == VERBATIM for part in line):
         return [text]
     indent = len(text.plain) - len(text.plain.lstrip(" "))
     width = max(screen.width - indent - _HANGING, _LEAST_WIDTH)

@@ -7,18 +7,31 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import IO
+from typing import IO, Any
 
 from ...orchestration.findings import Evidence, Severity
 from ...orchestration.rendering.explanation import ExplanationEntry
 from ...orchestration.result.phrases import in_sentence, status_phrase
 from ...orchestration.result.values import Evaluation, GateState, QuestionState, Suggestion
 from ...orchestration.sanitize import plain, shown
-from ...tools.assistant.answer import shrunk
+from ...tools.assistant.answer import members_left_out, shrunk
 from ...tools.commands import WHY, command_line
 from ...tools.run_names import awaits_person
 from .finding_views import at_place
-from .lines import Line, Part, console, is_terminal, listed, more, name, path, print_lines, styled, waits
+from .lines import (
+    VERBATIM,
+    Line,
+    Part,
+    console,
+    is_terminal,
+    listed,
+    more,
+    name,
+    path,
+    print_lines,
+    styled,
+    waits,
+)
 
 STATUS_STYLE: Mapping[str, str] = {
     "active": "good",
@@ -41,8 +54,8 @@ _GATE_STYLE: Mapping[str, str] = {
 _BASIS_STYLE: Mapping[str, str] = {"measured": "dim", "decided": "dim", "recorded": "dim"}
 # Below this many columns a table of runs is all line breaks, and paragraphs read better.
 _TABLE_WIDTH = 120
-# Characters of an example: of a file's, and of a report's data.
-_EXAMPLE_SHOWN, _DATA_SHOWN = 200, 300
+# Characters of an example: of a file's, of a report's data in a line, and of that data at all.
+_EXAMPLE_SHOWN, _DATA_IN_LINE, _DATA_SHOWN = 200, 200, 8_000
 _REPORTS_SHOWN, _BATCHES = 3, 4
 
 
@@ -170,12 +183,20 @@ def next_step_lines(e: Evaluation, where: Sequence[str] = ()) -> Iterator[Line]:
         yield [Part("  waiting for "), Part(plain(suggestion.waiting_for, 300), "wait")]
     for produce in suggestion.produce:
         schema = f" (schema {path(produce.schema)})" if produce.schema else ""
-        # The keys that a file of data must have, by an example in a line.
-        example = (produce.example or "").strip()
-        fits = example.startswith(("{", "[")) and len(example) <= _EXAMPLE_SHOWN and "\n" not in example
-        like = f", like {plain(example, _EXAMPLE_SHOWN)}" if fits else ""
+        # The form of the file: in the same line where it fits, else below it.
+        example = (produce.example or "").strip("\n")
+        fits = len(example) <= _EXAMPLE_SHOWN and "\n" not in example
+        like = (
+            f", like {plain(example, _EXAMPLE_SHOWN)}"
+            if example and fits
+            else ", like this:"
+            if example
+            else ""
+        )
         how = "revise" if produce.revise else "produce"
         yield [Part(f"  {how}: {path(produce.path)}{schema}"), Part(like, "dim")]
+        if example and not fits:
+            yield from _verbatim(example)
     yield from _tasks(suggestion)
     batches = suggestion.parallel
     if any(len(batch) > 1 for batch in batches):
@@ -234,17 +255,47 @@ def _report_hint(e: Evaluation, where: Sequence[str]) -> Iterator[Line]:
     first, *others_in_turn = e.suggestion.reports[:_REPORTS_SHOWN]
     best, *others = first.outcomes
     # Which of the tasks are done only whoever did them knows.
-    call = command_line(e, ("report", first.step, best), where) + (" --task ID" if e.suggestion.tasks else "")
+    call = command_line(e, ("report", first.step, best), where)
+    call += " --task ID" if e.suggestion.tasks else ""
+    call += " --report FILE" if first.form else ""
+    call += " --data FILE" if first.data else ""
     rest = f"  (or {', '.join(plain(word, 40) for word in others)})" if others else ""
     yield [Part("  report: "), Part(call, "run"), Part(rest, "dim")]
-    if first.form:
-        form = json.dumps(first.form, ensure_ascii=False)
-        yield [Part(f"    with --report FILE (- for standard input), filled in: {form}", "dim")]
-    if first.data and (data := shrunk(first.data, _DATA_SHOWN)):
-        example = json.dumps(data, ensure_ascii=False)
-        yield [Part(f"    with --data FILE (- for standard input), as {example}", "dim")]
     if others_in_turn:
         yield [Part(f"    also in turn: {', '.join(plain(each.step, 60) for each in others_in_turn)}", "dim")]
+    for needed in first.brings:
+        met = _MET_BEFORE[needed.met]
+        yield [Part(f"    {plain(best, 40)} needs that {plain(needed.phrase, 600)}"), met]
+    if first.data:
+        yield from _data_example(first.data)
+    if first.form:
+        yield [Part("    the FILE of --report (- for standard input) is this, filled in:", "dim")]
+        yield from _verbatim(first.form)
+
+
+def _data_example(wanted: Mapping[str, Any]) -> Iterator[Line]:
+    """The example of a report's data, in a line where it fits; what of it is too much is named."""
+    data = shrunk(wanted, _DATA_SHOWN)
+    in_line = json.dumps(data, ensure_ascii=False)
+    said = "    the FILE of --data (- for standard input) is JSON as this, with what is true"
+    if len(in_line) <= _DATA_IN_LINE:
+        yield [Part(f"{said}: {in_line}", "dim")]
+    else:
+        yield [Part(f"{said}:", "dim")]
+        yield from _verbatim(json.dumps(data, ensure_ascii=False, indent=2))
+    if left_out := [*members_left_out(wanted, data)]:
+        yield [Part(f"    and as well, like what is shown: {listed(left_out, 200)}", "dim")]
+
+
+def _verbatim(text: str) -> Iterator[Line]:
+    """Lines to copy, as they are: from the first column, with an empty line before and behind."""
+    yield []
+    yield from ([Part(plain(line, 2_000), VERBATIM)] for line in text.rstrip("\n").split("\n"))
+    yield []
+
+
+# Whether what a report needs is there before it is made.
+_MET_BEFORE = {True: Part(" (so it is)", "good"), False: Part(" (not so yet)", "warn"), None: Part("")}
 
 
 def _answer_hint(e: Evaluation, question: QuestionState, where: Sequence[str]) -> Iterator[Line]:

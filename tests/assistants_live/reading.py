@@ -17,6 +17,26 @@ class File(NamedTuple):
     example: str
 
 
+class Need(NamedTuple):
+    """A thing that a report has to come with, in words, and whether it is there already."""
+
+    phrase: str
+    is_met: bool
+
+    @property
+    def files(self) -> list[str]:
+        """The files that it is about."""
+        found = re.search(
+            r"(?:these files exist|these files hold something|since .*?): ([^:]+)$", self.phrase
+        )
+        return [] if found is None or found[1] == "name it" else found[1].split(", ")
+
+    @property
+    def names_files(self) -> bool:
+        """True if the report has to name a file that was changed, whichever it is."""
+        return "it names the files that were changed" in self.phrase or self.phrase.endswith(": name it")
+
+
 class Step(NamedTuple):
     """The next step as far as somebody needs it who does just that, and how it was told: `data` or `text`."""
 
@@ -25,6 +45,7 @@ class Step(NamedTuple):
     revision: str
     report: dict[str, Any] | None
     files: tuple[File, ...]
+    needs: tuple[Need, ...]
     decide: str
 
 
@@ -55,8 +76,17 @@ def _from_data(data: dict[str, Any]) -> Step:
         data["revision"],
         _report(suggestion["reports"][0], data) if suggestion.get("reports") else None,
         tuple(File(entry["path"], entry["example"] or "made\n") for entry in produce),
+        tuple(_needs_of(suggestion["reports"][0])) if suggestion.get("reports") else (),
         data.get("decide", ""),
     )
+
+
+def _needs_of(due: dict[str, Any]) -> Iterator[Need]:
+    for each in due["brings"]:
+        named = f": {', '.join(each['paths'])}" if each["paths"] else ""
+        # The text has no quotes within its quotes.
+        if each["kind"] != "report":
+            yield Need((each["text"] + named).replace('"', "'"), each["met"] is True)
 
 
 def _report(due: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
@@ -75,6 +105,7 @@ _REPORT = re.compile(
 )
 _DATA = re.compile(r"^its data, for example \(fill in what is true\): (.*)$", re.M)
 _FORM = re.compile(r"^its summary is the text of the report, filled in: (.*)$", re.M)
+_NEED = re.compile(r'^\S+ needs that "(.*)"( \(so it is\))?$', re.M)
 _FILE = re.compile(
     r"^(?:write|revise) (.+?)(?: \(any files below\))?(?: \(schema .*?\))?(?:, like (\".*\"))?$", re.M
 )
@@ -93,6 +124,7 @@ def _from_text(text: str) -> Step:
         head[1],
         _report_of(text),
         tuple(_files_of(text)),
+        tuple(Need(found[1], bool(found[2])) for found in _NEED.finditer(text)),
         decide[1] if decide else "",
     )
 

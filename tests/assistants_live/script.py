@@ -7,7 +7,6 @@ Where a person is asked it requests the decision, has somebody outside told, and
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -57,18 +56,6 @@ class Script:
             self.largest = max(self.largest, len(answer))
         if answer is None:
             self._queue += [("status", self._hands.ask("status", {}))]
-        elif self._last == "report" and (wanted := re.search(r"these files exist: ([^;\"]+)", answer)):
-            assert self._step is not None and self._step.report is not None
-            for name in wanted[1].split(", "):
-                self._queue += [
-                    ("write", each) for each in self._hands.write(self._root / name.strip(), "made\n")
-                ]
-            self._then("report", **{"summary": "done as asked", **self._step.report})
-        elif self._last == "report" and "names the files that were changed" in answer:
-            assert self._step is not None and self._step.report is not None
-            report = self._step.report
-            self._queue += [("write", each) for each in self._hands.write(self._root / WORK, "made\n")]
-            self._then("report", **{"summary": "done as asked", **report, "data": _with_work(report)})
         elif self._last in ("next_step", "report"):
             self._plan(read_step(answer))
         elif self._last == "check_action":
@@ -100,7 +87,15 @@ class Script:
             self._then("check_action", step=step.report["step"])
             for file in step.files:
                 self._queue += [("write", call) for call in self._hands.write(*self._made(file))]
-            self._then("report", **{"summary": "done as asked", **step.report})
+            report = {"summary": "done as asked", **step.report}
+            wanted = dict.fromkeys(name for need in step.needs if not need.is_met for name in need.files)
+            if any(need.names_files for need in step.needs):
+                wanted[WORK] = None
+                report |= {"data": {**report.get("data", {}), "files": [WORK]}}
+            for name in wanted:
+                file = File(name, "made\n")
+                self._queue += [("write", call) for call in self._hands.write(*self._made(file))]
+            self._then("report", **report)
 
     def _then(self, tool: str, **arguments: Any) -> None:
         self._queue.append((tool, self._hands.ask(tool, {"run": self._run, **arguments})))
@@ -111,8 +106,3 @@ class Script:
         if path.exists():
             return path, worked_over(path.read_text(encoding="utf-8")) + "\n"
         return path, filled_in_json(file.example)
-
-
-def _with_work(report: dict[str, Any]) -> dict[str, Any]:
-    """The data of a report that names the file that was changed."""
-    return {**report.get("data", {}), "files": [WORK]}

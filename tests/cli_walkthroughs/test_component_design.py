@@ -241,9 +241,7 @@ def test_finalize_is_tried_until_it_succeeds(drive: Drive, outcome: str):
 def test_a_pull_request_that_nobody_named_is_not_made_up(drive: Drive):
     reviewed(drive)
     said = drive.refused("report", RUN, "Finalize", "ok")
-    assert (
-        "pr_url (an address that begins with https://) or commit (a commit that the repository has)" in said
-    )
+    assert "pr_url (the https address of a pull request, as https://HOST/OWNER/NAME/pull/1" in said
     assert "pr_url" not in drive.json(session())["state"]
 
 

@@ -335,9 +335,13 @@ def test_a_plan_that_changes_while_it_is_worked_on_may_be_approved_again(drive: 
 
 def test_a_phase_that_its_files_show_done_needs_no_report(drive: Drive) -> None:
     _planned(drive)
-    said = drive.refused("report", "late-fees", "2", "ok")
-    assert f"2 counts as done by its evidence ({PLAN})" in said
-    assert "the run is in 3 now: the plan awaits approval" in said
+    before = drive.files()
+    result = drive.run("report", "late-fees", "2", "ok")
+    assert (result.code, drive.files()) == (3, before)
+    assert f"nothing to record: 2 counts as done by its evidence ({PLAN})" in result.out
+    assert "the run is in 3 now: the plan awaits approval" in result.out
+    assert "  asks plan (approval): " in result.out
+    assert json.loads(drive.run("report", "late-fees", "2", "ok", "--json").out)["currentPhase"] == "3"
 
 
 def test_planning_is_not_done_without_a_plan_and_its_task_files(drive: Drive) -> None:

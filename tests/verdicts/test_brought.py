@@ -9,6 +9,8 @@ from phasekeeper.orchestration.vfs.files import digest_of
 
 from tests.verdicts.runs import Run, built_in, plan_run
 
+ADDRESS = "pr_url (the https address of a pull request, as https://HOST/OWNER/NAME/pull/1"
+
 REPORT = "# Phase Quality Gate\n\n**PHASE GATE STATUS**: {word}\n\nRan the tests of both tasks.\n"
 
 
@@ -273,14 +275,36 @@ def test_a_stage_is_not_walked_by_files_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [{}, {"pr_url": "<address of the pull request>"}, {"pr_url": 3}, {"commit": "abc1234"}]
-)
+    "data",
+    [
+        {}, {"pr_url": "<address of the pull request>"}, {"pr_url": 3}, {"commit": "abc1234"},
+        *({"pr_url": each} for each in (
+            "https://", "https://x", "https://example.org/", "http://example.org/o/r/pull/1", "https:///o/r/pull/1",
+            "https://example.org/o/r", "https://example.org/o/r/pull/", "https://example.org/o/r/pull/one",
+            "https://example.org/pull/1", "https://example .org/o/r/pull/1", "https://a..b/o/r/pull/1",
+            "ftp://example.org/o/r/pull/1", "https://me:word@example.org/o/r/pull/1", "https://example.org/o/r/issues/1",
+        )),
+    ],
+)  # fmt: skip
 def test_finalize_needs_a_pull_request_or_a_commit_that_exists(data: dict[str, object]) -> None:
     run = design()
-    assert "pr_url (an address that begins with https://)" in run.refusal("Finalize", "ok", data=data)
+    assert ADDRESS in run.refusal("Finalize", "ok", data=data)
     assert design().report("Finalize", "ok", data={"commit": "abc1234"}, commits=frozenset(["abc1234"]))
-    run.report("Finalize", "ok", data={"pr_url": "https://git.example.org/p/1"})
+    run.report("Finalize", "ok", data={"pr_url": "https://git.example.org/o/r/pull/1"})
     assert run.standing == "complete stop"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://github.com/o/r/pull/12", "https://github.com/o/r/pull/12/files#diff", "https://localhost:3000/o/r/pulls/2",
+        "https://gitlab.com/g/sub/r/-/merge_requests/3", "https://bitbucket.org/o/r/pull-requests/4",
+        "https://dev.azure.com/o/p/_git/r/pullrequest/5?_a=files", "https://review.example.org/c/project/+/123",
+        "https://code.launchpad.net/~o/p/+git/r/+merge/6", "https://lists.sr.ht/~o/list/patches/7", "https://phab.example.org/D8",
+    ],
+)  # fmt: skip
+def test_a_pull_request_of_any_forge_ends_the_design(address: str) -> None:
+    assert design().report("Finalize", "ok", data={"pr_url": f" {address} "}).standing == "complete stop"
 
 
 def design() -> Run:
@@ -314,3 +338,120 @@ def test_code_that_is_blocked_is_not_reported_again_unchanged() -> None:
     assert "the diff is another one than the code review blocks" in run.refusal("codegen", "ok")
     run.write("code/diff.patch", diff.format("c")).write("code/files/x", "c\n").report("codegen", "ok")
     assert run.standing == "active stay review"
+
+
+# ---- empty files
+
+
+@pytest.mark.parametrize("text", ["", " \n\t\n", "\ufeff"])
+def test_an_empty_file_is_no_work(text: str) -> None:
+    run = plan_run("x ", t02=CREATES).write("/src/new.py", text)
+    assert "these files hold something: src/new.py" in run.refusal("4a", "complete", "02", data={})
+    filed(run, "a", DONE.format(n="02"))
+    assert "these files hold something: src/new.py" in run.messages("report-unsupported")[0]
+    run.write("/src/new.py", "NEW = 1\n")
+    assert run.standing == "active advance 4b"
+
+
+def test_a_fix_that_empties_its_file_is_none() -> None:
+    run = with_file().report("4b", "fail", "02").report("F1", "ok").write("/src/new.py", "")
+    assert "these files hold something: src/new.py" in run.refusal("F2", "complete", "02", data={})
+    run = with_file().write("/src/new.py", "")
+    assert "these files hold something: src/new.py" in run.refusal("4b", "pass")
+
+
+@pytest.mark.parametrize("action", ["create, empty", "Create (empty)", "create an **empty** file"])
+def test_a_file_is_empty_where_its_task_says_so(action: str) -> None:
+    run = plan_run("x ", t02=CREATES.replace("| create |", f"| {action} |")).write("/src/new.py", "")
+    assert run.report("4a", "complete", "02", data={}).standing == "active advance 4b"
+    assert run.report("4b", "pass").standing == "active advance 4c"
+
+
+@pytest.mark.parametrize("name", ["src/__init__.py", "src/py.typed", ".gitkeep"])
+def test_a_file_that_means_something_by_its_name_may_be_empty(name: str) -> None:
+    run = plan_run("x ", t02=CREATES.replace("src/new.py", name))
+    assert f"these files exist: {name}" in run.refusal("4a", "complete", "02", data={})
+    assert run.write(f"/{name}", "").report("4a", "complete", "02", data={}).standing == "active advance 4b"
+
+
+def test_a_session_is_not_written_with_an_empty_document() -> None:
+    run = Run(built_in("component-session"), ".phasekeeper/sessions/c")
+    session = {"id": "c", "type": "ComponentDesignSessions", "state": {"artifact_path": "docs/c.md"}}
+    run.write("session.json", session).write("/docs/c.md", "\n")
+    assert "these files hold something: docs/c.md" in run.refusal("Write", "ok")
+    assert run.write("/docs/c.md", "# C\n").report("Write", "ok").standing == "complete stop"
+
+
+# ---- what is said before the report is made
+
+
+def needs(run: Run, number: int = 0) -> list[tuple[str, str, bool | None]]:
+    """(kind, what is needed, whether it is there) of a report that is in turn."""
+    due = run.evaluation.suggestion.reports[number]
+    return [(each.kind.value, each.phrase, each.met) for each in due.brings]
+
+
+def test_the_files_of_a_task_are_told_before_it_is_reported() -> None:
+    run = plan_run("x ", t02=CREATES).write("/src/old.py", "OLD = 1\n")
+    assert needs(run) == [
+        ("files", "these files exist: src/new.py", False),
+        ("absent", "these files are gone: src/old.py", False),
+    ]  # fmt: skip
+    run.write("/src/new.py", "NEW = 1\n")
+    del run.files["src/old.py"]
+    assert [met for _, _, met in needs(run)] == [True, True]
+
+
+def test_of_several_tasks_the_files_of_all_are_told_and_that_others_name_theirs() -> None:
+    said = needs(plan_run("x  ", t02=CREATES))
+    assert said[0] == ("files", "of the tasks that it names, these files exist: src/new.py", False)
+    assert said[-1][0] == "named"
+    assert said[-1][1].startswith("where its task declares no file, it names the files that were changed")
+
+
+def test_the_change_that_a_fix_needs_is_told_with_its_moment() -> None:
+    run = with_file().report("4b", "fail", "02").report("F1", "ok")
+    assert ("changed", "a file was changed since 4b fail: src/new.py", None) in needs(run)
+
+
+@pytest.mark.parametrize("phase", BARE)
+def test_the_text_of_a_judging_step_is_told_before_it_is_reported(phase: str) -> None:
+    run = plan_run("x ", t02="## Meta\n\n- **Requires UX/DX Review**: true\n").report("4a", "complete", "02")
+    way = {"4b": [], "F1": [("4b", "fail")], "5a": [("4b", "pass"), ("4c", "ok")]}
+    way["5b"] = [*way["5a"], ("5a", "pass")]
+    way["6"] = [*way["5b"], ("5b", "pass")]
+    for step, outcome in way[phase]:
+        run.report(step, outcome)
+    [due] = [each for each in run.evaluation.suggestion.reports if each.step == phase]
+    assert due.form and due.brings[0].kind == "report"
+
+
+def test_code_is_said_to_need_another_diff_once_a_review_blocks_it() -> None:
+    run = Run(built_in("artifact-pipeline"), ".ai-tools-chain/tasks/T1")
+    run.write("state.json", {"phase": "codegen", "actors": {}}).write(
+        "planning/planning.ai.json", {"id": "T1"}
+    )
+    run.write("review/plan-review.json", {"ok": True})
+    diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+{}\n"
+    run.write("code/diff.patch", diff.format("b")).write("code/files/x", "b\n")
+    codegen = [each.step for each in run.evaluation.suggestion.reports].index("codegen")
+    assert needs(run, codegen) == []
+    run.write("review/code-review.json", {"ok": False, "blocking_issues": ["wrong"]})
+    assert needs(run) == [("differs", "the diff is another one than the code review blocks", False)]
+
+
+def test_a_file_that_is_saved_again_is_no_other_revision() -> None:
+    run = plan_run("x ", t02=CREATES).write("/src/new.py", f"NEW = 1{'0' * 80}\n")
+    before = run.evaluation.revision
+    assert run.write("/src/new.py", f"NEW = 2{'0' * 80}\n").evaluation.revision == before
+    assert run.write("/src/new.py", "").evaluation.revision != before
+
+
+@pytest.mark.parametrize("address", ["", "https://example.org/o/r/pull/1"])
+def test_what_is_refused_is_what_was_told(address: str) -> None:
+    run = design()
+    [told] = [each for each in run.evaluation.suggestion.reports[0].brings if not each.met]
+    if address:
+        run.report("Finalize", "ok", data={"pr_url": address})
+    else:
+        assert told.phrase in run.refusal("Finalize", "ok", data={})

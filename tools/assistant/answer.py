@@ -7,7 +7,7 @@ and that is told. Text from files is quoted and shown through `display`, so that
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ...orchestration.findings import Evidence
@@ -130,6 +130,24 @@ def at_place(evidence: Iterable[Mapping[str, Any]]) -> str:
 def quoted(text: str, limit: int = 160) -> str:
     """Text from a file in quotes that it cannot leave."""
     return '"' + plain(text, limit).replace("\\", "/").replace('"', "'") + '"'
+
+
+def members_left_out(value: Any, made: Any, path: str = "") -> Iterator[str]:
+    """The members of data that `shrunk` left out of it: dotted keys, and of lists how many items."""
+    if isinstance(value, Mapping):
+        kept = made if isinstance(made, Mapping) else {}
+        for key, each in value.items():
+            name, shown = f"{path}.{key}" if path else str(key), plain(str(key), 60)
+            if shown in kept:
+                yield from members_left_out(each, kept[shown], name)
+            else:
+                yield plain(name, 120)
+    elif isinstance(value, (list, tuple)):
+        kept_items = made if isinstance(made, list) else []
+        for each, shown in zip(value, kept_items, strict=False):
+            yield from members_left_out(each, shown, f"{path}[]")
+        if len(value) > len(kept_items):
+            yield f"{plain(path, 120)}: {len(value) - len(kept_items)} more"
 
 
 def shrunk(value: Any, limit: int) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -11,21 +11,39 @@ from ...orchestration.findings import Severity
 from ...orchestration.journal.journal import Claim
 from ...orchestration.plans.schedule import TaskBoard
 from ...orchestration.result.phrases import in_sentence
-from ...orchestration.result.values import Evaluation, Suggestion
+from ...orchestration.result.values import Evaluation, Reportable, Suggestion
 from ...orchestration.sanitize import plain
-from ...orchestration.states import GateStatus, RunStatus
-from .answer import Answer, AnswerBuilder, at_place, evidence_data, excerpt, optional, quoted, shrunk, size
+from ...orchestration.states import GateStatus, RequirementKind, RunStatus
+from .answer import (
+    Answer,
+    AnswerBuilder,
+    at_place,
+    evidence_data,
+    excerpt,
+    members_left_out,
+    optional,
+    quoted,
+    shrunk,
+    size,
+)
 from .headers import head_of, progress_words
 from .questions import DECIDES, OPTIONS, how_to_decide, question_line
 
-_DATA, _EXAMPLE, _TASK_TEXT = 900, 900, 900
+_DATA, _DATA_TEXT, _EXAMPLE, _TASK_TEXT = 900, 500, 900, 900
 _REPORTS, _BATCHES, _ERRORS = 3, 4, 3
+_REQUIREMENTS, _LEFT_OUT = 6, 40
 _REPORT = {
     "step": 60,
     "outcomes": (6, 40),
     "data": lambda data: shrunk(data, _DATA) if data else None,
     "form": lambda form: lines_of(form, _EXAMPLE) if form else None,
+    "brings": (_REQUIREMENTS, {"kind": 0, "text": 240, "paths": (5, 120), "met": 0}),
 }
+# Of steps that may be reported besides, where there is no room for all of them.
+_BRIEF_REPORT = {
+    "step": 60, "outcomes": (6, 40), "data": lambda _: None, "form": lambda _: None, "brings": (0, 0),
+}  # fmt: skip
+_REPORTS_ROOM = 2_000
 _TASK = {"id": 80, "title": 120, "path": 200, "line": 0, "files": (5, 80), "agent": 40}
 _GATES = 4
 _GATE = {"id": 60, "status": 0, "basis": 0, "rests_on": 120}
@@ -133,16 +151,39 @@ def _reports(builder: AnswerBuilder, evaluation: Evaluation, with_tasks: bool) -
     first, *others = reports
     outcomes = " | ".join(quoted(outcome, 40) for outcome in first.outcomes[:6])
     tasks = ", tasks=[the ids you did]" if with_tasks else ""
-    lines = [f"when it is done: report(step={quoted(first.step, 60)}, outcome={outcomes}{tasks})"]
-    if first.data and (data := shrunk(first.data, 500)):
-        example = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-        lines.append(f"its data, for example (fill in what is true): {example}")
+    line = f"when it is done: report(step={quoted(first.step, 60)}, outcome={outcomes}{tasks})"
+    shown = excerpt(reports, (_REPORTS, _REPORT))
+    if size(shown) > _REPORTS_ROOM:
+        shown[1:] = excerpt(others, (_REPORTS, _BRIEF_REPORT))
+    builder.put("suggestion.reports", shown, line)
     if first.form:
         form = json.dumps(lines_of(first.form, _EXAMPLE), ensure_ascii=False)
-        lines.append(f"its summary is the text of the report, filled in: {form}")
-    builder.put("suggestion.reports", excerpt(reports, (_REPORTS, _REPORT)), *lines)
+        builder.say(f"its summary is the text of the report, filled in: {form}")
+    if first.data:
+        _data(builder, first.data)
+    _brings(builder, first)
     if others:
         builder.say(f"also in turn: {', '.join(plain(each.step, 60) for each in others)}")
+
+
+def _data(builder: AnswerBuilder, wanted: Mapping[str, Any]) -> None:
+    """The example of a report's data, and what of it is too much for an answer."""
+    if data := shrunk(wanted, _DATA_TEXT):
+        example = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        builder.say(f"its data, for example (fill in what is true): {example}")
+    left_out = [*islice(members_left_out(wanted, data), _LEFT_OUT)]
+    if left_out:
+        builder.put("dataAlsoHas", left_out, f"its data also has, like what is shown: {', '.join(left_out)}")
+
+
+def _brings(builder: AnswerBuilder, report: Reportable) -> None:
+    """What a report with the good outcome is refused without, each in a line; what is there is said so."""
+    best = plain(report.outcomes[0], 40)
+    for needed in report.brings[:_REQUIREMENTS]:
+        # The form is shown already.
+        if needed.kind is not RequirementKind.REPORT:
+            done = " (so it is)" if needed.met else ""
+            builder.say(f"{best} needs that {quoted(needed.phrase, 400)}{done}")
 
 
 def _produce(builder: AnswerBuilder, suggestion: Suggestion) -> None:

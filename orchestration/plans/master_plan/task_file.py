@@ -24,6 +24,8 @@ _NONE = re.compile(r"(?i)(?:none|n/?a|nothing|null|[-–—]+)(?:$|[\s.])")
 # The seed's own spelling of the review's key is a name in code; templates write it as words.
 _KEYS = {key: key for key in ("id", "phase", "priority", "depends on", "parallel with", "effort")}
 _TAKEN_AWAY = ("delete", "deleted", "remove", "removed", "drop")
+_EMPTY = "empty"
+_SAYS_EMPTY = re.compile(r"(?i)\bempty\b")
 _KEYS |= {"requires ux/dx review": "review", "requires_ux_dx_review": "review"}
 
 
@@ -56,7 +58,8 @@ def read_task(text: str) -> TaskFile:
         depends_on=_references(depends),
         parallel_with=_references(meta.get("parallel with", [])),
         files=tuple(files),
-        deletes=tuple(name for name, is_deleted in files.items() if is_deleted),
+        deletes=tuple(name for name, action in files.items() if action in _TAKEN_AWAY),
+        empty=tuple(name for name, action in files.items() if action == _EMPTY),
         requires_ux_dx_review=review,
         depends_span=depends[0].value_span if depends else None,
         problems=tuple(problems),
@@ -91,10 +94,11 @@ def _references(fields: Sequence[Field]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _changed_files(document: MarkdownDocument) -> dict[str, bool]:
+def _changed_files(document: MarkdownDocument) -> dict[str, str]:
     """The File column of the tables under "Files to Change", "to Create", "to Delete" and the like, each name
-    once; true for a file that is taken away, by the Action column or by the heading."""
-    files: dict[str, bool] = {}
+    once, with the word of what is done to it, by the Action column or by the heading: "empty" for a file
+    that is to be so."""
+    files: dict[str, str] = {}
     read_to = 0
     for heading in document.headings:
         # A section within one that was read is read already.
@@ -108,8 +112,10 @@ def _changed_files(document: MarkdownDocument) -> dict[str, bool]:
                     cell = parts.cell(column)
                     said = parts.cell(action)
                     word = word_of(split_remark(said.text)[0]) if said else name.split()[2]
-                    files[file_in(cell, row)[0] if cell else ""] = word in _TAKEN_AWAY
-    return {name: is_deleted for name, is_deleted in files.items() if name}
+                    if said and word not in _TAKEN_AWAY and _SAYS_EMPTY.search(said.text):
+                        word = _EMPTY
+                    files[file_in(cell, row)[0] if cell else ""] = word
+    return {name: action for name, action in files.items() if name}
 
 
 # --- new task files

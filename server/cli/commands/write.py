@@ -8,10 +8,10 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from ....orchestration.result.values import as_json
+from ....orchestration.result.values import Evaluation, as_json
 from ....orchestration.sanitize import plain
 from ....orchestration.states import RunStatus
-from ....orchestration.updates.commands import Command
+from ....orchestration.updates.commands import AlreadyDone, Command
 from ....tools.recorded import recorded_report
 from ....tools.run_names import awaits_person
 from ...terminal.finding_views import one_line_of
@@ -47,8 +47,7 @@ def print_result(options: Namespace, done: apply.CommandResult, text: str) -> in
             print_errors([f"new {found.severity}: {one_line_of(found, str)} ({found.code})"])
         if len(done.arisen) > _NEW_SHOWN:
             print_errors([f"and {len(done.arisen) - _NEW_SHOWN} more; `phasekeeper check` shows them"])
-    waits = awaits_person(evaluation) or evaluation.status == RunStatus.BLOCKED
-    return WAITING if waits else OK
+    return WAITING if _waits(evaluation) else OK
 
 
 def start(options: Namespace) -> int:
@@ -71,9 +70,29 @@ def report(options: Namespace) -> int:
         message=options.summary or "", report=_text("--report", options.report) if options.report else "",
         data=_data(options.data), manual_criteria=tuple(options.manual or ()), request=options.request or "",
     )  # fmt: skip
-    done = _apply(options, wanted, held)
+    try:
+        done = _apply(options, wanted, held)
+    except AlreadyDone as why:
+        return _print_needless(options, str(why))
     recorded = recorded_report(options.step, options.outcome, done.evaluation)
     return print_result(options, done, f"recorded: {recorded}")
+
+
+def _print_needless(options: Namespace, why: str) -> int:
+    """Print why a report has nothing to record, and the next step, as to an assistant; the exit code."""
+    run = select_runs(options).runs[0]
+    evaluation = run.evaluate()
+    if options.json:
+        print_json(as_json(evaluation))
+    else:
+        print_lines([[Part(f"nothing to record: {plain(why, 600)}", "good")]])
+        print_lines(next_step_lines(evaluation, root_option(Path(evaluation.root), options.root)))
+    return WAITING if _waits(evaluation) else OK
+
+
+def _waits(evaluation: Evaluation) -> bool:
+    """True for a run in which a person is awaited, or nothing can go on."""
+    return awaits_person(evaluation) or evaluation.status == RunStatus.BLOCKED
 
 
 def escalate(options: Namespace) -> int:

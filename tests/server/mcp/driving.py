@@ -1,12 +1,11 @@
 """A scripted assistant that knows nothing of a repository: it does what `next_step` says, and no more.
 
-It calls `next_step` and `report` alone, and writes the files that `next_step` names under `produce`. Where a
-person or a job is awaited it stops.
+It calls `next_step` and `report` alone, and writes the files that `next_step` names under `produce` and under
+what a report needs (`brings`). No report of it is refused. Where a person or a job is awaited it stops.
 """
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from tests.verdicts.runs import filled_data, filled_in
 MOST_STEPS = 120
 
 WORK = "src/work.py"
-ADDRESS = "https://example.org/pull/1"
+ADDRESS = "https://example.org/owner/name/pull/1"
 
 
 async def drive(client: Client, run: str) -> dict[str, Any]:
@@ -33,19 +32,8 @@ async def drive(client: Client, run: str) -> dict[str, Any]:
             return answer
         for entry in suggestion.get("produce", ()):
             write(Path(answer["root"]), entry)
-        for task in answer.get("tasks", ()):
-            for file in task["files"]:
-                write(Path(answer["root"]), {"path": file, "example": ""})
         said = report_of(answer)
         result = await client.call_tool("report", {"run": run, **said})
-        if wanted := re.search(r"these files exist: ([^;]+)", text_of(result)):
-            for file in wanted[1].split(", "):
-                write(Path(answer["root"]), {"path": file.strip(), "example": ""})
-            result = await client.call_tool("report", {"run": run, **said})
-        if "names the files that were changed" in text_of(result):
-            write(Path(answer["root"]), {"path": WORK, "example": ""})
-            said["data"] = {**said.get("data", {}), "files": [WORK]}
-            result = await client.call_tool("report", {"run": run, **said})
         assert not result.is_error, text_of(result)
         assert result.structured_content is not None
         answer = result.structured_content
@@ -53,7 +41,7 @@ async def drive(client: Client, run: str) -> dict[str, Any]:
 
 
 def report_of(answer: dict[str, Any]) -> dict[str, Any]:
-    """What is reported of the step: its good outcome, the tasks, and the data that was shown."""
+    """What is reported of the step: its good outcome, the tasks, and what it is said to need."""
     due = answer["suggestion"]["reports"][0]
     said: dict[str, Any] = {"step": due["step"], "outcome": due["outcomes"][0], "summary": "done as asked"}
     if due["form"]:
@@ -61,7 +49,20 @@ def report_of(answer: dict[str, Any]) -> dict[str, Any]:
     if answer.get("tasks"):
         said["tasks"] = [task["id"] for task in answer["tasks"]]
     data = filled_data(due["data"]) if due["data"] else {}
-    return said | ({"data": data | ({"pr_url": ADDRESS} if "pr_url" in data else {})} if data else {})
+    files: list[str] = []
+    for needed in due["brings"]:
+        if needed["kind"] == "data":
+            assert "pr_url (the https address of a pull request" in needed["text"]
+            data["pr_url"] = ADDRESS
+        elif needed["kind"] == "named" or (needed["kind"] == "changed" and not needed["paths"]):
+            files.append(WORK)
+        elif needed["kind"] in ("files", "changed") and not needed["met"]:
+            files += needed["paths"]
+    for file in dict.fromkeys(files):
+        write(Path(answer["root"]), {"path": file, "example": ""})
+    if WORK in files:
+        data["files"] = [WORK]
+    return said | ({"data": data} if data else {})
 
 
 def write(root: Path, entry: dict[str, Any]) -> None:

@@ -95,6 +95,14 @@ export interface Reportable {
     [k: string]: unknown;
   } | null;
   form: string | null;
+  brings: Requirement[];
+}
+export interface Requirement {
+  kind: "report" | "data" | "files" | "absent" | "named" | "holds" | "changed" | "differs";
+  text: string;
+  phrase: string;
+  paths: string[];
+  met: boolean | null;
 }
 export interface Gate {
   id: string;

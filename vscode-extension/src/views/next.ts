@@ -95,7 +95,18 @@ function workRows(run: Summary, id: string): Row[] {
     context: "place",
     subject: { ...name, place: { root: run.root, path: file.path, line: null, column: null } },
   }));
-  return [...who, ...tasks, ...files];
+  // What is there already needs no row; the text of a report is asked for when it is made.
+  const needs = (suggestion.reports[0]?.brings ?? []).filter(({ kind, met }) => kind !== "report" && !met);
+  const needed = needs.map((need, at): Row => ({
+    id: `${id}/needs/${at}`,
+    label: oneLine(need.phrase),
+    description: `${oneLine(suggestion.reports[0]?.outcomes[0] ?? "")} needs it`,
+    tooltip: [
+      `A report that says ${oneLine(suggestion.reports[0]?.outcomes[0] ?? "")} needs that ${oneLine(need.phrase, 600)}`,
+    ],
+    icon: icon("checklist"),
+  }));
+  return [...who, ...tasks, ...files, ...needed];
 }
 
 function batchLabel(parallel: readonly (readonly string[])[], at: number | undefined): string {

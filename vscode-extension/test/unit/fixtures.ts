@@ -18,7 +18,7 @@ export const suggestion = (over: Partial<Suggestion> = {}): Suggestion => ({
   produce: [],
   tasks: [],
   parallel: [],
-  reports: [{ step: "codegen", outcomes: ["ok", "error"], data: null, form: null }],
+  reports: [{ step: "codegen", outcomes: ["ok", "error"], data: null, form: null, brings: [] }],
   waitingFor: null,
   ...over,
 });

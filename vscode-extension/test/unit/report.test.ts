@@ -41,7 +41,7 @@ vi.mock("vscode", () => ({
 }));
 
 const { report } = await import("../../src/commands/work");
-const reports = [{ step: "4b", outcomes: ["pass", "fail"], data: null, form: FORM }];
+const reports = [{ step: "4b", outcomes: ["pass", "fail"], data: null, form: FORM, brings: [] }];
 const run = summary({ suggestion: suggestion({ reports }) });
 const plain = summary({ run: "tasks/plain" });
 const graph = { phases: [{ id: "4b", outcomes: ["pass", "fail"] }] };

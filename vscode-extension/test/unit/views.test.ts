@@ -182,6 +182,24 @@ test("the next step says what, why, on what evidence, what to write and what not
   ]);
 });
 
+test("what a report still needs is a row of the next step", async () => {
+  const need = (kind: "report" | "files" | "changed", phrase: string, met: boolean | null) => ({
+    ...{ kind, text: phrase, phrase, paths: [], met },
+  });
+  const brings = [
+    need("report", "its text in the form of a report", null),
+    need("files", "these files exist: src/a.py", false),
+    need("files", "these files exist: src/b.py", true),
+    need("changed", "a file was changed since 4b fail: src/b.py", null),
+  ];
+  const reports = [{ step: "F2", outcomes: ["complete", "partial"], data: null, form: null, brings }];
+  const rows = await outline(nextRows(stateWith([summary({ suggestion: suggestion({ reports }) })])));
+  expect(rows.filter((row) => row.endsWith("needs it"))).toEqual([
+    "  these files exist: src/a.py | complete needs it",
+    "  a file was changed since 4b fail: src/b.py | complete needs it",
+  ]);
+});
+
 test("a click on a next step opens the line of its first evidence", () => {
   const evidence = [{ path: "p.json", line: 3, column: 9, expression: "x", value: 1 }];
   const [node] = nextRows(stateWith([summary({ suggestion: suggestion({ evidence }) })]));
@@ -200,7 +218,13 @@ test("a next step is named as the server says it, with nothing in it that draws"
 });
 
 test("a report is about the suggested step, else the present phase", () => {
-  const reports = ["verify", "planning"].map((step) => ({ step, outcomes: ["ok"], data: null, form: null }));
+  const reports = ["verify", "planning"].map((step) => ({
+    step,
+    outcomes: ["ok"],
+    data: null,
+    form: null,
+    brings: [],
+  }));
   expect(stepOf(summary({ suggestion: suggestion({ reports }) }))).toBe("verify");
   expect(stepOf(summary({ suggestion: suggestion({ kind: "wait", reports: [] }) }))).toBe("planning");
 });

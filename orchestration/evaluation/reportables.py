@@ -1,0 +1,77 @@
+"""The reports that may be made now, and what each has to come with: the data, the text and the files.
+
+What a report needs is told from a draft of it: a report of the tasks at hand that says the step is done, with
+its data filled in as the example shows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..decision.brings import Delivery, announced
+from ..decision.decision import outcomes_of, step_of
+from ..decision.facts import RunFacts
+from ..journal.journal import record
+from ..journal.report_forms import blank_form
+from ..result.values import Reportable, Requirement
+from ..states import RecordKind, RequirementKind
+
+# Of the tasks at hand, the files of so many are told beforehand.
+_MOST_TASKS = 20
+# A choice in the example of data: the first word says that the work is done.
+_CHOICE = re.compile(r"<(\w[\w-]*)(?:, | or ).*>")
+_GAP = re.compile(r"<.*>")
+
+
+def reportable(facts: RunFacts, step: str, tasks: Sequence[str]) -> Reportable:
+    """What a report of a step says, and comes with. `tasks` are those that it may be of."""
+    workflow = facts.workflow
+    declared = step_of(workflow, step)
+    outcomes = outcomes_of(declared)
+    example = facts.context.value(declared.data).value if declared and declared.data else None
+    # Maps of expressions have no order of their own; an answer has.
+    data = _sorted(example) if example and isinstance(example, dict) else None
+    brings = declared.brings if declared else None
+    unnamed = tuple(_files_not_named_yet(facts, step))
+    if brings is None:
+        return Reportable(step, outcomes, data, brings=unnamed)
+    form = blank_form(workflow.reports.read[step], facts.stage) if brings.report else None
+    named = [*tasks[:_MOST_TASKS]]
+    draft = record(
+        kind=RecordKind.REPORT.value, phase=step, outcome=outcomes[0], stage=facts.stage,
+        tasks=named, task=named[0] if len(named) == 1 else "", iteration=facts.iteration,
+    )  # fmt: skip
+    needed = announced(facts, brings, Delivery(draft, _filled_in(data or {})))
+    return Reportable(step, outcomes, data, form, (*needed, *unnamed))
+
+
+def _files_not_named_yet(facts: RunFacts, step: str) -> Iterator[Requirement]:
+    """The files of a plan that the step has to make beside it, while no plan names them."""
+    phase, plan = facts.workflow.phases.get(step), facts.workflow.plan
+    if phase is None or plan is None or facts.artifact(plan.id).exists:
+        return
+    for name in phase.produces:
+        listed = facts.workflow.artifacts[name].listed
+        if listed and listed.source.strip() == f"{plan.id}.files":
+            path = facts.artifact(plan.id).path
+            said = f"the files exist that {path} names; the next step shows them once it is written"
+            yield Requirement(RequirementKind.FILES, said, met=False)
+
+
+def _filled_in(shown: Any) -> Any:
+    """The example of data as a report that says the good has it: the first word of a choice, no other gap."""
+    if isinstance(shown, dict):
+        return {key: _filled_in(value) for key, value in shown.items()}
+    if isinstance(shown, list):
+        return [_filled_in(item) for item in shown if not (isinstance(item, str) and _GAP.fullmatch(item))]
+    choice = _CHOICE.fullmatch(shown) if isinstance(shown, str) else None
+    return choice[1] if choice else shown
+
+
+def _sorted(value: Any) -> Any:
+    """Data with the keys of every map in order."""
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value, key=str)}
+    return [_sorted(each) for each in value] if isinstance(value, list) else value
