@@ -27,6 +27,8 @@ Request before a decision, for the dialog of the client's own; it is refused as 
     follows from it, of every option where none is named. It is about the files on disk: `unsaved` are those
     that the editor holds other texts of. `phasekeeper/decide` with this `revision` is refused once the run
     has moved on.
+A request for a root that is being opened is answered once that was looked at, or refused after 30 s;
+`board` and `recent` leave out what is not there after 5 s.
 Notification to the client:
     phasekeeper/changed  {root, version, changed: [SUMMARY], removed: [run]}
 

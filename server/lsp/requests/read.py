@@ -27,6 +27,8 @@ from ..session.transport import encode_json
 Request = Callable[[Connection, Any], Awaitable[Any]]
 MOST_EVENTS = 1000
 """In one answer."""
+BOARD_WAIT_S = 5.0
+"""So long all roots are waited for; `phasekeeper/changed` tells of those that come later."""
 GRAIN_S = 2.0
 """No file system tells the time of a write more coarsely (FAT: two seconds)."""
 
@@ -41,7 +43,11 @@ async def board(connection: Connection, _: Any) -> Any:
 
 
 async def _boards(connection: Connection) -> list[RootBoard]:
-    """The boards of the connection's roots, as far as a look at all their runs goes now."""
+    """The boards of the connection's roots, as far as a look at all their runs goes now.
+
+    Those that are being opened are waited for, a while: whoever has a big one wants to see the others.
+    """
+    await connection.roots_opened(limit_s=BOARD_WAIT_S)
     for root in sorted(connection.views):
         await connection.engine.look_again(root)
     return [connection.engine.board(root) for root in sorted(connection.views)]

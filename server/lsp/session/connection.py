@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ from .payloads import changed_json, merge_changes
 from .publisher import Publisher
 from .transport import DroppingWriter, LspProtocol, LspServer, RequestFailed, encode_json, new_server
 
+ROOT_WAIT_S = 30.0
+"""So long a request waits for the first look at its root."""
 _CLIENT_POLL_S = 1.0
 _log = logging.getLogger(__name__)
 
@@ -201,11 +204,12 @@ class Connection:
         if self._folders.add(uri):
             self._openings.add(self.spawn(self._open(uri)))
 
-    async def roots_opened(self) -> None:
-        """Wait until the roots that are being opened are evaluated for the first time."""
-        while self._openings:
-            done, _ = await asyncio.wait(self._openings)
-            self._openings -= done
+    async def roots_opened(self, root: Path | None = None, limit_s: float | None = None) -> None:
+        """Wait until the roots that are being opened, or the one named, are evaluated for the first time."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(limit_s):
+                while self._openings and root not in self.views:
+                    await asyncio.wait(self._openings, return_when=asyncio.FIRST_COMPLETED)
 
     async def _open(self, key: str | Path) -> None:
         """Open a folder, for the first time or once more, and show its roots; nothing once it is closed."""
@@ -365,12 +369,18 @@ class Connection:
     async def named_run(self, params: Any) -> tuple[RootView, Evaluation | None]:
         """The root and the run that a request names, as its files are now; None for one that is not there.
 
-        Raises RequestFailed for a root that is not open.
+        A root that is being opened is waited for. Raises RequestFailed for one that is not open.
         """
         data = params if isinstance(params, dict) else {}
-        view = self.views.get(Path(str(data.get("root", ""))))
+        root = Path(str(data.get("root", "")))
+        if root not in self.views:
+            await self.roots_opened(root, ROOT_WAIT_S)
+        view = self.views.get(root)
         if view is None:
-            raise RequestFailed(f"{data.get('root')!r} is no root that this connection has open")
+            raise RequestFailed(
+                f"{data.get('root')!r} is no root that this connection has open"
+                + ("; some are still looked at for the first time: ask again" if self._openings else "")
+            )
         run = str(data.get("run", ""))
         await self.engine.look_again(view.root, run)
         return view, view.run(run)
