@@ -80,12 +80,12 @@ def markdown(text: str, limit: int = LIMIT) -> str:
     line = plain(text, limit).strip(" ")
     start = _LINE_START.match(line)
     if start is None:
-        return _MARKDOWN.sub(_escaped, line)
+        return _MARKDOWN.sub(_escape, line)
     head = f"{start[1]}\\{start[2]}" if start[1] else f"\\{start[0]}"
-    return head + _MARKDOWN.sub(_escaped, line[start.end() :])
+    return head + _MARKDOWN.sub(_escape, line[start.end() :])
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape(match: re.Match[str]) -> str:
     character = match[0]
     if match["entity"]:
         # Never two backslashes: a table takes the second one and the bar after it for an escaped bar.
@@ -115,7 +115,7 @@ def mermaid(text: str, limit: int = LIMIT) -> str:
     return _MERMAID.sub(lambda match: f"#{ord(match[1])};" if match[1] else match[0], plain(text, limit))
 
 
-def shown(value: object, limit: int = VALUE_LIMIT) -> str:
+def value_text(value: object, limit: int = VALUE_LIMIT) -> str:
     """A value of evidence, like JSON and short: `true`, `"text"`, `[1, 2]`, `[7 items]`, `{2 keys}`."""
     return plain(_json_like(value, limit, _ITEMS), limit)
 

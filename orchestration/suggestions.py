@@ -12,10 +12,10 @@ MOST_LISTED = 12
 def did_you_mean(word: str, known: Sequence[str]) -> str:
     """ "; did you mean 'x'?" for the nearest known words, or the known ones when they are few, or ""."""
     listed = f"; known: {', '.join(known)}" if 0 < len(known) <= MOST_LISTED else ""
-    return meant(nearest(word, known)) or listed
+    return suggestion_text(nearest(word, known)) or listed
 
 
-def meant(close: Sequence[str]) -> str:
+def suggestion_text(close: Sequence[str]) -> str:
     """ "; did you mean 'x' or 'y'?", or "" for nothing."""
     return "; did you mean " + " or ".join(map(repr, close)) + "?" if close else ""
 

@@ -10,7 +10,7 @@ _DEEP = 6
 """Levels that are taken apart; a run of a board lies on the third, a task of a run's plan on the fifth."""
 
 
-def dumped(value: Any, deep: int = _DEEP) -> bytearray:
+def dump(value: Any, deep: int = _DEEP) -> bytearray:
     """`json.dumps(value)` in ASCII, of keys that are texts. For a thread beside the one that must not wait.
 
     In the levels that are taken apart an iterator is a list whose items are made as they are written: of a

@@ -29,7 +29,7 @@ def rebase_evidence(evidence: Sequence[Evidence], folder: str) -> tuple[Evidence
     )
 
 
-def _rebased(needed: Sequence[Requirement], folder: str) -> tuple[Requirement, ...]:
+def _rebase_requirements(needed: Sequence[Requirement], folder: str) -> tuple[Requirement, ...]:
     return tuple(replace(n, paths=tuple(rebase_path(path, folder) for path in n.paths)) for n in needed)
 
 
@@ -48,7 +48,9 @@ def rebase_evaluation(evaluation: Evaluation, folder: str) -> Evaluation:
         suggestion=replace(
             suggestion,
             produce=tuple(replace(each, path=rebase_path(each.path, folder)) for each in suggestion.produce),
-            reports=tuple(replace(each, brings=_rebased(each.brings, folder)) for each in suggestion.reports),
+            reports=tuple(
+                replace(each, brings=_rebase_requirements(each.brings, folder)) for each in suggestion.reports
+            ),
             evidence=rebase_evidence(suggestion.evidence, folder),
         ),
         gates=tuple(gates),

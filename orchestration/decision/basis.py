@@ -50,9 +50,9 @@ class BasisCollector:
         """The weakest ground of the criteria of a gate; a person's where it is waived."""
         if gate.status is GateStatus.WAIVED:
             return _DECIDED
-        return self._named(weakest(criteria), gate.after)
+        return self._with_names(weakest(criteria), gate.after)
 
-    def of_ended(self, phase: Phase, gates: Sequence[Grounds]) -> Grounds:
+    def of_ended_phase(self, phase: Phase, gates: Sequence[Grounds]) -> Grounds:
         """The weakest ground of a phase's gates and of what it produced; else the report that ended it."""
         if phase.id in self.facts.override.phases:
             return _DECIDED
@@ -61,27 +61,27 @@ class BasisCollector:
         produced = [_DECIDED if name in decided else _RECORDED for name in delivered]
         grounds = weakest((*gates, *produced)) if gates or produced else _NOTHING
         if grounds.basis:
-            return self._named(grounds, phase.id)
+            return self._with_names(grounds, phase.id)
         if ended := self._newest_report(phase.id):
-            return _reported(ended)
+            return _report_grounds(ended)
         asked = [rule.ask for rule in phase.rules if rule.ask]
         if asked and self.facts.context.records.pick({"kind": RecordKind.ANSWER.value, "question": asked}):
             return _DECIDED
         # Nobody reported it here: it is over because the state file names a later one.
-        return self._told._replace(files=self._told.written)
+        return self._phase_grounds._replace(files=self._phase_grounds.written)
 
     @cached_property
-    def _told(self) -> Grounds:
+    def _phase_grounds(self) -> Grounds:
         """The ground of the run's phase."""
         told = self.workflow.phase
         return self.of(told) if isinstance(told, Expression) else _NOTHING
 
-    def _named(self, grounds: Grounds, phase: str) -> Grounds:
+    def _with_names(self, grounds: Grounds, phase: str) -> Grounds:
         """The grounds with what they name. Tasks and state files come of no record in particular: then it is
         the newest report of the phase, or else the files that reports write."""
         if grounds.basis is not Basis.REPORTED or grounds.actors or grounds.files:
             return grounds
-        newest = _reported(self._newest_report(phase))
+        newest = _report_grounds(self._newest_report(phase))
         return newest if newest.actors or newest.files else grounds._replace(files=grounds.written)
 
     def _newest_report(self, phase: str) -> list[Record]:
@@ -101,17 +101,17 @@ class BasisCollector:
             return self._of(expression.sources, behind(expression))
         looked_at = [record for each in (expression, *origins.facts) for record in behind(each)]
         files = tuple(file for name in origins.written for file in self._of_content(name).written)
-        return _reported(looked_at)._replace(written=files)
+        return _report_grounds(looked_at)._replace(written=files)
 
     def _of(self, sources: Sources, records: Sequence[Record]) -> Grounds:
         return weakest((
             *map(self._of_path, sources.paths),
             *(_of_records(kind, records) for kind in sources.kinds),
             *([self._of_content(self.workflow.origins.plan)] if sources.plan else []),
-            *(self._of(part.sources, records) for choice in sources.choices for part in self._chosen(choice)),
+            *(self._of(each.sources, records) for one in sources.choices for each in self._carriers(one)),
         ))  # fmt: skip
 
-    def _chosen(self, choice: Choice) -> tuple[Subexpression, ...]:
+    def _carriers(self, choice: Choice) -> tuple[Subexpression, ...]:
         """The parts of a choice that carry its value."""
         value = self.facts.context.part
         if choice.test is None:
@@ -132,7 +132,7 @@ class BasisCollector:
         group, _, rest = name.partition(".")
         context = self.facts.context
         if name in self.workflow.language.facts:
-            context.known(name)
+            context.fact(name)
         if name in self.workflow.values:
             return self._of(self.workflow.values[name].sources, context.records_behind(name))
         if group == "limits":
@@ -170,10 +170,10 @@ def _of_records(kind: str, records: Sequence[Record]) -> Grounds:
     """The ground of records of a kind. That nobody reported something is the reports' word, too."""
     if kind in DECISIONS:
         return _DECIDED if any(record["kind"] == kind for record in records) else _NOTHING
-    return _reported(records)
+    return _report_grounds(records)
 
 
-def _reported(records: Iterable[Record]) -> Grounds:
+def _report_grounds(records: Iterable[Record]) -> Grounds:
     """The ground of the reports among some records."""
     reports = [record for record in records if record["kind"] == RecordKind.REPORT]
     if not reports:

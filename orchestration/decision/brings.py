@@ -63,7 +63,7 @@ class Delivery(NamedTuple):
     is_draft: bool = False
 
 
-class BroughtFiles(NamedTuple):
+class DeliveryFiles(NamedTuple):
     """The files that a report has to come with, as paths from the root: `there` and `absent` as the step
     declares them, `named` what the report names itself."""
 
@@ -72,15 +72,15 @@ class BroughtFiles(NamedTuple):
     named: tuple[str, ...]
 
 
-def brought_files(facts: RunFacts, brings: Brings, delivery: Delivery) -> BroughtFiles:
+def delivery_files(facts: RunFacts, brings: Brings, delivery: Delivery) -> DeliveryFiles:
     """The files that a report is about. A path declared both ways is not looked at."""
     context = _context(facts, delivery)
     there, absent = (_paths(facts, context, wanted) for wanted in (brings.files, brings.absent))
     both = there.keys() & absent.keys()
-    return BroughtFiles(
+    return DeliveryFiles(
         tuple(path for path in there if path not in both),
         tuple(path for path in absent if path not in both),
-        tuple(_named(facts, delivery)),
+        tuple(_named_files(facts, delivery)),
     )
 
 
@@ -97,7 +97,7 @@ def requirements(facts: RunFacts, brings: Brings, delivery: Delivery) -> Iterato
         said = " or ".join(f"{path} ({_WANTED[kind]})" for path, kind in alternatives.items())
         met = any(_fits(delivery, path, kind) for path, kind in alternatives.items())
         yield Requirement(RequirementKind.DATA, f"its data says {said}", met=met)
-    files = brought_files(facts, brings, delivery)
+    files = delivery_files(facts, brings, delivery)
     if not delivery.is_past:
         yield from _of_files(facts, brings, files, context, delivery)
     for criterion in brings.holds:
@@ -114,14 +114,14 @@ def lacking(facts: RunFacts, brings: Brings, delivery: Delivery) -> list[Require
     return [each for each in requirements(facts, brings, delivery) if not each.met]
 
 
-def announced(facts: RunFacts, brings: Brings, draft: Delivery) -> tuple[Requirement, ...]:
+def announced_requirements(facts: RunFacts, brings: Brings, draft: Delivery) -> tuple[Requirement, ...]:
     """The requirements of a report before it is made. A change is asked for of what was sent back alone."""
     every = requirements(facts, brings, draft._replace(is_draft=True))
     return tuple(each for each in every if not (each.kind.is_of_change and each.met))
 
 
 def _of_files(
-    facts: RunFacts, brings: Brings, files: BroughtFiles, context: Context, delivery: Delivery
+    facts: RunFacts, brings: Brings, files: DeliveryFiles, context: Context, delivery: Delivery
 ) -> Iterator[Requirement]:
     content = {path: facts.snapshot.reader.content_of(path) for path in (*files.there, *files.absent)}
     may_be_empty = _paths(facts, context, brings.empty)
@@ -168,7 +168,7 @@ def _declare_unequally(brings: Brings, context: Context) -> bool:
 
 
 def _of_change(
-    facts: RunFacts, brings: Brings, files: BroughtFiles, context: Context, delivery: Delivery
+    facts: RunFacts, brings: Brings, files: DeliveryFiles, context: Context, delivery: Delivery
 ) -> Iterator[Requirement]:
     is_about_files = _names_files(brings, context) or brings.files is None or bool(files.there or files.named)
     then = context.value(brings.changed).value if brings.changed and is_about_files else {}
@@ -188,7 +188,7 @@ def _names_files(brings: Brings, context: Context) -> bool:
     return brings.named is not None and context.value(brings.named).value is not False
 
 
-def file_digests(facts: RunFacts, files: BroughtFiles) -> dict[str, str]:
+def file_digests(facts: RunFacts, files: DeliveryFiles) -> dict[str, str]:
     """path -> digest of the files that a report came with, as far as they can be read."""
     read = {path: facts.snapshot.reader.read(path).digest for path in (*files.there, *files.named)}
     return {path: digest for path, digest in read.items() if digest}
@@ -199,11 +199,11 @@ def _context(facts: RunFacts, delivery: Delivery) -> Context:
     more = {"data": delivery.data, "text": delivery.text}
     at_hand = {**delivery.record, **more, "stateUpdates": delivery.data.get("stateUpdates", {})}
 
-    def known(name: str) -> object:
-        return at_hand if name == "report" else facts.context.known(name).value_or_raise()
+    def fact(name: str) -> object:
+        return at_hand if name == "report" else facts.context.fact(name).value_or_raise()
 
     context = facts.context
-    return Context(facts.workflow.language, context.variables, known, context.records, context.tasks)
+    return Context(facts.workflow.language, context.variables, fact, context.records, context.tasks)
 
 
 def _paths(facts: RunFacts, context: Context, wanted: Expression | None) -> dict[str, None]:
@@ -213,11 +213,11 @@ def _paths(facts: RunFacts, context: Context, wanted: Expression | None) -> dict
     for item in value if isinstance(value, list) else ():
         for name in item if isinstance(item, list) else (item,):
             if isinstance(name, str):
-                names |= dict.fromkeys(_matching(facts, _located(facts, name)))
+                names |= dict.fromkeys(_matching(facts, _location(facts, name)))
     return names
 
 
-def _located(facts: RunFacts, name: str) -> str:
+def _location(facts: RunFacts, name: str) -> str:
     if name.startswith("./"):
         return join(facts.snapshot.run, name) or name
     from_root, from_run = join("", name.lstrip("/")), join(facts.snapshot.run, name)
@@ -241,7 +241,7 @@ def _matching(facts: RunFacts, path: str) -> list[str]:
     return found or [path]
 
 
-def _named(facts: RunFacts, delivery: Delivery) -> Iterator[str]:
+def _named_files(facts: RunFacts, delivery: Delivery) -> Iterator[str]:
     """The files that a report names: existing ones outside of the run's own folder."""
     listed = delivery.data.get("files")
     told = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
@@ -261,7 +261,7 @@ def _fits(delivery: Delivery, path: str, kind: str) -> bool:
     return type(value) in _KINDS[kind] and value not in ("", [], {})
 
 
-def commits_named(brings: Brings, data: Mapping[str, Any]) -> Iterator[str]:
+def named_commits(brings: Brings, data: Mapping[str, Any]) -> Iterator[str]:
     """Texts in the data of a report that have to be commits, as far as they look like some."""
     for alternatives in brings.data:
         for path, kind in alternatives.items():
@@ -270,7 +270,7 @@ def commits_named(brings: Brings, data: Mapping[str, Any]) -> Iterator[str]:
                 yield value
 
 
-def _has_changed(facts: RunFacts, then: Mapping[str, Any], files: BroughtFiles) -> bool:
+def _has_changed(facts: RunFacts, then: Mapping[str, Any], files: DeliveryFiles) -> bool:
     """True if one of the files differs from what a record keeps of it, or is newer than that."""
     since = _moment(facts, then)
     kept = {entry["path"]: entry["digest"] for entry in then["files"] if isinstance(entry, dict)}

@@ -33,7 +33,11 @@ class CurrentPhase(NamedTuple):
 def current_phase(facts: RunFacts) -> CurrentPhase:
     """The phase that the run is in. Never raises."""
     source = facts.workflow.phase
-    named = _stated(facts, source) if isinstance(source, Expression) else _inferred(facts, source)
+    named = (
+        _phase_of_state(facts, source)
+        if isinstance(source, Expression)
+        else _phase_of_evidence(facts, source)
+    )
     if named.raw is None:
         return named
     workflow = facts.workflow
@@ -52,7 +56,7 @@ def current_phase(facts: RunFacts) -> CurrentPhase:
     return named._replace(because=f"unknown phase {shown}", findings=findings)
 
 
-def _stated(facts: RunFacts, source: Expression) -> CurrentPhase:
+def _phase_of_state(facts: RunFacts, source: Expression) -> CurrentPhase:
     """The name that an expression over the run's files gives, still without its phase."""
     outcome = facts.context.value(source)
     facts.trace.append(TraceEntry("phase", source, outcome))
@@ -62,7 +66,7 @@ def _stated(facts: RunFacts, source: Expression) -> CurrentPhase:
     return CurrentPhase(None, because, findings=_unknown_phase(facts, "no phase is named"))
 
 
-def _inferred(facts: RunFacts, rules: tuple[PhaseRule, ...]) -> CurrentPhase:
+def _phase_of_evidence(facts: RunFacts, rules: tuple[PhaseRule, ...]) -> CurrentPhase:
     """The name that the first rule over the run's evidence gives, still without its phase."""
     rule = next((rule for rule in rules if facts.holds(rule.where, rule.when)), None)
     if rule is None:

@@ -83,7 +83,7 @@ def decide(facts: RunFacts) -> Decision:
     if current.phase.terminal:
         decision = procedure.end()
     else:
-        decision = _held_by_escalation(procedure.try_rules(current.because), facts)
+        decision = _wait_for_escalation(procedure.try_rules(current.because), facts)
     named["findings"] += tuple(procedure.findings)
     return replace(
         decision, phase=current.phase.id, overridden=current.overridden, gates=procedure.gates,
@@ -98,7 +98,7 @@ def raised_questions(facts: RunFacts) -> list[Record]:
     return [entry for entry in asked if f"raised:{entry['seq']}" not in answered]
 
 
-def _held_by_escalation(decision: Decision, facts: RunFacts) -> Decision:
+def _wait_for_escalation(decision: Decision, facts: RunFacts) -> Decision:
     """A decision that waits for the answer to what an agent asked; nothing counts until then.
 
     A run that is over otherwise than complete, or of which nothing can be said, is asked nothing any more.
@@ -159,14 +159,14 @@ class _Procedure:
             return ended
         if self.undelivered:
             self.report_undelivered(self.undelivered)
-            return self._claimed(self.undelivered, self._owes(self.undelivered))
+            return self._regress(self.undelivered, self._owes(self.undelivered))
         gate = contradicting_gate(facts, self.gates, phase)
         if gate:
             why = f"gate {gate.id} of {gate.after} is {gate.status}"
             back = Fix(f"roll back to {gate.after}", ("redo", facts.snapshot.run, gate.after))
             message = f"the phase is {phase.id}, but {why}, {unmet_criteria(gate)}"
             self.report("inconsistent-state", message, (back,))
-            return self._claimed(gate.after, why)
+            return self._regress(gate.after, why)
         if is_held:
             return self.stay(Decision(*_STAY, self._doubt()))
         if status is RunStatus.COMPLETE and facts.snapshot.definition_changed:
@@ -175,7 +175,7 @@ class _Procedure:
             return self.stay(Decision(*_STAY, why))
         return ended
 
-    def _claimed(self, back: str, why: str) -> Decision:
+    def _regress(self, back: str, why: str) -> Decision:
         asked = (r.ask for r in self.phase.rules if r.ask and self.facts.holds(r.where, r.when))
         questions = tuple(ask for ask in asked if not self.is_answered(ask))
         reason = f"{self.phase.id} is recorded, but {why}"
@@ -382,7 +382,7 @@ class _Procedure:
         newest = facts.newest_answer(question)
         if newest is None or not facts.holds_for(newest, question):
             return False
-        if newest["option"] == PROPOSED or facts.proposed(question):
+        if newest["option"] == PROPOSED or facts.proposed_decisions(question):
             # The file that was signed decides; one that nobody signed asks.
             return False
         later = facts.context.records.since(answers_to(question, scope), {"kind": RecordKind.REPORT.value})

@@ -149,7 +149,7 @@ class RunFacts:
     def _report(self, _: str) -> Record | Mapping[str, object]:
         """The newest record if it is a report of the current phase, and nothing was started since."""
         newest = self.newest_record((RecordKind.START, RecordKind.REPORT)) or EMPTY_RECORD
-        if newest["kind"] != RecordKind.REPORT or newest["phase"] != _known(self.phase, _NO_PHASE):
+        if newest["kind"] != RecordKind.REPORT or newest["phase"] != _require(self.phase, _NO_PHASE):
             return EMPTY_RECORD
         self.context.touch([newest])
         return newest
@@ -189,7 +189,7 @@ class RunFacts:
             self._parameters[name] = parameter_value(declared, self.snapshot, self.context, place)
         return self._parameters[name]
 
-    def held_parameters(self) -> list[Finding]:
+    def loosened_parameters(self) -> list[Finding]:
         """Findings for parameters that were loosened, whose value before holds: a person may accept them."""
         findings = (self.parameter(name).finding for name in self.workflow.parameters)
         return [found for found in findings if found is not None and found.code == LOOSENED]
@@ -209,7 +209,7 @@ class RunFacts:
         limit = self.workflow.limits[name]
         if part != "reached":
             return _whole(self.context.value(limit.count if part == "count" else limit.max).value_or_raise())
-        count, most = (self.context.known(f"limits.{name}.{key}") for key in ("count", "max"))
+        count, most = (self.context.fact(f"limits.{name}.{key}") for key in ("count", "max"))
         return _whole(count.value_or_raise()) >= _whole(most.value_or_raise())
 
     def _answer(self, name: str) -> str:
@@ -231,7 +231,7 @@ class RunFacts:
         answers = self.context.records.pick(answers_to(question, scope))
         return answers[-1] if answers else None
 
-    def proposed(self, question: Question) -> list[ArtifactState]:
+    def proposed_decisions(self, question: Question) -> list[ArtifactState]:
         """The files that a question asks a person to sign: decisions that no person is known to have made."""
         decisions = map(self.artifact, question.decides)
         return [each for each in decisions if each.state is ArtifactStatus.PROPOSED]
@@ -300,9 +300,9 @@ class RunFacts:
 
 
 _FACTS = {
-    "phase": lambda facts, _: _known(facts.phase, _NO_PHASE),
+    "phase": lambda facts, _: _require(facts.phase, _NO_PHASE),
     "report": RunFacts._report,
-    "next_step": lambda facts, _: _known(facts.next_step, "the next step is known in notes only"),
+    "next_step": lambda facts, _: _require(facts.next_step, "the next step is known in notes only"),
     "valid": lambda facts, name: facts.artifact(name).valid,
     "exists": lambda facts, name: facts.artifact(name).exists,
     "parameters": lambda facts, name: facts.parameter(name).value,
@@ -311,7 +311,7 @@ _FACTS = {
 }
 
 
-def _known(value: str | None, why_not: str) -> str:
+def _require(value: str | None, why_not: str) -> str:
     if value is None:
         raise UnknownFact(why_not)
     return value

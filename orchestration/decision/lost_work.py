@@ -35,7 +35,7 @@ def lost_work(facts: RunFacts) -> Iterator[Finding]:
     for problem in plan.problems:
         if "total" in problem.data or problem.data.get("missing") in ("row", "stage"):
             yield finding(problem, facts.snapshot.plan_path)
-    yield from _missed(facts, plan)
+    yield from _missing_work(facts, plan)
 
 
 def lost_work_reason(facts: RunFacts) -> str:
@@ -74,7 +74,7 @@ def _unlisted_files(snapshot: Snapshot) -> Iterator[Finding]:
 # ---- what the records say
 
 
-def _missed(facts: RunFacts, plan: Plan) -> Iterator[Finding]:
+def _missing_work(facts: RunFacts, plan: Plan) -> Iterator[Finding]:
     """Findings for work approved or reported since the newest approval that the plan lacks."""
     workflow, path = facts.workflow, facts.snapshot.plan_path
     approvals = [q.id for q in workflow.questions.values() if q.kind == QuestionKind.APPROVAL]

@@ -14,8 +14,8 @@ from ..definition.root_config import PATH as CONFIGURATION
 from ..definition.root_config import Config, read_config
 from ..expressions.context import Context, UnknownFact
 from ..findings import NO_DATA, Finding, Problem, Span, finding
+from ..journal.baseline import RatchetBaseline
 from ..journal.journal import Record
-from ..journal.kept_values import KeptValues
 from ..snapshot.read_log import ArtifactState, RunReader
 
 LOOSENED = "definition-changed"
@@ -39,7 +39,7 @@ class ParameterSources(Protocol):
     @property
     def reader(self) -> RunReader: ...
     @cached_property
-    def kept(self) -> KeptValues: ...
+    def baseline(self) -> RatchetBaseline: ...
     @cached_property
     def definition_accepted(self) -> bool: ...
 
@@ -63,13 +63,13 @@ def parameter_value(
     configured = config.of(snapshot.workflow.name)
     value, code, data, place = default, "", NO_DATA, (snapshot.run, None)
     if parameter.id in configured:
-        value, code = _checked(parameter, configured[parameter.id])
+        value, code = _check(parameter, configured[parameter.id])
         place = CONFIGURATION, config.places.get((snapshot.workflow.name, parameter.id))
         data = {"default": default}
     elif parameter.source is not None:
         outcome, reads = context.value(parameter.source), parameter.source.reads
         place = place_of(reads[0].path) if reads else place
-        value, code = (default, "") if outcome.error is not None else _checked(parameter, outcome.value)
+        value, code = (default, "") if outcome.error is not None else _check(parameter, outcome.value)
         code = code and "parameter-out-of-bounds"
     path, span = place[0] or snapshot.run, place[1]
     if code:
@@ -95,27 +95,27 @@ def _value_before(parameter: Parameter, value: Any, snapshot: ParameterSources) 
 
     The value before is that of the records, else the default; a looser one in HEAD goes before both.
     """
-    ratchet, kept = _ratchet(parameter, snapshot.workflow), snapshot.kept
-    before = kept.parameters.get(parameter.id, parameter.default)
+    ratchet, baseline = _ratchet(parameter, snapshot.workflow), snapshot.baseline
+    before = baseline.parameters.get(parameter.id, parameter.default)
     if ratchet is None or not ratchet.loosens(before, value):
         return value
     is_configured = parameter.id in snapshot.config.of(snapshot.workflow.name)
     # A run of before: what other files said when it began is not known.
-    is_unknown = not is_configured and bool(snapshot.records) and kept.head is None
+    is_unknown = not is_configured and bool(snapshot.records) and baseline.head is None
     if is_unknown or (is_configured and snapshot.definition_accepted):
         return value
-    committed = _committed(parameter, snapshot)
+    committed = _head_value(parameter, snapshot)
     before = committed if committed is not None and ratchet.loosens(before, committed) else before
     return before if ratchet.loosens(before, value) else value
 
 
-def _committed(parameter: Parameter, snapshot: ParameterSources) -> Any:
+def _head_value(parameter: Parameter, snapshot: ParameterSources) -> Any:
     """The value that the commit HEAD sets; None where it sets none that the parameter may have."""
     workflow = snapshot.workflow
     text = (snapshot.reader.read_committed(CONFIGURATION) or b"").decode("utf-8", "replace")
     configured = read_config(text).of(workflow.name)
     if parameter.id in configured:
-        value, code = _checked(parameter, configured[parameter.id])
+        value, code = _check(parameter, configured[parameter.id])
         return None if code else value
     source = parameter.source
     name = source.reads[0].path[0] if source and source.reads else ""
@@ -126,7 +126,7 @@ def _committed(parameter: Parameter, snapshot: ParameterSources) -> Any:
         return None
     data: Any = read(committed.decode("utf-8", "replace")).data
     outcome = Context(workflow.language, {name: data}, _nothing_else).value(source)
-    value, code = (None, "") if outcome.error is not None else _checked(parameter, outcome.value)
+    value, code = (None, "") if outcome.error is not None else _check(parameter, outcome.value)
     return None if code else value
 
 
@@ -137,7 +137,7 @@ def _nothing_else(name: str) -> object:
 _TYPE_NAMES = {bool: "truth value", int: "whole number", float: "number", str: "text"}
 
 
-def _checked(parameter: Parameter, value: object) -> tuple[Any, str]:
+def _check(parameter: Parameter, value: object) -> tuple[Any, str]:
     """(value, "") if the parameter may have it, else (why not, code of the finding)."""
     if isinstance(parameter.default, float) and type(value) is int:
         value = float(value)

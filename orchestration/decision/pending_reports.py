@@ -20,7 +20,7 @@ from ..journal.journal import FAILURES, Record, record
 from ..journal.report_files import ReportFile, is_filled_in
 from ..plans.schedule import resolve
 from ..snapshot.proof import is_committed
-from ..snapshot.snapshot import PendingReport, RecordOrigin, Snapshot, stamped
+from ..snapshot.snapshot import PendingReport, RecordOrigin, Snapshot, stamp_record
 from ..states import RecordKind, RunStatus, SuggestionKind
 from ..suggestions import did_you_mean
 from ..vfs.files import natural
@@ -126,7 +126,7 @@ class _Judge:
     def stage_of(self, entry: PendingReport) -> str:
         """The stage that a report names, itself or by its tasks."""
         if entry.path not in self._stages:
-            tasks = stamped(record(tasks=list(entry.report.tasks_named)), self.snapshot.plan)
+            tasks = stamp_record(record(tasks=list(entry.report.tasks_named)), self.snapshot.plan)
             self._stages[entry.path] = entry.report.stage or str(tasks["stage"])
         return self._stages[entry.path]
 
@@ -299,7 +299,7 @@ class _Judge:
     def record_of(self, entry: PendingReport, phase: str) -> Record:
         """The record of a report as one of the phase."""
         report, tasks = entry.report, list(entry.report.tasks_named)
-        return stamped(record(
+        return stamp_record(record(
             kind=RecordKind.REPORT.value, phase=phase, outcome=report.outcome, tasks=tasks,
             iteration=report.iteration, task=tasks[0] if len(tasks) == 1 else "", stage=report.stage,
             message=report.message, manual_criteria=list(report.manual_criteria), path=entry.path,

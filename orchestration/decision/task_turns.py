@@ -39,17 +39,17 @@ class TaskTurns:
             if task is None:
                 continue
             # Work left unfinished, and in the ordinary phase what the plan marks as done, is no other work.
-            is_known = name in self._left_unfinished(phase) or (task.done and not phase.detour)
+            is_known = name in self._unfinished_tasks(phase) or (task.done and not phase.detour)
             if name not in handed_out and not (task.stage == facts.stage and is_known):
                 named = ", ".join(islice(handed_out, _MOST_NAMED)) or "none"
                 return f"{name} is no task of {phase.id} now; those that are: {named}"
-            waits = unmet_dependencies(plan, facts.snapshot.details(task), self.reported)
+            waits = unmet_dependencies(plan, facts.snapshot.details(task), self.reported_tasks)
             if waits := [each for each in waits if each not in names]:
                 return f"{name} waits for {', '.join(waits)}"
         return ""
 
     @cached_property
-    def reported(self) -> frozenset[str]:
+    def reported_tasks(self) -> frozenset[str]:
         """The tasks whose newest report of handed-out work is no failure."""
         phases = [phase.id for phase in self._facts.workflow.phases.values() if phase.tasks is not None]
         newest = self._newest_reports(phases)
@@ -64,7 +64,7 @@ class TaskTurns:
             self._handed_out[phase.id] = dict.fromkeys(ids)
         return self._handed_out[phase.id]
 
-    def _left_unfinished(self, phase: Phase) -> frozenset[str]:
+    def _unfinished_tasks(self, phase: Phase) -> frozenset[str]:
         """The tasks whose newest report of the phase does not say that they are done."""
         if phase.id not in self._left:
             newest = self._newest_reports([phase.id])

@@ -18,7 +18,7 @@ from ..findings import NO_DATA
 from ..journal.report_forms import ReportForm
 from ..suggestions import did_you_mean, misspelling
 from .model import DEFAULT_OUTCOMES, MODELS, STRUCTS, ExpressionOrigin, Workflow, Write
-from .names import check_names, check_references, facts, known, variables
+from .names import check_name, check_names, check_references, facts, variables
 from .reader import (
     DefinitionDigest,
     DefinitionErrors,
@@ -147,7 +147,7 @@ class _Compiler:
             case "id" if shape.name:
                 groups = ("phases", "actions") if shape.name == "step" else (f"{shape.name}s",)
                 names = [name for group in groups for name in self.raw.get(group, {})]
-                return known(value, names, shape.name, self.errors)
+                return check_name(value, names, shape.name, self.errors)
             case "bool" | "typed":
                 return value
         return str(value)
@@ -183,7 +183,7 @@ class _Compiler:
         outcomes = phases.get(phase, {}).get("outcomes", DEFAULT_OUTCOMES)
         others = {name: value for name, value in entry.items() if name != "heading"}
         return ReportForm(
-            phase=known(phase, phases, "phase", self.errors),
+            phase=check_name(phase, phases, "phase", self.errors),
             headings={str(key): str(value) for key, value in heading.items()},
             outcomes=tuple(map(str, outcomes)),
             **self.fields("report form", others, ()),

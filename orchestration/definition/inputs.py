@@ -126,7 +126,7 @@ class Artifact:
     tasks: str = key(TEXT, "plans only: the glob of task files")
     example: str = key(TEXT, "a form of it with gaps to fill in, shown to whoever has to make it")
 
-    def unfilled(self, text: str) -> str:
+    def unfilled_gap(self, text: str) -> str:
         """A gap `<.. ..>` of the example that stands in the text as it was; "" where there is none."""
         gaps = _GAP.findall(self.example) if "<" in text and "<" in self.example else ()
         return next((gap for gap in gaps if gap in text), "")

@@ -60,7 +60,7 @@ def _plain_name(
         errors.add(name, f"{str(name)!r} has a meaning of its own here; choose another name")
 
 
-def known(text: LocatedText, names: Collection[str], what: str, errors: DefinitionErrors) -> str:
+def check_name(text: LocatedText, names: Collection[str], what: str, errors: DefinitionErrors) -> str:
     """The text; one that is none of `names` is told."""
     if text not in names:
         said = f"unknown {what} {str(text)!r}{did_you_mean(text, list(names))}"
@@ -75,11 +75,11 @@ def check_references(raw: dict, errors: DefinitionErrors) -> None:
     """
     for text in raw.get("aliases", {}).values():
         if text != "*":
-            known(text, raw["phases"], "phase", errors)
+            check_name(text, raw["phases"], "phase", errors)
     actions = raw.get("actions", {})
     for text in raw.get("action_aliases", {}).values():
         if not any(name.endswith("*") and text.startswith(name[:-1]) for name in actions):
-            known(text, actions, "action", errors)
+            check_name(text, actions, "action", errors)
     # Files named by data have no time at which they were judged.
     artifacts = raw.get("artifacts", {})
     for name, entry in artifacts.items():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ..findings import NO_DATA, Finding, Problem, Span, finding
-from ..formats.yaml_text import Broken, Node, place, read_yaml, typed
+from ..formats.yaml_text import Broken, Node, place, read_yaml, typed_value
 from ..vfs.files import digest_of
 
 
@@ -67,7 +67,7 @@ class DefinitionNode(NamedTuple):
 
     @property
     def is_null(self) -> bool:
-        return self.yaml.kind == "scalar" and typed(self.yaml) is None
+        return self.yaml.kind == "scalar" and typed_value(self.yaml) is None
 
     @property
     def place(self) -> DefinitionPlace:

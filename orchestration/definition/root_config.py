@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..findings import Finding, Problem, Span, finding
-from ..formats.yaml_text import Broken, Node, read_yaml, typed
+from ..formats.yaml_text import Broken, Node, read_yaml, typed_value
 from ..suggestions import did_you_mean, misspelling
 from ..vfs.files import File
 
@@ -61,7 +61,7 @@ def read_config(text: str) -> Config:
     for workflow, entries in _map(top.get("parameters"), "parameters", wrong).items():
         values[workflow] = {}
         for name, value in _map(entries, f"parameters of {workflow}", wrong).items():
-            values[workflow][name] = typed(value) if value.kind == "scalar" else None
+            values[workflow][name] = typed_value(value) if value.kind == "scalar" else None
             places[workflow, name] = value.span
     workflows = _map(top.get("workflows"), "workflows", wrong)
     names = {key: _name(each, f"workflows: {key} must be a name", wrong) for key, each in workflows.items()}
@@ -80,7 +80,7 @@ def read_config(text: str) -> Config:
 
 
 def _map(node: Node | None, what: str, wrong: list[Problem]) -> Mapping[str, Node]:
-    if node is None or (node.kind == "scalar" and typed(node) is None):
+    if node is None or (node.kind == "scalar" and typed_value(node) is None):
         return {}
     if isinstance(node.value, Mapping):
         return node.value

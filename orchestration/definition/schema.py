@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..findings import Span
-from ..formats.yaml_text import Node, typed
+from ..formats.yaml_text import Node, typed_value
 from ..suggestions import did_you_mean, misspelling
 from .model import STRUCTS
 from .reader import DefinitionErrors, DefinitionNode, LocatedMap, LocatedText
@@ -51,7 +51,7 @@ def read(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> Any:
                 errors.add(node, f"expected a map, found a {node.kind}")
             return value
         case "bool":
-            value = typed(node.yaml) if node.kind == "scalar" else None
+            value = typed_value(node.yaml) if node.kind == "scalar" else None
             if not isinstance(value, bool):
                 errors.add(node, "expected true or false")
             return value is True
@@ -85,7 +85,7 @@ def _scalar(text: LocatedText, shape: Shape, errors: DefinitionErrors) -> Locate
 def _data(node: DefinitionNode) -> object:
     if isinstance(node.children, Mapping):
         return {key: _data(child) for key, child in node.children.items()}
-    return [_data(child) for child in node.children] if node.kind == "list" else typed(node.yaml)
+    return [_data(child) for child in node.children] if node.kind == "list" else typed_value(node.yaml)
 
 
 def _key(node: DefinitionNode, key: str) -> LocatedText:

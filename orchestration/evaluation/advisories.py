@@ -35,7 +35,7 @@ def advisory_findings(
     if snapshot.definition_upgraded:
         message = f"the run began under {workflow.name} as an earlier release had it; what was recorded stays"
         yield make_finding("definition-upgraded", snapshot.run, message)
-    if snapshot.state and (ignored := _ignored(facts)):
+    if snapshot.state and (ignored := _ignored_updates(facts)):
         yield make_finding("updates-ignored", snapshot.state.path, ignored)
     for limit in limits:
         if limit.reached:
@@ -57,7 +57,7 @@ def advisory_findings(
             yield make_finding("parameter-invalid", CONFIGURATION, message, place, data=data)
 
 
-def _ignored(facts: RunFacts) -> str:
+def _ignored_updates(facts: RunFacts) -> str:
     """The updates that the last report wanted to write and may not; "" where there are none."""
     last = next((entry for entry in reversed(facts.records) if entry["kind"] == RecordKind.REPORT), None)
     ignored = last["ignored"] if last else None
@@ -91,7 +91,7 @@ def _phases_ahead(facts: RunFacts, current: Phase) -> Iterator[Finding]:
 
 def ordered_findings(facts: RunFacts, decision: Decision, findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Each finding once, by path and place; those that a person's override goes without are marked."""
-    waived = _waived(facts, decision)
+    waived = _waived_findings(facts, decision)
     order = list(Severity)
     marked = (replace(f, overridden=True) if (f.code, f.path) in waived else f for f in findings)
     unique = dict.fromkeys(marked)
@@ -100,7 +100,7 @@ def ordered_findings(facts: RunFacts, decision: Decision, findings: Iterable[Fin
     )
 
 
-def _waived(facts: RunFacts, decision: Decision) -> frozenset[tuple[str, str]]:
+def _waived_findings(facts: RunFacts, decision: Decision) -> frozenset[tuple[str, str]]:
     """(code, path) of what a person's override goes without: artifacts of the phases that it names."""
     override, snapshot, workflow = facts.override, facts.snapshot, facts.workflow
     if decision.undelivered or not override.waives(facts.stage):

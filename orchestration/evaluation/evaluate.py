@@ -18,13 +18,13 @@ from ..journal.journal import EMPTY_RECORD
 from ..result.values import (
     CriterionState,
     DefinitionRef,
+    DeliverableState,
     Evaluation,
     Forbidden,
     GateState,
     LimitState,
     PhaseState,
     Produce,
-    Produced,
     Progress,
     Suggestion,
 )
@@ -79,7 +79,7 @@ class _Assembler:
         lost = lost_work(facts) if self.phase else ()
         of_run = (*snapshot.findings, *self.reports.findings, *decision.findings, *facts.findings(), *lost)
         advisories = advisory_findings(facts, self.phase, tasks, limits)
-        values = {name: facts.context.known(f"parameters.{name}").value for name in workflow.parameters}
+        values = {name: facts.context.fact(f"parameters.{name}").value for name in workflow.parameters}
         return Evaluation(
             root=snapshot.root,
             run=snapshot.run,
@@ -202,7 +202,7 @@ class _Assembler:
 
     def _phase(self, phase: Phase) -> PhaseState:
         artifacts = [self.facts.artifact(name) for name in phase.produces] if self.phase else []
-        produces = tuple(Produced(each.id, each.path, each.state) for each in artifacts)
+        produces = tuple(DeliverableState(each.id, each.path, each.state) for each in artifacts)
         status = self._phase_status(phase, produces)
         basis, actors, files, _ = self._grounds_of(phase, status)
         return PhaseState(
@@ -216,9 +216,11 @@ class _Assembler:
         if not is_last and status not in (PhaseStatus.DONE, PhaseStatus.SKIPPED):
             return Grounds()
         gates = [gate for gate in self.gates if gate.after == phase.id and gate.basis]
-        return self.bases.of_ended(phase, [Grounds(g.basis, g.reported_by, g.reported_in) for g in gates])
+        return self.bases.of_ended_phase(
+            phase, [Grounds(g.basis, g.reported_by, g.reported_in) for g in gates]
+        )
 
-    def _phase_status(self, phase: Phase, produces: Sequence[Produced]) -> PhaseStatus:
+    def _phase_status(self, phase: Phase, produces: Sequence[DeliverableState]) -> PhaseStatus:
         if self.phase is not None and phase.id == self.phase.id:
             return PhaseStatus.CURRENT
         if phase.detour:
@@ -245,7 +247,7 @@ class _Assembler:
         return replace(gate, criteria=criteria, basis=basis, reported_by=actors, reported_in=files)
 
     def _limit(self, name: str) -> LimitState:
-        known = (self.facts.context.known(f"limits.{name}.{part}") for part in ("count", "max", "reached"))
+        known = (self.facts.context.fact(f"limits.{name}.{part}") for part in ("count", "max", "reached"))
         return LimitState(name, *(outcome.value for outcome in known))  # pyright: ignore[reportArgumentType]
 
     def _progress(self) -> Progress | None:

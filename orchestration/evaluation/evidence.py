@@ -38,7 +38,7 @@ class EvidenceCollector:
         located = tuple(entry for entry in self._fact(name) if entry.path) if name else ()
         if located:
             return located
-        outcome = self.facts.context.seen(path)
+        outcome = self.facts.context.read_path(path)
         if outcome.error is not None:
             return ()
         where, span = self.facts.place(path)

@@ -10,9 +10,9 @@ from ..decision.facts import RunFacts
 from ..definition.model import Question
 from ..definition.names import PROPOSED
 from ..result.values import Option, QuestionState
-from ..snapshot.held_values import told_values
 from ..snapshot.read_log import ArtifactState
 from ..snapshot.snapshot import DEFINITION, STATE
+from ..snapshot.state_ratchets import loosened_values
 from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
 
 RAISED = (Option("continue", "go on"), Option("stop", "stop the run"))
@@ -32,11 +32,11 @@ _HISTORY = ("at", "phase", "stage", "iteration", "outcome", "message", "path", "
 def open_questions(facts: RunFacts, decision: Decision) -> tuple[QuestionState, ...]:
     """The one list of open questions, each id once; a wait for a person without a question is one too."""
     questions = [question_state(facts, facts.workflow.questions[name]) for name in decision.questions]
-    if facts.snapshot.definition_changed or facts.held_parameters():
+    if facts.snapshot.definition_changed or facts.loosened_parameters():
         options = (Option("accept", "judge the run by the changed definition"),)
         text = f"{definition_changed_text(facts.workflow)} May it judge the run?"
         questions.append(QuestionState(DEFINITION, QuestionKind.APPROVAL, text, options))
-    if loosened := told_values(facts.snapshot.state):
+    if loosened := loosened_values(facts.snapshot.state):
         options = (Option("accept", "let it count as it is now"),)
         said = "; ".join(each.change for each in loosened[:_MOST_SAID])
         more = f"; and {len(loosened) - _MOST_SAID} more" if len(loosened) > _MOST_SAID else ""
@@ -62,7 +62,7 @@ def question_state(facts: RunFacts, question: Question) -> QuestionState:
     history = context.value(question.history).value if question.history else None
     task_ids = [t["id"] if isinstance(t, dict) and "id" in t else t for t in _items(tasks)]
     entries = [entry if isinstance(entry, dict) else {"message": str(entry)} for entry in _items(history)]
-    proposed = facts.proposed(question)
+    proposed = facts.proposed_decisions(question)
     words = "; ".join(f"{each.path} says: {proposed_words(each)}" for each in proposed)
     sign = [Option(PROPOSED, f"sign it as it is: {words}")] if proposed and signable(proposed) else []
     return QuestionState(

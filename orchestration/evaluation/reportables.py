@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..decision.brings import Delivery, announced
+from ..decision.brings import Delivery, announced_requirements
 from ..decision.decision import outcomes_of, step_of
 from ..decision.facts import RunFacts
 from ..journal.journal import record
@@ -32,7 +32,7 @@ def reportable(facts: RunFacts, step: str, tasks: Sequence[str]) -> Reportable:
     outcomes = outcomes_of(declared)
     example = facts.context.value(declared.data).value if declared and declared.data else None
     # Maps of expressions have no order of their own; an answer has.
-    data = _sorted(example) if example and isinstance(example, dict) else None
+    data = _sort_keys(example) if example and isinstance(example, dict) else None
     brings = declared.brings if declared else None
     unnamed = tuple(_files_not_named_yet(facts, step))
     if brings is None:
@@ -43,7 +43,7 @@ def reportable(facts: RunFacts, step: str, tasks: Sequence[str]) -> Reportable:
         kind=RecordKind.REPORT.value, phase=step, outcome=outcomes[0], stage=facts.stage,
         tasks=named, task=named[0] if len(named) == 1 else "", iteration=facts.iteration,
     )  # fmt: skip
-    needed = announced(facts, brings, Delivery(draft, _filled_in(data or {})))
+    needed = announced_requirements(facts, brings, Delivery(draft, _fill_in(data or {})))
     return Reportable(step, outcomes, data, form, (*needed, *unnamed))
 
 
@@ -60,18 +60,18 @@ def _files_not_named_yet(facts: RunFacts, step: str) -> Iterator[Requirement]:
             yield Requirement(RequirementKind.FILES, said, met=False)
 
 
-def _filled_in(shown: Any) -> Any:
+def _fill_in(shown: Any) -> Any:
     """The example of data as a report that says the good has it: the first word of a choice, no other gap."""
     if isinstance(shown, dict):
-        return {key: _filled_in(value) for key, value in shown.items()}
+        return {key: _fill_in(value) for key, value in shown.items()}
     if isinstance(shown, list):
-        return [_filled_in(item) for item in shown if not (isinstance(item, str) and _GAP.fullmatch(item))]
+        return [_fill_in(item) for item in shown if not (isinstance(item, str) and _GAP.fullmatch(item))]
     choice = _CHOICE.fullmatch(shown) if isinstance(shown, str) else None
     return choice[1] if choice else shown
 
 
-def _sorted(value: Any) -> Any:
+def _sort_keys(value: Any) -> Any:
     """Data with the keys of every map in order."""
     if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value, key=str)}
-    return [_sorted(each) for each in value] if isinstance(value, list) else value
+        return {key: _sort_keys(value[key]) for key in sorted(value, key=str)}
+    return [_sort_keys(each) for each in value] if isinstance(value, list) else value

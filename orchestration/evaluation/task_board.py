@@ -29,7 +29,7 @@ def schedule_tasks(facts: RunFacts, decision: Decision) -> Schedule:
     ids = (str(item.get("id")) for item in items if isinstance(item, dict))
     tasks = [by_id[name] for name in ids if name in by_id]
     # What is handed out (again) is not finished, whatever was reported of it before.
-    finished = TaskTurns(facts).reported - {task.id for task in tasks}
+    finished = TaskTurns(facts).reported_tasks - {task.id for task in tasks}
     return build_schedule(snapshot.plan, tasks, snapshot.details, finished, snapshot.claims)
 
 
@@ -64,7 +64,7 @@ def task_board(
         stage=facts.stage,
         phase=decision.phase or "",
         agent=agents[0] if agents else None,
-        reported=TaskTurns(facts).reported,
+        reported=TaskTurns(facts).reported_tasks,
         skipped=frozenset(map(str, ids)) if isinstance(ids, list) else frozenset(),
         claims={claim.task: claim for claim in snapshot.claims},
         files={task.file: files for task in tasks if (files := snapshot.details(task).files)},

@@ -85,14 +85,14 @@ class _Checker:
     def _field(self, node: SyntaxNode) -> str:
         path = path_of(node)
         if not path:
-            return self._selected(self.type(node.children[0]), node)
+            return self._select(self.type(node.children[0]), node)
         if path[0] in self.bound:
             return "any"
         chain, name = chain_of(node), self.names.name_in(path)
         if name:
             kind = self.names.type_of(name)
             for field in chain[name.count(".") + 1 :]:
-                kind = self._selected(kind, field)
+                kind = self._select(kind, field)
             return kind
         if len(path) == 1 and path[0] in TYPE_NAMES:
             return "type"
@@ -102,7 +102,7 @@ class _Checker:
 
     _name = _field
 
-    def _selected(self, kind: str, field: SyntaxNode) -> str:
+    def _select(self, kind: str, field: SyntaxNode) -> str:
         if not (fits(kind, "map") or kind == "optional"):
             return self.wrong(field.at, f"{field.text} is asked of {_A.get(kind, kind)}, which has no fields")
         return "optional" if field.value or kind == "optional" else "any"

@@ -117,7 +117,7 @@ class Context:
         name = expression.source.strip()
         if name not in self.language.values:
             return self.value(expression)
-        value, error = self.known(name)
+        value, error = self.fact(name)
         return _with_all_items(Outcome(value) if error is None else Outcome(None, f"{name}: {error}"))
 
     # ---- what evaluations ask for
@@ -129,7 +129,7 @@ class Context:
 
     # ---- facts and evidence
 
-    def known(self, name: str) -> Outcome:
+    def fact(self, name: str) -> Outcome:
         """A fact as an outcome, computed once."""
         outcome = self.facts.get(name)
         if outcome is None:
@@ -173,11 +173,11 @@ class Context:
         name = self.language.name_in(path)
         return name if name in self.language.facts else ""
 
-    def seen(self, path: tuple[str, ...]) -> Outcome:
+    def read_path(self, path: tuple[str, ...]) -> Outcome:
         """The value at a path that an expression reads."""
         name = self.language.name_in(path)
         if name in self.language.facts:
-            value, error = _with_all_items(self.known(name))
+            value, error = _with_all_items(self.fact(name))
         elif name in self.variables:
             value, error = self.variables[name], None
         else:

@@ -50,7 +50,7 @@ class _Compiler:
         kinds = (Kind.NAME, Kind.CALL, Kind.CHOICE, Kind.METHOD)
         programs = zip(nodes, self.programs(nodes), strict=True)
         return [
-            _listed(program) if node.kind in kinds and node.text not in self.bound else program
+            _list_elements(program) if node.kind in kinds and node.text not in self.bound else program
             for node, program in programs
         ]
 
@@ -206,11 +206,11 @@ class _Compiler:
 
     def _call(self, node: SyntaxNode) -> Program:
         function = FUNCTIONS.get(node.text) or (EDITS.get(node.text) if self.names.edits else None)
-        return self.called(node, function)
+        return self.call(node, function)
 
     def _method(self, node: SyntaxNode) -> Program:
         if node.text not in FALLBACKS:
-            return self.called(node, METHODS.get(node.text))
+            return self.call(node, METHODS.get(node.text))
         if len(node.children) != 2:
             return _fails(f"{node.text} takes one other value")
         whole, unwraps = node.children[0], node.text == "orValue"
@@ -239,7 +239,7 @@ class _Compiler:
 
         return fallback
 
-    def called(self, node: SyntaxNode, function: Function | None) -> Program:
+    def call(self, node: SyntaxNode, function: Function | None) -> Program:
         """The call of a function, whose list counts against the budget; a set of tasks costs nothing yet."""
         if function is None:
             return _fails(f"unknown function {node.text!r}")
@@ -247,10 +247,10 @@ class _Compiler:
             return _fails(f"{node.text} does not take {len(node.children)} values")
         checks = [_argument(kind.rstrip("?")) for kind in function.takes]
         pairs = list(zip(self.programs(node.children), checks, strict=False))
-        called, name = function.run, node.text
+        run_function, name = function.run, node.text
 
         def call(run: ExpressionRun) -> Any:
-            made = called(run, *[check(part(run), name) for part, check in pairs])
+            made = run_function(run, *[check(part(run), name) for part, check in pairs])
             if type(made) is list:
                 run.take(len(made))
             return made
@@ -260,7 +260,7 @@ class _Compiler:
         ((only, check),) = pairs
 
         def call_with_one(run: ExpressionRun) -> Any:
-            made = called(run, check(only(run), name))
+            made = run_function(run, check(only(run), name))
             if type(made) is list:
                 run.take(len(made))
             return made
@@ -275,7 +275,7 @@ class _Compiler:
         if node.text in ("optMap", "optFlatMap"):
             part, wraps = parts[0], node.text == "optMap"
 
-            def mapped(run: ExpressionRun) -> Any:
+            def map_optional(run: ExpressionRun) -> Any:
                 value = of(run)
                 if type(value) is not Optional:
                     return values.no_overload("optMap", value)
@@ -285,27 +285,27 @@ class _Compiler:
                 made = part(run)
                 return Optional(made) if wraps else made
 
-            return mapped
+            return map_optional
         loop = _LOOPS[node.text]
 
-        def looped(run: ExpressionRun) -> Any:
+        def run_loop(run: ExpressionRun) -> Any:
             whole = of(run)
             items = list(whole) if isinstance(whole, dict) else values.as_list(whole, node.text)
             run.go_round(len(items))
             return loop(run, items, depth, parts)
 
-        return looped
+        return run_loop
 
 
 # ---- names ------------------------------------------------------------------------------------
 
 
-def _listed(program: Program) -> Program:
-    def listed(run: ExpressionRun) -> Any:
+def _list_elements(program: Program) -> Program:
+    def elements(run: ExpressionRun) -> Any:
         value = program(run)
         return value.elements() if type(value) is TaskSet else value
 
-    return listed
+    return elements
 
 
 def _fails(message: str) -> Program:
@@ -328,7 +328,7 @@ def _variable(name: str) -> Program:
 def _fact(name: str) -> Program:
     def fact(run: ExpressionRun) -> Any:
         names = run.names
-        value, error = names.facts.get(name) or names.known(name)
+        value, error = names.facts.get(name) or names.fact(name)
         if error is not None:
             raise EvaluationError(f"{name}: {error}")
         return value
@@ -339,7 +339,7 @@ def _fact(name: str) -> Program:
 def _with_fields(of: Program, nodes: Sequence[SyntaxNode]) -> Program:
     fields = [(node.text, node.value) for node in nodes]
 
-    def selected(run: ExpressionRun) -> Any:
+    def select(run: ExpressionRun) -> Any:
         value: Any = of(run)
         for name, optional in fields:
             if optional:
@@ -350,7 +350,7 @@ def _with_fields(of: Program, nodes: Sequence[SyntaxNode]) -> Program:
                 value = values.field(value, name)
         return value
 
-    return selected if fields else of
+    return select if fields else of
 
 
 # ---- operators --------------------------------------------------------------------------------
@@ -415,7 +415,7 @@ def _map(run: ExpressionRun, items: list[Any], depth: int, parts: Sequence[Progr
     return made
 
 
-def _decided(decides: bool) -> Callable[..., bool]:
+def _quantifier(decides: bool) -> Callable[..., bool]:
     """`exists` is decided by an element that is true, `all` by one that is false, whatever fails."""
 
     def loop(run: ExpressionRun, items: list[Any], depth: int, parts: Sequence[Program]) -> bool:
@@ -438,7 +438,7 @@ def _decided(decides: bool) -> Callable[..., bool]:
 _LOOPS: dict[str, Callable[..., Any]] = {
     "filter": _filter,
     "map": _map,
-    "all": _decided(False),
-    "exists": _decided(True),
+    "all": _quantifier(False),
+    "exists": _quantifier(True),
     "exists_one": lambda run, items, depth, parts: len(_filter(run, items, depth, parts)) == 1,
 }

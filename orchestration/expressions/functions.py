@@ -92,12 +92,12 @@ def _flatten(run: ExpressionRun, items: list) -> list:
     return [each for item in items for each in (item if type(item) is list else [item])]
 
 
-def _reversed(run: ExpressionRun, items: list) -> list:
+def _reverse(run: ExpressionRun, items: list) -> list:
     """the elements the other way round"""
     return items[::-1]
 
 
-def _joined(run: ExpressionRun, items: list, separator: str) -> str:
+def _join_elements(run: ExpressionRun, items: list, separator: str) -> str:
     """one text of the elements"""
     run.take(len(items))
     texts = list(map(as_text, items))
@@ -109,7 +109,7 @@ def _join(run: ExpressionRun, texts: list, separator: str = "") -> str:
     """one text of texts; joined(..) takes any elements"""
     if not all(type(text) is str for text in texts):
         values.no_overload("join", texts)
-    return _joined(run, texts, separator)
+    return _join_elements(run, texts, separator)
 
 
 def _as_keys(run: ExpressionRun, items: list, value: dict) -> dict:
@@ -178,7 +178,7 @@ def _tasks(run: ExpressionRun, pattern: dict) -> TaskSet:
     return TaskSet(run.names.tasks.pick(pattern), run.names.tasks.whole, "tasks(..)")
 
 
-def _unreported(run: ExpressionRun, tasks: dict, records: dict) -> TaskSet:
+def _unreported_tasks(run: ExpressionRun, tasks: dict, records: dict) -> TaskSet:
     """the tasks that no such record names"""
     return _without(run, tasks, run.names.records.pick(records), "unreported(..)")
 
@@ -374,11 +374,11 @@ def _table(**functions: Callable[..., Any]) -> dict[str, Function]:
 # Functions that look at the run, and methods of lists that only these expressions have; the others are CEL's.
 OWN_FUNCTIONS = _table(
     records=_records, records_since=_records_since, newest=_newest_record, count=_count,
-    count_since=_count_since, verdicts=_verdicts, tasks=_tasks, unreported=_unreported,
+    count_since=_count_since, verdicts=_verdicts, tasks=_tasks, unreported=_unreported_tasks,
     unreported_since=_unreported_since, stage_ids=_stage_ids, open_stage=_open_stage,
 )  # fmt: skip
 OWN_METHODS = _table(
-    where=_where, after=_after, newest=_newest, keep=_keep, by=_by, reversed=_reversed, joined=_joined,
+    where=_where, after=_after, newest=_newest, keep=_keep, by=_by, reversed=_reverse, joined=_join_elements,
     minus=_minus, flatten=_flatten, as_keys=_as_keys, circles=_circles,
 )  # fmt: skip
 FUNCTIONS = OWN_FUNCTIONS | _table(

@@ -62,7 +62,7 @@ def _text_of(token: Token) -> str:
         return text
     begin = token.at + len(prefix) + quotes
 
-    def unescaped(match: re.Match[str]) -> str:
+    def unescape(match: re.Match[str]) -> str:
         code = match[0][1:]
         if len(code) == 1:
             character = _ESCAPED.get(code)
@@ -74,7 +74,7 @@ def _text_of(token: Token) -> str:
             raise InvalidExpression([(begin + match.start(), message)])
         return character
 
-    return _ESCAPE.sub(unescaped, text)
+    return _ESCAPE.sub(unescape, text)
 
 
 _OUTSIDE = "CEL has {}, the guard language has not"
@@ -210,7 +210,7 @@ def parse(source: str) -> SyntaxNode:
     parser = _Parser(source)
     tree = parser.choice()
     if parser.token is not None:
-        raise parser.unexpected("an operator")
+        raise parser.unexpected_token("an operator")
     # A shorter text has no deeper tree.
     level, depth = [tree] if len(source) > MOST_LEVELS else [], -1
     while level:
@@ -252,18 +252,18 @@ class _Parser:
 
     def need(self, sign: str) -> None:
         if not self.take(sign):
-            raise self.unexpected(repr(sign))
+            raise self.unexpected_token(repr(sign))
 
     def name(self, reserved: Collection[str] = RESERVED) -> Token:
         token = self.token
         if token is None or token.kind is not Lexeme.NAME:
-            raise self.unexpected("a name")
+            raise self.unexpected_token("a name")
         if token.text in reserved:
             raise InvalidExpression([(token.at, f"{token.text!r} is a word of the language and no name")])
         self.advance()
         return token
 
-    def unexpected(self, wanted: str) -> InvalidExpression:
+    def unexpected_token(self, wanted: str) -> InvalidExpression:
         """The error for the token at hand, which should be something else."""
         token, before = self.token, self.tokens[self.at - 1] if self.at else None
         if token is None:
@@ -283,7 +283,7 @@ class _Parser:
         while not self.take(end):
             parts.append(one())
             if self.sign != end and not self.take(","):
-                raise self.unexpected(repr(end))
+                raise self.unexpected_token(repr(end))
         return parts
 
     # ---- levels
@@ -370,7 +370,7 @@ class _Parser:
     def primary(self) -> SyntaxNode:
         token = self.token
         if token is None:
-            raise self.unexpected("an expression")
+            raise self.unexpected_token("an expression")
         read = {Lexeme.TEXT: _text_of, Lexeme.NUMBER: _number_of}.get(token.kind)
         if read or self.sign in LITERALS:
             self.advance()
@@ -392,7 +392,7 @@ class _Parser:
                 raise InvalidExpression([(token.at, "has takes a field, as in has(a.b)")])
             return SyntaxNode(Kind.HAS, "has", (field,), token.at)
         if token.kind is not Lexeme.NAME:
-            raise self.unexpected("an expression")
+            raise self.unexpected_token("an expression")
         self.name()
         if self.take("("):
             return self.call(token)

@@ -41,7 +41,7 @@ class Names(Protocol):
     records: Index
     tasks: Tasks
 
-    def known(self, name: str) -> tuple[Any, str | None]: ...
+    def fact(self, name: str) -> tuple[Any, str | None]: ...
 
     def touch(self, records: list[Any]) -> list[Any]: ...
 
@@ -213,7 +213,7 @@ def contains(run: ExpressionRun, value: Any, whole: Any) -> bool:
 
 
 def _ordering(sign: str, compare: Callable[[Any, Any], bool]) -> Callable[..., bool]:
-    def ordered(run: ExpressionRun, left: Any, right: Any) -> bool:
+    def order(run: ExpressionRun, left: Any, right: Any) -> bool:
         kind, other = type(left), type(right)
         if (kind is other and kind in _ORDERED) or (kind in _NUMBERS and other in _NUMBERS):
             return compare(left, right)
@@ -221,7 +221,7 @@ def _ordering(sign: str, compare: Callable[[Any, Any], bool]) -> Callable[..., b
             return compare(str(left), str(right))
         return no_overload(sign, left, right)
 
-    return ordered
+    return order
 
 
 # ---- arithmetic -------------------------------------------------------------------------------
@@ -260,12 +260,12 @@ def _remain(left: Any, right: Any) -> Any:
 def _arithmetic(
     sign: str, calculate: Callable[[Any, Any], Any], kinds: frozenset[type] = _NUMBERS
 ) -> Callable[..., Any]:
-    def calculated(run: ExpressionRun, left: Any, right: Any) -> Any:
+    def calculate_whole(run: ExpressionRun, left: Any, right: Any) -> Any:
         if type(left) is not type(right) or type(left) not in kinds:
             return no_overload(sign, left, right)
         return whole(calculate(left, right))
 
-    return calculated
+    return calculate_whole
 
 
 def negative(value: Any) -> Any:

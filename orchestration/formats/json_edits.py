@@ -41,7 +41,7 @@ def set_values(text: str, changes: Sequence[_Change]) -> str:
     Raises ValueError when the text is no JSON object, or when the result could not be read again (nested
     too deep, half a surrogate pair, a number of more than 4300 digits).
     """
-    return _changed(text, _object(text), changes)
+    return _apply_changes(text, _object(text), changes)
 
 
 def merge_values(text: str, updates: Mapping[str, object]) -> str:
@@ -50,12 +50,12 @@ def merge_values(text: str, updates: Mapping[str, object]) -> str:
     null is set, lists are replaced. Layout and errors are those of `set_values`.
     """
     data = _object(text)
-    return _changed(text, data, list(_leaves(updates, data, ())))
+    return _apply_changes(text, data, list(_leaves(updates, data, ())))
 
 
 def create(value: object) -> str:
     """A new document: two blanks a level, a line end at the end. Raises ValueError as `set_values` does."""
-    return _written(_plain(value, 0), _Style("\n", "  ", ": ", False), "") + "\n"
+    return _encode(_plain(value, 0), _Style("\n", "  ", ": ", False), "") + "\n"
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _leaves(updates: Mapping[str, object], data: Mapping[str, Any], path: Path) 
 _Touched = dict[Any, Any]
 
 
-def _changed(text: str, data: dict[str, Any], changes: Sequence[_Change]) -> str:
+def _apply_changes(text: str, data: dict[str, Any], changes: Sequence[_Change]) -> str:
     # The value stands in a container of its own, so that the empty path is like any other.
     made: dict[str, Any] = {"": DECODER.decode(text)}
     touched: _Touched = {}
@@ -242,13 +242,13 @@ def _edits(place: _ValuePosition, old: Any, new: Any, touched: _Touched | None) 
     if touched is None or type(old) is not type(new) or not old:
         if _exact(old) == _exact(new):
             return
-        kept = _kept_items(old, new)
+        kept = _matches(old, new)
         if kept:
             yield from _window(place, new, kept)
             return
         end = DECODER.raw_decode(text, place.start)[1]
         indent = None if _on_one_line(text, place.start, end) else place.indent
-        yield _Edit(place.start, end, _written(new, style, indent))
+        yield _Edit(place.start, end, _encode(new, style, indent))
         return
     inside = _members(place, touched)
     for key, member in inside.wanted.items():
@@ -256,14 +256,14 @@ def _edits(place: _ValuePosition, old: Any, new: Any, touched: _Touched | None) 
         yield from _edits(inner, old[key], new[key], touched[key])
     colon = _colon(text, inside.last, style.colon)
     added = [
-        f"{inside.gap}{_string(name, style)}{colon}{_written(new[name], style, inside.indent)}"
+        f"{inside.gap}{_string(name, style)}{colon}{_encode(new[name], style, inside.indent)}"
         for name in touched
         if name not in inside.wanted
     ]
     yield _Edit(inside.last.end, inside.last.end, "".join(added))
 
 
-class _Kept(NamedTuple):
+class _Match(NamedTuple):
     """`size` items that a list keeps: from `old` to the end of the old one, from `new` on in the new one."""
 
     old: int
@@ -271,7 +271,7 @@ class _Kept(NamedTuple):
     size: int
 
 
-def _kept_items(old: Any, new: Any) -> _Kept | None:
+def _matches(old: Any, new: Any) -> _Match | None:
     """The items of a list that grew at its end or lost items in front, or that grew in front; None otherwise.
 
     Only the first place where the new list could begin is looked at, so that it stays linear for a list of a
@@ -283,16 +283,16 @@ def _kept_items(old: Any, new: Any) -> _Kept | None:
     count, more = len(before), len(after) - len(before)
     first = next((n for n in range(max(0, -more), count) if before[n] == after[0]), count)
     if first < count and before[first:] == after[: count - first]:
-        return _Kept(first, 0, count - first)
-    return _Kept(0, more, count) if more > 0 and before == after[more:] else None
+        return _Match(first, 0, count - first)
+    return _Match(0, more, count) if more > 0 and before == after[more:] else None
 
 
-def _window(place: _ValuePosition, new: list[Any], kept: _Kept) -> Iterator[_Edit]:
+def _window(place: _ValuePosition, new: list[Any], kept: _Match) -> Iterator[_Edit]:
     """The edits of a list that keeps some of its items."""
     first, last, begin, gap, indent = _members(place, (kept.old,))
     one_line = _on_one_line(place.text, last.value, last.end)
     items = [
-        _written(item, place.style, None if one_line else indent)
+        _encode(item, place.style, None if one_line else indent)
         for item in (*new[: kept.new], *new[kept.new + kept.size :])
     ]
     ahead, behind = items[: kept.new], items[kept.new :]
@@ -316,16 +316,16 @@ def _string(value: object, style: _Style) -> str:
     return json.dumps(value, ensure_ascii=style.escaped)
 
 
-def _written(value: Any, style: _Style, indent: str | None) -> str:
+def _encode(value: Any, style: _Style, indent: str | None) -> str:
     """A value in a document's style, on one line without an indent."""
     if not isinstance(value, (dict, list)) or not value:
         return _string(value, style)
     inner = None if indent is None else indent + style.unit
     brackets = "{}" if isinstance(value, dict) else "[]"
     if isinstance(value, dict):
-        parts = [f"{_string(k, style)}{style.colon}{_written(v, style, inner)}" for k, v in value.items()]
+        parts = [f"{_string(k, style)}{style.colon}{_encode(v, style, inner)}" for k, v in value.items()]
     else:
-        parts = [_written(item, style, inner) for item in value]
+        parts = [_encode(item, style, inner) for item in value]
     if inner is None:
         return f"{brackets[0]}{style.comma.join(parts)}{brackets[1]}"
     lead = style.line_end + inner

@@ -33,7 +33,7 @@ def steps(schema: Any, data: Any, most: int) -> int:
 class _Steps:
     def __init__(self, schema: Any, most: int):
         self.schema, self.most = schema, most
-        self.named = dict(_named(schema))
+        self.named = dict(_named_parts(schema))
         # By the identities of a part of the schema and of the data: both live as long as this does.
         self.counted: dict[tuple[int, int], int] = {}
 
@@ -45,16 +45,16 @@ class _Steps:
             # A schema that leads back to itself with the same data is not applied again.
             self.counted[pair] = 0
             found = 1
-            for part, value in self._applied(schema, data):
+            for part, value in self._applicable_parts(schema, data):
                 found += self.count(part, value)
                 if found > self.most or len(self.counted) > self.most:
                     raise TooManyStepsError
             self.counted[pair] = found
         return self.counted[pair]
 
-    def _applied(self, schema: Mapping[str, Any], data: Any) -> Iterator[tuple[Any, Any]]:
+    def _applicable_parts(self, schema: Mapping[str, Any], data: Any) -> Iterator[tuple[Any, Any]]:
         for key in _SAME:
-            for part in _listed(schema.get(key, ())):
+            for part in _as_list(schema.get(key, ())):
                 yield (self._target(part) if isinstance(part, str) else part), data
         for key in _SAME_BY_NAME:
             yield from ((part, data) for part in _by_name(schema.get(key)).values())
@@ -66,7 +66,7 @@ class _Steps:
             parts = [part for part in others if isinstance(part, dict)]
             yield from ((part, value) for value in data.values() for part in parts)
         if isinstance(data, list):
-            parts = [part for key in _ITEMS for part in _listed(schema.get(key, ()))]
+            parts = [part for key in _ITEMS for part in _as_list(schema.get(key, ()))]
             yield from ((part, item) for item in data for part in parts)
 
     def _target(self, reference: str) -> Any:
@@ -86,7 +86,7 @@ class _Steps:
         return start
 
 
-def _named(schema: Any) -> Iterator[tuple[str, Any]]:
+def _named_parts(schema: Any) -> Iterator[tuple[str, Any]]:
     """The parts of a schema that have names of their own."""
     waiting = [schema]
     while waiting:
@@ -96,7 +96,7 @@ def _named(schema: Any) -> Iterator[tuple[str, Any]]:
         waiting += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
 
 
-def _listed(part: Any) -> list[Any] | tuple[Any, ...]:
+def _as_list(part: Any) -> list[Any] | tuple[Any, ...]:
     return part if isinstance(part, (list, tuple)) else [part]
 
 

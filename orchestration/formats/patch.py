@@ -81,22 +81,22 @@ def _names(line: str) -> Iterator[str]:
     header = _HEADER.match(line)
     marked, moved, git = header.groups() if header else (None, None, None)
     if moved is not None:
-        yield _unquoted(moved)
+        yield _unquote(moved)
     elif marked is not None:
-        yield _unprefixed(_unquoted(marked.split("\t")[0]))
+        yield _strip_prefix(_unquote(marked.split("\t")[0]))
     elif git is not None:
         # "a/NAME b/NAME" with equal names; a rename says more in lines of its own.
         half = len(git) // 2
         left, right = git[:half], git[half + 1 :]
-        if git[half : half + 1] == " " and _unprefixed(_unquoted(left)) == _unprefixed(_unquoted(right)):
-            yield _unprefixed(_unquoted(right))
+        if git[half : half + 1] == " " and _strip_prefix(_unquote(left)) == _strip_prefix(_unquote(right)):
+            yield _strip_prefix(_unquote(right))
 
 
-def _unprefixed(name: str) -> str:
+def _strip_prefix(name: str) -> str:
     return name[2:] if name[:2] in ("a/", "b/") else name
 
 
-def _unquoted(name: str) -> str:
+def _unquote(name: str) -> str:
     """A name as git writes it: an unusual one in quotes with C escapes, octal ones for bytes of UTF-8."""
     name = name.strip()
     if len(name) < 2 or name[0] != '"' or name[-1] != '"':

@@ -72,7 +72,7 @@ def read_yaml_data(text: str) -> ParsedText:
     """
     root, problems = _Builder(text, "artifact-unreadable", "duplicate-key").build()
     readable = root is not None and all(problem.code in _REPEATED for problem in problems)
-    return ParsedText(typed(root) if root and readable else None, tuple(problems), readable)
+    return ParsedText(typed_value(root) if root and readable else None, tuple(problems), readable)
 
 
 def locate_yaml(text: str, path: tuple[str | int, ...], key: bool = False) -> Span | None:
@@ -232,7 +232,7 @@ class _Builder:
     def repeat(self, name: str, places: tuple[Span, Span], before: Node, node: Node) -> None:
         """Note that a key stands twice, as a contradiction where its values differ and the last may count."""
         shown = json.dumps(name, ensure_ascii=False)
-        one, other = typed(before), typed(node)
+        one, other = typed_value(before), typed_value(node)
         differs = type(one) is not type(other) or one != other
         if differs and self.duplicate_code == "duplicate-key":
             said = f"the key {shown} stands twice with different values; which one holds, nobody can tell"
@@ -335,12 +335,12 @@ _READ: dict[str, Callable[[str], object]] = {
 }
 
 
-def typed(node: Node) -> object:
+def typed_value(node: Node) -> object:
     """The value of a node by the YAML 1.2 core schema; what is quoted, or is no finite number, stays text."""
     if isinstance(node.value, dict):
-        return {name: typed(item) for name, item in node.value.items()}
+        return {name: typed_value(item) for name, item in node.value.items()}
     if isinstance(node.value, list):
-        return [typed(item) for item in node.value]
+        return [typed_value(item) for item in node.value]
     match = None if node.style or len(node.value) > MAX_DIGITS else _TYPED.fullmatch(node.value)
     if match is None or match.lastgroup is None:
         return node.value

@@ -21,7 +21,7 @@ from ..markdown.inline_text import name_of, split_remark, strip_markup
 from ..markdown.tables import tables
 from ..vfs.files import digest_of
 from .report_forms import BLANKS, ReportContent, ReportForm, read_content
-from .report_verdicts import Verdict, choose, differ, fits, taken_back, verdict_of
+from .report_verdicts import Verdict, choose, denied_verdicts, differ, fits, verdict_of
 
 _MESSAGE_LENGTH = 300
 _SUMMARY_KEYS = ("summary", "root cause", "issue", "problem", "reason")
@@ -67,7 +67,7 @@ def read_report(text: str, forms: Sequence[ReportForm]) -> tuple[ReportFile | No
     fitting = [form for form in forms if fits(form, forms, said)]
     if not fitting:
         return None, (Problem("report-unknown", "no phase of the workflow has a report like this"),)
-    chosen = taken_back(fitting, said) or choose([verdict_of(form, said) for form in fitting])
+    chosen = denied_verdicts(fitting, said) or choose([verdict_of(form, said) for form in fitting])
     if isinstance(chosen, tuple):
         return None, chosen
     stage = _stage(chosen, said)

@@ -47,7 +47,7 @@ def _begins(form: ReportForm, name: str) -> str | None:
     return next((word for start, word in form.headings.items() if name.startswith(name_of(start))), None)
 
 
-def taken_back(forms: Sequence[ReportForm], said: ReportContent) -> tuple[Problem, ...]:
+def denied_verdicts(forms: Sequence[ReportForm], said: ReportContent) -> tuple[Problem, ...]:
     """The first place that a form reads and that is struck out or denied: nobody knows what it says."""
     for form in forms:
         spans = [statement.span for statement in said.about(*form.keys)]
@@ -104,7 +104,7 @@ def verdict_of(form: ReportForm, said: ReportContent) -> Verdict:
             clear.append((word, heading.span))
         elif value and _mentions(value, map(word_of, form.outcomes)):
             unclear.append(Statement("", "", value, heading.span))
-    decided, undecided = _decided(form, said)
+    decided, undecided = _decided_outcomes(form, said)
     if decided:
         clear, unclear = decided, []
     place = next((span for _, span in clear), place) or unclear[0].span
@@ -191,7 +191,9 @@ def _mentions(text: str, words: Iterable[str]) -> bool:
     return not set(words).isdisjoint(re.findall(r"\w+", text.lower()))
 
 
-def _decided(form: ReportForm, said: ReportContent) -> tuple[list[tuple[str, Span]], list[Statement]]:
+def _decided_outcomes(
+    form: ReportForm, said: ReportContent
+) -> tuple[list[tuple[str, Span]], list[Statement]]:
     """The outcomes that words of other fields decide ("Impact: blocking"), and values that are no word."""
     decided: list[tuple[str, Span]] = []
     undecided: list[Statement] = []

@@ -21,7 +21,7 @@ from ..suggestions import did_you_mean, misspelling
 from . import phase_graph as ways
 from .contradictions import contradictions
 from .expressions import FIELD_CHECKS, Fault, behind, constant, expressions
-from .vocabularies import compared_words, known_action, pattern_words, phase_words, unasked
+from .vocabularies import compared_words, known_action, pattern_words, phase_words, unasked_questions
 
 Check = Callable[[Workflow], Iterator[Fault]]
 
@@ -84,7 +84,7 @@ def _hidden_rules(workflow: Workflow) -> Iterator[Fault]:
                 always = rule
 
 
-def _fallen_through(workflow: Workflow) -> Iterator[Fault]:
+def _unguarded_advances(workflow: Workflow) -> Iterator[Fault]:
     """A way forward without a guard, behind guarded ones: a guard that cannot be told falls through to it."""
     for phase in workflow.phases.values():
         guarded = False
@@ -256,7 +256,7 @@ CHECKS: tuple[Check, ...] = (
     ways.denials,
     _too_early,
     _hidden_rules,
-    _fallen_through,
+    _unguarded_advances,
     _marker_reads,
     _targets,
     _gate_names,
@@ -275,5 +275,5 @@ CHECKS: tuple[Check, ...] = (
     compared_words,
     pattern_words,
     phase_words,
-    unasked,
+    unasked_questions,
 )

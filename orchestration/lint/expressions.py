@@ -201,14 +201,14 @@ def _maps(pattern: SyntaxNode) -> list[SyntaxNode]:
 _SAME = ("where", "after", "keep", "by", "reversed", "minus")
 
 
-def _selected(workflow: Workflow) -> Iterator[Fault]:
+def _unknown_fields(workflow: Workflow) -> Iterator[Fault]:
     """Fields that a record, a task or a stage never has, and `has` of one that a record always has."""
     values = things(workflow)
-    of_reports = set(map(id, _of_handed_in(workflow)))
+    of_reports = set(map(id, _handout_expressions(workflow)))
     for expression in expressions(workflow):
         known = values | {"report": _HANDED_IN} if id(expression) in of_reports else values
         tested = {id(node.children[0]) for node in walk(expression.tree) if node.kind is Kind.HAS}
-        for node, names in scoped(expression.tree, known):
+        for node, names in walk_scopes(expression.tree, known):
             thing = thing_of(node.children[0], names) if node.kind is Kind.FIELD else None
             if thing is None or thing.listed:
                 continue
@@ -220,7 +220,7 @@ def _selected(workflow: Workflow) -> Iterator[Fault]:
                 yield Fault(expression, said, offset=node.at)
 
 
-def _of_handed_in(workflow: Workflow) -> Iterator[Expression]:
+def _handout_expressions(workflow: Workflow) -> Iterator[Expression]:
     """The expressions in which `report` is the report at hand, with its data and text."""
     for step in (*workflow.phases.values(), *workflow.actions.values()):
         if brings := step.brings:
@@ -236,7 +236,7 @@ def things(workflow: Workflow) -> dict[str, Thing | None]:
     return names
 
 
-def scoped(
+def walk_scopes(
     tree: SyntaxNode, names: Mapping[str, Thing | None]
 ) -> Iterator[tuple[SyntaxNode, Mapping[str, Thing | None]]]:
     """Every node with what the names in it are: a comprehension binds a name to the elements of its list."""
@@ -246,7 +246,7 @@ def scoped(
         listed = thing_of(tree.children[0], names)
         inside = {**names, str(tree.value): listed and listed._replace(listed=False)}
     for position, child in enumerate(tree.children):
-        yield from scoped(child, inside if position else names)
+        yield from walk_scopes(child, inside if position else names)
 
 
 def thing_of(node: SyntaxNode, names: Mapping[str, Thing | None]) -> Thing | None:
@@ -275,4 +275,4 @@ _GIVES: dict[str, Thing] = {
 }
 
 
-FIELD_CHECKS: tuple[Callable[[Workflow], Iterator[Fault]], ...] = (_comparisons, _patterns, _selected)
+FIELD_CHECKS: tuple[Callable[[Workflow], Iterator[Fault]], ...] = (_comparisons, _patterns, _unknown_fields)

@@ -48,7 +48,7 @@ def dead_ends(workflow: Workflow) -> Iterator[Fault]:
 
 def endless(workflow: Workflow) -> Iterator[Fault]:
     """Ways back of a circle on which neither a limit, nor a person, nor a question bounds any step."""
-    ways = {name: _unbounded(workflow, name) for name in workflow.phases}
+    ways = {name: _unbounded_phases(workflow, name) for name in workflow.phases}
     for name, targets in ways.items():
         for target in sorted(targets, key=workflow.order):
             if workflow.order(target) < workflow.order(name) and name in reachable(ways, {target}):
@@ -60,7 +60,7 @@ def endless(workflow: Workflow) -> Iterator[Fault]:
             yield Fault(rule.place, said, Severity.WARNING)
 
 
-def _unbounded(workflow: Workflow, name: str) -> set[str]:
+def _unbounded_phases(workflow: Workflow, name: str) -> set[str]:
     """The phases that follow one by rules before which none asks a person or reads a limit.
 
     Such a rule bounds those behind it, which are tried only when it does not fit.

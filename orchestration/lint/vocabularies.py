@@ -28,9 +28,9 @@ from .expressions import (
     TASK,
     Fault,
     Thing,
-    scoped,
     thing_of,
     things,
+    walk_scopes,
     written_expressions,
 )
 
@@ -72,12 +72,12 @@ def compared_words(workflow: Workflow) -> Iterator[Fault]:
     """Comparisons with a constant that the value can never be."""
     words = _Words(workflow)
     for expression in written_expressions(workflow):
-        for node, names in scoped(expression.tree, words.things):
+        for node, names in walk_scopes(expression.tree, words.things):
             if node.kind is Kind.BINARY and node.text in ("==", "!=", "in"):
-                yield from _compared(words, expression, node, names)
+                yield from _unknown_words(words, expression, node, names)
 
 
-def _compared(words: _Words, expression: Expression, node: SyntaxNode, names: Things) -> Iterator[Fault]:
+def _unknown_words(words: _Words, expression: Expression, node: SyntaxNode, names: Things) -> Iterator[Fault]:
     left, right = node.children
     if right.kind is Kind.LITERAL or left.kind is Kind.LITERAL:
         literals, subject = ([right], left) if right.kind is Kind.LITERAL else ([left], right)
@@ -259,7 +259,7 @@ def phase_words(workflow: Workflow) -> Iterator[Fault]:
     path = _phase_path(workflow)
     if path and workflow.state:
         yield from _initial(workflow, workflow.state, path.split("."))
-    for expression, node in _given(workflow, path):
+    for expression, node in _phase_expressions(workflow, path):
         for literal in _literals(node):
             fault = _no_phase(workflow, expression, literal.value, literal.at)
             if fault:
@@ -295,7 +295,7 @@ def _initial(workflow: Workflow, state: StateFile, path: list[str]) -> Iterator[
             yield fault
 
 
-def _given(workflow: Workflow, path: str) -> Iterator[tuple[Expression, SyntaxNode]]:
+def _phase_expressions(workflow: Workflow, path: str) -> Iterator[tuple[Expression, SyntaxNode]]:
     """The expressions that give a phase: what tells it, and what effects write in its place."""
     templates: tuple[Template, ...] = ()
     if isinstance(workflow.phase, Expression):
@@ -328,7 +328,7 @@ def _no_phase(
 # ---- questions --------------------------------------------------------------------------------
 
 
-def unasked(workflow: Workflow) -> Iterator[Fault]:
+def unasked_questions(workflow: Workflow) -> Iterator[Fault]:
     """Questions that no rule opens and that nobody may answer unasked: nobody ever decides them."""
     asked = {rule.ask for _, rule in workflow.all_rules()}
     for question, declared in workflow.questions.items():

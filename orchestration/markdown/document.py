@@ -232,7 +232,7 @@ class _Scan:
         closed = end - first > 1 and len(last) >= length and not last.strip(opening[0])
         self.fences.append(Fence(info.strip(), first + 1, end - 1 if closed else end))
         if not closed:
-            self._opened(first, end, column, column + length)
+            self._note_unclosed(first, end, column, column + length)
 
     def _html(self, first: int, end: int) -> None:
         line = self.lines[first]
@@ -242,9 +242,9 @@ class _Scan:
         if opening:
             text = "\n".join(self.lines[first:end]).lower()
             if not any(mark in text for mark in _HTML_ENDS[opening]):
-                self._opened(first, end, column, column + len(opening))
+                self._note_unclosed(first, end, column, column + len(opening))
 
-    def _opened(self, first: int, end: int, column: int, end_column: int) -> None:
+    def _note_unclosed(self, first: int, end: int, column: int, end_column: int) -> None:
         """Note a block without end, if it runs to the end of the text and so hides all that follows."""
         if self.unclosed is None and end > self.last:
             self.unclosed = Span(first, column, first, end_column)
@@ -277,11 +277,11 @@ def _with_ends(headings: list[tuple[int, Span, int]], lines: list[str]) -> tuple
 
 def trimmed_span(line: int, text: str, start: int, end: int) -> Span:
     """The span of text[start:end] without the white space around it."""
-    bare, left = _trimmed(text, start, end)
+    bare, left = _trim(text, start, end)
     return Span(line, left, line, left + len(bare))
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[str, int]:
+def _trim(text: str, start: int, end: int) -> tuple[str, int]:
     """text[start:end] without the white space around it, and where that begins."""
     part = text[start:end]
     bare = part.strip()
@@ -320,7 +320,7 @@ def fields(document: MarkdownDocument, names: Collection[str] = (), front: bool 
 
 def _field(number: int, line: str, key: str, start: int) -> Field:
     """The field of a line whose value is all from a column on."""
-    value, column = _trimmed(line, start, len(line))
+    value, column = _trim(line, start, len(line))
     return Field(key.strip(), value, number, column)
 
 

@@ -83,10 +83,10 @@ class Row(NamedTuple):
         """
         # Nearly no row has a bar that is escaped.
         texts = _BAR.split(self.text) if "\\" in self.text else self.text.split("|")
-        parts = _framed(self.line, texts)
+        parts = _strip_frame(self.line, texts)
         if len(parts.texts) > self.columns and "`" in self.text:
             bars = [-1, *_bars_outside_code(self.text), len(self.text)]
-            spared = _framed(self.line, [self.text[left + 1 : right] for left, right in pairwise(bars)])
+            spared = _strip_frame(self.line, [self.text[left + 1 : right] for left, right in pairwise(bars)])
             parts = spared if len(spared.texts) == self.columns else parts
         return parts
 
@@ -141,7 +141,7 @@ def _rows(document: MarkdownDocument, number: int, header: tuple[Cell, ...]) -> 
     rows: list[Row] = []
     lines, kinds, columns = document.lines, document.kinds, len(header)
     # The header stands two lines above the first row.
-    title = _squeezed(lines[number - 2])
+    title = _squeeze(lines[number - 2])
     initial = title.lstrip(_FRAME)[:1]
     unsure = {"", "-", initial, initial.upper()}
     below_blank = False
@@ -159,14 +159,14 @@ def _rows(document: MarkdownDocument, number: int, header: tuple[Cell, ...]) -> 
             # A look at one letter spares most rows the closer looks.
             first = line.lstrip(_FRAME)[:1]
             work = first.isascii() and first not in unsure
-            if work or not (is_delimiter(line) or _squeezed(line) == title):
+            if work or not (is_delimiter(line) or _squeeze(line) == title):
                 rows.append(Row(number, line, columns))
             below_blank = False
         number += 1
     return rows, end
 
 
-def _squeezed(line: str) -> str:
+def _squeeze(line: str) -> str:
     return "".join(line.split()).lower()
 
 
@@ -203,7 +203,7 @@ def _bars_outside_code(text: str) -> list[int]:
     return outside
 
 
-def _framed(line: int, texts: list[str]) -> Parts:
+def _strip_frame(line: int, texts: list[str]) -> Parts:
     """The parts of a row without what stands outside the bars at its two ends, which are its frame."""
     start = 0
     if len(texts) > 1 and not texts[0].strip():

@@ -18,7 +18,7 @@ from ..findings import Problem, Severity
 from ..graphs import find_cycles
 from ..journal.journal import Claim
 from ..states import TaskStatus
-from ..suggestions import did_you_mean, meant, nearest
+from ..suggestions import did_you_mean, nearest, suggestion_text
 from .model import MarkStatus, Plan, Stage, Task, TaskFile
 
 BLOCKED_MARK = "mark [-]"
@@ -229,7 +229,9 @@ def dependency_problems(plan: Plan, tasks: Sequence[Task], details: Details) -> 
             found.append((task, problem))
         for reference in detail.depends_on:
             if dependency(plan, detail, reference) is None:
-                close = meant(similar_tasks(plan, reference)) or did_you_mean(reference, [*plan.by_id])
+                close = suggestion_text(similar_tasks(plan, reference)) or did_you_mean(
+                    reference, [*plan.by_id]
+                )
                 message = f"{task.id} depends on {reference!r}, which is no task of the plan{close}"
                 found.append((task, Problem("dangling-dependency", message, detail.depends_span)))
     for group in cycles(plan, tasks, details):
@@ -270,11 +272,13 @@ class TaskBoard:
     @cached_property
     def stages(self) -> tuple[StageState, ...]:
         return tuple(
-            StageState(s.id, s.title, s.done, s.total, s.span.line, tuple(map(self._task, self._listed(s))))
+            StageState(
+                s.id, s.title, s.done, s.total, s.span.line, tuple(map(self._task, self._board_tasks(s)))
+            )
             for s in self.plan.stages
         )
 
-    def _listed(self, stage: Stage) -> Iterable[Task]:
+    def _board_tasks(self, stage: Stage) -> Iterable[Task]:
         listed = self.listed
         return stage.tasks if listed is None else (task for task in stage.tasks if task.id in listed)
 

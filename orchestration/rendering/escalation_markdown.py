@@ -60,7 +60,7 @@ def escalation_markdown(evaluation: Evaluation, question: QuestionState) -> str:
         *_history(failures(question.history, analyses)),
         "",
         "### Root Cause Analysis",
-        markdown(_said(reports[-1]), LIMIT) if reports else unknown,
+        markdown(_report_words(reports[-1]), LIMIT) if reports else unknown,
         "",
         "### Options",
         *(
@@ -100,27 +100,29 @@ def failures(history: Sequence[_Entry], analyses: frozenset[str]) -> tuple[Failu
     What is checked is the phase that failed first; what others than the `analyses` report between two
     checks is the fix.
     """
-    judged = next((entry.get("phase") for entry in history if _failed(entry)), None)
+    judged = next((entry.get("phase") for entry in history if _is_failure(entry)), None)
     checks = [number for number, entry in enumerate(history) if entry.get("phase") == judged]
     entries: list[Failure] = []
     for at, following in zip_longest(checks, checks[1:]):
         entry = history[at]
-        if _failed(entry):
+        if _is_failure(entry):
             result = entry if following is None else history[following]
             between = history[at + 1 : following]
-            fixes = [_said(each) for each in between if str(each.get("phase", "")) not in analyses]
+            fixes = [_report_words(each) for each in between if str(each.get("phase", "")) not in analyses]
             number = entry.get("iteration")
             iteration = number if type(number) is int else len(entries) + 1
             tried = fixes[-1] if fixes else "none"
-            entries.append(Failure(iteration, _said(entry), tried, str(result.get("outcome", "")).upper()))
+            entries.append(
+                Failure(iteration, _report_words(entry), tried, str(result.get("outcome", "")).upper())
+            )
     return tuple(entries)
 
 
-def _failed(entry: _Entry) -> bool:
+def _is_failure(entry: _Entry) -> bool:
     return entry.get("outcome") in FAILURES
 
 
-def _said(entry: _Entry) -> str:
+def _report_words(entry: _Entry) -> str:
     """The words of a report; without a sentence, which tasks or which file it is about."""
     tasks = entry.get("tasks")
     named = ", ".join(map(str, tasks)) if isinstance(tasks, list) else ""

@@ -58,7 +58,7 @@ def explain(trace: EvaluationTrace) -> tuple[ExplanationEntry, ...]:
             error=seen.outcome.error,
             about=seen.about or ways.get(seen.where, ""),
             decided=rule is not None and seen.where == rule.where,
-            named=_named(facts, expression, evidence) if expression else (),
+            named=_named_values(facts, expression, evidence) if expression else (),
             evidence=evidence,
             basis=bases.get(seen.where),
         )
@@ -68,7 +68,9 @@ def explain(trace: EvaluationTrace) -> tuple[ExplanationEntry, ...]:
     return tuple(entries.values())
 
 
-def _named(facts: RunFacts, expression: Expression, evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
+def _named_values(
+    facts: RunFacts, expression: Expression, evidence: Sequence[Evidence]
+) -> tuple[Evidence, ...]:
     """The values of the workflow's own names in an expression that the evidence does not tell."""
     covered = {expression.source, *(entry.expression for entry in evidence)}
     out: list[Evidence] = []
@@ -76,7 +78,7 @@ def _named(facts: RunFacts, expression: Expression, evidence: Sequence[Evidence]
         name = ".".join(path)
         if name in covered or facts.context.fact_in(path) not in facts.workflow.values:
             continue
-        outcome = facts.context.seen(path)
+        outcome = facts.context.read_path(path)
         if outcome.error is None:
             out.append(Evidence(name, value_summary(outcome.value), None, None))
     return tuple(dict.fromkeys(out))

@@ -68,8 +68,8 @@ def basis_phrase(
     """
     if basis is not Basis.REPORTED:
         return _BASES[basis] if basis else "on nothing that was read"
-    said = f"as {_listed(actors)} reported" if actors else "as reported"
-    at = f" in {_listed([path.rsplit('/', 1)[-1] for path in files])}" if files else ""
+    said = f"as {_enumerate(actors)} reported" if actors else "as reported"
+    at = f" in {_enumerate([path.rsplit('/', 1)[-1] for path in files])}" if files else ""
     other = "no other file" if files else "no file"
     return f"{said}{at}; {other} shows {'all of it' if partly else 'it'}"
 
@@ -78,7 +78,7 @@ def basis_phrase(
 _MOST_NAMED = 3
 
 
-def _listed(names: Sequence[str]) -> str:
+def _enumerate(names: Sequence[str]) -> str:
     more = len(names) - _MOST_NAMED
     named = [*names[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])]
     return " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))

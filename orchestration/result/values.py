@@ -32,7 +32,7 @@ _PATHS_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Produced:
+class DeliverableState:
     """An artifact that a phase must deliver, and how it stands."""
 
     artifact: str
@@ -57,7 +57,7 @@ class PhaseState:
     agents: tuple[str, ...]
     order: int
     state: PhaseStatus
-    produces: tuple[Produced, ...] = ()
+    produces: tuple[DeliverableState, ...] = ()
     checks: tuple[str, ...] = ()
     basis: Basis | None = None
     reported_by: tuple[str, ...] = ()

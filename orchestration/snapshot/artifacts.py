@@ -103,13 +103,13 @@ def read_file(declared: Artifact, file: File, reader: RunReader) -> ArtifactStat
         return artifact
     if not file.text.strip():
         return _blank(declared, artifact, reader)
-    if left := declared.unfilled(file.text):
-        return _refused(artifact, f"{declared.id} still holds {left} of its form; fill it in", reader)
+    if left := declared.unfilled_gap(file.text):
+        return _invalidate(artifact, f"{declared.id} still holds {left} of its form; fill it in", reader)
     if declared.kind in DIALECTS:
         dialect = DIALECTS[declared.kind]
         plan: Plan | None = reader.parse_cached(declared.kind, file, dialect.read)
         if plan is None:
-            return _refused(artifact, f"holds no {dialect.lacks}", reader)
+            return _invalidate(artifact, f"holds no {dialect.lacks}", reader)
         reader.add_findings(file.path, plan.problems)
         return artifact._replace(state=ArtifactStatus.VALID, data=plan)
     read = KINDS[declared.kind].read
@@ -123,7 +123,7 @@ def read_file(declared: Artifact, file: File, reader: RunReader) -> ArtifactStat
         return broken if document.problems else _blank(declared, artifact, reader)
     artifact, data = artifact._replace(raw=document.data), clean(document.data)
     if not isinstance(data, dict):
-        return _refused(artifact, f"{declared.id} must be an object", reader)
+        return _invalidate(artifact, f"{declared.id} must be an object", reader)
     problems = [*_required_values(declared, data, artifact), *_schema_problems(declared, artifact, reader)]
     reader.add_findings(file.path, problems)
     if problems or is_contradictory(document):
@@ -139,7 +139,9 @@ def is_contradictory(document: ParsedText) -> bool:
     return any(problem.code == "artifact-contradictory" for problem in document.problems)
 
 
-def _refused(artifact: ArtifactState, why: str, reader: RunReader, span: Span | None = None) -> ArtifactState:
+def _invalidate(
+    artifact: ArtifactState, why: str, reader: RunReader, span: Span | None = None
+) -> ArtifactState:
     """The artifact as one whose whole content is not what it has to be."""
     reader.add_finding(artifact.path, "artifact-invalid", why, span or Span(0, 0, 0, 1))
     return artifact._replace(state=ArtifactStatus.INVALID)
@@ -149,7 +151,7 @@ def _blank(declared: Artifact, artifact: ArtifactState, reader: RunReader) -> Ar
     """A file of nothing. An optional one is not as good as absent: it was emptied, or is yet to be filled."""
     if not declared.optional:
         return artifact._replace(state=ArtifactStatus.EMPTY)
-    return _refused(artifact, f"{declared.id} is empty; fill it or remove it", reader, Span(0, 0, 0, 0))
+    return _invalidate(artifact, f"{declared.id} is empty; fill it or remove it", reader, Span(0, 0, 0, 0))
 
 
 # ---- what has to be in it: the values that the definition requires, and a JSON Schema
@@ -194,11 +196,11 @@ def _schema_problems(declared: Artifact, artifact: ArtifactState, reader: RunRea
     # Compiling a schema takes longer than all the rest of an evaluation.
     memory = (f"schema {file.digest} of {declared.id}", reader.reads[artifact.path])
     if memory not in reader.parsed:
-        reader.parsed[memory] = _validated(declared, schema, artifact)
+        reader.parsed[memory] = _schema_violations(declared, schema, artifact)
     return reader.parsed[memory]
 
 
-def _validated(declared: Artifact, schema: Any, artifact: ArtifactState) -> list[Problem]:
+def _schema_violations(declared: Artifact, schema: Any, artifact: ArtifactState) -> list[Problem]:
     """The first errors of the artifact; of a long one just one, for all are made before any can be had.
 
     Nothing is fetched, and patterns run on the engine without backtracking: a schema is only data.
@@ -237,11 +239,11 @@ def _schema_problem(declared: Artifact, schema: Any, artifact: ArtifactState, er
         want = tuple(word for word in error.kind.options if isinstance(word, str)) or None
     elif isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Required):
         path = (*place, error.kind.property)
-        want = _wanted(schema, [*error.schema_path[:-1], "properties", error.kind.property])
+        want = _expected_words(schema, [*error.schema_path[:-1], "properties", error.kind.property])
     return _invalid(message, artifact.span(place), path, want)
 
 
-def _wanted(schema: Any, path: Sequence[str | int]) -> _Want:
+def _expected_words(schema: Any, path: Sequence[str | int]) -> _Want:
     """The words that a part of a schema allows, or the type it asks for; "any" where it says neither."""
     for step in path:
         if isinstance(schema, list) and isinstance(step, int):

@@ -52,7 +52,7 @@ class Match(NamedTuple):
         return (finding(Problem("workflow-ambiguous", message, data={"workflows": names}), self.run),)
 
 
-class Passed(NamedTuple):
+class PassedFolder(NamedTuple):
     """A folder that looks like a run of a workflow by its place, and why it is none."""
 
     run: str
@@ -66,7 +66,7 @@ class Discovery(NamedTuple):
     """
 
     matches: list[Match]
-    passed: list[Passed]
+    passed: list[PassedFolder]
     broken: dict[str, tuple[Finding, ...]]
     findings: tuple[Finding, ...] = ()
 
@@ -99,14 +99,14 @@ class DefinitionSet:
 _BROKEN = "its definition is broken"
 
 
-class Judged(NamedTuple):
+class FolderVerdict(NamedTuple):
     """The verdict on a folder that may be a run by its place.
 
     `named` are the workflows that its journal and the configuration name for it.
     """
 
     match: Match | None
-    passed: tuple[Passed, ...]
+    passed: tuple[PassedFolder, ...]
     named: tuple[str | None, str | None]
 
     @property
@@ -176,7 +176,9 @@ def _places(
         yield from (path for path, entry in glob(files, pattern, at, name) if entry.kind == "folder")
 
 
-def judge(run: str, claims: Iterable[str], known: DefinitionSet, reader: RunReader, config: Config) -> Judged:
+def judge(
+    run: str, claims: Iterable[str], known: DefinitionSet, reader: RunReader, config: Config
+) -> FolderVerdict:
     """Judge if a folder is a run, and of which workflow: of whom its journal names, else whom the
     configuration assigns, else a built-in one.
 
@@ -186,16 +188,16 @@ def judge(run: str, claims: Iterable[str], known: DefinitionSet, reader: RunRead
     for name in claims:
         workflow = known.workflow(name)
         if workflow is None:
-            passed.append(Passed(run, name, _BROKEN))
-        elif why := _refused(workflow, run, reader):
-            passed.append(Passed(run, name, why))
+            passed.append(PassedFolder(run, name, _BROKEN))
+        elif why := _refusal(workflow, run, reader):
+            passed.append(PassedFolder(run, name, why))
         else:
             fitting.append(workflow)
-    named = (_started(run, reader), assigned(run, config)) if fitting else (None, None)
-    return Judged(_match(run, fitting, named, known), tuple(passed), named)
+    named = (_started_workflow(run, reader), assigned_workflow(run, config)) if fitting else (None, None)
+    return FolderVerdict(_match(run, fitting, named, known), tuple(passed), named)
 
 
-def assigned(run: str, config: Config) -> str | None:
+def assigned_workflow(run: str, config: Config) -> str | None:
     """The workflow that the configuration assigns to a folder."""
     return next((name for pattern, name in config.workflows.items() if fits(pattern, run)), None)
 
@@ -217,7 +219,7 @@ def _match(
     return Match(run, first, rivals)
 
 
-def _started(run: str, reader: RunReader) -> str | None:
+def _started_workflow(run: str, reader: RunReader) -> str | None:
     """The workflow that the journal's start record names."""
 
     def first_started(journal: str) -> str | None:
@@ -228,11 +230,11 @@ def _started(run: str, reader: RunReader) -> str | None:
     return reader.parse_cached("workflow that was started", file, first_started) if file.text else None
 
 
-def _refused(workflow: Workflow, run: str, reader: RunReader) -> str:
+def _refusal(workflow: Workflow, run: str, reader: RunReader) -> str:
     """The reason why the folder is no run of the workflow, "" if it is one."""
     reasons: dict[str, None] = {}
     for test in workflow.runs.marker.tests:
-        if test.journal and _started(run, reader) != test.journal:
+        if test.journal and _started_workflow(run, reader) != test.journal:
             reason = f"its journal names no {test.journal}"
         else:
             reason = _file_unmet(test, workflow, run, reader) if test.file else ""

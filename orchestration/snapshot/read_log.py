@@ -27,7 +27,7 @@ SMALL = 64
 _MOST_SHOWN = 60
 
 
-class Loosened(NamedTuple):
+class LoosenedValue(NamedTuple):
     """A value of the state that is looser than it was, which does not count.
 
     `names` are the keys on the way to it, and what tells elements of lists apart; `name` is the same for
@@ -48,10 +48,10 @@ class Loosened(NamedTuple):
         """The change in words."""
         if self.gone:
             return f"{self.name} was taken away"
-        return f"{self.name} was {_shown(self.before)}, now it is {_shown(self.now)}"
+        return f"{self.name} was {_value_text(self.before)}, now it is {_value_text(self.now)}"
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     text = "absent" if value is None else value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
 
@@ -77,7 +77,7 @@ class ArtifactState(NamedTuple):
     missing: tuple[str, ...] = ()
     unknown: tuple[tuple[str, ...], ...] = ()
     contradicted: tuple[tuple[str, ...], ...] = ()
-    loosened: tuple[Loosened, ...] = ()
+    loosened: tuple[LoosenedValue, ...] = ()
 
     @property
     def valid(self) -> bool:
@@ -93,7 +93,7 @@ class ArtifactState(NamedTuple):
         return kind.locate(self.text, tuple(path), key) if kind else None
 
 
-def _noted(
+def _note_question(
     method: Callable[[RunReader, *_Subject], _Answer],
 ) -> Callable[[RunReader, *_Subject], _Answer]:
     """A question that the reader notes in `asked`, while that is a dict; not those asked on the way."""
@@ -141,7 +141,7 @@ class RunReader:
     _filled: dict[str, frozenset[str]] = field(default_factory=dict)
     _missing: dict[tuple[str, str, frozenset[str]], frozenset[str]] = field(default_factory=dict)
 
-    @_noted
+    @_note_question
     def read(self, path: str) -> File:
         if path in self._read:
             return self._read[path]
@@ -154,20 +154,20 @@ class RunReader:
         """Ask again, in order, up to the first answer that differs; True where none does."""
         return all(_mark(getattr(self, name)(*subject)) == mark for (name, *subject), mark in asked.items())
 
-    @_noted
+    @_note_question
     def exists(self, path: str) -> bool:
         """True if there is a file, a folder that holds something, or a file that fits a pattern."""
         if any(character in path for character in "*?["):
             return bool(self.glob(path))
         return self.read(path).exists or bool(self.files.list(path))
 
-    @_noted
+    @_note_question
     def content_of(self, path: str) -> str:
         """The content at a path in a word, which alone is part of the revision: "missing", "empty" for a file
         of blanks, "unreadable", or "filled" for other files and for a folder that holds something."""
         entry, folder = self.files.entry(path) if is_below_root(path) else None, parent(path)
         if entry is None or entry.kind == "folder":
-            content = "unreadable" if folder in self.files.unlisted else "missing"
+            content = "unreadable" if folder in self.files.unlisted_folders else "missing"
             content = "filled" if entry and self.files.list(path) else content
         elif entry.kind == "file":
             content = "filled" if self.is_filled(path, entry) else "empty"
@@ -176,14 +176,14 @@ class RunReader:
         self.reads[f"{path}: content"] = content
         return content
 
-    @_noted
+    @_note_question
     def read_committed(self, path: str) -> bytes | None:
         """The bytes of a file in the commit HEAD, which are part of the revision."""
         found = self.committed(path)
         self.reads[f"HEAD:{path}"] = "missing" if found is None else digest_of(found)
         return found
 
-    @_noted
+    @_note_question
     def glob(self, pattern: str) -> list[tuple[str, Entry]]:
         """The files that fit, also those that are not read, as links out of the root; their names, and which
         are empty, are part of the revision.
@@ -195,15 +195,15 @@ class RunReader:
             suffixed = "." in name_in(pattern).lstrip(".")
             fitting = glob(self.files, pattern)
             entries = [(path, entry) for path, entry in fitting if suffixed or entry.kind != "folder"]
-            closed = [folder for folder in self.files.unlisted if leads_to(folder, pattern)]
+            closed = [folder for folder in self.files.unlisted_folders if leads_to(folder, pattern)]
             for folder in closed:
-                self.add_findings(folder, [self.files.unlisted[folder]])
+                self.add_findings(folder, [self.files.unlisted_folders[folder]])
             names = "\n".join(f"{path}\0{self.is_filled(path, entry)}" for path, entry in entries)
             self.reads[pattern] = "unreadable" if closed else digest_of(names)
             self._found[pattern] = entries
         return self._found[pattern]
 
-    @_noted
+    @_note_question
     def missing_files(self, run: str, names: frozenset[str], what: str) -> frozenset[str]:
         """Those of the run's named files that are missing or blank; which they are is part of the revision.
 
@@ -229,7 +229,7 @@ class RunReader:
         self._missing[memory] = frozenset(missing)
         return self._missing[memory]
 
-    @_noted
+    @_note_question
     def unnamed_files(self, run: str, names: frozenset[str], pattern: str) -> tuple[str, ...]:
         """Files of the run's folder that fit a pattern of its plan's task files and that the plan names not.
 
@@ -245,7 +245,7 @@ class RunReader:
         self.reads[f"{run}: {pattern}"] = digest_of("\n".join(unnamed))
         return tuple(unnamed)
 
-    @_noted
+    @_note_question
     def is_filled(self, path: str, entry: Entry) -> bool:
         """True if a name is a file that holds more than blanks."""
         if entry.kind != "file" or entry.size > SMALL:

@@ -21,12 +21,12 @@ from ..states import RecordKind
 from ..vfs.files import Files, join
 from .artifacts import read_artifact
 from .conflicts import with_conflicts
-from .held_values import held_state
 from .proof import proven_state, with_proof
 from .read_log import ArtifactState, Committed, Question, RunReader
-from .snapshot import WHOLE_PLAN, PendingReport, RecordOrigin, Snapshot, read_task_file, stamped
+from .snapshot import WHOLE_PLAN, PendingReport, RecordOrigin, Snapshot, read_task_file, stamp_record
 from .staleness import with_staleness
 from .state_file import read_state
+from .state_ratchets import ratchet_state
 
 
 def read_run(
@@ -59,7 +59,7 @@ def read_run(
     state = read_state(workflow.state, run, reader) if workflow.state else None
     if workflow.state and state:
         state = proven_state(workflow.state, state, reader)
-        state = held_state(workflow, state, journal.records, reader)
+        state = ratchet_state(workflow, state, journal.records, reader)
     declared = workflow.artifacts
     artifacts = {a.id: read_artifact(a, run, reader) for a in declared.values() if a.listed is None}
     # What was refused changes nothing: neither guards nor the staleness of files see it.
@@ -74,7 +74,7 @@ def read_run(
         artifacts = with_conflicts(workflow.conflicts, read, reader)
         state = artifacts.pop("state", None)
     plan = next((a.data for a in artifacts.values() if a.valid and isinstance(a.data, Plan)), None)
-    records = tuple(stamped(entry, plan) for entry in entries)
+    records = tuple(stamp_record(entry, plan) for entry in entries)
     origins = tuple(RecordOrigin(path, Span(line, 0, line, 0)) for _, line in counted)
     reader.asked = None
     pending, unread = _read_reports(workflow, run, reader, records)

@@ -14,8 +14,8 @@ from ..definition.root_config import Config
 from ..expressions.queries import Index, Tasks
 from ..expressions.values import MOST_ITEMS
 from ..findings import Finding, Problem, Span, finding
+from ..journal.baseline import RatchetBaseline, read_baseline
 from ..journal.journal import Claim, Journal, Record
-from ..journal.kept_values import KeptValues, kept_values
 from ..journal.report_files import ReportFile
 from ..plans.dialects import DIALECTS
 from ..plans.model import MarkStatus, Plan, Task, TaskFile
@@ -127,10 +127,10 @@ class Snapshot:
         if first["kind"] != RecordKind.START:
             # Of a run that nobody started it names the text alone; its parameters are kept one by one.
             began = definition_digest(began, self.config.of(self.workflow.name))
-        return (began, *self._accepted)
+        return (began, *self._accepted_definitions)
 
     @cached_property
-    def _accepted(self) -> tuple[object, ...]:
+    def _accepted_definitions(self) -> tuple[object, ...]:
         """The definitions that a person accepted."""
         answers = (entry for entry in self.records if entry["kind"] == RecordKind.ANSWER)
         return tuple(entry["about"] for entry in answers if entry["question"] == DEFINITION)
@@ -154,7 +154,7 @@ class Snapshot:
         """True if the run was started under this definition or a person said that it may judge the run."""
         starts = (entry["definition"] for entry in self.records if entry["kind"] == RecordKind.START)
         began = next(filter(None, starts), None) == self._definitions[0] if self._definitions else False
-        known = self._definitions if began else self._accepted
+        known = self._definitions if began else self._accepted_definitions
         return self.definition in known or self.definition_upgraded
 
     @cached_property
@@ -184,9 +184,9 @@ class Snapshot:
         return bool(self.unknown_words or self.contradictions)
 
     @cached_property
-    def kept(self) -> KeptValues:
+    def baseline(self) -> RatchetBaseline:
         """The values that the records keep."""
-        return kept_values(self.records)
+        return read_baseline(self.records)
 
     @property
     def plan(self) -> Plan | None:
@@ -274,7 +274,7 @@ def definition_digest(digest: str, parameters: Mapping[str, Any]) -> str:
     return digest_of(f"{digest} {json.dumps(dict(parameters), sort_keys=True)}")
 
 
-def stamped(entry: Record, plan: Plan | None) -> Record:
+def stamp_record(entry: Record, plan: Plan | None) -> Record:
     """The record as guards see it: task references resolved, the stage taken from them."""
     if plan is None or not (entry["task"] or entry["tasks"]):
         return entry
@@ -352,7 +352,7 @@ def _blank_forms(artifact: Artifact, snapshot: Snapshot) -> set[str]:
     """The task files that hold a blank of the example as it was."""
     read, run = snapshot.reader.read, snapshot.run
     texts = ((task.file, read(join(run, task.file) or run).text) for task in snapshot.whole if task.file)
-    return {name for name, text in texts if text and artifact.unfilled(text)}
+    return {name for name, text in texts if text and artifact.unfilled_gap(text)}
 
 
 def _place_of(name: str, snapshot: Snapshot) -> tuple[str, Span | None]:

@@ -48,7 +48,7 @@ def with_staleness(
             patterns = [pattern for _, each in judged for pattern in _patterns(each, run)]
             of_verdict = (files for files in reversed(recorded) if files.get(verdict.path) == digest)
             known = next((files for files in of_verdict if any(_is_of(f, patterns) for f in files)), {})
-        changed = next(filter(None, (_changed(*one, run, verdict, known, reader) for one in judged)), "")
+        changed = next(filter(None, (_changed_file(*one, run, verdict, known, reader) for one in judged)), "")
         if changed:
             message = f"{changed} changed after this was made; make it again"
             reader.add_finding(verdict.path, "artifact-stale", message, Span(0, 0, 0, 1))
@@ -69,7 +69,7 @@ def _patterns(artifact: Artifact, run: str) -> list[str]:
     return [join(run, path) or path for path in artifact.paths]
 
 
-def _changed(
+def _changed_file(
     judged: ArtifactState,
     artifact: Artifact,
     run: str,

@@ -49,7 +49,7 @@ def read_state(state: StateFile, run: str, reader: RunReader) -> ArtifactState:
     if _is_bounded(data, state_file, reader):
         for name, pattern in state.include.items():
             if isinstance(data.get(name), list):
-                data = data | {name: [_included(item, pattern.at, run, reader) for item in data[name]]}
+                data = data | {name: [_included_file(item, pattern.at, run, reader) for item in data[name]]}
         if _is_bounded(data, state_file, reader):
             return state_file._replace(data=lay_under(data, dict(state.defaults)))
     return state_file._replace(state=ArtifactStatus.INVALID, data=None)
@@ -71,7 +71,7 @@ def _is_bounded(data: object, state_file: ArtifactState, reader: RunReader) -> b
     return True
 
 
-def _included(item: object, pattern: str, run: str, reader: RunReader) -> object:
+def _included_file(item: object, pattern: str, run: str, reader: RunReader) -> object:
     """A list element that is an id (text, or a number in old files): its file, or {id, status: missing}."""
     if isinstance(item, bool) or not isinstance(item, (str, int)):
         return item

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
-from ..decision.brings import Delivery, brought_files, file_digests
+from ..decision.brings import Delivery, delivery_files, file_digests
 from ..decision.decision import outcomes_of, step_of
 from ..decision.gates import gate_against_repeating
 from ..decision.lost_work import approved_sizes
@@ -25,8 +25,8 @@ from ..plans.schedule import resolve, similar_tasks
 from ..result.values import QuestionState
 from ..snapshot.snapshot import DEFINITION
 from ..states import GateStatus, QuestionKind, RecordKind, RunStatus, SuggestionKind
-from ..suggestions import did_you_mean, meant
-from .brought import check_brought, report_text
+from ..suggestions import did_you_mean, suggestion_text
+from .deliveries import check_delivery, report_text
 from .judged_files import files_of_artifacts, files_of_report
 from .refusals import RecordedRefusal, lets_through, refusal_for_want_of_change
 
@@ -133,7 +133,7 @@ def build_skip_record(trace: EvaluationTrace, command: Command, phase: str) -> R
     """The record of a phase that a command passes over (seed 001, canSkip), with its reason."""
     because = trace.facts.workflow.phases[phase].skip_because
     why = trace.facts.text(because, "its condition to be skipped holds")
-    return _stamped(trace, command, kind="transition", phase=phase, outcome=SKIPPED, why=why)
+    return _stamp_record(trace, command, kind="transition", phase=phase, outcome=SKIPPED, why=why)
 
 
 def effect_events(command: Command, step: str) -> tuple[str, ...]:
@@ -148,7 +148,7 @@ def effect_events(command: Command, step: str) -> tuple[str, ...]:
     return "always", command.kind, f"{step}.{command.kind}"
 
 
-def _stamped(trace: EvaluationTrace, command: Command, **fields: object) -> Record:
+def _stamp_record(trace: EvaluationTrace, command: Command, **fields: object) -> Record:
     """A record with what every command leaves: who, by which way, in which stage and iteration."""
     common = {"stage": trace.facts.stage, "iteration": trace.facts.iteration}
     by = {"actor": command.actor, "channel": command.channel, "request": command.request}
@@ -158,7 +158,7 @@ def _stamped(trace: EvaluationTrace, command: Command, **fields: object) -> Reco
 # ---- work -------------------------------------------------------------------------------------
 
 
-def _reported(trace: EvaluationTrace, command: Command) -> Record:
+def _report_record(trace: EvaluationTrace, command: Command) -> Record:
     step, workflow = _in_turn(trace, command), trace.facts.workflow
     phase, declared = workflow.phases.get(step), step_of(workflow, step)
     known = outcomes_of(declared)
@@ -182,7 +182,7 @@ def _reported(trace: EvaluationTrace, command: Command) -> Record:
         raise CommandRefused(f"nothing was recorded: stage {stage} is not under work, stage {at_work} is")
     message = said.message if said and not command.report else command.message
     manual = [*command.manual_criteria, *(said.manual_criteria if said else ())]
-    entry = _stamped(
+    entry = _stamp_record(
         trace, command, kind="report", phase=step, outcome=command.outcome,
         stage=stage, next=command.next, message=message,
         task=tasks[0] if len(tasks) == 1 else "", tasks=list(tasks),
@@ -193,12 +193,12 @@ def _reported(trace: EvaluationTrace, command: Command) -> Record:
         text = written.text if written else command.message
         delivery = Delivery(entry, command.data, text, command.commits)
         let = lets_through(trace.facts, step)
-        if why := check_brought(trace.facts, brings, delivery, command.outcome == known[0], let):
+        if why := check_delivery(trace.facts, brings, delivery, command.outcome == known[0], let):
             raise refusal_for_want_of_change(trace.facts, entry, why)
     return entry
 
 
-def _raised(trace: EvaluationTrace, command: Command) -> Record:
+def _raise_record(trace: EvaluationTrace, command: Command) -> Record:
     """A question of an agent's own, open until a person answers it (design, section 5)."""
     evaluation, said = trace.evaluation, " ".join(command.message.split())
     if not said:
@@ -209,7 +209,7 @@ def _raised(trace: EvaluationTrace, command: Command) -> Record:
     if same:
         raise CommandRefused(f"{same} asks that already, and awaits its answer")
     tasks = tuple(_task(trace, name) for name in command.tasks)
-    return _stamped(
+    return _stamp_record(
         trace, command, kind="question", phase=evaluation.current_phase or "", message=command.message,
         stage=_stage(trace, command, tasks), tasks=list(tasks),
     )  # fmt: skip
@@ -221,7 +221,7 @@ def _in_turn(trace: EvaluationTrace, command: Command) -> str:
     workflow, step = trace.facts.workflow, command.step
     permission = check_action(trace, step)
     if permission is None:
-        known = _known(trace, step, [*workflow.phases, *workflow.actions])
+        known = _guess(trace, step, [*workflow.phases, *workflow.actions])
         raise InvalidCommand(f"{workflow.name} has no phase or action {step!r}{known}")
     due = reportable_steps(trace.decision, workflow)
     name = permission.step
@@ -250,9 +250,9 @@ def _in_turn(trace: EvaluationTrace, command: Command) -> str:
 
 def _repeated_verdict(trace: EvaluationTrace, command: Command, phase: Phase) -> Record:
     """The record that a verdict would be, with the files that it is about."""
-    entry = _stamped(trace, command, kind="report", phase=phase.id, outcome=command.outcome)
+    entry = _stamp_record(trace, command, kind="report", phase=phase.id, outcome=command.outcome)
     facts, brings = trace.facts, phase.brings
-    digests = file_digests(facts, brought_files(facts, brings, Delivery(entry))) if brings else {}
+    digests = file_digests(facts, delivery_files(facts, brings, Delivery(entry))) if brings else {}
     entry["files"] = [{"path": path, "digest": digest} for path, digest in digests.items()]
     return entry
 
@@ -260,11 +260,11 @@ def _repeated_verdict(trace: EvaluationTrace, command: Command, phase: Phase) ->
 def _phase(trace: EvaluationTrace, name: str) -> str:
     phases = trace.facts.workflow.phases
     if name not in phases:
-        raise InvalidCommand(f"unknown phase {name!r}{_known(trace, name, list(phases))}")
+        raise InvalidCommand(f"unknown phase {name!r}{_guess(trace, name, list(phases))}")
     return name
 
 
-def _known(trace: EvaluationTrace, word: str, names: Sequence[str]) -> str:
+def _guess(trace: EvaluationTrace, word: str, names: Sequence[str]) -> str:
     """A guess at what was meant, or where the names of the workflow stand."""
     listed = f"; `phasekeeper workflow show {trace.facts.workflow.name}` lists them"
     return did_you_mean(word, names) or listed
@@ -276,7 +276,7 @@ def _task(trace: EvaluationTrace, name: str) -> str:
         raise CommandRefused(f"{name!r} is no task: the run has no plan that can be read")
     found = resolve(plan, name)
     if found is None:
-        close = meant(similar_tasks(plan, name)) or did_you_mean(name, list(plan.by_id))
+        close = suggestion_text(similar_tasks(plan, name)) or did_you_mean(name, list(plan.by_id))
         raise InvalidCommand(f"{name!r} is no task of the plan{close}")
     return found
 
@@ -307,33 +307,33 @@ def answerable(trace: EvaluationTrace) -> tuple[QuestionState, ...]:
         return questions
     asked = (q for q in facts.workflow.questions.values() if q.offered is None)
     approvals = (q for q in asked if q.kind == QuestionKind.APPROVAL and q.about)
-    stale = (q for q in approvals if facts.context.known(f"answers.{q.id}").value == "stale")
+    stale = (q for q in approvals if facts.context.fact(f"answers.{q.id}").value == "stale")
     again = (question_state(facts, question) for question in stale)
     known = {question.id for question in questions}
     return (*questions, *(question for question in again if question.id not in known))
 
 
-def offered(trace: EvaluationTrace) -> tuple[QuestionState, ...]:
+def offered_questions(trace: EvaluationTrace) -> tuple[QuestionState, ...]:
     """Questions that nobody is asked and that a person may answer now, by name alone."""
     facts, context = trace.facts, trace.facts.context
     if trace.decision.kind.is_final or trace.decision.undelivered:
         return ()
     questions = (q for q in facts.workflow.questions.values() if q.offered and context.holds(q.offered))
-    unanswered = (q for q in questions if context.known(f"answers.{q.id}").value in ("none", "stale"))
+    unanswered = (q for q in questions if context.fact(f"answers.{q.id}").value in ("none", "stale"))
     return tuple(question_state(facts, question) for question in unanswered)
 
 
 def answerable_question(trace: EvaluationTrace, name: str) -> QuestionState:
     """The question that may be answered now under this id. Raises InvalidCommand, with those that may."""
     open_now = {question.id: question for question in answerable(trace)}
-    unasked = {question.id: question for question in offered(trace)}
+    unasked = {question.id: question for question in offered_questions(trace)}
     if name not in open_now and name not in unasked:
         names = ", ".join(open_now) or "none is open"
         raise InvalidCommand(f"the question {name!r} is not open; open are: {names}")
     return open_now.get(name) or unasked[name]
 
 
-def _answered(trace: EvaluationTrace, command: Command) -> Record:
+def _answer_record(trace: EvaluationTrace, command: Command) -> Record:
     question = answerable_question(trace, command.question)
     options = [option.id for option in question.options]
     if options and command.option not in options:
@@ -343,7 +343,11 @@ def _answered(trace: EvaluationTrace, command: Command) -> Record:
     _need_reason(command)
     facts, (name, _, scope) = trace.facts, command.question.partition(":")
     declared, about = facts.workflow.questions.get(name), ""
-    signed = [each.id for each in facts.proposed(declared)] if declared and command.option == PROPOSED else []
+    signed = (
+        [each.id for each in facts.proposed_decisions(declared)]
+        if declared and command.option == PROPOSED
+        else []
+    )
     stages: list[str] = []
     # An answer holds while what it is about stays the same.
     if declared is None:
@@ -353,7 +357,7 @@ def _answered(trace: EvaluationTrace, command: Command) -> Record:
         about = facts.content_digest(declared)
         plan = next((data for a in declared.about if isinstance(data := facts.artifact(a).data, Plan)), None)
         stages = approved_sizes(plan) if plan else []
-    return _stamped(
+    return _stamp_record(
         trace, command, kind="answer", question=name, scope=scope, option=command.option, why=command.why,
         about=about, stages=stages, asked=question.question, program=command.program,
         options=[{"id": option.id, "text": option.text} for option in question.options],
@@ -382,7 +386,7 @@ def _overridden(trace: EvaluationTrace, command: Command) -> Record:
     gates = [gate.id for gate in before if gate.status != GateStatus.PASSED]
     earlier = (phase for phase in evaluation.phases if phase.order < order)
     phases = [phase.id for phase in earlier if any(not one.valid for one in phase.produces)]
-    return _stamped(
+    return _stamp_record(
         trace, command, kind="override", phase=current, next=command.step, gates=gates, phases=phases,
         why=command.why, program=command.program, files=_failures_passed_over(trace, order),
     )  # fmt: skip
@@ -406,14 +410,16 @@ def _redone(trace: EvaluationTrace, command: Command) -> Record:
         raise CommandRefused(f"{workflow.name} has no way to do a phase again by a command; its files decide")
     if current is not None and workflow.order(step) > workflow.order(current):
         raise CommandRefused(f"{step} is ahead of {current}; what was not done cannot be done again")
-    return _stamped(trace, command, kind="transition", phase=current or "", next=step, why=command.why)
+    return _stamp_record(trace, command, kind="transition", phase=current or "", next=step, why=command.why)
 
 
 _RECORDS = {
-    "report": _reported,
-    "start": lambda trace, command: _stamped(trace, command, kind="start", phase=_in_turn(trace, command)),
-    "raise": _raised,
-    "answer": _answered,
+    "report": _report_record,
+    "start": lambda trace, command: _stamp_record(
+        trace, command, kind="start", phase=_in_turn(trace, command)
+    ),
+    "raise": _raise_record,
+    "answer": _answer_record,
     "override": _overridden,
     "redo": _redone,
 }

@@ -16,8 +16,8 @@ from ..evaluation.trace import EvaluationTrace
 from ..findings import Severity
 from ..journal.journal import files_of
 from ..result.values import Evaluation, QuestionState
-from ..snapshot.held_values import told_values
 from ..snapshot.snapshot import DEFINITION, STATE
+from ..snapshot.state_ratchets import loosened_values
 from ..states import RecordKind
 from .commands import Command, CommandRefused, answerable_question
 from .propose import propose
@@ -72,10 +72,10 @@ def _answer(
     if question.tasks:
         yield f"tasks: {', '.join(question.tasks)}"
     state, is_definition = trace.facts.snapshot.state, question.id == DEFINITION
-    for loosened in told_values(state) if state and question.id == STATE else ():
+    for loosened in loosened_values(state) if state and question.id == STATE else ():
         yield f"{state.path if state else ''}: {loosened.change}"
-    for held in trace.facts.held_parameters() if is_definition else ():
-        yield f"{held.path}: {held.message}"
+    for finding in trace.facts.loosened_parameters() if is_definition else ():
+        yield f"{finding.path}: {finding.message}"
     for entry in question.history[-MOST_HISTORY:]:
         what = f"{entry.get('phase', '')} {entry.get('outcome', '')}".strip()
         yield ": ".join(filter(None, ("before", what, str(entry.get("message", "")))))
@@ -84,24 +84,24 @@ def _answer(
         text = next((f" ({option.text})" for option in question.options if option.id == command.option), "")
         yield f"answer: {command.option}{text}"
         if command.option == PROPOSED:
-            yield from _signed(trace, question)
+            yield from _signed_lines(trace, question)
         yield from reason
         yield _afterwards(proposal.evaluation)
         return
     for option in question.options:
         yield f"- {option.id}: {option.text}"
         if option.id == PROPOSED:
-            yield from _signed(trace, question)
+            yield from _signed_lines(trace, question)
         try:
             yield f"  {_afterwards(propose(trace, command._replace(option=option.id), now).evaluation)}"
         except CommandRefused as error:
             yield f"  not possible now: {error}"
 
 
-def _signed(trace: EvaluationTrace, question: QuestionState) -> Iterator[str]:
+def _signed_lines(trace: EvaluationTrace, question: QuestionState) -> Iterator[str]:
     """Every line of the files that would be signed as they are."""
     declared = trace.facts.workflow.questions[question.id.partition(":")[0]]
-    for proposed in trace.facts.proposed(declared):
+    for proposed in trace.facts.proposed_decisions(declared):
         yield f"  {proposed.path}:"
         yield from (f"  | {line}" for line in proposed.text.splitlines())
 

@@ -96,11 +96,11 @@ class EffectRunner:
     def _context(self, cause: Cause, trace: EvaluationTrace) -> Context:
         facts, language = trace.facts, self.workflow.effects_language
 
-        def known(name: str) -> object:
-            return cause.report if name == "report" else facts.context.known(name).value_or_raise()
+        def fact(name: str) -> object:
+            return cause.report if name == "report" else facts.context.fact(name).value_or_raise()
 
         variables = {**facts.context.variables, "step": cause.step, "now": self.now}
-        return Context(language, variables, known, facts.context.records, facts.context.tasks)
+        return Context(language, variables, fact, facts.context.records, facts.context.tasks)
 
     # ---- into texts
 
@@ -140,7 +140,7 @@ class EffectRunner:
         before = self._before(whole)
         if before.exists and before.text is None and kind != "replace":
             raise CommandRefused(f"{whole} exists and cannot be read; it is not overwritten")
-        self._change(whole, lambda: _written(kind, self.texts.get(whole, before.text), value, whole))
+        self._change(whole, lambda: _written_text(kind, self.texts.get(whole, before.text), value, whole))
 
     def _change(self, path: str, change: Callable[[], str]) -> None:
         try:
@@ -182,7 +182,7 @@ def with_value(text: str, path: str, value: object, folds: bool) -> str:
     `folds` says that the state is read with its dotted keys as paths.
     """
     filed = as_filed(value, dig(_object(text, folds), path))
-    return _changed(text, folds, lambda old: set_values(old, [(tuple(path.split(".")), filed)]))
+    return _apply_change(text, folds, lambda old: set_values(old, [(tuple(path.split(".")), filed)]))
 
 
 def with_updates(text: str, updates: Mapping[str, Any], folds: bool) -> str:
@@ -191,7 +191,7 @@ def with_updates(text: str, updates: Mapping[str, Any], folds: bool) -> str:
     Raises ValueError as `merge_values` does.
     """
     filed = as_filed(fold_dotted(dict(updates))[0], _object(text, folds))
-    return _changed(text, folds, lambda old: merge_values(old, filed))
+    return _apply_change(text, folds, lambda old: merge_values(old, filed))
 
 
 def as_filed(value: Any, raw: object) -> Any:
@@ -213,7 +213,7 @@ def _key(value: object) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def _changed(text: str, folds: bool, change: Callable[[str], str]) -> str:
+def _apply_change(text: str, folds: bool, change: Callable[[str], str]) -> str:
     """The text changed. A key with dots that is there wins over its path, so it says the same afterwards."""
     after = change(text)
     dotted = fold_dotted(_object(text, False))[1] if folds else ()
@@ -290,7 +290,7 @@ def _of_another(there: File, member: Mapping[str, Any]) -> bool:
 # ---- whole files ------------------------------------------------------------------------------
 
 
-def _written(kind: str, before: str | None, value: Any, path: str) -> str:
+def _written_text(kind: str, before: str | None, value: Any, path: str) -> str:
     """The text of a file that an effect creates, replaces or appends a line to."""
     if kind == "append":
         line = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, allow_nan=False)

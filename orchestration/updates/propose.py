@@ -27,10 +27,10 @@ from ..snapshot.state_file import read_state
 from ..states import ArtifactStatus, QuestionKind, RunStatus, SuggestionKind
 from ..vfs.files import Files, digest_of, join
 from ..vfs.overlay import PROPOSED_MTIME_NS, OverlayFiles
-from .brought import filed_text
+from .baseline_entries import baseline_entries
 from .commands import Command, CommandRefused, build_record, build_skip_record, effect_events
+from .deliveries import filed_text
 from .effects import Cause, EffectRunner, moves_on, stated_phase
-from .kept import values_to_keep
 from .state_writes import permitted_updates, refuse_placeholders
 
 
@@ -167,7 +167,7 @@ class _Draft:
         if self.act is not None:
             reader = RunReader(files, old.reader.parsed)
             state = read_state(declared, old.run, reader) if declared and declared.ratchet else None
-            self.act["held"] = values_to_keep(self.trace, state, self.act)
+            self.act["held"] = baseline_entries(self.trace, state, self.act)
 
     def lead(self, cause: Cause, leading: EvaluationTrace, after: EvaluationTrace) -> EvaluationTrace:
         """Let the run follow the rule that leads it on; how it stands then."""

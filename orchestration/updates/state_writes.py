@@ -44,7 +44,7 @@ def permitted_updates(
     declared = step_of(workflow, step)
     read = _reads_updates(workflow, events)
     why = "its reports do not write it" if read else "a report with this outcome writes nothing"
-    cut = _Cut(declared.changes if declared and read else {}, raw, state.data, why)
+    cut = _PermitFilter(declared.changes if declared and read else {}, raw, state.data, why)
     cut.map((), folded)
     notes = [note[:_MOST_NOTE] for note in cut.notes[:MOST_NOTES]]
     more = len(cut.notes) - len(notes)
@@ -85,7 +85,7 @@ def _texts(value: Any, path: _Path) -> Iterator[tuple[_Path, str]]:
 
 
 @dataclass
-class _Cut:
+class _PermitFilter:
     """The updates that are permitted so far, over the state as its file has it and as guards see it."""
 
     permits: Mapping[_Path, StateChange]
@@ -142,7 +142,7 @@ class _Cut:
         if not isinstance(value, list) or not isinstance(before, list):
             self.note(path, "it is a list, and stays one")
             return
-        old, new = _keyed(before, how.by), _keyed(value, how.by)
+        old, new = _by_key(before, how.by), _by_key(value, how.by)
         order = [key for key in new if key in old]
         if order != [key for key in old if key in new]:
             self.note(path, "the order of its elements stays")
@@ -202,7 +202,7 @@ def _is_word(value: Any, words: Sequence[str]) -> bool:
     return (value if isinstance(value, str) else json.dumps(value)) in words
 
 
-def _keyed(items: Sequence[Any], by: str) -> dict[tuple[str, int], Any]:
+def _by_key(items: Sequence[Any], by: str) -> dict[tuple[str, int], Any]:
     """The elements of a list by what tells them apart; of several that are the same, each by its number."""
     counts: Counter[str] = Counter()
     keyed: dict[tuple[str, int], Any] = {}

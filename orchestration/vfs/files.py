@@ -66,12 +66,12 @@ class Entry(NamedTuple):
 class Files(Protocol):
     """A frozen view of one root.
 
-    `unlisted` has the folders seen so far that exist but could not be listed, and why; an empty listing
+    `unlisted_folders` has those seen so far that exist but could not be listed, and why; an empty listing
     alone would hide that.
     """
 
     @property
-    def unlisted(self) -> Mapping[str, Problem]: ...
+    def unlisted_folders(self) -> Mapping[str, Problem]: ...
 
     def read(self, path: str) -> File:
         """The file at `path`; it does not exist if it is missing, a folder, or out of the root."""
@@ -90,13 +90,13 @@ class RecordingFiles:
     """Files that record their read set: whatever else changes in the root, the answers given stay the same.
 
     `used` has the paths that were read or looked up by name, and with "/" behind them the folders that were
-    listed. `unlisted` has only folders asked for here.
+    listed. `unlisted_folders` has only folders asked for here.
     """
 
     def __init__(self, below: Files) -> None:
         self.below = below
         self.used: set[str] = set()
-        self.unlisted: dict[str, Problem] = {}
+        self.unlisted_folders: dict[str, Problem] = {}
 
     def read(self, path: str) -> File:
         file = self.below.read(path)
@@ -106,15 +106,15 @@ class RecordingFiles:
     def list(self, folder: str) -> Mapping[str, Entry]:
         self.used.add(f"{folder}/")
         names = self.below.list(folder)
-        if folder in self.below.unlisted:
-            self.unlisted[folder] = self.below.unlisted[folder]
+        if folder in self.below.unlisted_folders:
+            self.unlisted_folders[folder] = self.below.unlisted_folders[folder]
         return names
 
     def entry(self, path: str) -> Entry | None:
         self.used.add(path)
         entry = self.below.entry(path)
         folder = parent(path)
-        return self.list(folder).get(name_in(path)) if folder in self.below.unlisted else entry
+        return self.list(folder).get(name_in(path)) if folder in self.below.unlisted_folders else entry
 
 
 def parent(path: str) -> str:

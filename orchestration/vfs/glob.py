@@ -36,13 +36,13 @@ def glob(
     """
     parts = _parts(pattern)
     if name is not None and parts:
-        parts = _named(name, parts)
+        parts = _with_last_name(name, parts)
     if parts:
         way = [] if at is None else at.split("/")
         yield from _walk(files, "", _open({0}, parts), parts, way, 0)
 
 
-def _named(name: str, parts: tuple[str, ...]) -> tuple[str, ...]:
+def _with_last_name(name: str, parts: tuple[str, ...]) -> tuple[str, ...]:
     """The pattern of what fits `parts` and has that last name; () when nothing can."""
     last = parts[-1]
     is_hidden = name.startswith(".") and is_glob(last) and not last.startswith(".")

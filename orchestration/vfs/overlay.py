@@ -20,7 +20,7 @@ class MemoryFiles:
 
     texts: Mapping[str, str | bytes]
     mtimes: Mapping[str, int] = field(default_factory=dict)
-    unlisted: Mapping[str, Problem] = field(default_factory=dict)
+    unlisted_folders: Mapping[str, Problem] = field(default_factory=dict)
 
     def read(self, path: str) -> File:
         if path not in self.texts:
@@ -56,8 +56,8 @@ class OverlayFiles:
         self.over = MemoryFiles(inside, dict.fromkeys(inside, mtime_ns))
 
     @property
-    def unlisted(self) -> Mapping[str, Problem]:
-        return self.under.unlisted
+    def unlisted_folders(self) -> Mapping[str, Problem]:
+        return self.under.unlisted_folders
 
     def read(self, path: str) -> File:
         file, changed = self.under.read(path), self.over.read(path)

@@ -95,7 +95,7 @@ def no_run_lines(selection: Selection) -> Iterable[str]:
     """There is no run: where runs are looked for, what was passed over, and what to do."""
     workspace = selection.opened.workspaces[0]
     yield f"phasekeeper: no run was found in {plain(str(selection.root), PATH_LIMIT)}"
-    passed = workspace.passed
+    passed = workspace.passed_folders
     for entry in passed[:_PASSED_SHOWN]:
         where = plain(selection.path(entry.run), PATH_LIMIT)
         yield f"  {where} is no {plain(entry.workflow)} run: {plain(entry.because)}"

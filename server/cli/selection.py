@@ -80,7 +80,7 @@ class Selection:
         """
         findings = [*self.opened.findings]
         for folder, each, discovery in self.projects:
-            unlisted = (finding(problem, path) for path, problem in each.files.unlisted.items())
+            unlisted = (finding(problem, path) for path, problem in each.files.unlisted_folders.items())
             own = each.findings_with(discovery)
             findings += [rebase_finding(entry, folder) for entry in (*own, *unlisted)]
         return findings
@@ -201,7 +201,7 @@ def open_workspaces(
     opened = open_path(path, root, is_claimed)
     first = opened.workspaces[0]
     first.files.list("")
-    if problem := first.files.unlisted.get(""):
+    if problem := first.files.unlisted_folders.get(""):
         cannot = f"{str(first.root)!r} cannot be read: {problem.message}"
         raise UsageError(f"{cannot}; name another root with --root")
     return opened

@@ -47,15 +47,15 @@ _MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL)
 class DiskFiles:
     """A frozen view of one root: each path is looked at once, later questions get the same answer.
 
-    `reads`, `listings` and `unlisted` say what was looked at so far; `unlisted` names the folders that
-    exist but could not be listed, which an empty listing alone would hide.
+    `reads`, `listings` and `unlisted_folders` say what was looked at so far; the last names the folders
+    that exist but could not be listed, which an empty listing alone would hide.
     """
 
     def __init__(self, root: Path | str) -> None:
         self.root = os.path.realpath(root)
         self.reads: dict[str, File] = {}
         self.listings: dict[str, Mapping[str, Entry]] = {}
-        self.unlisted: dict[str, Problem] = {}
+        self.unlisted_folders: dict[str, Problem] = {}
 
     def read(self, path: str) -> File:
         """The file at `path`.
@@ -69,7 +69,7 @@ class DiskFiles:
             if not file.exists and file.problem is None:
                 listed = self.listings.get(parent(path), {}).get(name_in(path))
                 if listed is not None and listed.kind == "file":
-                    file = vanished(path)
+                    file = vanished_file(path)
             self.reads[path] = file
         return self.reads[path]
 
@@ -78,7 +78,7 @@ class DiskFiles:
         if folder not in self.listings:
             self.listings[folder], problem = listing_at(self.root, folder)
             if problem:
-                self.unlisted[folder] = problem
+                self.unlisted_folders[folder] = problem
         return self.listings[folder]
 
     def entry(self, path: str) -> Entry | None:
@@ -86,7 +86,7 @@ class DiskFiles:
         return self.list(parent(path)).get(name_in(path))
 
 
-def vanished(path: str) -> File:
+def vanished_file(path: str) -> File:
     """A file that its folder has and that is not there: nobody can tell which of the two is true."""
     return File(path, problem=Problem("artifact-missing", "it vanished while the folder was read"))
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from ...orchestration.findings import Problem
 from ...orchestration.vfs.files import Entry, File, below, name_in, parent
 from ..lru_cache import LruCache
-from .disk_files import MEBIBYTE, entry_at, file_at, listing_at, vanished
+from .disk_files import MEBIBYTE, entry_at, file_at, listing_at, vanished_file
 from .safe_open import links_on, refusal
 
 SETTLED_NS = 2_000_000_000
@@ -54,7 +54,7 @@ class FileCache:
 
     def __init__(self, root: Path) -> None:
         self.root = os.path.realpath(root)
-        self.unlisted: dict[str, Problem] = {}
+        self.unlisted_folders: dict[str, Problem] = {}
         self.changed: set[str] = set()
         self.moved: set[str] = set()
         """Folders that came, went, or became links or ceased to be."""
@@ -101,7 +101,7 @@ class FileCache:
             self._waiting.append(place)
             by_folder.setdefault(parent(place), set()).add(name_in(place))
         for folder, names in by_folder.items():
-            if folder in self._listings and (len(names) > _MANY or folder in self.unlisted):
+            if folder in self._listings and (len(names) > _MANY or folder in self.unlisted_folders):
                 self._list(folder)
             else:
                 self._look_for(folder, names)
@@ -176,7 +176,7 @@ class FileCache:
         for folder in [each for each in self._listings if each not in needed]:
             if not self._tree.below(folder):
                 names = self._listings.pop(folder)
-                self.unlisted.pop(folder, None)
+                self.unlisted_folders.pop(folder, None)
                 for name, entry in names.items():
                     if _may_link(entry):
                         self._drop(below(folder, name))
@@ -200,7 +200,7 @@ class FileCache:
         file = self._texts.get(path)
         return file.text if file else None
 
-    def linked(self) -> frozenset[str]:
+    def linked_places(self) -> frozenset[str]:
         """The places that links lead to or through."""
         return frozenset(self._through)
 
@@ -279,7 +279,7 @@ class FileCache:
         if not (file.exists or file.problem) and self._is_listed_file(path):
             # Its folder was looked at before, and is looked at again.
             self._look_for(parent(path), (name_in(path),))
-            file = vanished(path) if self._is_listed_file(path) else file
+            file = vanished_file(path) if self._is_listed_file(path) else file
         bare = replace(file, text=None) if file.text is not None else file
         before = self._seen.get(path)
         is_settled = max(sign.mtime_ns, sign.ctime_ns) + SETTLED_NS < time_ns()
@@ -303,9 +303,9 @@ class FileCache:
         now, problem = listing_at(self.root, folder)
         before = self._listings.get(folder)
         self._listings[folder] = now
-        was_unlisted = self.unlisted.pop(folder, None)
+        was_unlisted = self.unlisted_folders.pop(folder, None)
         if problem:
-            self.unlisted[folder] = problem
+            self.unlisted_folders[folder] = problem
         self._leads(folder, self._links_on(folder))
         if before is None:
             self._tree.add(folder)

@@ -178,7 +178,7 @@ def _enter(root: str, folder: str, flags: int, create: bool = False) -> int | No
 
 
 @contextmanager
-def _entered(root: str, folder: str, flags: int) -> Iterator[tuple[str, int | None]]:
+def _enter_folder(root: str, folder: str, flags: int) -> Iterator[tuple[str, int | None]]:
     """(what stands before the names in a folder, the descriptor that they are relative to)."""
     descriptor = _enter(root, folder, flags)
     if descriptor is None:
@@ -227,7 +227,7 @@ def open_file(root: str, path: str) -> tuple[int, os.stat_result]:
 
     def look(path: str) -> tuple[int, os.stat_result]:
         folder, _, name = path.rpartition("/")
-        with _entered(root, folder, _ENTERED) as (prefix, above):
+        with _enter_folder(root, folder, _ENTERED) as (prefix, above):
             descriptor, status = open_regular(prefix + name, above)
         if above is None and os.path.realpath(prefix + name) != prefix + name:
             close(descriptor)
@@ -250,7 +250,7 @@ def list_folder(root: str, folder: str) -> dict[str, Entry]:
     def look(folder: str) -> dict[str, Entry]:
         names: dict[str, Entry] = {}
         with (
-            _entered(root, folder, _LISTED) as (full, descriptor),
+            _enter_folder(root, folder, _LISTED) as (full, descriptor),
             os.scandir(full if descriptor is None else descriptor) as entries,
         ):
             for entry in entries:
@@ -274,7 +274,7 @@ def look_up(root: str, folder: str, name: str) -> Entry:
     """One name of a folder."""
 
     def look(folder: str) -> Entry:
-        with _entered(root, folder, _ENTERED) as (prefix, above):
+        with _enter_folder(root, folder, _ENTERED) as (prefix, above):
             status = os.stat(prefix + name, dir_fd=above, follow_symlinks=False)
         if not stat.S_ISLNK(status.st_mode):
             return _entry_of(name, status)

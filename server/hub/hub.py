@@ -283,7 +283,7 @@ class Hub:
         for board in self.engine.boards():
             # A root may be dropped meanwhile.
             with suppress(UsageError):
-                folders = await self.engine.watched(board.root)
+                folders = await self.engine.watched_count(board.root)
                 counts = {"runs": len(board.runs), "version": board.version, "folders": folders}
                 roots.append({"root": str(board.root), **counts, "conditions": board.conditions})
         return {

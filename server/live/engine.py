@@ -156,9 +156,9 @@ class Engine:
         """
         await self._on_thread(lambda: self._worker.look_again(root, run))
 
-    async def watched(self, root: Path) -> int:
+    async def watched_count(self, root: Path) -> int:
         """The number of watched folders of a root."""
-        return await self._on_thread(lambda: len(self._worker.open_root(root).live.watched()))
+        return await self._on_thread(lambda: len(self._worker.open_root(root).live.watched_folders()))
 
     async def watch_faults(self) -> Mapping[str, int | str]:
         """What went wrong with watching since the process began, and was made good."""

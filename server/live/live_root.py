@@ -24,7 +24,7 @@ from ...orchestration.definition.root_config import Config, config_in
 from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.findings import Finding, finding
 from ...orchestration.result.values import Evaluation
-from ...orchestration.snapshot.discovery import DefinitionSet, Match, assigned, candidates, judge
+from ...orchestration.snapshot.discovery import DefinitionSet, Match, assigned_workflow, candidates, judge
 from ...orchestration.snapshot.read_log import RunReader
 from ...orchestration.vfs.files import Files, RecordingFiles, natural, parent
 from ...orchestration.vfs.overlay import OverlayFiles
@@ -208,7 +208,7 @@ class LiveRoot:
         """
         return self._deadlines.wait_ms()
 
-    def watched(self) -> Mapping[Path, bool]:
+    def watched_folders(self) -> Mapping[Path, bool]:
         """The folders whose changes can matter; True where changes of all that is below them do."""
         return self._watch_plan.folders(self._known, self._external.paths)
 
@@ -320,7 +320,9 @@ class LiveRoot:
         self._reported.replace(_CONFIG, (finding(problem, CONFIG_PATH) for problem in problems))
         for run, candidate in self._candidates.items():
             name = candidate.match.workflow.name if candidate.match else ""
-            differs = before.workflows != after.workflows and assigned(run, before) != assigned(run, after)
+            differs = before.workflows != after.workflows and assigned_workflow(
+                run, before
+            ) != assigned_workflow(run, after)
             if differs or (name and _parameters(before, name) != _parameters(after, name)):
                 self._due[run] = None
 
@@ -390,10 +392,10 @@ class LiveRoot:
             self._watch_plan.invalidate(moved)
         if not self.version or not dependants.isdisjoint((_LIBRARY, _CONFIG)):
             self._reported.replace(
-                _LIBRARY, (*root_findings(self._config, self._library), *self._library.checked())
+                _LIBRARY, (*root_findings(self._config, self._library), *self._library.check_definitions())
             )
         if not self.version or not dependants.isdisjoint((_LIBRARY, _CANDIDATES)):
-            unlisted = self._files.unlisted.items()
+            unlisted = self._files.unlisted_folders.items()
             used = set(self._dependencies.keys_of(_CANDIDATES)) if unlisted else set()
             problems = (finding(problem, folder) for folder, problem in unlisted if f"{folder}/" in used)
             self._reported.replace(_CANDIDATES, problems)

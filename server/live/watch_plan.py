@@ -44,7 +44,7 @@ class WatchPlan:
 
     def invalidate(self, folders: Iterable[str]) -> None:
         """Folders came or went. Unless all that is around them is watched, the plan may be another now."""
-        if self._files.linked() or not all(self._is_in_whole(parent(folder)) for folder in folders):
+        if self._files.linked_places() or not all(self._is_in_whole(parent(folder)) for folder in folders):
             self._plan = None
 
     def folders(self, known: DefinitionSet, external: frozenset[Path]) -> Mapping[Path, bool]:
@@ -79,7 +79,7 @@ class WatchPlan:
         return True
 
     def _work_out(self) -> dict[Path, bool]:
-        links = self._files.linked()
+        links = self._files.linked_places()
         # The real folders of the root; a link may lead to nothing, or elsewhere.
         places = [Path(os.path.realpath(self._root / place)) for place in self._whole | links]
         whole = {place for place in places if place.is_dir() and place.is_relative_to(self._root)}

@@ -253,7 +253,9 @@ class Worker(threading.Thread):
         for _ in range(_MAX_ROUNDS):
             new: dict[Path, bool] = {}
             for live in [each.live for each in changed if each.is_scanned]:
-                new |= self._with_watcher(lambda watcher, live=live: watcher.watch(live.root, live.watched()))
+                new |= self._with_watcher(
+                    lambda watcher, live=live: watcher.watch(live.root, live.watched_folders())
+                )
             if not new:
                 return
             self._refresh_newly_watched(new)
@@ -343,7 +345,7 @@ class Worker(threading.Thread):
 
         def begin_watching(watcher: Watcher) -> Mapping[Path, bool]:
             live.read_definitions()
-            return watcher.watch(path, live.watched())
+            return watcher.watch(path, live.watched_folders())
 
         # Watched first and looked at then: what changes in between is heard.
         self._with_watcher(begin_watching)

@@ -103,6 +103,6 @@ async def _on_document(
     """
     context = await connection.document_context(params.text_document.uri)
     if context is None:
-        await connection.roots_opened()
+        await connection.wait_for_roots()
         context = await connection.document_context(params.text_document.uri)
     return await asyncio.to_thread(answer, context, params) if context else None

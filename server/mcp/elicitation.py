@@ -23,10 +23,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from ...orchestration.result.values import Evaluation, QuestionState
 from ...orchestration.sanitize import plain
-from ...orchestration.updates.commands import Command, answerable, offered
+from ...orchestration.updates.commands import Command, answerable, offered_questions
 from ...orchestration.vfs.files import digest_of
 from ...tools.assistant.access import ToolRefused, select_run
-from ...tools.assistant.answer import Answer, AnswerBuilder, quoted
+from ...tools.assistant.answer import Answer, AnswerBuilder, quote
 from ...tools.assistant.headers import head_of
 from ...tools.assistant.next_step import next_step
 from ...tools.assistant.questions import DECIDES, dialog, how_to_decide, how_to_override
@@ -118,7 +118,7 @@ async def _named_question(access: CallAccess, run: Evaluation, name: str) -> Que
     of what has changed since, which nobody is asked. Raises ToolRefused."""
     questions = [question for question in run.questions if name in ("", question.id)]
     if name and not questions:
-        named = await access.ask(run, lambda trace: (*answerable(trace), *offered(trace)))
+        named = await access.ask(run, lambda trace: (*answerable(trace), *offered_questions(trace)))
         questions = [question for question in named if question.id == name]
     if len(questions) == 1:
         return questions[0]
@@ -185,5 +185,5 @@ def _abstain(request: DecisionDialog, why: str) -> Answer:
     command = request.command_line
     builder.put("decide", command, f"a person can decide on a terminal: {command}")
     if request.message is not None:
-        builder.put("asked", plain(request.message, 600), f"what is asked: {quoted(request.message, 500)}")
+        builder.put("asked", plain(request.message, 600), f"what is asked: {quote(request.message, 500)}")
     return builder.answer()

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 import mcp_types as types
 
 from ...tools.assistant.access import RootRuns, ToolRefused, select_run
-from ...tools.assistant.answer import quoted
+from ...tools.assistant.answer import quote
 from ...tools.assistant.next_step import next_step
 from ...tools.assistant.run_status import gates
 from .tool_access import CallAccess
@@ -66,7 +66,7 @@ async def text_of(access: CallAccess, name: str, arguments: Mapping[str, str]) -
     named = arguments.get("run", "")
     run = select_run(await access.place(arguments.get("root", ""), named), named)
     first = arguments.get("task", "")
-    begin = f" Begin with task {quoted(first, 80)}, if it may start." if first else ""
+    begin = f" Begin with task {quote(first, 80)}, if it may start." if first else ""
     answer = gates(run, arguments.get("gate", "")) if name == "explain-gate" else next_step(run)
     return prompt.description, f"{_TASKS[name].format(begin=begin)}\n{_QUOTED}\n\n{answer.text}"
 

@@ -22,7 +22,7 @@ from ...tools.assistant.access import RootRuns, ToolRefused
 from ...tools.assistant.answer import excerpt
 from ...tools.assistant.headers import revision_of
 from ..disk.disk_files import DiskFiles
-from ..json_chunks import dumped
+from ..json_chunks import dump
 from ..workspace.decision_proof import verified_journal
 from .tool_access import CallAccess, OutsideAllowedFolders
 from .uris import SCHEMA, ResourceUri, resource_uri
@@ -135,22 +135,22 @@ def _runs(place: RootRuns) -> str:
         for name, e in islice(place.runs.items(), _MOST_RUNS)
     ]
     head = {"root": place.root, "revision": revision_of(place.runs), "total": len(place.runs)}
-    return dumped({**head, "runs": runs}).decode()
+    return dump({**head, "runs": runs}).decode()
 
 
 def _whole(run: Evaluation) -> str:
     data = as_json(run)
-    text = dumped(data).decode()
+    text = dump(data).decode()
     if len(text) > MOST_CHARACTERS and data["plan"]:
         ready = set(run.suggestion.tasks)
         for stage in data["plan"]["stages"]:
             if not any(task["id"] in ready for task in stage["tasks"]):
                 stage["tasks"] = []
-        text = dumped(data).decode()
+        text = dump(data).decode()
     if len(text) <= MOST_CHARACTERS:
         return text
     short = {**data, "plan": None, "findings": data["findings"][:100], "questions": data["questions"][:20]}
-    return dumped(short).decode()
+    return dump(short).decode()
 
 
 def _history(run: Evaluation) -> str:

@@ -181,7 +181,7 @@ class McpServer:
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
         """The JSON Schema of a tool's arguments; None where there is no such tool."""
-        tool = tools.tool_named(name)
+        tool = tools.find_tool(name)
         return tools.client_tool(tool).input_schema if tool else None
 
     async def _list_tools(self, context: RequestContext, _: Any) -> types.ListToolsResult:
@@ -191,7 +191,7 @@ class McpServer:
     async def _call_tool(
         self, context: RequestContext, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        tool = tools.tool_named(params.name)
+        tool = tools.find_tool(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {plain(params.name, 80)!r}")
         try:

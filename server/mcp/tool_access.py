@@ -81,7 +81,7 @@ class CallAccess:
 
     async def _allowed_folder(self, root: str) -> Path:
         """The folder that a call names, links resolved. Raises OutsideAllowedFolders."""
-        folder = await asyncio.to_thread(folder_named, root)
+        folder = await asyncio.to_thread(find_folder, root)
         if is_within(folder, self.allowed):
             return folder
         own: list[Path] = []
@@ -224,7 +224,7 @@ class CallAccess:
         return plain(self.name, 80) if self.label is None else f"{plain(self.name, 60)} {self.label}"
 
 
-def folder_named(root: str) -> Path:
+def find_folder(root: str) -> Path:
     """The folder that a call names, links resolved. Raises ToolRefused for one that is no absolute path."""
     try:
         path = Path(root).expanduser()
@@ -243,7 +243,7 @@ def folder_named(root: str) -> Path:
 def is_allowed(root: str, allowed: Sequence[Path]) -> bool:
     """Test that a call's root is within the allowed folders, of which the client need not be asked."""
     try:
-        return is_within(folder_named(root), allowed)
+        return is_within(find_folder(root), allowed)
     except ToolRefused:
         # It is refused with its reason when it is looked at.
         return True

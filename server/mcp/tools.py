@@ -24,7 +24,7 @@ OUTPUT = {
 _KEYS = ("type", "description", "enum", "minimum", "maximum", "items", "properties", "required")
 
 
-def tool_named(name: str) -> Tool | None:
+def find_tool(name: str) -> Tool | None:
     return next((tool for tool in TOOLS if tool.name == name), None)
 
 

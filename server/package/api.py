@@ -53,7 +53,9 @@ def read_run(path: str | PathLike[str], workflow: Workflow | None = None) -> Sna
         return workspace.snapshot(Match(run, workflow))
     match = next((match for match in workspace.matches if match.run == run), None)
     if match is None:
-        reasons = [f"{entry.workflow}: {entry.because}" for entry in workspace.passed if entry.run == run]
+        reasons = [
+            f"{entry.workflow}: {entry.because}" for entry in workspace.passed_folders if entry.run == run
+        ]
         why = f" ({'; '.join(reasons)})" if reasons else ""
         raise UsageError(f"{str(folder)!r} is no run{why}")
     return workspace.snapshot(match)

@@ -55,7 +55,7 @@ class LogTail(NamedTuple):
         paths = (json.loads(b'"%s"' % quoted) for quoted in set(_WRITTEN.findall(self.raw)))
         return {path.rpartition("/")[0] for path in paths}
 
-    def written(self, numbers: Container[int]) -> list[WrittenFile]:
+    def written_files(self, numbers: Container[int]) -> list[WrittenFile]:
         """The files that the records with these numbers say were written."""
         marked = [line for line in self.raw.split(b"\n") if b'"was"' in line] if numbers else []
         written: list[WrittenFile] = []

@@ -98,7 +98,7 @@ def _temporary_files(folder: Folder, tail: LogTail, tag: str) -> list[tuple[str,
     """The writers' temporary files in a folder: (its name, whether it is this run's, what the record that
     names it says of it)."""
     fitting = [each for each in map(_TEMPORARY.fullmatch, folder.names()) if each]
-    written = tail.written({int(each["seq"]) for each in fitting})
+    written = tail.written_files({int(each["seq"]) for each in fitting})
     named = {(item.seq, item.n, _short_name(item.path)): item for item in written}
     files: list[tuple[str, bool, WrittenFile | None]] = []
     for each in fitting:

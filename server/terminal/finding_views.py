@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from ...orchestration.findings import Evidence, Finding, Severity
 from ...orchestration.sanitize import plain
-from .lines import Line, Part, counted, more, name, path, waits
+from .lines import Line, Part, count_noun, more, name, path, waits
 
 if TYPE_CHECKING:
-    from ...tools.check import Checked
+    from ...tools.check import CheckResult
 
 _GATES_SHOWN = 5
 _ERRORS_SHOWN = 20
@@ -45,12 +45,12 @@ def finding_lines(findings: Iterable[Finding], seen: Callable[[str], str], hints
         ]
 
 
-def check_summary(checked: Checked) -> Iterator[Part]:
+def check_summary(checked: CheckResult) -> Iterator[Part]:
     """The numbers of runs, errors, warnings, failed and weak gates, awaited persons and stuck runs."""
-    yield Part(counted(checked.runs, "run"), "dim")
+    yield Part(count_noun(checked.runs, "run"), "dim")
     for severity in (Severity.ERROR, Severity.WARNING):
         if count := checked.count(severity):
-            yield Part(f", {counted(count, severity)}", _SEVERITY_STYLE[severity])
+            yield Part(f", {count_noun(count, severity)}", _SEVERITY_STYLE[severity])
     if failed := checked.failed_gates:
         gates = ", ".join(f"{name(each.gate)} of {path(each.run)}" for each in failed[:_GATES_SHOWN])
         yield Part(f", failed gates: {gates}{more(len(failed) - _GATES_SHOWN)}", "bad")

@@ -56,7 +56,7 @@ def path(text: str) -> str:
     return plain(text, PATH_LIMIT)
 
 
-def listed(names: Sequence[str], most: int = 8) -> str:
+def list_names(names: Sequence[str], most: int = 8) -> str:
     """The first names, and how many more there are."""
     return ", ".join(name(each) for each in names[:most]) + more(len(names) - most)
 
@@ -66,7 +66,7 @@ def more(count: int, what: str = "") -> str:
     return f" and {count} more{what}" if count > 0 else ""
 
 
-def counted(count: int, noun: str) -> str:
+def count_noun(count: int, noun: str) -> str:
     """ "1 run", "2 runs"."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
@@ -88,7 +88,7 @@ def print_lines(lines: Iterable[Line]) -> None:
         return
     screen = console(stream)
     for line in lines:
-        for text in wrapped(line, screen):
+        for text in wrapped_lines(line, screen):
             screen.print(text, soft_wrap=True)
 
 
@@ -112,16 +112,16 @@ def console(stream: IO[str]) -> Console:
     return Console(file=stream, highlight=False, markup=False, emoji=False)
 
 
-def styled(line: Line) -> Text:
+def styled_text(line: Line) -> Text:
     """The line in its colours."""
     from rich.text import Text
 
     return Text.assemble(*((part.text, STYLES[part.style]) for part in line))
 
 
-def wrapped(line: Line, screen: Console) -> list[Text]:
+def wrapped_lines(line: Line, screen: Console) -> list[Text]:
     """The line broken to the screen's width; what goes on stands further to the right."""
-    text = styled(line)
+    text = styled_text(line)
     if text.cell_len <= screen.width or any(part.style == VERBATIM for part in line):
         return [text]
     indent = len(text.plain) - len(text.plain.lstrip(" "))

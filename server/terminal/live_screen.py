@@ -18,7 +18,7 @@ from ...orchestration.result.phrases import status_phrase
 from ...orchestration.sanitize import plain
 from ..hub.view_feed import RunRow
 from ..version import VERSION
-from .lines import Line, Part, bare, console, counted, is_terminal, more, name, styled, wrapped
+from .lines import Line, Part, bare, console, count_noun, is_terminal, more, name, styled_text, wrapped_lines
 from .run_views import STATUS_STYLE
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _state(row: RunRow, between: str) -> Iterator[Part]:
     if row.failed_gates:
         yield Part(f", gate {', '.join(map(name, row.failed_gates[:3]))} failed", "bad")
     if row.errors:
-        yield Part(f", {counted(row.errors, 'error')}", "bad")
+        yield Part(f", {count_noun(row.errors, 'error')}", "bad")
 
 
 class DrawnScreen(PlainScreen):
@@ -177,10 +177,10 @@ class DrawnScreen(PlainScreen):
         live, self._live = self._live, None
         if live is not None:
             live.__exit__(None, None, None)
-        self._console.print(styled([Part("phasekeeper: ended; "), *self._summary()]), soft_wrap=True)
+        self._console.print(styled_text([Part("phasekeeper: ended; "), *self._summary()]), soft_wrap=True)
         if self._newest and not self._rows:
             at, line = self._newest[-1]
-            self._console.print(styled([Part(f"{at} "), *line]), soft_wrap=True)
+            self._console.print(styled_text([Part(f"{at} "), *line]), soft_wrap=True)
 
     def _show(self, line: Line) -> None:
         self._newest.append((time.strftime("%H:%M:%S"), line))
@@ -214,7 +214,7 @@ class DrawnScreen(PlainScreen):
             yield Part("no run yet" if self._listed_roots else self._progress, "dim")
             return
         counts = Counter(row.status for row in self._rows.values())
-        yield Part(counted(len(self._rows), "run"))
+        yield Part(count_noun(len(self._rows), "run"))
         for status in _ORDER:
             if count := counts[status]:
                 words = status_phrase(status)
@@ -244,7 +244,7 @@ class DrawnScreen(PlainScreen):
 
     def _broken(self, line: Line, width: int) -> list[Text]:
         """The line on as many of the screen as one line may take; what does not fit is cut."""
-        texts = wrapped(line, self._console)
+        texts = wrapped_lines(line, self._console)
         if len(texts) > _LINES:
             texts[_LINES - 1].append("…")
         for text in texts[_LINES - 1 :]:
@@ -265,7 +265,7 @@ class DrawnScreen(PlainScreen):
 
 def _cut(line: Line, width: int) -> Text:
     """One line of the screen."""
-    text = styled(line)
+    text = styled_text(line)
     text.truncate(max(width, 1), overflow="ellipsis")
     return text
 

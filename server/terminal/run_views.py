@@ -13,7 +13,7 @@ from ...orchestration.findings import Evidence, Severity
 from ...orchestration.rendering.explanation import ExplanationEntry
 from ...orchestration.result.phrases import in_sentence, status_phrase
 from ...orchestration.result.values import Evaluation, GateState, QuestionState, Suggestion
-from ...orchestration.sanitize import plain, shown
+from ...orchestration.sanitize import plain, value_text
 from ...tools.assistant.answer import members_left_out, shrunk
 from ...tools.commands import WHY, command_line
 from ...tools.run_names import awaits_person
@@ -24,12 +24,12 @@ from .lines import (
     Part,
     console,
     is_terminal,
-    listed,
+    list_names,
     more,
     name,
     path,
     print_lines,
-    styled,
+    styled_text,
     waits,
 )
 
@@ -121,14 +121,14 @@ def _table(evaluations: Sequence[Evaluation], stream: IO[str]) -> None:
     for title, ratio in (("Run", 5), ("Stands", 4), ("Next", 7)):
         table.add_column(title, ratio=ratio, overflow="fold")
     for e in evaluations:
-        run, about, phase = map(_unindented, _head(e))
-        doing = [_next(e)[1:], *map(_unindented, _points(e)), []]
+        run, about, phase = map(_strip_indent, _head(e))
+        doing = [_next(e)[1:], *map(_strip_indent, _points(e)), []]
         cells = ([run[:1], about], [run[2:], phase[1:]], doing)
-        table.add_row(*(Text("\n").join(map(styled, lines)) for lines in cells))
+        table.add_row(*(Text("\n").join(map(styled_text, lines)) for lines in cells))
     console(stream).print(table)
 
 
-def _unindented(line: Line) -> list[Part]:
+def _strip_indent(line: Line) -> list[Part]:
     return [Part(line[0].text.lstrip(), line[0].style), *line[1:]]
 
 
@@ -139,17 +139,21 @@ def _points(e: Evaluation) -> Iterator[Line]:
         if gate.shut:
             unmet = "; ".join(plain(c.text) for c in gate.criteria if c.met is not True)
             status = Part(f"{name(gate.id)} {gate.status}", _GATE_STYLE[gate.status])
-            yield [Part("  gate "), status, Part(_titled(gate) + (f"; not met: {unmet}" if unmet else ""))]
+            yield [
+                Part("  gate "),
+                status,
+                Part(_gate_title(gate) + (f"; not met: {unmet}" if unmet else "")),
+            ]
     yield from map(_question, e.questions)
     yield from _errors(e)
 
 
 def _tasks(suggestion: Suggestion) -> Iterator[Line]:
     if suggestion.tasks:
-        yield [Part("  tasks: "), Part(listed(suggestion.tasks))]
+        yield [Part("  tasks: "), Part(list_names(suggestion.tasks))]
 
 
-def _titled(gate: GateState) -> str:
+def _gate_title(gate: GateState) -> str:
     return "" if gate.title == gate.id else f" ({plain(gate.title)})"
 
 
@@ -178,7 +182,7 @@ def next_step_lines(e: Evaluation, where: Sequence[str] = ()) -> Iterator[Line]:
     yield _next(e)
     yield from _evidence(suggestion.evidence, "    ")
     if suggestion.agents:
-        yield [Part(f"  who: {listed(suggestion.agents)}")]
+        yield [Part(f"  who: {list_names(suggestion.agents)}")]
     if suggestion.waiting_for and not suggestion.waiting_for.endswith(suggestion.reason):
         yield [Part("  waiting for "), Part(plain(suggestion.waiting_for, 300), "wait")]
     for produce in suggestion.produce:
@@ -209,7 +213,9 @@ def next_step_lines(e: Evaluation, where: Sequence[str] = ()) -> Iterator[Line]:
         if limit.count:
             count = Part(f"{name(limit.id)}: {limit.count} of {limit.max}", "bad" if limit.reached else "")
             yield [Part("  limit "), count]
-    yield from _refused("  not now: ", ((entry.action, entry.because) for entry in suggestion.forbidden))
+    yield from _forbidden_lines(
+        "  not now: ", ((entry.action, entry.because) for entry in suggestion.forbidden)
+    )
     for question in e.questions:
         yield _question(question)
         yield from _answer_hint(e, question, where)
@@ -228,21 +234,21 @@ def _grounds(e: Evaluation) -> Iterator[Line]:
             yield [Part(said, _BASIS_STYLE.get(gate.basis or "", "warn"))]
     ended = [phase for phase in e.phases if is_over and phase.basis]
     for (basis, words), same in groupby(ended, key=lambda phase: (phase.basis, phase.rests_on)):
-        phases = listed([phase.id for phase in same], 12)
+        phases = list_names([phase.id for phase in same], 12)
         yield [Part(f"  done: {phases}, {plain(words)}", _BASIS_STYLE.get(basis or "", "warn"))]
 
 
-def _refused(before: str, entries: Iterable[tuple[str, str]]) -> Iterator[Line]:
+def _forbidden_lines(before: str, entries: Iterable[tuple[str, str]]) -> Iterator[Line]:
     """Forbidden actions, those with the same reason together."""
     for because, same in groupby(entries, key=lambda entry: entry[1]):
         actions = ["anything else" if action == "*" else action for action, _ in same]
-        yield [Part(f"{before}{listed(actions, 12)} ({plain(because)})", "dim")]
+        yield [Part(f"{before}{list_names(actions, 12)} ({plain(because)})", "dim")]
 
 
 def _evidence(evidence: Sequence[Evidence], indent: str) -> Iterator[Line]:
     for entry in evidence:
         at = f"  {at_place(entry)}" if entry.path else ""
-        yield [Part(f"{indent}{plain(entry.expression)} = {shown(entry.value)}"), Part(at, "dim")]
+        yield [Part(f"{indent}{plain(entry.expression)} = {value_text(entry.value)}"), Part(at, "dim")]
 
 
 # ---- the commands that come next ---------------------------------------------------------------
@@ -284,7 +290,7 @@ def _data_example(wanted: Mapping[str, Any]) -> Iterator[Line]:
         yield [Part(f"{said}:", "dim")]
         yield from _verbatim(json.dumps(data, ensure_ascii=False, indent=2))
     if left_out := [*members_left_out(wanted, data)]:
-        yield [Part(f"    and as well, like what is shown: {listed(left_out, 200)}", "dim")]
+        yield [Part(f"    and as well, like what is shown: {list_names(left_out, 200)}", "dim")]
 
 
 def _verbatim(text: str) -> Iterator[Line]:
@@ -322,7 +328,7 @@ def gate_lines(e: Evaluation) -> Iterator[Line]:
     for gate in e.gates:
         where = f", after {name(gate.after)}" + (", in force" if gate.in_force else "")
         status = Part(gate.status, _GATE_STYLE[gate.status])
-        yield [Part(f"  gate {name(gate.id)}  "), status, Part(f"{_titled(gate)}{where}", "dim")]
+        yield [Part(f"  gate {name(gate.id)}  "), status, Part(f"{_gate_title(gate)}{where}", "dim")]
         if gate.status == "not-reached":
             continue
         if gate.rests_on:
@@ -333,10 +339,12 @@ def gate_lines(e: Evaluation) -> Iterator[Line]:
             yield [Part("    "), _MET[criterion.met], Part(f": {plain(criterion.text)}"), basis]
             yield from _evidence(criterion.evidence, "      ")
         if now := [action for action in gate.allowed if action in e.suggestion.allowed]:
-            yield [Part(f"    allowed: {listed(now)}")]
+            yield [Part(f"    allowed: {list_names(now)}")]
         if later := [action for action in gate.allowed if action not in e.suggestion.allowed]:
-            yield [Part(f"    allowed once it passes: {listed(later)}", "dim")]
-        yield from _refused("    forbidden: ", ((entry.action, entry.because) for entry in gate.forbidden))
+            yield [Part(f"    allowed once it passes: {list_names(later)}", "dim")]
+        yield from _forbidden_lines(
+            "    forbidden: ", ((entry.action, entry.because) for entry in gate.forbidden)
+        )
 
 
 def question_lines(
@@ -349,11 +357,11 @@ def question_lines(
     for question in questions:
         yield _question(question, f" since {plain(question.since)}" if question.since else "", 400)
         if question.tasks:
-            yield [Part(f"    tasks: {listed(question.tasks)}")]
+            yield [Part(f"    tasks: {list_names(question.tasks)}")]
         for option in question.options:
             yield [Part(f"    {name(option.id)}", "run"), Part(f": {plain(option.text)}")]
         for entry in question.history:
-            what = ", ".join(f"{key} {shown(value)}" for key, value in entry.items() if key != "at")
+            what = ", ".join(f"{key} {value_text(value)}" for key, value in entry.items() if key != "at")
             yield [Part(f"    before: {plain(what, 300)}", "dim")]
         yield from _answer_hint(e, question, where)
 
@@ -372,7 +380,7 @@ def explanation_lines(e: Evaluation, entries: Sequence[ExplanationEntry]) -> Ite
         elif isinstance(entry.result, bool):
             result = Part("true", "good") if entry.result else Part("false", "dim")
         else:
-            result = Part("" if entry.result is None else shown(entry.result), "phase")
+            result = Part("" if entry.result is None else value_text(entry.result), "phase")
         yield [mark, Part(plain(entry.where), style), Part("  "), result, about]
         if entry.expression:
             yield [Part(f"        {plain(entry.expression, 400)}", "dim")]

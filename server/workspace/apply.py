@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from ...orchestration.decision.brings import commits_named
+from ...orchestration.decision.brings import named_commits
 from ...orchestration.definition.model import Workflow
 from ...orchestration.evaluation.evaluate import evaluate_traced
 from ...orchestration.evaluation.trace import EvaluationTrace
@@ -34,9 +34,9 @@ from ...orchestration.snapshot.discovery import Match
 from ...orchestration.snapshot.run_files import read_run
 from ...orchestration.snapshot.snapshot import definition_digest
 from ...orchestration.suggestions import did_you_mean
+from ...orchestration.updates.baseline_entries import baseline_entries
 from ...orchestration.updates.commands import Command, CommandRefused, InvalidCommand, repeats_last
 from ...orchestration.updates.confirmation import confirmation
-from ...orchestration.updates.kept import values_to_keep
 from ...orchestration.updates.propose import propose
 from ...orchestration.updates.refusals import RecordedRefusal
 from ...orchestration.vfs.overlay import OverlayFiles
@@ -158,7 +158,7 @@ def _known_commits(root: Path, trace: EvaluationTrace, wanted: Command) -> froze
     """The commits that the data of a report names where it has to, and that the repository has."""
     workflow = trace.facts.workflow
     declared = workflow.phases.get(wanted.step) or workflow.actions.get(wanted.step)
-    named = commits_named(declared.brings, wanted.data) if declared and declared.brings else ()
+    named = named_commits(declared.brings, wanted.data) if declared and declared.brings else ()
     return frozenset(name for name in named if answer(root, "cat-file", "-t", name).strip() == b"commit")
 
 
@@ -365,7 +365,7 @@ def start_run(
     )
     files = OverlayFiles(workspace.files, {edit.path: edit.text for edit in edits})
     as_begun = read_run(workflow, files, run, config=workspace.config)
-    began["held"] = values_to_keep(evaluate_traced(workflow, as_begun), as_begun.state, began)
+    began["held"] = baseline_entries(evaluate_traced(workflow, as_begun), as_begun.state, began)
 
     def writes(locked: LockedRun) -> Writes:
         if locked.seq > 1 or set(Workspace(workspace.root).files.list(run)) - {FOLDER}:

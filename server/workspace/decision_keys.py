@@ -67,7 +67,7 @@ def load_key() -> DecisionKey:
 
 def make_key() -> DecisionKey:
     """The user's key, made when there is none: 32 random bytes in a file that only this user can read."""
-    return _made(key_path(), secrets.token_bytes(KEY_BYTES), load_key)
+    return _make_key(key_path(), secrets.token_bytes(KEY_BYTES), load_key)
 
 
 # ---- a repository's key -----------------------------------------------------------------------
@@ -106,7 +106,7 @@ def make_repository_key(root: Path) -> DecisionKey:
     if user.secret is None:
         return user
     content = json.dumps({"path": os.fspath(place_of(root)), "id": secrets.token_hex(16)})
-    return _made(repository_path(root), content.encode(), lambda: load_repository_key(root))
+    return _make_key(repository_path(root), content.encode(), lambda: load_repository_key(root))
 
 
 def unusable_reason(root: Path) -> str:
@@ -167,7 +167,7 @@ def _read_private(path: Path, most: int) -> DecisionKey:
     return DecisionKey(None, reason) if reason else DecisionKey(content)
 
 
-def _made(path: Path, content: bytes, load: Callable[[], DecisionKey]) -> DecisionKey:
+def _make_key(path: Path, content: bytes, load: Callable[[], DecisionKey]) -> DecisionKey:
     """The key that `load` finds; where there is nothing at `path` that gets `content` before."""
     key = load()
     if key.secret is not None or path.exists():

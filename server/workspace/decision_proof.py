@@ -107,7 +107,7 @@ def verified_lines(
             confirmations[bare] = str(record.get("about"))
         if key is not None and is_signed(record, key, where):
             proven.add(bare)
-    proven |= _confirmed(decisions, [about for bare, about in confirmations.items() if bare in proven])
+    proven |= _confirmed_lines(decisions, [about for bare, about in confirmations.items() if bare in proven])
     if decisions.keys() - proven:
         proven |= committed(root, journal_path)
     return frozenset(i for bare, i in decisions.items() if bare in proven)
@@ -119,7 +119,7 @@ def verified_journal(root: Path, path: str, text: str) -> Journal:
     return read_journal(text, lambda lines: verified_lines(root, path, lines, secret))
 
 
-def _confirmed(decisions: Iterable[str], confirmations: Sequence[str]) -> set[str]:
+def _confirmed_lines(decisions: Iterable[str], confirmations: Sequence[str]) -> set[str]:
     """The decision lines whose digests stand in confirmations."""
     digests = {digest for about in confirmations for digest in about.split(",")}
     return {bare for bare in decisions if digest_of(bare) in digests} if digests else set()

@@ -137,7 +137,7 @@ class DefinitionLibrary:
                 states[name] = tuple(sorted(self.own.items()))
         return states
 
-    def checked(self) -> list[Finding]:
+    def check_definitions(self) -> list[Finding]:
         """All that is wrong or doubtful in the users' definitions that are not hidden by built-in ones."""
         from ...orchestration.lint.checks import check  # late, as in `workflow`
 

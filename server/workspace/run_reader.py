@@ -43,7 +43,7 @@ def read_match(match: Match, files: Files, around: RunEnvironment, parsed: Parse
     journal, claims = below(match.run, JOURNAL), files.read(below(match.run, CLAIMS))
     snapshot = read_run(
         match.workflow,
-        _as_committed(match.run, journal, files, around.root),
+        _files_of_head(match.run, journal, files, around.root),
         match.run,
         root=str(around.root),
         config=around.config,
@@ -74,7 +74,7 @@ def evaluate_match(match: Match, snapshot: Snapshot) -> EvaluationTrace:
     return trace._replace(evaluation=replace(evaluation, suggestion=suggestion, findings=findings))
 
 
-def _as_committed(run: str, journal: str, files: Files, root: Path) -> Files:
+def _files_of_head(run: str, journal: str, files: Files, root: Path) -> Files:
     file = files.read(journal)
     if not file.exists:
         return files

@@ -18,7 +18,7 @@ from ...orchestration.snapshot.discovery import (
     DefinitionSet,
     Discovery,
     Match,
-    Passed,
+    PassedFolder,
     candidates,
     discover,
     has_runs,
@@ -64,44 +64,44 @@ class Workspace:
         return HeadFiles(self.root)
 
     @cached_property
-    def _known(self) -> DefinitionSet:
+    def _definitions(self) -> DefinitionSet:
         return DefinitionSet(self.library.definitions())
 
     @cached_property
     def discovery(self) -> Discovery:
         """All runs of the root, and what else was seen on the look for them."""
-        return discover(self._known, self.files, self.config, self.parsed)
+        return discover(self._definitions, self.files, self.config, self.parsed)
 
     def match(self, run: str) -> Match | None:
         """The run in that folder, found without a look at any other; None when it is none."""
-        claims = candidates(self._known, self.files, run).get(run)
+        claims = candidates(self._definitions, self.files, run).get(run)
         looked = RunReader(self.files, self.parsed)
-        return judge(run, claims, self._known, looked, self.config).match if claims else None
+        return judge(run, claims, self._definitions, looked, self.config).match if claims else None
 
     @cached_property
     def has_runs(self) -> bool:
         """True when there is a run here, or a definition that is broken and may have some."""
-        return has_runs(self._known, self.files, self.config, self.parsed)
+        return has_runs(self._definitions, self.files, self.config, self.parsed)
 
     def discover_named(self, name: str) -> Discovery:
         """The runs whose folders have that name, found without a look at any other."""
-        return self._discover(candidates(self._known, self.files, name=name))
+        return self._discover(candidates(self._definitions, self.files, name=name))
 
     def discover_around(self, path: str) -> Discovery:
         """The runs that a path of the root lies in, outermost first, found without a look at any other."""
         claims: dict[str, list[str]] = {}
         while path:
-            inside = candidates(self._known, self.files, path, name_in(path))
+            inside = candidates(self._definitions, self.files, path, name_in(path))
             claims |= {run: names for run, names in inside.items() if run == path}
             path = parent(path)
         return self._discover(claims)
 
     def discover_below(self, folder: str) -> Discovery:
         """The runs in a folder of the root."""
-        return self._discover(candidates(self._known, self.files, folder))
+        return self._discover(candidates(self._definitions, self.files, folder))
 
     def _discover(self, claims: Mapping[str, list[str]]) -> Discovery:
-        return discover(self._known, self.files, self.config, self.parsed, claims)
+        return discover(self._definitions, self.files, self.config, self.parsed, claims)
 
     @property
     def matches(self) -> list[Match]:
@@ -114,7 +114,7 @@ class Workspace:
         return self.discovery.broken
 
     @property
-    def passed(self) -> list[Passed]:
+    def passed_folders(self) -> list[PassedFolder]:
         """Folders that look like runs by their place and are none."""
         return self.discovery.passed
 

@@ -12,7 +12,7 @@ from phasekeeper.orchestration.sanitize import (
     markdown,
     mermaid,
     plain,
-    shown,
+    value_text,
 )
 
 # Text as attackers write it: any code point, lone surrogates too, and a good deal of markup.
@@ -35,14 +35,14 @@ def is_harmless(text: str) -> bool:
 def test_no_surface_lets_a_character_through_that_is_not_seen(text, limit):
     for surface in SURFACES:
         assert is_harmless(surface(text, limit)), surface
-    assert is_harmless(shown({text: [text]}, limit))
-    assert is_harmless(shown(text, limit))
+    assert is_harmless(value_text({text: [text]}, limit))
+    assert is_harmless(value_text(text, limit))
 
 
 @given(text=TEXT, limit=LIMIT)
 def test_what_is_printed_has_a_bounded_length(text, limit):
     assert len(plain(text, limit)) <= limit
-    assert len(shown(text, limit)) <= limit
+    assert len(value_text(text, limit)) <= limit
     assert len(markdown(text, limit)) <= 9 * limit
     assert len(mermaid(text, limit)) <= 5 * limit
     assert len(github_property(text, limit)) <= 4 * limit + 9
@@ -232,18 +232,18 @@ def test_a_mermaid_label_keeps_ordinary_names_readable():
     ],
 )
 def test_values_are_shown_short_and_like_json(value, expected):
-    assert shown(value) == expected
+    assert value_text(value) == expected
 
 
 def test_an_integer_too_long_for_python_to_print_is_described():
-    assert shown(10**5000) == "integer of 16610 bits"
+    assert value_text(10**5000) == "integer of 16610 bits"
 
 
 def test_a_long_value_is_cut():
-    assert shown("x" * 100) == '"' + "x" * 78 + "…"
+    assert value_text("x" * 100) == '"' + "x" * 78 + "…"
 
 
 def test_a_value_that_holds_itself_is_shown():
     endless: list[object] = []
     endless.append(endless)
-    assert shown(endless) == "[[1 item]]"
+    assert value_text(endless) == "[[1 item]]"

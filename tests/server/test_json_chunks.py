@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 from phasekeeper.server import json_chunks
-from phasekeeper.server.json_chunks import dumped
+from phasekeeper.server.json_chunks import dump
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters()),
@@ -18,9 +18,9 @@ VALUES = st.recursive(
 
 @given(VALUES, st.integers(0, 4))
 def test_parts_come_to_the_whole(value: object, deep: int) -> None:
-    assert dumped(value, deep).decode() == json.dumps(value)
-    assert dumped((value, [])).decode() == json.dumps([value, []])
-    assert dumped({"a": iter([value, value])}).decode() == json.dumps({"a": [value, value]})
+    assert dump(value, deep).decode() == json.dumps(value)
+    assert dump((value, [])).decode() == json.dumps([value, []])
+    assert dump({"a": iter([value, value])}).decode() == json.dumps({"a": [value, value]})
 
 
 def test_no_part_of_a_board_is_larger_than_a_run(monkeypatch) -> None:
@@ -34,5 +34,5 @@ def test_no_part_of_a_board_is_larger_than_a_run(monkeypatch) -> None:
 
     monkeypatch.setattr(json_chunks, "json", type("Json", (), {"dumps": staticmethod(counted)}))
     runs = [{"run": f"T{n}", "questions": [{"id": "q", "options": [{"id": "a"}] * 5}]} for n in range(500)]
-    assert len(dumped({"version": 1, "roots": [{"root": "/x", "runs": runs}]})) > 50_000
+    assert len(dump({"version": 1, "roots": [{"root": "/x", "runs": runs}]})) > 50_000
     assert max(sizes) < 200

@@ -205,7 +205,7 @@ def test_phase_2_shows_forms_of_a_plan_and_a_task_file_and_takes_none_that_is_no
 def test_code_in_a_task_file_is_no_form() -> None:
     task_files = built_in("master-plan").artifacts["task_files"]
     assert "<number>" in task_files.example
-    assert not task_files.unfilled("async count(): Promise<number> { return 1 }")
+    assert not task_files.unfilled_gap("async count(): Promise<number> { return 1 }")
 
 
 @pytest.mark.parametrize("name", LIBRARY.names)
@@ -213,4 +213,4 @@ def test_every_example_that_is_shown_is_a_form_and_is_refused_as_it_is(name: str
     code = ("diff", "code")
     for artifact in built_in(name).artifacts.values():
         if artifact.example and artifact.id not in code:
-            assert artifact.unfilled(artifact.example)
+            assert artifact.unfilled_gap(artifact.example)

@@ -127,7 +127,7 @@ def at_place(evidence: Iterable[Mapping[str, Any]]) -> str:
     return next((f" at {each['path']}:{each['line'] or 1}" for each in evidence if each["path"]), "")
 
 
-def quoted(text: str, limit: int = 160) -> str:
+def quote(text: str, limit: int = 160) -> str:
     """Text from a file in quotes that it cannot leave."""
     return '"' + plain(text, limit).replace("\\", "/").replace('"', "'") + '"'
 

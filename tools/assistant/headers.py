@@ -9,7 +9,7 @@ from typing import Any
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ..run_names import awaits_person
-from .answer import quoted
+from .answer import quote
 
 _ROOT, _RUN = 400, 300
 
@@ -22,7 +22,7 @@ def head_of(evaluation: Evaluation) -> tuple[dict[str, Any], str]:
     run = short_run(evaluation.run)
     data = {"root": plain(evaluation.root, _ROOT), "run": run, "revision": evaluation.revision}
     name = evaluation.run.rsplit("/", 1)[-1]
-    titled = f" {quoted(evaluation.title, 80)}" if evaluation.title != name else ""
+    titled = f" {quote(evaluation.title, 80)}" if evaluation.title != name else ""
     line = f"run {run or '.'}{titled} ({plain(evaluation.workflow, 60)}) in {data['root']}"
     return data, f"{line}, revision {evaluation.revision}"
 

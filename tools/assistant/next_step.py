@@ -22,7 +22,7 @@ from .answer import (
     excerpt,
     members_left_out,
     optional,
-    quoted,
+    quote,
     shrunk,
     size,
 )
@@ -71,7 +71,7 @@ def next_step(
     phase = next((p for p in evaluation.phases if p.id == evaluation.current_phase), None)
     head |= {"currentPhase": optional(evaluation.current_phase, 60), "status": evaluation.status}
     head |= {"recorded": recorded} if recorded else {}
-    title = f" {quoted(phase.title, 80)}" if phase and phase.title != phase.id else ""
+    title = f" {quote(phase.title, 80)}" if phase and phase.title != phase.id else ""
     where = f"phase {plain(phase.id, 60)}{title}" if phase else "phase unknown"
     stands = f"{where}, {evaluation.status}{progress_words(evaluation)}"
     builder = AnswerBuilder(head, *([f"recorded: {recorded}"] if recorded else []), line, stands)
@@ -83,13 +83,13 @@ def next_step(
         value = {"task": task, "actor": actor, "until": until, "seq": claim.seq}
         value |= {"token": token} if token else {}
         keep = f"; report it with token={token}" if token else ""
-        builder.put("claim", value, f"task {task} is yours ({quoted(claim.actor, 80)}) until {until}{keep}")
+        builder.put("claim", value, f"task {task} is yours ({quote(claim.actor, 80)}) until {until}{keep}")
     _reports(builder, evaluation, bool(claim or evaluation.suggestion.tasks))
     _produce(builder, evaluation.suggestion)
     _tasks(builder, evaluation, start, claim)
     if text:
         builder.put("taskText", lines_of(text, _TASK_TEXT))
-    _awaited(builder, evaluation)
+    _put_awaited(builder, evaluation)
     _order(builder, evaluation)
     _restrictions(builder, evaluation)
     _grounds(builder, evaluation)
@@ -115,7 +115,7 @@ def _step(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     suggestion = evaluation.suggestion
     target = suggestion.suggested_next
     phase = next((phase for phase in evaluation.phases if phase.id == target), None)
-    title = f" {quoted(phase.title, 80)}" if phase and phase.title and phase.title != target else ""
+    title = f" {quote(phase.title, 80)}" if phase and phase.title and phase.title != target else ""
     agents = excerpt(suggestion.agents, (4, 40))
     who = f"; as {', '.join(agents)}" if agents else ""
     step = in_sentence(plain(suggestion.phrase, 200))
@@ -124,10 +124,10 @@ def _step(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     builder.put("suggestion.action", optional(suggestion.action, 60))
     builder.put("suggestion.agents", agents)
     reason = plain(suggestion.reason, 300)
-    builder.put("suggestion.reason", reason, f"because {quoted(reason, 300)}")
+    builder.put("suggestion.reason", reason, f"because {quote(reason, 300)}")
     if phase and phase.checks:
         checks = excerpt(phase.checks, (6, 80))
-        builder.put("checks", checks, f"check: {'; '.join(quoted(check, 80) for check in checks)}")
+        builder.put("checks", checks, f"check: {'; '.join(quote(check, 80) for check in checks)}")
 
 
 def _grounds(builder: AnswerBuilder, evaluation: Evaluation) -> None:
@@ -149,9 +149,9 @@ def _reports(builder: AnswerBuilder, evaluation: Evaluation, with_tasks: bool) -
     if not reports:
         return
     first, *others = reports
-    outcomes = " | ".join(quoted(outcome, 40) for outcome in first.outcomes[:6])
+    outcomes = " | ".join(quote(outcome, 40) for outcome in first.outcomes[:6])
     tasks = ", tasks=[the ids you did]" if with_tasks else ""
-    line = f"when it is done: report(step={quoted(first.step, 60)}, outcome={outcomes}{tasks})"
+    line = f"when it is done: report(step={quote(first.step, 60)}, outcome={outcomes}{tasks})"
     shown = excerpt(reports, (_REPORTS, _REPORT))
     if size(shown) > _REPORTS_ROOM:
         shown[1:] = excerpt(others, (_REPORTS, _BRIEF_REPORT))
@@ -183,7 +183,7 @@ def _brings(builder: AnswerBuilder, report: Reportable) -> None:
         # The form is shown already.
         if needed.kind is not RequirementKind.REPORT:
             done = " (so it is)" if needed.met else ""
-            builder.say(f"{best} needs that {quoted(needed.phrase, 400)}{done}")
+            builder.say(f"{best} needs that {quote(needed.phrase, 400)}{done}")
 
 
 def _produce(builder: AnswerBuilder, suggestion: Suggestion) -> None:
@@ -212,11 +212,11 @@ def _tasks(builder: AnswerBuilder, evaluation: Evaluation, start: int, claim: Cl
 
     def entries(board: TaskBoard) -> Iterator[tuple[Any, str]]:
         for state in filter(None, map(board.task, ready[start:])):
-            names = ", ".join(quoted(name, 60) for name in state.files[:3])
+            names = ", ".join(quote(name, 60) for name in state.files[:3])
             files = f"; files {names}" if names else ""
             own = f" in {plain(state.path, 160)}" if state.path else ""
             row = f"row {plain(board.path, 100)}:{state.line + 1}"
-            line = f"task {plain(state.id, 60)} {quoted(state.title, 100)}{own}, {row}{files}"
+            line = f"task {plain(state.id, 60)} {quote(state.title, 100)}{own}, {row}{files}"
             yield excerpt(state, _TASK) | {"line": state.line + 1}, line
 
     if board and ready:
@@ -238,11 +238,11 @@ def _order(builder: AnswerBuilder, evaluation: Evaluation) -> None:
             builder.put("blockedBy", waits, f"not yet: {words}")
 
 
-def _awaited(builder: AnswerBuilder, evaluation: Evaluation) -> None:
+def _put_awaited(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     """The event that the run waits for, and the questions to a person."""
     waiting = evaluation.suggestion.waiting_for
     if waiting:
-        builder.put("suggestion.waitingFor", plain(waiting, 200), f"awaited: {quoted(waiting, 200)}")
+        builder.put("suggestion.waitingFor", plain(waiting, 200), f"awaited: {quote(waiting, 200)}")
     questions = evaluation.questions
     if questions:
         builder.fill("questions", ((excerpt(each, _QUESTION), question_line(each)) for each in questions[:4]))
@@ -259,7 +259,7 @@ def _restrictions(builder: AnswerBuilder, evaluation: Evaluation) -> None:
         for entry in forbidden:
             action = "anything else" if entry["action"] == "*" else entry["action"]
             actions_by_reason.setdefault(entry["because"], []).append(action)
-        groups = (f"{', '.join(names)} ({quoted(why, 100)})" for why, names in actions_by_reason.items())
+        groups = (f"{', '.join(names)} ({quote(why, 100)})" for why, names in actions_by_reason.items())
         builder.put("suggestion.forbidden", forbidden, f"not now: {'; '.join(groups)}")
     bounded = [limit for limit in evaluation.limits if limit.max is not None]
     limits = excerpt(bounded, (8, {"id": 60, "count": 0, "max": 0, "reached": 0}))
@@ -276,7 +276,7 @@ def _because(builder: AnswerBuilder, evaluation: Evaluation) -> None:
             excerpt(found, _ERROR) | {"line": found.span.line + 1 if found.span else None}
             for found in errors[:_ERRORS]
         ]
-        lines = [f"error at {e['path']}:{e['line'] or 1}: {quoted(e['message'], 200)}" for e in shown]
+        lines = [f"error at {e['path']}:{e['line'] or 1}: {quote(e['message'], 200)}" for e in shown]
         more = len(errors) - len(shown)
         builder.put("findings", shown, *lines, f"and {more} more errors" if more else "")
     evidence = [evidence_data(entry, 160, 100, 120) for entry in evaluation.suggestion.evidence[:4]]
@@ -289,4 +289,4 @@ def _because(builder: AnswerBuilder, evaluation: Evaluation) -> None:
         builder.put("suggestion.evidence", evidence, *lines)
     notes = excerpt(evaluation.notes, (2, {"title": 60, "text": 300}))
     if notes:
-        builder.put("notes", notes, *(f"{note['title']}: {quoted(note['text'], 300)}" for note in notes))
+        builder.put("notes", notes, *(f"{note['title']}: {quote(note['text'], 300)}" for note in notes))

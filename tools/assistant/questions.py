@@ -8,7 +8,7 @@ from typing import Any
 from ...orchestration.result.values import Evaluation, QuestionState
 from ...orchestration.sanitize import plain
 from ..commands import WHY, command_line
-from .answer import Answer, AnswerBuilder, excerpt, quoted
+from .answer import Answer, AnswerBuilder, excerpt, quote
 
 DECIDES = "a person, never you: request_decision, or the command that the person types"
 """Beside every such command: some assistants hand on data alone, without what the text says of it."""
@@ -47,8 +47,8 @@ def how_to_override(evaluation: Evaluation, phase: str) -> str:
 
 def question_line(question: QuestionState) -> str:
     """One question with its options, on a line."""
-    options = ", ".join(f"{plain(o.id, 40)} ({quoted(o.text, 60)})" for o in question.options[:6])
-    line = f"asked of a person: {plain(question.id, 80)} ({question.kind}): {quoted(question.question, 200)}"
+    options = ", ".join(f"{plain(o.id, 40)} ({quote(o.text, 60)})" for o in question.options[:6])
+    line = f"asked of a person: {plain(question.id, 80)} ({question.kind}): {quote(question.question, 200)}"
     return f"{line}; options {options}" if options else line
 
 

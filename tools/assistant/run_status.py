@@ -12,7 +12,7 @@ from ...orchestration.sanitize import plain
 from ...orchestration.states import GateStatus
 from ...orchestration.suggestions import did_you_mean
 from .access import ToolRefused
-from .answer import Answer, AnswerBuilder, at_place, evidence_data, excerpt, optional, quoted, size
+from .answer import Answer, AnswerBuilder, at_place, evidence_data, excerpt, optional, quote, size
 from .headers import head_of, head_of_root, progress_words, short_run
 
 _GATE_ROOM = 1_900
@@ -48,7 +48,7 @@ def _run(name: str, e: Evaluation) -> tuple[dict[str, Any], str]:
     asked = f"; asks {', '.join(data['questions'])}" if data["questions"] else ""
     to = f" {data['next']['step']}" if step else ""
     line = f"- {data['run'] or '.'}: {e.status}{progress_words(e)}, phase {data['currentPhase'] or 'unknown'}"
-    return data, f"{line}; next {suggestion.kind}{to}, {quoted(suggestion.reason, 120)}{asked}"
+    return data, f"{line}; next {suggestion.kind}{to}, {quote(suggestion.reason, 120)}{asked}"
 
 
 def gates(e: Evaluation, gate: str = "", start: int = 0) -> Answer:
@@ -59,7 +59,7 @@ def gates(e: Evaluation, gate: str = "", start: int = 0) -> Answer:
     names = [each.id for each in e.gates]
     if gate and gate not in names:
         known = did_you_mean(gate, names)
-        raise ToolRefused(f"{plain(e.workflow, 60)} has no gate {quoted(gate, 60)}{known}")
+        raise ToolRefused(f"{plain(e.workflow, 60)} has no gate {quote(gate, 60)}{known}")
     head, line = head_of(e)
     shut = [plain(each.id, 60) for each in e.gates if each.shut and each.in_force]
     if shut:
@@ -90,11 +90,11 @@ def _gate(gate: GateState) -> tuple[dict[str, Any], str]:
             break
     force = ", in force" if gate.in_force else ""
     rests_on = f", {data['restsOn']}" if gate.rests_on else ""
-    line = f"gate {data['id']} ({quoted(gate.title, 60)}, after {data['after']}): {gate.status}"
+    line = f"gate {data['id']} ({quote(gate.title, 60)}, after {data['after']}): {gate.status}"
     line += f"{rests_on}{force}."
     words = {True: "met", False: "NOT met", None: "no evidence"}
     criteria = [
-        f"{words[each['met']]}: {quoted(each['text'], 80)}{at_place(each['evidence'])}"
+        f"{words[each['met']]}: {quote(each['text'], 80)}{at_place(each['evidence'])}"
         for each in data["criteria"][:4]
     ]
     return data, f"{line} {'; '.join(criteria)}." if criteria else line
@@ -108,7 +108,7 @@ def permission(e: Evaluation, given: Permission) -> Answer:
     word = "ALLOWED" if given.allowed else "FORBIDDEN"
     by = f" (gate {gate})" if gate else ""
     data = {"step": step, "allowed": given.allowed, "because": because, "gate": gate}
-    builder = AnswerBuilder(head | data, f"{word} now: {step}, because {quoted(because, 300)}{by}", line)
+    builder = AnswerBuilder(head | data, f"{word} now: {step}, because {quote(because, 300)}{by}", line)
     if not given.allowed and e.suggestion.suggested_next:
         instead = plain(e.suggestion.suggested_next, 60)
         builder.put("instead", instead, f"next instead: {instead}")

@@ -18,7 +18,7 @@ from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.suggestions import did_you_mean
 from ...orchestration.updates.commands import AlreadyDone, Command
-from ..recorded import recorded_report
+from ..report_words import report_words
 from .access import Access, ToolRefused, name_of, select_run
 from .answer import Answer
 from .headers import head_of, head_of_root, revision_of
@@ -117,10 +117,12 @@ async def run_next_step(access: Access, asked_for: NextStep) -> Answer:
             note = f"no task is free: others are at work on {len(taken)}; wait_for_change, then ask again"
         elif not claim:
             note = "there is no task to claim in this step; it is done as a whole"
-    return await _shown(access, run, claim=claim, token=token, start=asked_for.start, note=note)
+    return await _next_step_answer(access, run, claim=claim, token=token, start=asked_for.start, note=note)
 
 
-async def _shown(access: Access, run: Evaluation, claim: Claim | None = None, **more: Any) -> Answer:
+async def _next_step_answer(
+    access: Access, run: Evaluation, claim: Claim | None = None, **more: Any
+) -> Answer:
     """The next step, with the text of the one task that is to be done first."""
     ready = [claim.task] if claim else run.suggestion.tasks
     task = run.plan.task(ready[0]) if run.plan and ready else None
@@ -158,8 +160,10 @@ async def run_report(access: Access, asked_for: Report) -> Answer:
         after = await access.act(run, wanted, asked_for.token)
     except AlreadyDone as why:
         note = f"nothing to record: {plain(str(why), 400)}"
-        return await _shown(access, await access.again(run), note=note)
-    return await _shown(access, after, recorded=recorded_report(asked_for.step, asked_for.outcome, after))
+        return await _next_step_answer(access, await access.again(run), note=note)
+    return await _next_step_answer(
+        access, after, recorded=report_words(asked_for.step, asked_for.outcome, after)
+    )
 
 
 async def run_escalations(access: Access, asked_for: Escalations) -> Answer:
@@ -184,7 +188,7 @@ async def run_wait_for_change(access: Access, asked_for: WaitForChange) -> Answe
     changed = asked_for.since != (after.runs[name].revision if name else revision_of(after.runs))
     note = "changed" if changed else "nothing changed"
     if name:
-        answer = await _shown(access, after.runs[name])
+        answer = await _next_step_answer(access, after.runs[name])
         answer = answer._replace(text=f"{note}\n{answer.text}")
     else:
         answer = status(after.root, after.runs, note=note)

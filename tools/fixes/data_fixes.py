@@ -78,7 +78,7 @@ def remove_earlier_key(ctx: FixContext) -> Iterator[QuickFix]:
                 if member.key in earlier:
                     start, end = earlier[member.key]
                     edit = ctx.edit(text[:start] + text[end:])
-                    yield QuickFix(f"Remove the earlier {ctx.marked}", (edit,), preferred=True)
+                    yield QuickFix(f"Remove the earlier {ctx.marked_text}", (edit,), preferred=True)
                 return
             if member.key is not None and following is not None:
                 earlier[member.key] = (member.start, following.start)
@@ -87,7 +87,7 @@ def remove_earlier_key(ctx: FixContext) -> Iterator[QuickFix]:
 
 def nest_dotted_key(ctx: FixContext) -> Iterator[QuickFix]:
     """A key with a dot that was meant as a path: the value goes where it is read."""
-    data, key = read_json(ctx.text).data, read_json(ctx.marked).data
+    data, key = read_json(ctx.text).data, read_json(ctx.marked_text).data
     if isinstance(data, dict) and isinstance(key, str) and key in data:
         others = {name: value for name, value in data.items() if name != key}
         text = set_values(ctx.text, [((), others), (tuple(key.split(".")), data[key])])
@@ -117,7 +117,7 @@ def fix_parameter(ctx: FixContext) -> Iterator[QuickFix]:
     for name in data.get("suggestions", ()) if at >= 0 else ():
         span = Span(ctx.span.line, at, ctx.span.line, at + len(word))
         yield QuickFix(f"Write {name}", (ctx.replace(name, span),), preferred=True)
-    if "default" in data and re.match(r"[\w.-]+", ctx.marked):
+    if "default" in data and re.match(r"[\w.-]+", ctx.marked_text):
         default = str(data["default"])
         yield QuickFix(f"Set it to its default, {default}", (ctx.replace(default),), preferred=True)
     # An entry with a line of its own.
@@ -128,8 +128,8 @@ def fix_parameter(ctx: FixContext) -> Iterator[QuickFix]:
 def respell_word(ctx: FixContext) -> Iterator[QuickFix]:
     """A word of a definition that is misspelt: the words that were meant."""
     word = str(ctx.finding.data.get("word", ""))
-    for suggestion in ctx.finding.data["suggestions"] if word and word in ctx.marked else ():
-        edit = ctx.replace(ctx.marked.replace(word, suggestion, 1))
+    for suggestion in ctx.finding.data["suggestions"] if word and word in ctx.marked_text else ():
+        edit = ctx.replace(ctx.marked_text.replace(word, suggestion, 1))
         yield QuickFix(f"Write {suggestion}", (edit,), preferred=True)
 
 

@@ -59,7 +59,7 @@ class FixContext(NamedTuple):
         return split_lines(self.text)
 
     @property
-    def marked(self) -> str:
+    def marked_text(self) -> str:
         """The text in the finding's range; "" where that is not within one line."""
         span, lines = self.span, self.lines
         if span.line != span.end_line or span.line >= len(lines):

@@ -60,8 +60,8 @@ def sync_plan(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[QuickFi
 def set_mark(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[QuickFix]:
     """A status mark that is not known: each of the known ones; a summary's follows from the task rows."""
     task = next((task for task in plan.tasks if task.mark and task.mark.span == ctx.finding.span), None)
-    if task is None and "~~" in ctx.marked:
-        yield QuickFix("Remove the strike", (ctx.replace(ctx.marked.replace("~~", "")),))
+    if task is None and "~~" in ctx.marked_text:
+        yield QuickFix("Remove the strike", (ctx.replace(ctx.marked_text.replace("~~", "")),))
         return
     if task is None:
         yield from _sync(ctx, dialect, "Set the mark that the task rows say")
@@ -108,7 +108,7 @@ def rename_duplicate(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[
             yield QuickFix(f"Make this phase {free}", (ctx.replace(free, span),), preferred=True)
         return
     new = _next_task(dialect, ctx.text, task.title or task.id)
-    if new and ctx.marked == task.id:
+    if new and ctx.marked_text == task.id:
         title = f"Give this task the next free id, {new['id']}"
         yield QuickFix(title, (ctx.replace(new["id"]),), preferred=True)
     elif new:
@@ -219,7 +219,7 @@ def change_dependency(ctx: FixContext) -> Iterator[QuickFix]:
         if resolve(plan, name) is None:
             for close in similar_tasks(plan, name):
                 # Whole ids only: `shop-1` is no part of `shop-10`.
-                text = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", close, ctx.marked, count=1)
+                text = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", close, ctx.marked_text, count=1)
                 yield QuickFix(f"Depend on {close} instead of {name}", (ctx.replace(text),), preferred=True)
             yield removal
 
@@ -254,7 +254,7 @@ def set_verdict(ctx: FixContext) -> Iterator[QuickFix]:
         line = f"**{field}**: {' | '.join(word.upper() for word in words)}"
         edit = ctx.insert(ctx.span.line + 1, "", line)
         yield QuickFix(f"Add the field {field}, to be filled in", (edit,), preferred=True)
-    elif field is None and ctx.marked:
+    elif field is None and ctx.marked_text:
         for word in words:
-            edit = ctx.replace(word.upper() if ctx.marked.isupper() else word)
+            edit = ctx.replace(word.upper() if ctx.marked_text.isupper() else word)
             yield QuickFix(f"Say {word}", (edit,))

@@ -87,7 +87,7 @@ def sync_summaries(text: str) -> str:
         if document.lines[problem.span.line][problem.span.column : problem.span.end_column].isdecimal()
     ]
     reopens = plan.status.lower().startswith("complete") and done < len(plan.tasks)
-    return apply_edits(text, [*replacements, *(_reopened(document) if reopens else ())])
+    return apply_edits(text, [*replacements, *(_reopen_header(document) if reopens else ())])
 
 
 def append_stage(text: str, title: str, tasks: Sequence[Mapping[str, object]]) -> str:
@@ -216,10 +216,10 @@ def _totals(document: MarkdownDocument, plan: Plan, done: int, total: int) -> It
             yield Replacement(field.span_in_value(*percent.span()), share)
     was_complete = all(task.done for task in plan.tasks) and plan.status.lower().startswith("complete")
     if was_complete and done < total:
-        yield from _reopened(document)
+        yield from _reopen_header(document)
 
 
-def _reopened(document: MarkdownDocument) -> Iterator[Replacement]:
+def _reopen_header(document: MarkdownDocument) -> Iterator[Replacement]:
     """The header's Status in progress instead of complete.
 
     The tick moves to the box of "In Progress"; where there is none, the words change.

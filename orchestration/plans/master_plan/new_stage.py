@@ -102,7 +102,7 @@ class _RowTemplate:
         self.names = [name_of(cell.text) for cell in table.header]
         self.raws = {name: cell.text for name, cell in zip(self.names, self.row.cells(), strict=True)}
 
-    def filled(self, values: Mapping[str, str]) -> str:
+    def fill(self, values: Mapping[str, str]) -> str:
         """A row with values by the name of their column, "-" where there is none.
 
         Each value has the blanks of the old one; in a column that is padded, it is as wide as that.
@@ -141,7 +141,7 @@ def _task_rows(document: MarkdownDocument, table: Table, new: Sequence[NewTask])
     orders = [raws[name] for name in _ORDERS if name in raws]
     first = int(orders[0]) + 1 if orders and _LEADING.fullmatch(orders[0]) else int(new[0].number)
     for order, task in enumerate(new, first):
-        yield template.filled(
+        yield template.fill(
             {
                 "task id": _in_dress_of(raws["task id"], strip_markup(raws["task id"]), task.id, task.id),
                 "file": _in_dress_of(raws["file"], file, task.file, f"`{task.file}`"),
@@ -201,7 +201,7 @@ def added_summary_row(
                 "status": template.box(),
                 "tasks": str(len(new)),
             }
-            yield Insertion(last + 1, [template.filled(values)])
+            yield Insertion(last + 1, [template.fill(values)])
 
 
 def added_entries(document: MarkdownDocument, plan: Plan, new: Sequence[NewTask]) -> Iterator[Insertion]:

@@ -9,7 +9,7 @@ from argparse import Namespace
 
 from ....orchestration.evaluation.trace import EvaluationTrace
 from ....orchestration.states import QuestionKind
-from ....orchestration.updates.commands import Command, CommandRefused, answerable, offered
+from ....orchestration.updates.commands import Command, CommandRefused, answerable, offered_questions
 from ...version import PROGRAM
 from ...workspace import apply
 from ...workspace.git import actor
@@ -70,7 +70,7 @@ def adopt(options: Namespace) -> int:
 
 def _adoptable(trace: EvaluationTrace) -> set[str]:
     """The ids of the questions that may be answered, asked or not."""
-    return {question.id for question in (*trace.evaluation.questions, *offered(trace))}
+    return {question.id for question in (*trace.evaluation.questions, *offered_questions(trace))}
 
 
 def override(options: Namespace) -> int:

@@ -30,7 +30,7 @@ from ....tools.run_names import awaits_person
 from ...connector.address import UnusableFolder, find_address, lock_owner, runtime_folder, try_lock
 from ...connector.handshake import INFO, Greeting, GreetingRefused, ask
 from ...hub.process import log_path
-from ...terminal.lines import Line, Part, counted, print_lines
+from ...terminal.lines import Line, Part, count_noun, print_lines
 from ...terminal.run_views import STATUS_STYLE
 from ...version import VERSION, release
 from ...workspace import decision_keys as decide
@@ -151,7 +151,7 @@ def _here(troubles: list[Trouble]) -> dict[str, Any]:
             "runs": len(evaluations),
             "status": dict(Counter(e.status for e in evaluations)),
             "awaiting": sum(map(awaits_person, evaluations)),
-            "passed": len(workspace.passed) if evaluations or not errors else 0,
+            "passed": len(workspace.passed_folders) if evaluations or not errors else 0,
         }
         roots.append(facts)
         for each in errors:
@@ -257,17 +257,17 @@ def _server_lines(server: Mapping[str, Any]) -> Iterator[Line]:
         where = f"{pid}{plain(client['folder'], 400)}"
         yield [Part(f"{client['kind']}: {where}, for {_ago(client['since'])}")]
     for root in server["roots"]:
-        counts = f"{counted(root['runs'], 'run')}, {counted(root['folders'], 'folder')} watched"
+        counts = f"{count_noun(root['runs'], 'run')}, {count_noun(root['folders'], 'folder')} watched"
         yield [Part(f"{plain(root['root'], 400)}: {counts}")]
 
 
 def _here_lines(here: Mapping[str, Any]) -> Iterator[Line]:
     for root in here["roots"]:
-        parts = [Part(f"{plain(root['root'], 400)}: {counted(root['runs'], 'run')}")]
+        parts = [Part(f"{plain(root['root'], 400)}: {count_noun(root['runs'], 'run')}")]
         for status, count in sorted(root["status"].items()):
             parts += [Part(", "), Part(f"{count} {status_phrase(status)}", STATUS_STYLE[status])]
         if passed := root["passed"]:
-            parts.append(Part(f"; {counted(passed, 'folder')} passed over", "dim"))
+            parts.append(Part(f"; {count_noun(passed, 'folder')} passed over", "dim"))
         yield parts
 
 
@@ -276,12 +276,14 @@ def _watching_lines(limits: str, faults: Mapping[str, Any]) -> Iterator[Line]:
     if replaced := faults.get("replaced", 0):
         last = plain(str(faults["last"]), 400)
         yield [
-            Part(f"the server's watcher had gone deaf and was replaced {counted(replaced, 'time')}", "warn"),
+            Part(
+                f"the server's watcher had gone deaf and was replaced {count_noun(replaced, 'time')}", "warn"
+            ),
             Part(f", the last time because {last}; all roots were looked at again"),
         ]
     if overflows := faults.get("overflows", 0):
         yield [
-            Part(f"the system's queue of events was too short {counted(overflows, 'time')}", "warn"),
+            Part(f"the system's queue of events was too short {count_noun(overflows, 'time')}", "warn"),
             Part("; all roots were looked at again. max_queued_events makes it longer", "dim"),
         ]
 
@@ -311,5 +313,5 @@ def _ago(since: float) -> str:
     seconds = max(0, int(time.time() - since))
     for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= size:
-            return counted(seconds // size, unit)
-    return counted(seconds, "second")
+            return count_noun(seconds // size, unit)
+    return count_noun(seconds, "second")

@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 
 from ....orchestration.journal.journal import Record
-from ....orchestration.sanitize import plain, shown
+from ....orchestration.sanitize import plain, value_text
 from ...terminal.lines import PATH_LIMIT, Line, Part, print_errors, print_lines
 from ...workspace.history import RunHistory, history_json, history_of
 from ..output import OK, REFUSED, print_json
@@ -52,7 +52,7 @@ def _lines(found: RunHistory, with_events: bool) -> Iterator[Line]:
         (record, event) for record, events in zip(records, found.events, strict=True) for event in events
     ]
     for record, event in [*pairs, *((records[-1], event) for event in found.closing if records)]:
-        payload = ", ".join(f"{name} {shown(value)}" for name, value in event.payload.items())
+        payload = ", ".join(f"{name} {value_text(value)}" for name, value in event.payload.items())
         term = [Part(f"  [{plain(event.term)}]", "phase")] if event.term else []
         yield [_when(record), Part(f"  {event.name}", "run"), Part(f"  {payload}"), *term]
 

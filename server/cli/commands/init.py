@@ -50,7 +50,7 @@ def init(options: Namespace) -> int:
     with definitions_of(workspace.root):
         workflows = [workspace.library.workflow(name) for name in workspace.library.names]
     root = workspace.root
-    changes, skipped = planned(root, workflows, options.assistants)
+    changes, skipped = plan_setup(root, workflows, options.assistants)
     print_errors(f"phasekeeper: {plain(each.path)} is left alone: {plain(each.why)}" for each in skipped)
     if not changes:
         print_lines([[Part(f"{plain(str(root), PATH_LIMIT)}: nothing is left to do", "good")]])
@@ -85,7 +85,7 @@ def _person_agrees(count: int) -> bool:
 # ---- what is to be written --------------------------------------------------------------------
 
 
-def planned(
+def plan_setup(
     root: Path, workflows: Sequence[Workflow], assistants: Sequence[str] | None = None
 ) -> tuple[list[PlannedFile], list[SkippedFile]]:
     """What is missing in a root, file by file. Raises StoreError for a file that cannot be read."""

@@ -116,7 +116,7 @@ class _Serve:
         lock = await asyncio.to_thread(take_server_lock, address, self._end.is_set)
         if lock is None:
             try:
-                return await self._look(await asyncio.to_thread(_reached, address), own=False)
+                return await self._look(await asyncio.to_thread(_reach, address), own=False)
             except TimeoutError:
                 raise TimeoutError(hung_server(address)) from None
             except GreetingRefused as error:
@@ -139,7 +139,7 @@ class _Serve:
         """Look at the server of this process until it ends or the view does; then both have ended."""
         working = asyncio.ensure_future(work)
         try:
-            sock = await asyncio.to_thread(_reached, to) if isinstance(to, ServerAddress) else to
+            sock = await asyncio.to_thread(_reach, to) if isinstance(to, ServerAddress) else to
             return await self._look(sock, own=True) or 0
         finally:
             hub.stopping.set()
@@ -175,6 +175,6 @@ async def _alone(hub: Hub, sock: socket.socket) -> None:
     await hub.stop()
 
 
-def _reached(address: ServerAddress) -> socket.socket:
+def _reach(address: ServerAddress) -> socket.socket:
     sock, _ = open_connection(address, Greeting("view", str(Path.cwd()), VERSION), 10.0)
     return socket.socket(fileno=sock.detach())

@@ -53,7 +53,7 @@ def _head(workflow: Workflow, where: str = "") -> Iterator[Line]:
     yield [Part(f"  runs at {plain(', '.join(workflow.runs.at))}", "dim")]
 
 
-def _named(options: Namespace) -> tuple[Workflow, DefinitionLibrary]:
+def _find_workflow(options: Namespace) -> tuple[Workflow, DefinitionLibrary]:
     """The workflow that is named, and the definitions it stands in."""
     workspace = open_workspaces(Path(), options.root).workspaces[0]
     with definitions_of(workspace.root):
@@ -62,7 +62,7 @@ def _named(options: Namespace) -> tuple[Workflow, DefinitionLibrary]:
 
 def show(options: Namespace) -> int:
     """`workflow show`: one workflow for people, or its definition."""
-    workflow, library = _named(options)
+    workflow, library = _find_workflow(options)
     source = library.source(options.name)
     if not (options.yaml and source):
         print_lines(workflow_lines(workflow))
@@ -132,5 +132,5 @@ def draw_graph(options: Namespace) -> int:
         [run] = select_runs(options).runs
         sys.stdout.write(mermaid_diagram(run.match.workflow, run.evaluate()))
         return OK
-    sys.stdout.write(mermaid_diagram(_named(options)[0]))
+    sys.stdout.write(mermaid_diagram(_find_workflow(options)[0]))
     return OK

@@ -12,7 +12,7 @@ from ....orchestration.result.values import Evaluation, as_json
 from ....orchestration.sanitize import plain
 from ....orchestration.states import RunStatus
 from ....orchestration.updates.commands import AlreadyDone, Command
-from ....tools.recorded import recorded_report
+from ....tools.report_words import report_words
 from ....tools.run_names import awaits_person
 from ...terminal.finding_views import one_line_of
 from ...terminal.lines import Part, path, print_errors, print_lines
@@ -74,7 +74,7 @@ def report(options: Namespace) -> int:
         done = _apply(options, wanted, held)
     except AlreadyDone as why:
         return _print_needless(options, str(why))
-    recorded = recorded_report(options.step, options.outcome, done.evaluation)
+    recorded = report_words(options.step, options.outcome, done.evaluation)
     return print_result(options, done, f"recorded: {recorded}")
 
 

@@ -47,7 +47,7 @@ async def _boards(connection: Connection) -> list[RootBoard]:
 
     Those that are being opened are waited for, a while: whoever has a big one wants to see the others.
     """
-    await connection.roots_opened(limit_s=BOARD_WAIT_S)
+    await connection.wait_for_roots(limit_s=BOARD_WAIT_S)
     for root in sorted(connection.views):
         await connection.engine.look_again(root)
     return [connection.engine.board(root) for root in sorted(connection.views)]

@@ -16,7 +16,7 @@ from ....orchestration.result.values import Evaluation
 from ....orchestration.sanitize import plain
 from ....orchestration.updates.commands import Command, CommandRefused
 from ....tools.assistant.questions import DIALOG
-from ....tools.recorded import recorded_report
+from ....tools.report_words import report_words
 from ...live.engine import run_in_writer_thread
 from ...workspace import apply
 from ...workspace.apply import StoreError
@@ -83,7 +83,7 @@ async def report(connection: Connection, view: RootView, params: Parameters) -> 
         request=_text(params, "requestId"),
     )  # fmt: skip
     after = await connection.act(view.root, _required(params, "run"), act)
-    return _receipt(recorded_report(step, outcome, after), after)
+    return _receipt(report_words(step, outcome, after), after)
 
 
 async def redo(connection: Connection, view: RootView, params: Parameters) -> Answer:

@@ -28,7 +28,7 @@ from ...workspace.git import actor
 from ...workspace.roots import UsageError
 from ..view.documents import DocumentContext, OpenDocument, OpenDocuments, path_of
 from ..view.root_view import RootView, annotate_all
-from ..view.unsaved import UnsavedEvaluator
+from ..view.unsaved_evaluator import UnsavedEvaluator
 from .folders import OpenFolders, ScanProgress
 from .payloads import changed_json, merge_changes
 from .publisher import Publisher
@@ -204,7 +204,7 @@ class Connection:
         if self._folders.add(uri):
             self._openings.add(self.spawn(self._open(uri)))
 
-    async def roots_opened(self, root: Path | None = None, limit_s: float | None = None) -> None:
+    async def wait_for_roots(self, root: Path | None = None, limit_s: float | None = None) -> None:
         """Wait until the roots that are being opened, or the one named, are evaluated for the first time."""
         with suppress(TimeoutError):
             async with asyncio.timeout(limit_s):
@@ -328,7 +328,7 @@ class Connection:
         while await self._wake.wait():
             self._wake.clear()
             while self._pending_changes:
-                await self._publisher.rested()
+                await self._publisher.wait_for_rest()
                 change = self._pending_changes.pop(next(iter(self._pending_changes)))
                 try:
                     params = await asyncio.to_thread(encode_json, changed_json, change)
@@ -374,7 +374,7 @@ class Connection:
         data = params if isinstance(params, dict) else {}
         root = Path(str(data.get("root", "")))
         if root not in self.views:
-            await self.roots_opened(root, ROOT_WAIT_S)
+            await self.wait_for_roots(root, ROOT_WAIT_S)
         view = self.views.get(root)
         if view is None:
             raise RequestFailed(

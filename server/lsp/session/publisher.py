@@ -76,7 +76,7 @@ class Publisher:
             self._wake.set()
             self._rested.clear()
 
-    async def rested(self) -> None:
+    async def wait_for_rest(self) -> None:
         """Wait until the next batch is sent, if there is any."""
         await self._rested.wait()
 

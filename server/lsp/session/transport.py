@@ -28,7 +28,7 @@ from pygls.protocol import (
     default_converter,
 )
 
-from ...json_chunks import dumped
+from ...json_chunks import dump
 from ...version import VERSION
 
 MOST_BYTES = 64 * 2**20
@@ -61,7 +61,7 @@ def encode_json(make: Callable[..., Any], *arguments: Any) -> bytearray:
 
     Called on a thread, so that other messages need not wait.
     """
-    return dumped(make(*arguments))
+    return dump(make(*arguments))
 
 
 class LspProtocol(LanguageServerProtocol):

@@ -16,7 +16,7 @@ from lsprotocol import types as lsp
 from ....orchestration.findings import Evidence, Finding, Severity, Span
 from ....orchestration.result.phrases import in_sentence
 from ....orchestration.result.values import CriterionState, Evaluation, GateState, QuestionState
-from ....orchestration.sanitize import plain, shown
+from ....orchestration.sanitize import plain, value_text
 from ....orchestration.states import GateStatus, QuestionKind
 from .positions import EncodedText
 
@@ -93,7 +93,7 @@ def _gate(evaluation: Evaluation, gate: GateState) -> Iterator[Annotation]:
     next_step = in_sentence(evaluation.suggestion.phrase)
     for (path, span), criteria in unmet.items():
         _, reason, further = _grounds(evaluation, criteria[0].evidence)
-        value = f" ({plain(reason.expression, 80)} = {shown(reason.value)})" if reason else ""
+        value = f" ({plain(reason.expression, 80)} = {value_text(reason.value)})" if reason else ""
         texts = "; ".join(criterion.text for criterion in criteria)
         message = f"gate {gate.id} is shut: not met: {texts}{value}; next: {next_step}"
         finding = Finding(GATE_FAILED, path, message, span, Severity.WARNING, data={"gate": gate.id})
@@ -169,7 +169,7 @@ def _diagnostic(annotation: Annotation, text: EncodedText, locate: Locate) -> ls
     related: list[lsp.DiagnosticRelatedInformation] = []
     for each in annotation.related[:MOST_RELATED]:
         uri, other = locate(each.path or "")
-        value = "" if each.value is None else f" = {shown(each.value)}"
+        value = "" if each.value is None else f" = {value_text(each.value)}"
         location = lsp.Location(uri, other.range(each.span))
         related.append(lsp.DiagnosticRelatedInformation(location, f"{plain(each.expression)}{value}"))
     return lsp.Diagnostic(

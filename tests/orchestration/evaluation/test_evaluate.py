@@ -32,13 +32,13 @@ class Closed(MemoryFiles):
     """A root in which some paths exist and cannot be read, and some folders cannot be listed."""
 
     shut: frozenset[str] = frozenset()
-    unlisted: Mapping[str, Problem] = field(default_factory=dict)
+    unlisted_folders: Mapping[str, Problem] = field(default_factory=dict)
 
     def read(self, path: str) -> File:
         return File(path, problem=LOCKED) if path in self.shut else super().read(path)
 
     def list(self, folder: str) -> Mapping[str, Entry]:
-        return {} if folder in self.unlisted else super().list(folder)
+        return {} if folder in self.unlisted_folders else super().list(folder)
 
 
 def workflow(more: str = "", rules: str = "[{when: state.ok == true, to: done}]") -> Workflow:
@@ -108,7 +108,7 @@ def test_a_journal_that_is_no_text_makes_the_run_invalid() -> None:
 def test_reports_that_cannot_be_read_may_hold_a_failure(broken: dict[str, bytes]) -> None:
     used = workflow("reports: {files: ['reports/**/*.md'], read: {one: {heading: One}}}\n")
     shut = {} if broken else {"t/reports/old": LOCKED}
-    root = Closed({**STATE, "t/reports/old/2.md": "# One\n", **broken}, unlisted=shut)
+    root = Closed({**STATE, "t/reports/old/2.md": "# One\n", **broken}, unlisted_folders=shut)
     found = traced(root, used).evaluation
     assert found.status == "invalid"
     assert found.status_reason.endswith("cannot be read; it may hold a failure")

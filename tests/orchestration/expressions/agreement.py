@@ -71,7 +71,7 @@ def by_cel(context: Context, expression: Expression) -> Outcome:
     names = dict(context.variables)
     for path in expression.paths:
         name = context.fact_in(path)
-        outcome = context.known(name) if name else Outcome(None, "")
+        outcome = context.fact(name) if name else Outcome(None, "")
         if outcome.error is None:
             names[name] = _plain(outcome.value)
     _asking.append(context)

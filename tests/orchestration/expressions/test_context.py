@@ -218,7 +218,7 @@ def test_a_bare_named_set_is_given_whole_and_unconverted():
     assert made.items(spoken.compile(" todo ")) == Outcome(MANY)
     assert made.items(spoken.compile("bad")) == Outcome(None, "bad: nowhere is missing")
     assert made.items(spoken.compile("[1, 2]")) == Outcome([1, 2])
-    assert made.seen(("todo",)) == Outcome(MANY)
+    assert made.read_path(("todo",)) == Outcome(MANY)
 
 
 # ---- numbers, null, text ----------------------------------------------------------------------
@@ -283,7 +283,7 @@ def test_a_fact_that_needs_itself_is_an_error():
         raise UnknownFact(outcome.error or "")
 
     made.append(Context(spoken, {"state": {}}, resolve))
-    assert made[0].known("a").error == "a: is being computed"
+    assert made[0].fact("a").error == "a: is being computed"
 
 
 def test_a_fact_of_another_type_than_declared_is_an_error():
@@ -469,7 +469,7 @@ def test_evidence_is_what_stands_at_the_paths_that_were_read():
         "ok && valid.plan && state.a.b == 2 && state.a.c == 1 && state.l.exists(x, x == 1)"
         " && limits.x.count > 0"
     )
-    assert [(path, made.seen(path)) for path in guard.paths] == [
+    assert [(path, made.read_path(path)) for path in guard.paths] == [
         (("ok",), Outcome(True)),
         (("valid", "plan"), Outcome(True)),
         (("state", "a", "b"), Outcome(2)),
@@ -477,8 +477,8 @@ def test_evidence_is_what_stands_at_the_paths_that_were_read():
         (("state", "l"), Outcome([1])),
         (("limits", "x", "count"), Outcome(None, "nobody knows limits.x.count")),
     ]
-    assert made.seen(("string",)) == Outcome(None, "there is no value")
-    assert made.seen(("state", "l", "x")) == Outcome(None, "x is missing")
+    assert made.read_path(("string",)) == Outcome(None, "there is no value")
+    assert made.read_path(("state", "l", "x")) == Outcome(None, "x is missing")
 
 
 def test_the_records_behind_a_fact_are_kept_apart_from_those_of_the_guard():

@@ -31,7 +31,7 @@ from phasekeeper.orchestration.formats.yaml_text import (
     place,
     read_yaml,
     read_yaml_data,
-    typed,
+    typed_value,
 )
 
 Path = tuple[str | int, ...]
@@ -477,7 +477,7 @@ def test_broken_reads_as_its_problems_and_carries_the_given_code() -> None:
     ],
 )  # fmt: skip
 def test_plain_scalars_are_typed_by_the_core_schema(text: str, value: object) -> None:
-    read = typed(below(read_yaml(f"k: {text}"), "k"))
+    read = typed_value(below(read_yaml(f"k: {text}"), "k"))
     assert read == value
     assert type(read) is type(value)
 
@@ -505,7 +505,7 @@ def without_aliases(value: object, **options: Any) -> str:
 def test_yaml_data_reads_back_what_was_written(value: Any, flow: bool | None, width: int) -> None:
     text = without_aliases(value, default_flow_style=flow, width=width)
     assert read_yaml_data(text) == ParsedText(value, (), True)
-    assert typed(read_yaml(text)) == value
+    assert typed_value(read_yaml(text)) == value
     for path, item in places(value):
         span = locate_yaml(text, path)
         assert span is not None

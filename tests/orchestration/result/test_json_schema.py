@@ -35,7 +35,7 @@ def test_the_first_story_of_every_workflow_fits_the_schema():
         ("evaluation", "status", RunStatus),
         ("suggestion", "kind", SuggestionKind),
         ("phase", "state", PhaseStatus),
-        ("produced", "state", ArtifactStatus),
+        ("deliverable", "state", ArtifactStatus),
         ("gate", "status", GateStatus),
         ("question", "kind", QuestionKind),
         ("task", "state", TaskStatus),

@@ -15,7 +15,7 @@ from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.snapshot.discovery import (
     DefinitionSet,
     DiscoverableWorkflow,
-    Passed,
+    PassedFolder,
     candidates,
     discover,
     has_runs,
@@ -47,7 +47,7 @@ def found(
     return [f"{match.run} {match.workflow.name}" for match in matches]
 
 
-def passed(files: Mapping[str, str | bytes], *definitions: DiscoverableWorkflow) -> list[Passed]:
+def passed(files: Mapping[str, str | bytes], *definitions: DiscoverableWorkflow) -> list[PassedFolder]:
     return discover(DefinitionSet(definitions), MemoryFiles(files), Config()).passed
 
 

@@ -213,12 +213,12 @@ def test_what_was_asked_for_is_noted_and_nothing_else() -> None:
 
 def test_a_folder_that_is_shut_is_noted_when_it_was_asked_for() -> None:
     shut = {"a": Problem("artifact-unreadable", "no"), "b": Problem("artifact-unreadable", "no")}
-    noted = RecordingFiles(MemoryFiles({}, unlisted=shut))
+    noted = RecordingFiles(MemoryFiles({}, unlisted_folders=shut))
     assert noted.entry("a/x") is None
-    assert list(noted.unlisted) == ["a"]
+    assert list(noted.unlisted_folders) == ["a"]
     assert noted.used == {"a/x", "a/"}
     noted.list("b")
-    assert list(noted.unlisted) == ["a", "b"]
+    assert list(noted.unlisted_folders) == ["a", "b"]
 
 
 def test_a_path_is_joined_as_it_is_written_or_normalised() -> None:

@@ -36,7 +36,7 @@ def test_new_files_and_their_folders_are_listed_in_order() -> None:
     assert files.read("../out.md").text is None and not files.read("/etc").exists
     problem = files.read("b").problem
     assert problem is not None and problem.message.startswith("not UTF-8")
-    assert files.unlisted == {}
+    assert files.unlisted_folders == {}
 
 
 def test_a_text_past_the_limit_is_not_read() -> None:

@@ -486,7 +486,7 @@ def test_a_root_that_is_no_folder_is_one_sentence(here, run):
 
 def test_a_root_that_cannot_be_read_is_one_sentence(here, run, monkeypatch):
     def refuse(self: DiskFiles, folder: str) -> dict:
-        self.unlisted[folder] = Problem("artifact-unreadable", "permission denied")
+        self.unlisted_folders[folder] = Problem("artifact-unreadable", "permission denied")
         return {}
 
     monkeypatch.setattr(DiskFiles, "list", refuse)
@@ -593,7 +593,7 @@ def test_a_folder_that_cannot_be_listed_fails_the_check(here, run, monkeypatch):
 
     def refuse(self: DiskFiles, folder: str):
         if folder == ".orchestrator/tasks":
-            self.unlisted[folder] = Problem("artifact-unreadable", "permission denied")
+            self.unlisted_folders[folder] = Problem("artifact-unreadable", "permission denied")
         return real(self, folder)
 
     (here / ".orchestrator/tasks").mkdir(parents=True)

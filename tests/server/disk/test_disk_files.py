@@ -82,7 +82,7 @@ def test_a_missing_root_is_empty(tmp_path, either_way):
     files = DiskFiles(tmp_path / "gone")
     assert files.read("x") == File("x")
     assert files.list("") == {}
-    assert files.unlisted == {}
+    assert files.unlisted_folders == {}
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_a_link_out_of_the_root_is_never_read(root, either_way):
         assert state(files.read(path)) == "unreadable"
     assert {entry.kind for entry in files.list("").values()} == {"other"}
     assert files.list("folder") == {}
-    assert files.unlisted["folder"].message == "the link leads out of the root"
+    assert files.unlisted_folders["folder"].message == "the link leads out of the root"
 
 
 def test_a_root_that_is_reached_through_a_link_reads_like_the_folder_itself(root, either_way):
@@ -301,7 +301,7 @@ def test_a_root_replaced_by_a_link_is_not_followed(root, monkeypatch):
     root.symlink_to(root.parent / "outside")
     assert files.read("x").text is None
     assert files.list("") == {}
-    assert files.unlisted[""].message == "the link leads out of the root"
+    assert files.unlisted_folders[""].message == "the link leads out of the root"
 
 
 def test_a_file_swapped_for_a_folder_is_a_missing_file(root, either_way):
@@ -469,7 +469,7 @@ def test_a_folder_that_cannot_be_listed_is_named(root, either_way, monkeypatch):
     monkeypatch.setattr(os, "scandir", broken)
     files = DiskFiles(root)
     assert files.list("") == {}
-    assert files.unlisted[""].message == "the system could not read it"
+    assert files.unlisted_folders[""].message == "the system could not read it"
 
 
 def test_permission_denied_never_passes_for_absent():
@@ -484,7 +484,8 @@ def test_permission_denied_never_passes_for_absent():
         for path in ("secret", "closed/x", "passable/x"):
             file = files.read(path)
             print(path, file.exists, file.text, file.problem and file.problem.message)
-        print(files.list("closed"), files.list("passable"), {k: v.message for k, v in files.unlisted.items()})
+        closed = files.unlisted_folders.items()
+        print(files.list("closed"), files.list("passable"), {k: v.message for k, v in closed})
         print(files.list("")["secret"].kind, {path: file.digest for path, file in files.reads.items()})
     """)
     with tempfile.TemporaryDirectory() as folder:

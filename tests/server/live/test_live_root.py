@@ -54,10 +54,10 @@ def test_a_folder_that_came_again_before_it_was_missed_is_watched(root, comes_ba
     shutil.rmtree(root / comes_back)
     # Only what is in it is known to be gone, while the disk already says that there is no such folder.
     live.refresh_paths([root / T1 / "planning", root / T1 / "review"])
-    assert (root / TASKS) not in live.watched()
+    assert (root / TASKS) not in live.watched_folders()
     task(root, "T1", ok=False)
     live.refresh_paths([root / comes_back])
-    assert live.watched()[root / TASKS] is True
+    assert live.watched_folders()[root / TASKS] is True
 
 
 def test_only_what_differs_is_told(root):
@@ -131,7 +131,7 @@ def test_a_decision_counts_once_it_is_in_the_commit_head(root, monkeypatch):
     current = scanned(root)
     assert "decision-unverified" in codes(current)
     head = root / ".git/HEAD"
-    assert any(head.is_relative_to(folder) for folder in current.watched())
+    assert any(head.is_relative_to(folder) for folder in current.watched_folders())
 
     subprocess.run([*git, "add", "--all"], cwd=root, check=True)
     subprocess.run([*git, "commit", "-q", "-m", "decided"], cwd=root, check=True)
@@ -151,7 +151,7 @@ def test_a_commit_concerns_the_runs_whose_files_it_changed(root):
     loop(root)
     commit()
     current = scanned(root)
-    assert any(head.is_relative_to(folder) for folder in current.watched())
+    assert any(head.is_relative_to(folder) for folder in current.watched_folders())
     lowered = [{"id": "WQ-1", "priority": "S2", "title": "broken", "status": "pending"}]
     state = loop(root, workQueue=lowered) / "loop.state.json"
     assert current.refresh_paths([state])
@@ -172,7 +172,7 @@ def test_a_decision_ceases_to_count_when_its_key_is_gone(root, monkeypatch):
     decided(root, mac=decide.sign(record, key, where))
     current = scanned(root)
     assert "decision-unverified" not in codes(current)
-    assert decision_keys.key_path().parent in current.watched()
+    assert decision_keys.key_path().parent in current.watched_folders()
 
     decision_keys.key_path().unlink()
     assert current.refresh_paths()
@@ -320,7 +320,7 @@ def test_nothing_can_be_asked_of_what_is_no_run(root):
 
 def test_watched_are_the_folders_that_runs_are_in_and_the_names_above_them(root):
     task(root, "T1")
-    watched = scanned(root).watched()
+    watched = scanned(root).watched_folders()
     assert watched[root / TASKS] is True
     assert watched[root / ".ai-tools-chain"] is False
     assert watched[root] is False
@@ -330,7 +330,7 @@ def test_watched_are_the_folders_that_runs_are_in_and_the_names_above_them(root)
 
 def test_of_a_root_that_is_gone_the_nearest_folder_above_is_watched(tmp_path):
     current = scanned(tmp_path / "gone/root")
-    assert tmp_path in current.watched()
+    assert tmp_path in current.watched_folders()
     assert current.runs == {}
 
 

@@ -13,7 +13,7 @@ from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.server.disk.disk_files import DiskFiles
 from phasekeeper.server.lsp.features import command_offers
 from phasekeeper.server.lsp.view import annotations as marks
-from phasekeeper.server.lsp.view.unsaved import lint_definition
+from phasekeeper.server.lsp.view.unsaved_evaluator import lint_definition
 from phasekeeper.server.workspace.workspace import Workspace
 from phasekeeper.tools.fixes.fix import FixContext, QuickFix
 from phasekeeper.tools.fixes.registry import FIXERS, fixes_for

@@ -43,14 +43,14 @@ export interface Phase {
   agents: string[];
   order: number;
   state: "done" | "current" | "ahead" | "skipped" | "detour";
-  produces: Produced[];
+  produces: Deliverable[];
   checks: string[];
   basis: ("measured" | "decided" | "recorded" | "reported") | null;
   reportedBy: string[];
   reportedIn: string[];
   restsOn: string;
 }
-export interface Produced {
+export interface Deliverable {
   artifact: string;
   path: string;
   state: "missing" | "empty" | "unreadable" | "invalid" | "valid" | "stale" | "proposed";

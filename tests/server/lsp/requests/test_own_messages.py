@@ -64,9 +64,9 @@ def test_what_may_be_large_is_written_beside_the_loop(root, monkeypatch):
 
     def dumped(value: object) -> bytearray:
         writer_threads.append(threading.get_ident())
-        return json_chunks.dumped(value)
+        return json_chunks.dump(value)
 
-    monkeypatch.setattr(protocol, "dumped", dumped)
+    monkeypatch.setattr(protocol, "dump", dumped)
 
     async def work(client: Client) -> None:
         await client.initialize(root, **OURS)
@@ -135,7 +135,7 @@ def test_changes_that_an_editor_is_too_slow_for_are_gathered(root, monkeypatch):
         await client.ready(root)
         await client.until(lambda: changes(client))
         known = len(changes(client))
-        monkeypatch.setattr(Publisher, "rested", rested)
+        monkeypatch.setattr(Publisher, "wait_for_rest", rested)
         for version, folder in enumerate([*folders, folders[0]], 2):
             put(folder / "review/plan-review.json", {"ok": version == 4})
             while (await client.ready(root))["roots"][0]["version"] < version:

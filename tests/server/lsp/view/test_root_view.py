@@ -21,7 +21,7 @@ from phasekeeper.server.lsp.view.annotations import Annotation, diagnostics_of
 from phasekeeper.server.lsp.view.documents import path_of
 from phasekeeper.server.lsp.view.positions import EncodedText
 from phasekeeper.server.lsp.view.root_view import RootView
-from phasekeeper.server.lsp.view.unsaved import UnsavedEvaluator
+from phasekeeper.server.lsp.view.unsaved_evaluator import UnsavedEvaluator
 
 from tests.roots import put, run_to_end, task
 from tests.tools.fixes.test_fixes import plan

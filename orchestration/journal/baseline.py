@@ -1,4 +1,4 @@
-"""Values that records keep: those that nothing but a report, a person or a commit may loosen."""
+"""Baseline of ratchets, from records: what nothing but a report, a person or a commit may loosen."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from .journal import Record
 
-MOST_KEPT = 2000
+MOST_VALUES = 2000
 """Of the values that differ from the ones known before, a record keeps so many; the next keeps the others."""
 _Names = tuple[str, ...]
 
 
-class KeptValues(NamedTuple):
-    """The values that records keep. `head` is the digest of the state in HEAD as it was then, "" for none.
+class RatchetBaseline(NamedTuple):
+    """The values to compare with. `head` is the digest of the state in HEAD as it was then, "" for none.
 
     `head` is None where no record keeps values of the state.
     """
@@ -23,14 +23,14 @@ class KeptValues(NamedTuple):
     head: str | None = None
 
 
-def kept_values(records: Sequence[Record]) -> KeptValues:
+def read_baseline(records: Sequence[Record]) -> RatchetBaseline:
     """The values of the newest records; each record keeps only what differs from those before it."""
     state: dict[_Names, Any] = {}
     parameters: dict[str, Any] = {}
     head: str | None = None
     for entry in records:
-        kept: Any = entry["held"]
-        for item in kept or ():
+        values: Any = entry["held"]
+        for item in values or ():
             if not isinstance(item, dict):
                 continue
             path, parameter = item.get("path"), item.get("parameter")
@@ -40,4 +40,4 @@ def kept_values(records: Sequence[Record]) -> KeptValues:
                 parameters[parameter] = item.get("value")
             elif isinstance(item.get("head"), str):
                 head = item["head"]
-    return KeptValues(state, parameters, head)
+    return RatchetBaseline(state, parameters, head)

@@ -10,11 +10,11 @@ from phasekeeper.orchestration.definition.compiler import compile_definition
 from phasekeeper.orchestration.definition.model import Workflow
 from phasekeeper.orchestration.definition.ratchets import Ratchet
 from phasekeeper.orchestration.definition.reader import InvalidWorkflow, Source, load_definition
+from phasekeeper.orchestration.journal.baseline import read_baseline
 from phasekeeper.orchestration.journal.journal import record
-from phasekeeper.orchestration.journal.kept_values import kept_values
-from phasekeeper.orchestration.snapshot.held_values import state_values
 from phasekeeper.orchestration.snapshot.run_files import read_run
 from phasekeeper.orchestration.snapshot.snapshot import Snapshot
+from phasekeeper.orchestration.snapshot.state_ratchets import state_values
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 
 RATCHETS = """
@@ -123,9 +123,9 @@ def test_many_loosened_values_are_told_in_one_more_line() -> None:
 
 def test_what_no_record_can_have_written_is_passed_over() -> None:
     odd: list[Any] = [3, {"path": 3}, {"parameter": 3}, {"head": 3}, {}]
-    assert kept_values([record(held=odd), record()]) == ({}, {}, None)
+    assert read_baseline([record(held=odd), record()]) == ({}, {}, None)
     held = [{"path": ["a", 1], "value": 2}, {"parameter": "p", "value": 3}, {"head": "d"}]
-    assert kept_values([record(held=held)]) == ({("a", "1"): 2}, {"p": 3}, "d")
+    assert read_baseline([record(held=held)]) == ({("a", "1"): 2}, {"p": 3}, "d")
 
 
 @pytest.mark.parametrize("ratchet", ["{}", "{limit: true, members: true}", "{order: []}"])

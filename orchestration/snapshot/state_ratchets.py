@@ -1,4 +1,6 @@
-"""Values that nothing but a report, a person or a commit may loosen: the state has the stricter of two.
+"""Ratchets of the state: of a value that was loosened, the state has the one before.
+
+Nothing but a report, a person or a commit may loosen such a value.
 
 What a value was is told by the records, which keep the values of each command, else by the commit HEAD,
 else, for a limit of a run that has no journal, by the state's defaults. With none of them nothing is known.
@@ -17,12 +19,12 @@ from ..definition.model import Workflow
 from ..definition.ratchets import Ratchet, fits, parts_of, ratchet_of
 from ..findings import Problem, Span
 from ..formats.json_text import clean, fold_dotted, lay_under, read_json
+from ..journal.baseline import read_baseline
 from ..journal.journal import Record
-from ..journal.kept_values import kept_values
 from ..vfs.files import decode, digest_of
-from .read_log import ArtifactState, Loosened, RunReader
+from .read_log import ArtifactState, LoosenedValue, RunReader
 
-_MOST_TOLD = 20
+_MOST_FINDINGS = 20
 
 _Names = tuple[str, ...]
 _Path = tuple[str | int, ...]
@@ -43,23 +45,23 @@ def state_values(declared: StateFile, data: object) -> dict[_Names, Any]:
     return found
 
 
-def held_state(
+def ratchet_state(
     workflow: Workflow, state: ArtifactState, records: Sequence[Record], reader: RunReader
 ) -> ArtifactState:
     """The state with each value that was loosened as it was, and a finding at its place."""
     declared = workflow.state
     if not declared or not declared.ratchet or not state.valid:
         return state
-    loosened = _loosened(workflow, declared, state, records, reader)
+    loosened = _loosened_values(workflow, declared, state, records, reader)
     # An element that is gone is told once, and not each of its values. Where its list may lose some, neither.
     gone = {each.names for each in loosened if each.gone}
     loosened = [each for each in loosened if each.gone or not each.lost or _below(each.names, gone)]
     if not loosened:
         return state
-    told = [each for each in loosened if each.gone or not each.lost]
-    reader.add_findings(state.path, [_problem(each, state) for each in told[:_MOST_TOLD]])
-    if len(told) > _MOST_TOLD:
-        said = f"and {len(told) - _MOST_TOLD} more values that are looser than they were"
+    reported = [each for each in loosened if each.gone or not each.lost]
+    reader.add_findings(state.path, [_problem(each, state) for each in reported[:_MOST_FINDINGS]])
+    if len(reported) > _MOST_FINDINGS:
+        said = f"and {len(reported) - _MOST_FINDINGS} more values that are looser than they were"
         reader.add_finding(state.path, "state-loosened", said, Span(0, 0, 0, 1))
     data = copy.deepcopy(state.data)
     # Members first: what they hold is put into them.
@@ -70,7 +72,7 @@ def held_state(
     return state._replace(data=data, loosened=tuple(loosened))
 
 
-def told_values(state: ArtifactState | None) -> list[Loosened]:
+def loosened_values(state: ArtifactState | None) -> list[LoosenedValue]:
     """The values that are looser than they were, without those of elements that are gone."""
     return [each for each in state.loosened if each.gone or not each.lost] if state else []
 
@@ -84,21 +86,21 @@ def committed_digest(state: ArtifactState, reader: RunReader) -> str:
 # ---- what was before ----------------------------------------------------------------------------
 
 
-def _loosened(
+def _loosened_values(
     workflow: Workflow,
     declared: StateFile,
     state: ArtifactState,
     records: Sequence[Record],
     reader: RunReader,
-) -> list[Loosened]:
-    kept, now = kept_values(records), state_values(declared, state.data)
-    if kept.head is None:
+) -> list[LoosenedValue]:
+    baseline, now = read_baseline(records), state_values(declared, state.data)
+    if baseline.head is None:
         before = _committed_values(declared, state, reader)
         if before is None:
             before = {} if records else _default_limits(workflow, declared)
         return list(_compare(declared, state, before, now))
-    found = list(_compare(declared, state, kept.state, now))
-    if not found or committed_digest(state, reader) == kept.head:
+    found = list(_compare(declared, state, baseline.state, now))
+    if not found or committed_digest(state, reader) == baseline.head:
         return found
     # HEAD was written since: what it has counts, and where the file is looser still, HEAD's holds.
     committed = _committed_values(declared, state, reader)
@@ -108,14 +110,14 @@ def _loosened(
     return list(_compare(declared, state, before, now))
 
 
-def _looser(declared: StateFile, loosened: Loosened, committed: Any) -> Any:
+def _looser(declared: StateFile, loosened: LoosenedValue, committed: Any) -> Any:
     found = _ratchet_at(declared, loosened.names)
     return committed if found and found[1].loosens(loosened.before, committed) else loosened.before
 
 
 def _compare(
     declared: StateFile, state: ArtifactState, before: Mapping[_Names, Any], now: Mapping[_Names, Any]
-) -> Iterator[Loosened]:
+) -> Iterator[LoosenedValue]:
     for names, value in before.items():
         # To Python true is 1.
         is_same = value == now.get(names) and isinstance(value, bool) == isinstance(now.get(names), bool)
@@ -127,7 +129,7 @@ def _compare(
         # Of an element that is gone every value is told, so that it can be put back as it was.
         is_part = lost and value is not None and not ratchet.members
         if is_part or ratchet.loosens(value, now.get(names)):
-            yield Loosened(names, name, path, value, now.get(names), ratchet.members, lost)
+            yield LoosenedValue(names, name, path, value, now.get(names), ratchet.members, lost)
 
 
 def _committed_values(
@@ -237,7 +239,7 @@ def _put_back(data: Any, parts: _Names, names: _Names, ratchet: Ratchet, value: 
             data[name] = value
 
 
-def _problem(loosened: Loosened, state: ArtifactState) -> Problem:
+def _problem(loosened: LoosenedValue, state: ArtifactState) -> Problem:
     lengths = range(len(loosened.path), 0, -1)
     span = next(filter(None, (state.span(loosened.path[:length]) for length in lengths)), Span(0, 0, 0, 1))
     message = f"{loosened.change}; that counts once a person accepts or commits it"

@@ -1,4 +1,4 @@
-"""The values that a record keeps: those that nothing but a report, a person or a commit may loosen."""
+"""Baseline entries of a record: the ratcheted values that differ from those of the records before."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..evaluation.trace import EvaluationTrace
+from ..journal.baseline import MOST_VALUES
 from ..journal.journal import Record
-from ..journal.kept_values import MOST_KEPT
-from ..snapshot.held_values import committed_digest, state_values
 from ..snapshot.read_log import ArtifactState
 from ..snapshot.snapshot import DEFINITION, STATE, Snapshot
+from ..snapshot.state_ratchets import committed_digest, state_values
 from ..states import RecordKind
 
-_Kept = list[dict[str, Any]]
+_Entries = list[dict[str, Any]]
 
 
-def values_to_keep(trace: EvaluationTrace, after: ArtifactState | None, record: Record) -> _Kept:
+def baseline_entries(trace: EvaluationTrace, after: ArtifactState | None, record: Record) -> _Entries:
     """The values that differ from those known before, as a record lists them.
 
     `after` is the state as it is written. What the command itself changed is as it wrote it; everything else
@@ -27,27 +27,27 @@ def values_to_keep(trace: EvaluationTrace, after: ArtifactState | None, record: 
     is_begin = bool(record["workflow"])
     state, declared = snapshot.state, facts.workflow.state
     is_kept = declared and declared.ratchet and state and state.valid and after and after.valid
-    differing: _Kept = []
+    differing: _Entries = []
     if declared and state and after and is_kept:
         counted, written = state_values(declared, state.data), state_values(declared, after.data)
         filed = {**counted, **{each.names: each.now for each in state.loosened}}
         counted = filed if answered == STATE or is_begin else counted
         changed = (each for each in {**filed, **written} if filed.get(each) != written.get(each))
         kept: Mapping[Any, Any] = {**counted, **{each: written.get(each) for each in changed}}
-        known = snapshot.kept.state
+        known = snapshot.baseline.state
         new = (each for each in kept if each not in known or kept[each] != known[each])
         differing = [{"path": [*each], "value": kept[each]} for each in new]
     for name, parameter in facts.workflow.parameters.items():
         is_accepted = answered == DEFINITION or is_begin
         value = facts.parameter(name).asked if is_accepted else facts.parameter(name).value
-        if value != snapshot.kept.parameters.get(name, parameter.default):
+        if value != snapshot.baseline.parameters.get(name, parameter.default):
             differing.append({"parameter": name, "value": value})
-    return [*_mark(snapshot, state if is_kept else None), *differing[:MOST_KEPT]]
+    return [*_mark(snapshot, state if is_kept else None), *differing[:MOST_VALUES]]
 
 
-def _mark(snapshot: Snapshot, state: ArtifactState | None) -> _Kept:
+def _mark(snapshot: Snapshot, state: ArtifactState | None) -> _Entries:
     """The mark of what HEAD has of the state, where that is another file than before; a first one is made."""
-    declared, known = snapshot.workflow.state, snapshot.kept.head
+    declared, known = snapshot.workflow.state, snapshot.baseline.head
     if state is None and declared and declared.ratchet:
         return []
     reads_others = any(each.source is not None for each in snapshot.workflow.parameters.values())

@@ -1,4 +1,4 @@
-"""Check of what a reported step must come with, and the file in which the text of a report is kept."""
+"""Deliveries of reports: the check of what a step must come with, and the file of a report's text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..decision.brings import Delivery, brought_files, file_digests, lacking
+from ..decision.brings import Delivery, delivery_files, file_digests, lacking
 from ..decision.facts import RunFacts
 from ..definition.inputs import Brings
 from ..evaluation.trace import CommandRefused
@@ -33,14 +33,14 @@ def report_text(facts: RunFacts, step: str, outcome: str, text: str) -> ReportTe
     report, problems = read_report(text, forms) if text.strip() else (None, ())
     if report is None:
         why = f": {problems[0].message}" if problems else ""
-        raise _refused(facts, form, f"a report of {step} comes with its text in the form of one{why}")
+        raise _refusal(facts, form, f"a report of {step} comes with its text in the form of one{why}")
     if problems:
-        raise _refused(facts, form, f"the text contradicts itself: {problems[0].message}")
+        raise _refusal(facts, form, f"the text contradicts itself: {problems[0].message}")
     if step not in report.phases or report.outcome != outcome:
         said = f"{' or '.join(report.phases)} {report.outcome}"
-        raise _refused(facts, form, f"the text is a report of {said}, not of {step} {outcome}")
+        raise _refusal(facts, form, f"the text is a report of {said}, not of {step} {outcome}")
     if not is_filled_in(text, report):
-        raise _refused(facts, form, "the text does not say in a sentence what was looked at and found")
+        raise _refusal(facts, form, "the text does not say in a sentence what was looked at and found")
     kept = filed_text(text)
     return ReportText(kept, report, _path(facts, step, kept))
 
@@ -50,7 +50,7 @@ def filed_text(text: str) -> str:
     return text if text.endswith("\n") else f"{text}\n"
 
 
-def _refused(facts: RunFacts, form: ReportForm, why: str) -> CommandRefused:
+def _refusal(facts: RunFacts, form: ReportForm, why: str) -> CommandRefused:
     blank = json.dumps(blank_form(form, facts.stage), ensure_ascii=False)
     return CommandRefused(f"nothing was recorded: {why}. Fill in {blank} and {_HANDED_IN}")
 
@@ -62,7 +62,7 @@ def _path(facts: RunFacts, step: str, text: str) -> str:
     return join(facts.snapshot.run, pattern.replace("*", f"{step}{stage}-{digest_of(text)[:8]}")) or ""
 
 
-def check_brought(
+def check_delivery(
     facts: RunFacts, brings: Brings, delivery: Delivery, is_done: bool, lets_through: bool
 ) -> str:
     """Add to the record of a report the digests of the files that it came with.
@@ -71,7 +71,7 @@ def check_brought(
     person lets it through. Raises CommandRefused with all that is missing otherwise.
     """
     entry = delivery.record
-    digests = file_digests(facts, brought_files(facts, brings, delivery))
+    digests = file_digests(facts, delivery_files(facts, brings, delivery))
     seen = entry["files"] if isinstance(entry["files"], list) else []
     known = {each["path"] for each in seen}
     more = [{"path": path, "digest": digest} for path, digest in digests.items() if path not in known]
