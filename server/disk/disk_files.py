@@ -8,9 +8,9 @@ These promises hold for every path, however hostile the tree is:
 A torn save. An editor that truncates and rewrites a file in place can be met half-way. If the size or
 the time of modification moved while the bytes were read, they are read again, three times at most, and
 after that the file is reported as unreadable rather than judged on a mixture. A half that lies still
-between two writes of the editor looks like any broken file here; whoever watches waits a grace period
-before it shows what was found in it. A save by rename is never torn: the open descriptor keeps the old
-file whole.
+between two writes of the editor looks like any broken file; with `grace` a file that was saved this moment
+and ends in the middle of a structure is read again when its grace is over. A save by rename is never torn:
+the open descriptor keeps the old file whole.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ import os
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
+from time import sleep, time_ns
+from typing import NamedTuple
 
 from ...orchestration.findings import Problem
 from ...orchestration.vfs.files import (
@@ -34,6 +36,7 @@ from ...orchestration.vfs.files import (
     too_large,
 )
 from . import safe_open
+from .partial_saves import GRACE_MS, MAX_HOLD_MS, is_partial
 from .safe_open import RefusedError, close, refusal
 
 MAX_HASHED_BYTES = 256 * MEBIBYTE
@@ -44,15 +47,29 @@ _CHUNK = MEBIBYTE
 _MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL)
 
 
+class StatKey(NamedTuple):
+    """Values that tell one state of a file from another without reading it; `inode` 0 is nothing there."""
+
+    inode: int = 0
+    size: int = 0
+    mtime_ns: int = 0
+    ctime_ns: int = 0
+
+
+ABSENT = StatKey()
+
+
 class DiskFiles:
     """A frozen view of one root: each path is looked at once, later questions get the same answer.
 
     `reads`, `listings` and `unlisted_folders` say what was looked at so far; the last names the folders
-    that exist but could not be listed, which an empty listing alone would hide.
+    that exist but could not be listed, which an empty listing alone would hide. With `grace` it waits for
+    what may be half saved, `MAX_HOLD_MS` at most in all.
     """
 
-    def __init__(self, root: Path | str) -> None:
+    def __init__(self, root: Path | str, *, grace: bool = False) -> None:
         self.root = os.path.realpath(root)
+        self._grace_left_ms = float(MAX_HOLD_MS) if grace else 0.0
         self.reads: dict[str, File] = {}
         self.listings: dict[str, Mapping[str, Entry]] = {}
         self.unlisted_folders: dict[str, Problem] = {}
@@ -65,13 +82,25 @@ class DiskFiles:
         system refused to say more (permissions, a bad disk). What cannot be read never passes for absent.
         """
         if path not in self.reads:
-            file = file_at(self.root, path)
+            file = self._settled_file(path)
             if not file.exists and file.problem is None:
                 listed = self.listings.get(parent(path), {}).get(name_in(path))
                 if listed is not None and listed.kind == "file":
                     file = vanished_file(path)
             self.reads[path] = file
         return self.reads[path]
+
+    def _settled_file(self, path: str) -> File:
+        """The file as it is when nobody is in the middle of saving it, as far as that can be told."""
+        file = file_at(self.root, path)
+        while self._grace_left_ms > 0 and (age_ms := abs(time_ns() - file.mtime_ns) / 1e6) < GRACE_MS:
+            if not is_partial(File(path), file):
+                break
+            wait_ms = min(GRACE_MS - age_ms, self._grace_left_ms)
+            sleep(wait_ms / 1000)
+            self._grace_left_ms -= wait_ms
+            file = file_at(self.root, path)
+        return file
 
     def list(self, folder: str) -> Mapping[str, Entry]:
         """The names in a folder, sorted; empty when there is none or it cannot be listed."""
@@ -178,3 +207,12 @@ def _digest_and_size(descriptor: int, start: bytes) -> tuple[str, int]:
         hashing.update(chunk)
         total += len(chunk)
     return ("" if total > MAX_HASHED_BYTES else hashing.hexdigest()[:16]), total
+
+
+def stat_key(full: str | Path) -> StatKey:
+    """The state of a file, links followed; all zeros where nothing is or can be looked at."""
+    try:
+        status = os.stat(full)  # noqa: PTH116 - a Path for each of 100,000 names is slow
+    except (OSError, ValueError):
+        return ABSENT
+    return StatKey(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)

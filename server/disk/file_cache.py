@@ -3,13 +3,13 @@
 Unlike `DiskFiles` this view is not of one moment. It is brought up to date by `refresh` with paths that may
 have changed, or by `rescan` without any, and then says in `changed` which answers are no longer those it
 gave before. A key of `changed` is a path (its text, or what its folder says of it), or a folder with "/"
-behind it (its names).
+behind it (its names). With `has_grace` what may be half saved counts as before, and is in `saves`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from time import time_ns
@@ -18,7 +18,9 @@ from typing import NamedTuple
 from ...orchestration.findings import Problem
 from ...orchestration.vfs.files import Entry, File, below, name_in, parent
 from ..lru_cache import LruCache
-from .disk_files import MEBIBYTE, entry_at, file_at, listing_at, vanished_file
+from .disk_files import ABSENT, MEBIBYTE, StatKey, entry_at, file_at, listing_at, stat_key, vanished_file
+from .partial_saves import GRACE_MS, PartialSaves, is_partial, is_passing, monotonic_ms
+from .path_index import PathIndex
 from .safe_open import links_on, refusal
 
 SETTLED_NS = 2_000_000_000
@@ -28,18 +30,6 @@ TEXT_BYTES = 4 * MEBIBYTE
 _PART = 64
 _MANY = 64
 """If more names of one folder may have changed, the folder is listed anew."""
-
-
-class StatKey(NamedTuple):
-    """Values that tell one state of a file from another without reading it; `inode` 0 is nothing there."""
-
-    inode: int = 0
-    size: int = 0
-    mtime_ns: int = 0
-    ctime_ns: int = 0
-
-
-_ABSENT = StatKey()
 
 
 class _CachedFile(NamedTuple):
@@ -52,8 +42,10 @@ class _CachedFile(NamedTuple):
 class FileCache:
     """The files of a root that were asked for. It belongs to one thread."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, now_ms: Callable[[], float] = monotonic_ms) -> None:
         self.root = os.path.realpath(root)
+        self.saves = PartialSaves(now_ms)
+        self.has_grace = False
         self.unlisted_folders: dict[str, Problem] = {}
         self.changed: set[str] = set()
         self.moved: set[str] = set()
@@ -61,7 +53,7 @@ class FileCache:
         self._seen: dict[str, _CachedFile] = {}
         self._listings: dict[str, dict[str, Entry]] = {}
         self._texts = LruCache[str, File](TEXT_BYTES, lambda file: file.size)
-        self._tree = _PathIndex()
+        self._tree = PathIndex()
         # The places that the way of a path leads through by links, and which paths lead through a place.
         self._links: dict[str, frozenset[str]] = {}
         self._through: dict[str, set[str]] = {}
@@ -76,7 +68,9 @@ class FileCache:
 
     def read(self, path: str) -> File:
         """The file as it was last seen; see `DiskFiles.read`."""
-        seen = self._seen.get(path)
+        seen, hold = self._seen.get(path), self.saves.holds.get(path)
+        if hold and hold.before:
+            return hold.answer
         if seen and not (seen.file.exists and seen.file.problem is None):
             return seen.file
         # A text that was let go is read again, and what is there now counts.
@@ -92,9 +86,13 @@ class FileCache:
 
     # ---- bringing it up to date
 
-    def refresh(self, hints: Iterable[str]) -> None:
+    def refresh(self, hints: Collection[str]) -> None:
         """Look again at paths that may have changed, and at all below them."""
         self._look_anew()
+        if not self.has_grace:
+            for path in list(self.saves.holds):
+                if any(f"{path}/".startswith(f"{hint}/") or not hint for hint in hints):
+                    self.saves.drop(path)
         by_folder: dict[str, set[str]] = {}
         for hint in self._with_aliases(hints):
             place = self._outermost(hint)
@@ -136,6 +134,18 @@ class FileCache:
                 self._read(key)
         self._catch_up()
 
+    def end_holds(self, paths: Iterable[str]) -> None:
+        """Take in what is there now of files that were held."""
+        had_grace, self.has_grace = self.has_grace, False
+        self._look_anew()
+        for path in paths:
+            self.saves.drop(path)
+            self.changed.add(path)
+            self._look_for(parent(path), (name_in(path),))
+            self._waiting.append(path)
+        self._catch_up()
+        self.has_grace = had_grace
+
     def rescanning(self) -> Iterator[None]:
         """Look again at everything, as far as times and sizes do not say that it is the same; in parts."""
         for number, folder in enumerate(list(self._listings)):
@@ -167,6 +177,7 @@ class FileCache:
     def forget(self, paths: Iterable[str]) -> None:
         """Keep nothing more of the files at these paths; nobody asks for them any more."""
         for path in paths:
+            self.saves.drop(path)
             if self._seen.pop(path, None) is not None:
                 self._texts.drop(path)
                 self._drop(path)
@@ -236,7 +247,8 @@ class FileCache:
         known = self._listings.get(folder)
         if known is None:
             return
-        entries = {name: entry_at(self.root, folder, name) for name in names if name}
+        found = {name: entry_at(self.root, folder, name) for name in names if name}
+        entries = {name: self._as_it_counts(folder, name, known.get(name), found[name]) for name in found}
         differing = {name: entry for name, entry in entries.items() if entry != known.get(name)}
         if not differing:
             return
@@ -274,12 +286,14 @@ class FileCache:
     def _read(self, path: str) -> File:
         gone = not refusal(path) and self._is_gone(parent(path))
         # Asked before the file is read: what is saved meanwhile has another sign.
-        sign = _ABSENT if gone else stat_key(self._full(path))
+        sign = ABSENT if gone else stat_key(self._full(path))
         file = File(path) if gone else file_at(self.root, path)
         if not (file.exists or file.problem) and self._is_listed_file(path):
             # Its folder was looked at before, and is looked at again.
             self._look_for(parent(path), (name_in(path),))
             file = vanished_file(path) if self._is_listed_file(path) else file
+        if self._hold_if_partial(path, file, sign):
+            return self.read(path)
         bare = replace(file, text=None) if file.text is not None else file
         before = self._seen.get(path)
         is_settled = max(sign.mtime_ns, sign.ctime_ns) + SETTLED_NS < time_ns()
@@ -295,6 +309,23 @@ class FileCache:
             self.changed.add(path)
         return file
 
+    def _hold_if_partial(self, path: str, now: File, sign: StatKey) -> bool:
+        """Hold a file back if it may be half saved. True if it counts as before meanwhile.
+
+        One that was not read before is only noted, if it was saved this moment.
+        """
+        hold = self.saves.holds.get(path)
+        before = hold.before if hold else self._last_read(path)
+        is_fresh = before or hold or abs(time_ns() - sign.ctime_ns) < GRACE_MS * 1_000_000
+        if self.has_grace and is_fresh and is_partial(before or File(path), now, is_held=bool(hold)):
+            return self.saves.hold(path, before, now) and before is not None
+        self.saves.drop(path)
+        return False
+
+    def _last_read(self, path: str) -> File | None:
+        """A file as it was last read, with its text if that is at hand."""
+        return self._texts.get(path) or self.file(path)
+
     def _is_listed_file(self, path: str) -> bool:
         entry = self._listings.get(parent(path), {}).get(name_in(path))
         return entry is not None and entry.kind == "file"
@@ -302,6 +333,8 @@ class FileCache:
     def _list(self, folder: str) -> Mapping[str, Entry]:
         now, problem = listing_at(self.root, folder)
         before = self._listings.get(folder)
+        if before is not None and not problem:
+            now = self._with_held(folder, before, now)
         self._listings[folder] = now
         was_unlisted = self.unlisted_folders.pop(folder, None)
         if problem:
@@ -318,6 +351,28 @@ class FileCache:
         for name in before.keys() | now.keys() if before != now else ():
             if before.get(name) != now.get(name):
                 self._differs(folder, name, before.get(name), now.get(name))
+        return now
+
+    def _with_held(self, folder: str, before: Mapping[str, Entry], now: dict[str, Entry]) -> dict[str, Entry]:
+        """The names in a folder, sorted, with those that are gone and held."""
+        for name in now if self.saves.holds else ():
+            self._as_it_counts(folder, name, before.get(name), now[name])
+        gone = [name for name in before if name not in now]
+        held = ((name, self._as_it_counts(folder, name, before[name], None)) for name in gone)
+        names = now | {name: entry for name, entry in held if entry}
+        return {name: names[name] for name in sorted(names)} if gone else now
+
+    def _as_it_counts(self, folder: str, name: str, before: Entry | None, now: Entry | None) -> Entry | None:
+        """What a folder says of a name: of one that is gone what it said before, while that is held."""
+        path = below(folder, name)
+        if now is None and before and self.has_grace:
+            matters = path in self._seen or not is_passing(folder, before)
+            if matters and self.saves.hold(path, self._last_read(path), File(path)):
+                # What lies below it is looked at, too.
+                self._waiting.append(path)
+                return before
+        elif path not in self._seen:
+            self.saves.drop(path)
         return now
 
     def _differs(self, folder: str, name: str, before: Entry | None, now: Entry | None) -> None:
@@ -380,49 +435,6 @@ class FileCache:
             self._links.pop(path, None)
 
 
-class _PathIndex:
-    """Known paths by the folder they are in, so that those below one are found without a look at others.
-
-    `appeared` are the folders of known paths since somebody last emptied it.
-    """
-
-    def __init__(self) -> None:
-        self._children: dict[str, dict[str, int]] = {}
-        self.appeared: list[str] = []
-
-    def add(self, path: str) -> None:
-        """A path is known once more."""
-        while path:
-            folder = parent(path)
-            if folder not in self._children:
-                self._children[folder] = {}
-                self.appeared.append(folder)
-            children = self._children[folder]
-            children[path] = children.get(path, 0) + 1
-            path = folder
-
-    def remove(self, path: str) -> None:
-        """A path is known once less."""
-        while path:
-            folder = parent(path)
-            children = self._children.get(folder, {})
-            if path not in children:
-                return
-            children[path] -= 1
-            if not children[path]:
-                del children[path]
-                if not children:
-                    del self._children[folder]
-            path = folder
-
-    def folders(self) -> set[str]:
-        return set(self._children)
-
-    def below(self, folder: str) -> list[str]:
-        """The paths right below a folder that are known, or lead to known ones."""
-        return list(self._children.get(folder, ()))
-
-
 def _may_link(entry: Entry | None) -> bool:
     """True for a link; one that leads nowhere, or out, is no file and no folder."""
     return entry is not None and (entry.link or entry.kind == "other")
@@ -431,12 +443,3 @@ def _may_link(entry: Entry | None) -> bool:
 def _folder_kind(entry: Entry | None) -> bool | None:
     """For a folder, True if it is one by a link; None for what is no folder."""
     return entry.link if entry and entry.kind == "folder" else None
-
-
-def stat_key(full: str | Path) -> StatKey:
-    """The state of a file, links followed; all zeros where nothing is or can be looked at."""
-    try:
-        status = os.stat(full)  # noqa: PTH116 - a Path for each of 100,000 names is slow
-    except (OSError, ValueError):
-        return _ABSENT
-    return StatKey(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)

@@ -29,10 +29,9 @@ from ..lru_cache import LruCache
 from ..workspace import apply
 from ..workspace.apply import NO_CLAIMS, CommandResult, HeldClaims
 from ..workspace.roots import UsageError
-from ..workspace.run_reader import Parsed
+from ..workspace.run_reader import ParseCache, Parsed
 from ..workspace.workspace import Workspace
 from .boards import Progress, RootBoard, RootChange
-from .live_root import ParseCache
 from .worker import Worker
 
 _MAX_WRITERS = 32
@@ -144,17 +143,23 @@ class Engine:
         """The runs that read any of the unsaved texts, evaluated on them (`LiveRoot.evaluate_unsaved`)."""
         return await self._on_thread(lambda: self._worker.open_root(root).live.evaluate_unsaved(texts))
 
-    async def refresh(self, root: Path, paths: Iterable[Path]) -> None:
-        """Look now where `paths` (absolute) may have changed; the board shows it when this returns."""
+    async def refresh(self, root: Path, paths: Iterable[Path], *, grace: bool = False) -> None:
+        """Look now where `paths` (absolute) may have changed.
+
+        The board shows it when this returns; with `grace`, for who does not know that the saves are done, but
+        for what may be half saved.
+        """
         hints = list(paths)
-        await self._on_thread(lambda: self._worker.refresh(root, hints))
+        await self._on_thread(lambda: self._worker.refresh(root, hints, grace))
 
     async def look_again(self, root: Path, run: str | None = None) -> None:
         """Take in what was saved before this call: the board shows it when this returns.
 
-        For who answers a question about one run, or without one about all (`LiveRoot.look_again`).
+        For who answers a question about one run, or without one about all (`LiveRoot.look_again`). While a
+        file that it is about may be half saved, this waits for it, `MAX_HOLD_MS` at most.
         """
-        await self._on_thread(lambda: self._worker.look_again(root, run))
+        told: asyncio.Future[None] = self._submit(lambda result: self._worker.look_again(root, run, result))
+        await told
 
     async def watched_count(self, root: Path) -> int:
         """The number of watched folders of a root."""
@@ -195,6 +200,7 @@ class Engine:
             raise
         self._acts_parsed.keep((root, run), dict(parsed))
         await self.refresh(root, [root / path for path in _written_paths(run, done)])
+        await self.look_again(root, run)
         return done
 
     async def start(

@@ -5,21 +5,18 @@ HEAD and the key are looked at only while a run has asked for them; each counts 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from time import time_ns
 
 from ...orchestration.vfs.files import RecordingFiles
-from ..disk.file_cache import StatKey, stat_key
+from ..disk.disk_files import StatKey, stat_key
 from ..disk.repository import Head, head_of
 from ..workspace import decision_proof
 from ..workspace.decision_keys import key_path, load_repository_key, repository_path
 from ..workspace.head_files import HeadFiles
 from .dependencies import DependencyIndex
 
-GRACE_MS = 150
-"""A file that was saved so short ago and is empty or broken may be half saved."""
 _DAY_MS = 86_400_000.0
 # Keys that are no files; no path has such a name. Behind the last stands the path of a file in HEAD.
 _HEAD, _KEY, _HEAD_FILE = "\0head", "\0key", "\0head:"
@@ -110,12 +107,11 @@ class ExternalInputs:
 
 
 class Deadlines:
-    """When runs are due although no file changes: a claim ends, or a grace period is over."""
+    """When runs are due although no file changes: a claim ends."""
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self._clock = clock
         self._claim_ends: dict[str, str] = {}
-        self._grace_ends_ns: dict[str, int] = {}
 
     def now(self) -> str:
         """The time as claims have it: ISO 8601."""
@@ -125,30 +121,23 @@ class Deadlines:
         """The run stands otherwise from this moment on."""
         self._claim_ends[run] = until
 
-    def begin_grace(self, run: str) -> None:
-        """A file of the run may be half saved: it is due GRACE_MS after the first call."""
-        self._grace_ends_ns.setdefault(run, time_ns() + GRACE_MS * 1_000_000)
-
-    def in_grace(self) -> Set[str]:
-        """The runs that stand as before because a file may be half saved."""
-        return self._grace_ends_ns.keys()
-
     def drop(self, run: str) -> None:
         """Nothing is due for the run any more."""
         self._claim_ends.pop(run, None)
-        self._grace_ends_ns.pop(run, None)
 
-    def due(self) -> list[str]:
-        """The runs whose time has come."""
-        now, now_ns = self.now(), time_ns()
+    def take_due(self) -> list[str]:
+        """The runs whose time has come since somebody last asked."""
+        now = self.now()
         ended = [run for run, until in self._claim_ends.items() if until <= now]
-        return ended + [run for run, at in self._grace_ends_ns.items() if at <= now_ns]
+        for run in ended:
+            del self._claim_ends[run]
+        return ended
 
     def wait_ms(self) -> float:
         """Milliseconds until the first run is due; infinite when none will be."""
         now = self._clock()
         # Times are compared as they are written, which may say that one is over a little later.
-        waits = [(at - time_ns()) / 1e6 for at in self._grace_ends_ns.values()]
+        waits: list[float] = []
         for until in self._claim_ends.values():
             try:
                 wait = (datetime.fromisoformat(until) - now).total_seconds() * 1000

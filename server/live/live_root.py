@@ -16,8 +16,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from time import time_ns
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from ...orchestration.definition.root_config import PATH as CONFIG_PATH
 from ...orchestration.definition.root_config import Config, config_in
@@ -29,14 +28,16 @@ from ...orchestration.snapshot.read_log import RunReader
 from ...orchestration.vfs.files import Files, RecordingFiles, natural, parent
 from ...orchestration.vfs.overlay import OverlayFiles
 from ..disk.file_cache import FileCache
+from ..disk.partial_saves import monotonic_ms
 from ..lru_cache import LruCache
 from ..workspace.definitions import DefinitionLibrary
 from ..workspace.roots import UsageError, project_folders
-from ..workspace.run_reader import Parsed, RunEnvironment, evaluate_match, read_match
+from ..workspace.run_reader import ParseCache, Parsed, RunEnvironment, evaluate_match, read_match
 from ..workspace.workspace import root_findings
 from .boards import Progress, RootChange, merge_in_order
 from .dependencies import DependencyIndex, FindingsByPath
-from .external_inputs import GRACE_MS, Deadlines, ExternalInputs
+from .external_inputs import Deadlines, ExternalInputs
+from .holds import Holds
 from .watch_plan import WatchPlan
 
 T = TypeVar("T")
@@ -47,7 +48,6 @@ WARM_RUNS = 64
 """The parse results of so many runs are kept, those that were evaluated last."""
 RECENT_RUNS = 16
 """Before a question about all runs so many are looked at, those that were evaluated or asked about last."""
-_BROKEN = ("artifact-unreadable", "artifact-invalid")
 _MAX_ROUNDS = 8
 # Dependants that are no runs, and so no paths.
 _LIBRARY, _CONFIG, _CANDIDATES = "\0library", "\0configuration", "\0candidates"
@@ -66,23 +66,6 @@ class CandidateRun(NamedTuple):
     findings: tuple[Finding, ...] = ()
 
 
-class ParseCache(dict[tuple[str, str], Any]):
-    """Parse results of one evaluation; those of the one before are taken over when they are asked for.
-
-    What is in it afterwards is what this evaluation used, and no more. It is kept as a plain copy, so that no
-    chain of caches grows.
-    """
-
-    def __init__(self, before: Parsed | None) -> None:
-        super().__init__()
-        self._before = before or {}
-
-    def __contains__(self, key: object) -> bool:
-        if not super().__contains__(key) and key in self._before:
-            self[key] = self._before[key]  # type: ignore[index]
-        return super().__contains__(key)
-
-
 class LiveRoot:
     """One root. Used from one thread only.
 
@@ -90,15 +73,21 @@ class LiveRoot:
     configuration names) are replaced when they differ, never changed; `version` counts up then.
     """
 
-    def __init__(self, root: Path, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    def __init__(
+        self,
+        root: Path,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        now_ms: Callable[[], float] = monotonic_ms,
+    ) -> None:
         self.root = root
         self.version = 0
         self.runs: Mapping[str, Evaluation] = {}
         self.findings: Mapping[str, tuple[Finding, ...]] = {}
         self.projects: tuple[Path, ...] = ()
         self._is_scanned = False
-        self._files = FileCache(root)
+        self._files = FileCache(root, now_ms)
         self._dependencies = DependencyIndex()
+        self._holds = Holds(self._files, self._dependencies, now_ms)
         self._reported = FindingsByPath()
         self._external = ExternalInputs(root, self._dependencies)
         self._deadlines = Deadlines(clock)
@@ -119,8 +108,9 @@ class LiveRoot:
 
     # ---- refreshing
 
-    def scan_in_parts(self, progress: Progress | None = None) -> Refresh:
+    def scan_in_parts(self, progress: Progress | None = None, *, grace: bool = False) -> Refresh:
         """The first look at everything; what is to be refreshed before its end is part of it."""
+        self._files.has_grace = grace
         try:
             self.read_definitions()
             self._find_candidates()
@@ -131,6 +121,7 @@ class LiveRoot:
                 if progress:
                     progress(number, total)
                 yield
+                self._files.has_grace = grace
         finally:
             # One run that cannot be evaluated does not keep the others from being shown.
             self._is_scanned = True
@@ -145,16 +136,19 @@ class LiveRoot:
     def refresh_paths(self, paths: Iterable[Path | str] = (), *, grace: bool = False) -> RootChange | None:
         """Look again at `paths` (absolute) and at all below them. None when nothing differs.
 
-        With `grace` a file that was saved this moment, and is empty or broken now, counts as half saved: its
-        runs stand as before until it is refreshed again or `GRACE_MS` are over.
+        With `grace` what may be half saved counts as before until it is whole or its grace is over
+        (`disk/partial_saves`), and the runs that depend on it stand as before. Without it all is taken as it
+        is now: for who knows that the saves are done.
         """
         full = [str(path) for path in paths]
+        self._files.has_grace = grace
         self._files.refresh(self._relative(full))
         self._watch_plan.recheck(full)
-        return self._recompute(grace)
+        return self._recompute()
 
     def refresh_folders(self, folders: Mapping[Path, bool]) -> RootChange | None:
-        """Look again at what is right in folders (absolute), and at all below those that are True."""
+        """Look again, with grace, at what is right in folders (absolute), and below those that are True."""
+        self._files.has_grace = True
         self._files.refresh_right_in(self._relative(folders))
         self._watch_plan.recheck(map(str, folders))
         self._files.refresh(self._relative(folder for folder, is_whole in folders.items() if is_whole))
@@ -163,8 +157,9 @@ class LiveRoot:
     def look_again(self, run: str | None = None) -> RootChange | None:
         """Look again by stat at what a run depends on; without one at `RECENT_RUNS`, and for new ones.
 
-        Without grace: whoever asks is answered by what the files hold now. None when nothing differs.
+        None when nothing differs. With grace: whoever asks is answered when the run is not `held` any more.
         """
+        self._files.has_grace = True
         runs = {run} if run in self._candidates else set([*self._parse_caches][-RECENT_RUNS:])
         others = (_LIBRARY, _CONFIG) if run in runs else (_LIBRARY, _CONFIG, _CANDIDATES)
         keys = {key for each in (*others, *runs) for key in self._dependencies.keys_of(each)}
@@ -173,12 +168,14 @@ class LiveRoot:
             keys.add(way)
             way = parent(way)
         self._files.recheck(keys)
-        self._mark_due(self._deadlines.in_grace() & runs)
         return self._recompute()
 
-    def refresh_all_in_parts(self) -> Refresh:
+    def refresh_all_in_parts(self, *, grace: bool = False) -> Refresh:
         """Look again without knowing what changed. Other refreshes may come between the parts."""
-        yield from self._files.rescanning()
+        self._files.has_grace = grace
+        for _ in self._files.rescanning():
+            yield
+            self._files.has_grace = grace
         self._mark_due(self._failed)
         change = self._recompute()
         keys = self._dependencies.keys()
@@ -202,11 +199,16 @@ class LiveRoot:
     # ---- questions
 
     def wait_ms(self) -> float:
-        """Milliseconds until `refresh_paths` is due without any hint: a claim ends, a file was half saved.
+        """Milliseconds until `refresh_paths` is due without any hint: a claim ends, a grace is over.
 
         Infinite when nothing will be due.
         """
-        return self._deadlines.wait_ms()
+        return min(self._deadlines.wait_ms(), self._holds.wait_ms())
+
+    def held(self, run: str | None = None) -> Set[str]:
+        """What stands as before because a file may be half saved, of all or of what concerns a run."""
+        held = self._holds.dependants()
+        return held if run is None else held & {run, _LIBRARY, _CONFIG}
 
     def watched_folders(self) -> Mapping[Path, bool]:
         """The folders whose changes can matter; True where changes of all that is below them do."""
@@ -248,23 +250,17 @@ class LiveRoot:
 
     # ---- one run
 
-    def _evaluate(self, run: str, saved: Set[str] = frozenset()) -> None:
-        """Evaluate a run anew; it stands as before while a file `saved` this moment is half of itself."""
+    def _evaluate(self, run: str) -> None:
+        """Evaluate a run anew; it stands as before if a file is half saved that was not read until now."""
         self._due.pop(run, None)
         self._failed.add(run)
         candidate, files, parsed = self._examine(run, self._files)
         self._failed.discard(run)
         self._depend(run, files.used)
-        evaluation, before = candidate.evaluation, self.runs.get(run)
-        # Half saved is what was saved within GRACE_MS and is empty, or broken as it was not before.
-        broken = _broken_paths(evaluation) - _broken_paths(before)
-        since_ns = time_ns() - GRACE_MS * 1_000_000
-        # Of a new run nothing was read before, so nothing of it could be seen to change.
-        read = files.used if saved and before is None else saved & files.used
-        fresh = map(self._files.file, read)
-        if any(f.mtime_ns > since_ns and (not f.size or f.path in broken) for f in fresh if f and f.exists):
-            self._deadlines.begin_grace(run)
+        if self._holds.concern(files.used):
+            self._due[run] = None
             return
+        evaluation, before = candidate.evaluation, self.runs.get(run)
         if evaluation is not None and evaluation == before:
             candidate = candidate._replace(evaluation=before)
         self._candidates[run] = candidate
@@ -299,8 +295,11 @@ class LiveRoot:
     def _read_library(self) -> None:
         """Read the definitions, and mark the runs due of which one differs now."""
         files = RecordingFiles(self._files)
-        self._library = DefinitionLibrary.of(files)
+        library = DefinitionLibrary.of(files)
         self._depend(_LIBRARY, files.used)
+        if self._known.definitions and self._holds.concern(files.used):
+            return
+        self._library = library
         before, self._definition_states = self._definition_states, self._library.states()
         self._known = DefinitionSet(self._library.definitions())
         after = self._definition_states
@@ -313,10 +312,12 @@ class LiveRoot:
         """Read the configuration, and mark the runs due for which it says other things now."""
         files = RecordingFiles(self._files)
         before, after = self._config, config_in(files.read(CONFIG_PATH))
-        self._config = after
         folders, problems = project_folders(files, after.projects)
-        self._config_projects = tuple(self.root / folder for folder in folders)
         self._depend(_CONFIG, files.used)
+        if self.version and self._holds.concern(files.used):
+            return
+        self._config = after
+        self._config_projects = tuple(self.root / folder for folder in folders)
         self._reported.replace(_CONFIG, (finding(problem, CONFIG_PATH) for problem in problems))
         for run, candidate in self._candidates.items():
             name = candidate.match.workflow.name if candidate.match else ""
@@ -359,21 +360,27 @@ class LiveRoot:
 
     # ---- what differs
 
-    def _recompute(self, grace: bool = False) -> RootChange | None:
-        """Evaluate anew what depends on what changed, until nothing more does; what differs then."""
+    def _recompute(self) -> RootChange | None:
+        """Evaluate anew what depends on what changed, until nothing more does; what differs then.
+
+        Runs that depend on what is held stay due.
+        """
         if not self._is_scanned:
             return None
+        self._holds.end_those_over()
         self._files.changed |= self._external.refresh()
-        self._mark_due(self._deadlines.due())
+        self._mark_due(self._deadlines.take_due())
         read = set[str]()
         for _ in range(_MAX_ROUNDS):
             changed, moved = self._files.take()
             read |= changed
             self._mark_dirty(changed, moved)
-            if not self._due:
+            held = self._holds.dependants()
+            due = [run for run in self._due if run not in held]
+            if not due:
                 break
-            for run in list(self._due):
-                self._evaluate(run, changed if grace else set())
+            for run in due:
+                self._evaluate(run)
         return self._diff(read)
 
     def _mark_dirty(self, keys: set[str], moved: set[str]) -> None:
@@ -431,11 +438,6 @@ class LiveRoot:
         self.findings = merge_in_order(self.findings, present, findings.keys() - present.keys(), str)
         texts = {path: text for path in read if (text := self._files.text(path)) is not None}
         return RootChange(self.root, self.version, changed, tuple(removed), findings, texts, added)
-
-
-def _broken_paths(evaluation: Evaluation | None) -> set[str]:
-    findings = evaluation.findings if evaluation else ()
-    return {each.path for each in findings if each.code in _BROKEN}
 
 
 def _parameters(config: Config, workflow: str) -> object:

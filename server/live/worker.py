@@ -13,7 +13,7 @@ import gc
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -67,6 +67,8 @@ class OpenRoot:
     failure: str = ""
     conditions: tuple[str, ...] = ()
     on_scanned: list[Callable[[], None]] = field(default_factory=list)
+    waiting: list[tuple[Set[str], Callable[[], None]]] = field(default_factory=list)
+    """What is to be called once none of these stands as before."""
 
 
 class Worker(threading.Thread):
@@ -141,6 +143,9 @@ class Worker(threading.Thread):
     # ---- long refreshes, in parts
 
     def _do_what_is_due(self) -> None:
+        overdue = [root for root in self._roots.values() if root.is_scanned and root.live.wait_ms() <= 0]
+        for root in overdue:
+            self._refresh(root, partial(root.live.refresh_paths, grace=True))
         if self._refreshing:
             self._go_on_refreshing(self._refreshing[0])
             return
@@ -149,9 +154,7 @@ class Worker(threading.Thread):
             if root.users == 0 and now - root.idle_since > IDLE_S:
                 self._drop(root)
             elif root.rescan_at <= now:
-                self._begin(root, root.live.refresh_all_in_parts())
-            elif root.live.wait_ms() <= 0:
-                self._refresh(root, root.live.refresh_paths)
+                self._begin(root, root.live.refresh_all_in_parts(grace=True))
 
     def _begin(self, root: OpenRoot, refresh: Refresh) -> None:
         root.refresh, root.refresh_began = refresh, monotonic()
@@ -168,7 +171,7 @@ class Worker(threading.Thread):
             root.failure = self._own_failure = ""
         except Exception:
             self._note_failure(root)
-            change = self._try(root, root.live.refresh_paths)
+            change = self._try(root, partial(root.live.refresh_paths, grace=True))
         self._refreshing.popleft()
         root.refresh = None
         took_s = monotonic() - root.refresh_began
@@ -177,7 +180,7 @@ class Worker(threading.Thread):
             _freeze_garbage_collector()
         self._publish(root, change, always=True)
         for ready in root.on_scanned:
-            ready()
+            self._call_when_told(root, None, ready)
         root.on_scanned.clear()
         if self._watch and root.live.root in self._roots:
             self._refresh_newly_watched(self._with_watcher(self._check))
@@ -189,20 +192,34 @@ class Worker(threading.Thread):
 
     # ---- short refreshes
 
-    def refresh(self, path: Path, hints: Iterable[Path]) -> None:
+    def refresh(self, path: Path, hints: Iterable[Path], grace: bool) -> None:
         """Look now where `hints` (absolute) may have changed. Raises UsageError when the root is not open."""
         root = self.open_root(path)
-        self._refresh(root, partial(root.live.refresh_paths, hints))
+        self._refresh(root, partial(root.live.refresh_paths, hints, grace=grace))
 
-    def look_again(self, path: Path, run: str | None) -> None:
+    def look_again(self, path: Path, run: str | None, result: Future[None]) -> None:
         """Look again, before a question about a run or all of them is answered (`LiveRoot.look_again`).
 
-        Raises UsageError when the root is not open.
+        `result` is set once no run that is asked about stands as before. Raises UsageError when the root is
+        not open.
         """
         root = self.open_root(path)
         if run is None:
             self._take_hints()
         self._refresh(root, partial(root.live.look_again, run))
+        self._call_when_told(root, run, lambda: result.set_result(None))
+
+    def _call_when_told(self, root: OpenRoot, run: str | None, ready: Callable[[], None]) -> None:
+        """Call `ready` once what is held now, of a run or of all, is not held any more."""
+        root.waiting.append((root.live.held(run), ready))
+        self._call_those_told(root)
+
+    def _call_those_told(self, root: OpenRoot) -> None:
+        held = root.live.held() if root.waiting else frozenset()
+        told = [each for each in root.waiting if held.isdisjoint(each[0])]
+        root.waiting = [each for each in root.waiting if not held.isdisjoint(each[0])]
+        for _, ready in told:
+            ready()
 
     def _take_hints(self) -> None:
         paths, has_lost_some = self._watcher.take() if self._watcher else (set[str](), False)
@@ -211,7 +228,7 @@ class Worker(threading.Thread):
             self._refresh(root, partial(root.live.refresh_paths, paths, grace=True))
             root.has_missed_changes |= has_lost_some and root.refresh is not None
             if has_lost_some and root.refresh is None:
-                self._begin(root, root.live.refresh_all_in_parts())
+                self._begin(root, root.live.refresh_all_in_parts(grace=True))
 
     def _refresh(self, root: OpenRoot, refresh: Callable[[], RootChange | None]) -> None:
         self._publish(root, self._try(root, refresh))
@@ -224,7 +241,7 @@ class Worker(threading.Thread):
                 return refresh()
             except Exception:
                 self._note_failure(root)
-                refresh = root.live.refresh_paths
+                refresh = partial(root.live.refresh_paths, grace=True)
         return None
 
     def _note_failure(self, root: OpenRoot) -> None:
@@ -240,6 +257,7 @@ class Worker(threading.Thread):
             root.conditions = conditions
             board = RootBoard(live.root, live.version, live.runs, live.findings, conditions, live.projects)
             self._post(self.on_board, board, change)
+        self._call_those_told(root)
 
     # ---- watching
 
@@ -316,15 +334,19 @@ class Worker(threading.Thread):
         roots = [self._roots.get(root) or self._begin_root(root, progress) for root in paths]
         opened += paths
 
-        def ready() -> None:
-            if not result.done() and all(root.is_scanned for root in roots):
+        unready = [root for root in roots if not root.is_scanned]
+
+        def ready(root: OpenRoot) -> None:
+            unready.remove(root)
+            if not unready:
                 result.set_result(paths)
 
         for root in roots:
             root.users += 1
             if not root.is_scanned:
-                root.on_scanned.append(ready)
-        ready()
+                root.on_scanned.append(partial(ready, root))
+        if not unready:
+            result.set_result(paths)
 
     def close(self, path: Path) -> None:
         """One user less; the root is dropped IDLE_S after the last one."""
@@ -349,7 +371,7 @@ class Worker(threading.Thread):
 
         # Watched first and looked at then: what changes in between is heard.
         self._with_watcher(begin_watching)
-        self._begin(root, live.scan_in_parts(progress))
+        self._begin(root, live.scan_in_parts(progress, grace=True))
         return root
 
     def _drop(self, root: OpenRoot) -> None:
@@ -357,6 +379,8 @@ class Worker(threading.Thread):
         del self._roots[path]
         if root.refresh is not None:
             self._refreshing.remove(root)
+        for ready in [*root.on_scanned, *(ready for _, ready in root.waiting)]:
+            ready()
         self._with_watcher(lambda watcher: watcher.watch(path, {}))
         # What was there at the first scan, connections that are over among it, may be garbage by now.
         gc.unfreeze()

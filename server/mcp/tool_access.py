@@ -174,9 +174,14 @@ class CallAccess:
         )
 
     async def again(self, run: Evaluation, file: str = "") -> Evaluation:
-        """The run as its files, or one that has changed, are now. Raises ToolRefused where it is gone."""
+        """The run as its files are now, of which we wrote one if it is named.
+
+        Raises ToolRefused where it is gone.
+        """
         root = Path(run.root)
-        await self.engine.refresh(root, [root / run.run / file])
+        if file:
+            await self.engine.refresh(root, [root / run.run / file])
+        await self.engine.look_again(root, run.run)
         return self._current(run)
 
     async def claim(
@@ -216,7 +221,7 @@ class CallAccess:
                 while revision() == since:
                     await changed.wait()
                     changed.clear()
-        return self._place_of(roots)
+        return await self._current_place(roots, run or None)
 
     def who(self, named: str) -> str:
         if named.strip():

@@ -24,6 +24,23 @@ from . import decision_proof as decide
 Parsed = dict[tuple[str, str], Any]
 
 
+class ParseCache(dict[tuple[str, str], Any]):
+    """Parse results of one evaluation; those of the one before are taken over when they are asked for.
+
+    What is in it afterwards is what this evaluation used, and no more. It is kept as a plain copy, so that no
+    chain of caches grows.
+    """
+
+    def __init__(self, before: Parsed | None) -> None:
+        super().__init__()
+        self._before = before or {}
+
+    def __contains__(self, key: object) -> bool:
+        if not super().__contains__(key) and key in self._before:
+            self[key] = self._before[key]  # type: ignore[index]
+        return super().__contains__(key)
+
+
 class RunEnvironment(NamedTuple):
     """The surroundings of a run besides its files. `now` is ISO 8601 in UTC, for claims; `key` gives the
     repository's key, `head_file` the bytes of a file in the commit HEAD, `committed` the lines of a journal

@@ -48,7 +48,7 @@ class Workspace:
 
     @cached_property
     def files(self) -> Files:
-        disk = DiskFiles(self.root)
+        disk = DiskFiles(self.root, grace=True)
         return OverlayFiles(disk, self.overlay) if self.overlay else disk
 
     @cached_property

@@ -131,6 +131,7 @@ async def release(connection: Connection, view: RootView, params: Parameters) ->
 
 async def _reread(connection: Connection, view: RootView, run: str) -> Evaluation:
     await connection.engine.refresh(view.root, [Path(view.root, run, ".phasekeeper")])
+    await connection.engine.look_again(view.root, run)
     return view.run_on_disk(run)
 
 

@@ -195,7 +195,7 @@ class Connection:
                 self.spawn(self._reload(view, inside))
 
     async def _reload(self, view: RootView, paths: Iterable[Path]) -> None:
-        await self.engine.refresh(view.root, paths)
+        await self.engine.refresh(view.root, paths, grace=True)
         self.evaluate_unsaved(view)
 
     # ---- opening and closing roots ----------------------------------------------------------------

@@ -16,6 +16,7 @@ from phasekeeper.orchestration.vfs.overlay import UNSAVED_MTIME_NS, OverlayFiles
 from phasekeeper.server.disk import disk_files as module
 from phasekeeper.server.disk import safe_open
 from phasekeeper.server.disk.disk_files import MAX_BYTES, DiskFiles
+from phasekeeper.server.disk.partial_saves import GRACE_MS, MAX_HOLD_MS
 from phasekeeper.server.disk.safe_open import refusal
 
 WAYS = {"descriptors": True, "names": False}
@@ -145,6 +146,54 @@ def test_a_link_inside_the_root_is_followed(root, either_way):
     assert names["to-folder"] == Entry("to-folder", "folder", link=True)
     assert names["deep"].kind == "folder"
     assert list(files.list("deep")) == ["plan.md"]
+
+
+@pytest.mark.parametrize(
+    ("name", "half", "whole"),
+    [("a.json", '{"ok": tr', '{"ok": true}'), ("a.md", "", "# A\n"), ("a.md", "# ", "# A\n")],
+)
+def test_with_grace_what_was_saved_this_moment_and_is_cut_off_is_read_again(
+    tmp_path, monkeypatch, name, half, whole
+):
+    (tmp_path / name).write_text(half)
+    assert DiskFiles(tmp_path).read(name).text == half
+    waited = []
+
+    def finish(seconds: float) -> None:
+        waited.append(seconds)
+        (tmp_path / name).write_text(whole)
+
+    monkeypatch.setattr(module, "sleep", finish)
+    monkeypatch.setattr(module, "time_ns", lambda: (tmp_path / name).stat().st_mtime_ns)
+    files = DiskFiles(tmp_path, grace=True)
+    assert files.read(name).text == whole
+    assert waited == [GRACE_MS / 1000]
+    assert files.read(name).text == whole
+
+
+def test_with_grace_a_file_that_stays_cut_off_is_given_in_the_end(tmp_path, monkeypatch):
+    (tmp_path / "a.json").write_text("{")
+    saved, waited = (tmp_path / "a.json").stat().st_mtime_ns, list[float]()
+    monkeypatch.setattr(module, "sleep", waited.append)
+    monkeypatch.setattr(module, "time_ns", lambda: saved + int(sum(waited) * 1e9) + 1_000_000)
+    assert DiskFiles(tmp_path, grace=True).read("a.json").text == "{"
+    assert sum(waited) == pytest.approx((GRACE_MS - 1) / 1000)
+    monkeypatch.setattr(module, "time_ns", lambda: saved)
+    waited.clear()
+    files = DiskFiles(tmp_path, grace=True)
+    assert files.read("a.json").text == "{"
+    assert sum(waited) == pytest.approx(MAX_HOLD_MS / 1000)
+
+
+def test_with_grace_an_old_file_and_a_whole_one_are_not_waited_for(tmp_path, monkeypatch):
+    (tmp_path / "old.json").write_text("{")
+    os.utime(tmp_path / "old.json", (1, 1))
+    (tmp_path / "new.json").write_text("{}")
+    waited = list[float]()
+    monkeypatch.setattr(module, "sleep", waited.append)
+    files = DiskFiles(tmp_path, grace=True)
+    assert [files.read(f"{name}.json").text for name in ("old", "new", "none")] == ["{", "{}", None]
+    assert waited == []
 
 
 def test_a_link_out_of_the_root_is_never_read(root, either_way):

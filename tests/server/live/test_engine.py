@@ -7,16 +7,19 @@ import inspect
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from phasekeeper.orchestration.updates.commands import Command
+from phasekeeper.server.disk.partial_saves import GRACE_MS
 from phasekeeper.server.live import engine as engine_module
 from phasekeeper.server.live import worker as worker_module
 from phasekeeper.server.live.auto_journal import AutoJournal
 from phasekeeper.server.live.boards import RootBoard, RootChange
 from phasekeeper.server.live.engine import Engine
+from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.store.lock import run_lock
 from phasekeeper.server.workspace import apply
 from phasekeeper.server.workspace.roots import UsageError
@@ -42,7 +45,8 @@ def going(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]
 
     def run(root: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
         monkeypatch.setenv("XDG_STATE_HOME", str(root / "state"))
-        more = [caplog] if "caplog" in inspect.signature(test).parameters else []
+        fixtures = {"caplog": caplog, "monkeypatch": monkeypatch}
+        more = [fixtures[name] for name in inspect.signature(test).parameters if name in fixtures]
         asyncio.run(asyncio.wait_for(test(root, *more), LIMIT_S))
 
     run.__name__ = test.__name__
@@ -86,17 +90,14 @@ async def test_projects_are_roots_of_their_own(root: Path) -> None:
 
 
 @going
-async def test_a_look_takes_in_what_was_saved_before_it_without_a_wait(root: Path) -> None:
+async def test_a_look_takes_in_what_was_saved_before_it(root: Path) -> None:
     folder = task(root, "T1")
     review, other = folder / "review/plan-review.json", folder / "next.json"
     saves: list[tuple[Callable[[], object], str]] = [
         (lambda: put(review, '{"ok": false}'), "planning"),
         # Of the same size, within one tick of the clock.
         (lambda: put(review, '{"ok":  true}'), "codegen"),
-        (lambda: put(review, ""), "plan_review"),
         (lambda: put(other, '{"ok": true}').replace(review), "codegen"),
-        (lambda: review.unlink(), "plan_review"),
-        (lambda: put(review, '{"ok": true}'), "codegen"),
     ]
     async with engine() as e:
         await e.open(root)
@@ -105,6 +106,76 @@ async def test_a_look_takes_in_what_was_saved_before_it_without_a_wait(root: Pat
             save()
             await e.look_again(root, T1)
             assert e.board(root).runs[T1].suggestion.suggested_next == expected
+
+
+@going
+async def test_a_question_about_a_file_that_may_be_half_saved_waits_until_its_grace_is_over(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, told, ms = task(root, "T1"), list[RootChange](), [0.0]
+    monkeypatch.setattr(worker_module, "LiveRoot", partial(LiveRoot, now_ms=lambda: ms[0]))
+    review = folder / "review/plan-review.json"
+    async with engine() as e:
+        await e.open(root)
+        e.subscribe(root, told.append)
+        for save in (lambda: put(review, ""), review.unlink, lambda: put(review, '{"ok": tr')):
+            save()
+            asked = asyncio.ensure_future(e.look_again(root, T1))
+            # Whoever does not ask about this run is answered meanwhile.
+            await e.look_again(root, f"{TASKS}/none")
+            assert not asked.done()
+            assert e.board(root).runs[T1].suggestion.suggested_next == "codegen"
+            assert not told
+            ms[0] += GRACE_MS
+            await e.refresh(root, [], grace=True)
+            await asked
+            assert e.board(root).runs[T1].suggestion.suggested_next == "plan_review"
+            put(review, '{"ok": true}')
+            await e.look_again(root, T1)
+            told.clear()
+
+
+@going
+async def test_a_question_is_answered_as_soon_as_the_file_is_whole(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, told = task(root, "T1"), list[RootChange]()
+    monkeypatch.setattr(worker_module, "LiveRoot", partial(LiveRoot, now_ms=lambda: 0.0))
+    review = folder / "review/plan-review.json"
+    async with engine() as e:
+        await e.open(root)
+        e.subscribe(root, told.append)
+        review.rename(folder / "kept")
+        asked = [asyncio.ensure_future(e.look_again(root, run)) for run in (T1, None)]
+        await e.look_again(root, f"{TASKS}/none")
+        put(review, '{"ok": false}')
+        await e.look_again(root, T1)
+        await asyncio.gather(*asked)
+        assert [change.changed[T1].suggestion.suggested_next for change in told] == ["planning"]
+
+
+@going
+async def test_a_root_is_open_when_the_grace_of_what_is_half_saved_is_over(root: Path) -> None:
+    task(root, "T1")
+    put(root / TASKS / "T2/state.json", "")
+    async with engine() as e:
+        await e.open(root)
+        assert e.board(root).runs[f"{TASKS}/T2"].status == "invalid"
+
+
+@going
+async def test_what_an_editor_hears_of_a_change_is_no_word_that_it_is_done(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    review = task(root, "T1") / "review/plan-review.json"
+    monkeypatch.setattr(worker_module, "LiveRoot", partial(LiveRoot, now_ms=lambda: 0.0))
+    async with engine() as e:
+        await e.open(root)
+        before = e.board(root).version
+        await e.refresh(root, [put(review, "")], grace=True)
+        assert e.board(root).version == before
+        await e.refresh(root, [review])
+        assert e.board(root).version == before + 1
 
 
 @going

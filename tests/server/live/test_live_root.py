@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.server.disk import file_cache
-from phasekeeper.server.live import external_inputs, live_root
-from phasekeeper.server.live.external_inputs import GRACE_MS
 from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.store.lock import run_lock
 from phasekeeper.server.workspace import decision_keys
@@ -179,45 +177,6 @@ def test_a_decision_ceases_to_count_when_its_key_is_gone(root, monkeypatch):
     assert "decision-unverified" in codes(current)
 
 
-@pytest.mark.parametrize("half", ["", '{"phase": "plan'])
-def test_half_a_save_is_not_shown_unless_it_stays_so(root, monkeypatch, half):
-    folder = task(root, "T1")
-    current = scanned(root)
-    before = current.runs
-    path = put(folder / "state.json", half)
-    assert current.refresh_paths([path], grace=True) is None
-    due_ms = current.wait_ms()
-    assert due_ms is not None
-    assert 0 < due_ms <= GRACE_MS
-
-    put(folder / "state.json", {"phase": "planning"})
-    assert current.refresh_paths([path], grace=True)
-    assert current.runs[T1].current_phase == "planning"
-    assert current.wait_ms() == float("inf")
-
-    path = put(folder / "state.json", half)
-    assert current.refresh_paths([path], grace=True) is None
-    later = live_root.time_ns() + 2 * GRACE_MS * 1_000_000
-    for module in (external_inputs, live_root):
-        monkeypatch.setattr(module, "time_ns", lambda: later)
-    assert current.refresh_paths()
-    assert "artifact-unreadable" in codes(current) or "artifact-invalid" in codes(current)
-    assert before is not current.runs
-
-
-def test_a_new_run_whose_first_file_is_half_saved_is_not_shown_yet(root):
-    task(root, "T2")
-    current = scanned(root)
-    path = put(root / T1 / "state.json", "")
-    assert current.refresh_paths([path], grace=True) is None
-    assert T1 not in current.runs
-    assert 0 < current.wait_ms() <= GRACE_MS
-
-    task(root, "T1")
-    assert current.refresh_paths([root / T1], grace=True)
-    assert current.runs[T1].status == "active"
-
-
 def test_a_broken_file_whose_saving_was_told_is_shown_at_once(root):
     folder = task(root, "T1")
     current = scanned(root)
@@ -303,14 +262,6 @@ def test_what_is_asked_of_a_run_is_answered_of_the_files_as_they_were_last_looke
     assert steps.facts.artifact("plan_review").valid
 
 
-def test_what_is_asked_of_a_half_saved_run_is_answered_of_how_it_stands(root):
-    folder = task(root, "T1")
-    current = scanned(root)
-    before = current.runs[T1]
-    current.refresh_paths([put(folder / "review/plan-review.json", "")], grace=True)
-    assert current.query(T1, lambda steps: steps.evaluation) == before
-
-
 def test_nothing_can_be_asked_of_what_is_no_run(root):
     task(root, "T1")
     current = scanned(root)
@@ -353,7 +304,7 @@ def test_a_lock_that_is_taken_changes_nothing(root, monkeypatch):
     folder = task(root, "T1")
     current = scanned(root)
     evaluated: list[str] = []
-    monkeypatch.setattr(LiveRoot, "_evaluate", lambda self, run, saved=frozenset(): evaluated.append(run))
+    monkeypatch.setattr(LiveRoot, "_evaluate", lambda self, run: evaluated.append(run))
     with run_lock(root, T1):
         assert current.refresh_paths([folder / ".phasekeeper", *(folder / ".phasekeeper").iterdir()]) is None
     assert evaluated == []
@@ -366,9 +317,9 @@ def test_only_the_run_that_looked_at_a_file_is_evaluated(root, monkeypatch):
     evaluated: list[str] = []
     real = LiveRoot._evaluate
 
-    def noted(self: LiveRoot, run: str, saved: frozenset[str] = frozenset()) -> None:
+    def noted(self: LiveRoot, run: str) -> None:
         evaluated.append(run)
-        real(self, run, saved)
+        real(self, run)
 
     monkeypatch.setattr(LiveRoot, "_evaluate", noted)
     current.refresh_paths([put(root / TASKS / "T3/review/plan-review.json", {"ok": False})])

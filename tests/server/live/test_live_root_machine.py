@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from phasekeeper.orchestration.result.values import Evaluation
+from phasekeeper.server.disk.partial_saves import GRACE_MS
 from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.workspace.roots import project_folders
 from phasekeeper.server.workspace.workspace import Workspace
@@ -56,7 +57,8 @@ class Root(RuleBasedStateMachine):
         root = Path(folder).resolve() / "root"
         root.mkdir()
         self.changes = Changes(root)
-        self.live = LiveRoot(root, self.changes.clock)
+        self.ms = 0.0
+        self.live = LiveRoot(root, self.changes.clock, lambda: self.ms)
         run_to_end(self.live.scan_in_parts())
         self.published = dict(self.live.runs)
         self.findings = dict(self.live.findings)
@@ -113,6 +115,26 @@ class UntoldRoot(Root):
     told = False
 
 
+class HeldRoot(Root):
+    """What may be half saved is told when its grace is over, at the latest."""
+
+    @rule(change=changes())
+    def change(self, change: tuple[str, tuple[object, ...]]) -> None:
+        name, arguments = change
+        paths = getattr(self.changes, name)(*arguments)
+        self.follow(self.live.refresh_paths(paths, grace=True))
+        self.behind = True
+
+    @rule()
+    def rest(self) -> None:
+        # What is read for the first time because a grace is over may be held itself.
+        for _ in range(5):
+            self.ms += GRACE_MS
+            self.follow(self.live.refresh_paths(grace=True))
+        assert not self.live.held()
+        self.behind = False
+
+
 _SETTINGS = settings(
     max_examples=EXAMPLES,
     stateful_step_count=STEPS,
@@ -121,5 +143,7 @@ _SETTINGS = settings(
 )
 TestTold = Root.TestCase
 TestTold.settings = _SETTINGS
+TestHeld = HeldRoot.TestCase
+TestHeld.settings = _SETTINGS
 TestUntold = UntoldRoot.TestCase
 TestUntold.settings = _SETTINGS

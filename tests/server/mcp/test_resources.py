@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,7 +16,10 @@ import pytest
 from jsonschema_rs import validator_for
 from mcp import Client
 from mcp.shared.exceptions import MCPError
+from phasekeeper.server.disk.partial_saves import GRACE_MS
+from phasekeeper.server.live import worker
 from phasekeeper.server.live.boards import RootChange
+from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.mcp import notifications, resources
 from phasekeeper.server.mcp.uris import SCHEMA, parse_uri, resource_uri
 
@@ -238,6 +242,35 @@ async def test_a_client_that_stopped_reading_keeps_nobody_waiting(
     assert await asyncio.wait_for(told.get(), LIMIT_S) == uri
     assert made.subscriptions("a", cast(Any, Stuck())) == set()
     await made.stop()
+
+
+@async_test
+async def test_what_may_be_half_saved_is_no_change_and_passes_no_gate(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those who wait for a change hear of the whole save; those who ask are answered then."""
+    folder, ms = task(root, "T1"), [0.0]
+    monkeypatch.setattr(worker, "LiveRoot", partial(LiveRoot, now_ms=lambda: ms[0]))
+    review = folder / "review/plan-review.json"
+    async with rig() as r, r.client(root) as client:
+        known = (await call(client, "next_step"))["revision"]
+        put(review, "")
+        await r.engine.refresh(root, [review], grace=True)
+        waiting = asyncio.create_task(call(client, "wait_for_change", since=known, run="T1", timeout=50))
+        asked = asyncio.create_task(call(client, "check_gate", run="T1", gate="plan-review"))
+        await client.list_tools()
+        assert not asked.done()
+        put(review, {"ok": False})
+        await r.engine.refresh(root, [review], grace=True)
+        data, gate = await waiting, await asked
+        assert (data["changed"], data["suggestion"]["suggestedNext"]) == (True, "planning")
+        assert [each["status"] for each in gate["gates"]] == ["failed"]
+        put(review, "")
+        await r.engine.refresh(root, [review], grace=True)
+        asked = asyncio.create_task(call(client, "check_gate", run="T1", gate="plan-review"))
+        ms[0] += GRACE_MS
+        await r.engine.refresh(root, [], grace=True)
+        assert [each["status"] for each in (await asked)["gates"]] == ["open"]
 
 
 @eras

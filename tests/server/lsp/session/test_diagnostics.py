@@ -6,10 +6,13 @@ import asyncio
 import os
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from phasekeeper.server.live import worker
+from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.lsp.session import connection, folders, publisher
 
 from tests.roots import TASKS, put, task
@@ -37,6 +40,27 @@ def test_a_shut_gate_is_told_at_the_line_that_shut_it(root):
         await client.until(lambda: client.diagnostics[review.as_uri()] == [])
 
     run_with(work)
+
+
+def test_a_file_that_is_away_for_a_moment_keeps_its_diagnostics(root, monkeypatch):
+    review = task(root, "T1", ok=False) / "review/plan-review.json"
+    monkeypatch.setattr(worker, "LiveRoot", partial(LiveRoot, now_ms=lambda: 0.0))
+
+    async def serve() -> None:
+        async with engine_of() as engine, client_of(engine) as client:
+            await client.initialize(root)
+            await client.until(lambda: client.diagnostics.get(review.as_uri()))
+            client.notes.clear()
+            for number in range(30):
+                review.unlink()
+                await engine.refresh(root, [review], grace=True)
+                review.write_text('{"ok": false}' if number < 29 else '{"ok": true}')
+                await client.request("phasekeeper/run", {"root": str(root), "run": f"{TASKS}/T1"})
+            await client.until(lambda: client.diagnostics[review.as_uri()] == [])
+            about = [note["params"] for note in client.notes if "diagnostics" in note["params"]]
+            assert [note["diagnostics"] for note in about if note["uri"] == review.as_uri()] == [[]]
+
+    asyncio.run(asyncio.wait_for(serve(), BOUND_S))
 
 
 def test_a_change_is_told_in_the_text_that_was_judged(root, monkeypatch):

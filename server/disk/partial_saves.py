@@ -1,0 +1,167 @@
+"""Saves in progress: which change of a file may be half of one, and how long such a file is held back.
+
+A file that is gone, broken, cut off or shorter than it was may be in the middle of a save: editors rename a
+file away and write it anew, writers truncate it and fill it in parts. It counts as before until it is whole
+or nothing of it changed for `GRACE_MS`. What was only added to, or replaced by a whole file, is not held.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from time import monotonic
+from typing import NamedTuple
+
+from ...orchestration.findings import Problem
+from ...orchestration.vfs.files import Entry, File, name_in, parent
+
+GRACE_MS = 150
+"""A file that may be half saved is held for so long after its last change."""
+MAX_HOLD_MS = 1000
+"""Whoever depends on held files waits for so long in all: one that is written without end is told."""
+MAX_HOLDS = 10_000
+"""At one time; what else changes is told at once."""
+_BEING_SAVED = Problem("artifact-unreadable", "it is being saved")
+_END = 64
+_END_AND_BLANKS = 4 * _END
+_PASSING = re.compile(r"\..*|.*~|#.*#|[0-9]+|sed[0-9A-Za-z]{6}|.*\.(?:tmp|temp|swp|bak)")
+"""Names of files that programs make for the time of a save: Vim, Emacs, sed, rsync."""
+_OPEN_FRONT_MATTER = re.compile(r"---[ \t]*\n(?!.*^(?:---|\.\.\.)[ \t]*$)", re.DOTALL | re.MULTILINE)
+
+
+class Hold(NamedTuple):
+    """A file that is held: as it counts meanwhile (None where it was not read before), what tells the state
+    that was seen last from another, until when by the clock, and whether its name is gone."""
+
+    before: File | None
+    state: str
+    until_ms: float
+    is_gone: bool
+
+    @property
+    def answer(self) -> File:
+        """The file for who reads it meanwhile: as it was before, unreadable if its text was let go."""
+        before = self.before
+        if before is None:
+            return File("", problem=_BEING_SAVED)
+        if before.exists and before.text is None and not before.problem:
+            return replace(before, problem=_BEING_SAVED)
+        return before
+
+
+class PartialSaves:
+    """The files that are held, by path. `now_ms` is a clock that only goes forward."""
+
+    def __init__(self, now_ms: Callable[[], float]) -> None:
+        self._now_ms = now_ms
+        self._holds: dict[str, Hold] = {}
+
+    @property
+    def holds(self) -> Mapping[str, Hold]:
+        return self._holds
+
+    def hold(self, path: str, before: File | None, now: File) -> bool:
+        """Hold a file, or go on with it: each change of it begins the grace anew.
+
+        False if too many are held.
+        """
+        known = self._holds.get(path)
+        if known is None and len(self._holds) >= MAX_HOLDS:
+            return False
+        state = f"{now.exists}{now.digest}{now.size}"
+        if known is None or known.state != state:
+            before = known.before if known else before
+            self._holds[path] = Hold(before, state, self._now_ms() + GRACE_MS, is_gone(now))
+        return True
+
+    def drop(self, path: str) -> None:
+        """The file is not held any more."""
+        self._holds.pop(path, None)
+
+    def over(self) -> list[str]:
+        """The files whose grace is over."""
+        now = self._now_ms()
+        return [path for path, hold in self._holds.items() if hold.until_ms <= now]
+
+    def wait_ms(self) -> float:
+        """Milliseconds until the first grace is over; infinite when nothing is held."""
+        ends = min((hold.until_ms for hold in self._holds.values()), default=float("inf"))
+        return max(0.0, ends - self._now_ms())
+
+    def keys(self) -> set[str]:
+        """The keys of what is held, as the file cache has them: a name that is gone concerns its folder."""
+        gone = {f"{parent(path)}/" for path, hold in self._holds.items() if hold.is_gone}
+        return gone | self._holds.keys()
+
+    def paths_in(self, keys: Iterable[str]) -> list[str]:
+        """The held files that any of these keys is about."""
+        asked = set(keys)
+        return [
+            path
+            for path, hold in self._holds.items()
+            if path in asked or (hold.is_gone and f"{parent(path)}/" in asked)
+        ]
+
+
+def monotonic_ms() -> float:
+    """Milliseconds of a clock that nobody sets."""
+    return monotonic() * 1000
+
+
+def is_gone(file: File) -> bool:
+    """True if nothing is there, or was not there any more when it was to be opened."""
+    return not file.exists and not file.refused
+
+
+def is_passing(folder: str, entry: Entry) -> bool:
+    """True for a name that comes and goes with the work of a program, and says nothing by it."""
+    is_own = name_in(folder) == ".phasekeeper"
+    return entry.kind != "folder" and (is_own or bool(_PASSING.fullmatch(entry.name)))
+
+
+def is_partial(before: File, now: File, *, is_held: bool = False) -> bool:
+    """True if a file may be in the middle of a save, by how it was before and how it is now.
+
+    One that `is_held` is whole only with a sign that it is: data that ends, the end that it had before, or
+    all that it had and more. Text before that is not at hand gives no sign. Cost: linear in the text.
+    """
+    if (before.exists, before.digest, before.problem) == (now.exists, now.digest, now.problem):
+        return False
+    if is_gone(now):
+        return before.exists
+    if now.problem or not now.size:
+        return not before.problem
+    text, text_before = now.text or "", before.text
+    ends_alike = text_before is not None and _end(text) == _end(text_before)
+    if is_cut_off(now.path, text):
+        return not (ends_alike and is_cut_off(now.path, text_before or ""))
+    if now.path.endswith(".json"):
+        return False
+    if now.size < before.size or is_held:
+        is_longer = text.startswith("" if not before.exists else text_before or "\0")
+        return not (ends_alike or is_longer)
+    return False
+
+
+def is_cut_off(path: str, text: str) -> bool:
+    """True if a text ends in the middle of a line, of JSON, or of the front matter of a Markdown file."""
+    if path.endswith(".json"):
+        return not _is_json(text)
+    return text[-1:] not in ("\n", "\r") or (path.endswith(".md") and bool(_OPEN_FRONT_MATTER.match(text)))
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except RecursionError:
+        # Nested too deeply to be told; whoever reads it says so.
+        return True
+    except ValueError:
+        return False
+    return True
+
+
+def _end(text: str) -> str:
+    return text[-_END_AND_BLANKS:].rstrip()[-_END:]
