@@ -59,7 +59,7 @@ class AutoJournal:
             if not await self._engine.query(root, run, apply.unrecorded_reports):
                 return
             count = await run_in_writer_thread(apply.record_reports, Workspace(root), run)
-            await self._engine.refresh(root, [root / run])
+            await self._engine.refresh(root, [root / run], grace=True)
         except Exception as error:
             # When the run went, or another writer has it, its next change brings this back. And a mistake
             # about one run is no reason to record nothing more of any.
