@@ -109,7 +109,7 @@ def requirements(facts: RunFacts, brings: Brings, delivery: Delivery) -> Iterato
         yield Requirement(RequirementKind.DIFFERS, criterion.text, met=context.holds(criterion.when))
 
 
-def lacking(facts: RunFacts, brings: Brings, delivery: Delivery) -> list[Requirement]:
+def unmet_requirements(facts: RunFacts, brings: Brings, delivery: Delivery) -> list[Requirement]:
     """Those of the requirements that a report is refused for."""
     return [each for each in requirements(facts, brings, delivery) if not each.met]
 

@@ -30,6 +30,7 @@ class Decision:
     `questions` are those that the winning rule opens. `guards` are the expressions that decided; their values
     are its evidence, with `evidence` beside them. `undelivered` is the first earlier phase that has not
     delivered what it produces (the design's G). `skipped` are the phases that are passed over on the way.
+    `is_held`: the phase is done, and no report of it mends what holds the run back from its end.
     """
 
     status: RunStatus
@@ -50,6 +51,7 @@ class Decision:
     skipped: tuple[str, ...] = ()
     undelivered: str | None = None
     findings: tuple[Finding, ...] = ()
+    is_held: bool = False
 
 
 # A person's answer in words holds until one of these is recorded.
@@ -168,11 +170,11 @@ class _Procedure:
             self.report("inconsistent-state", message, (back,))
             return self._regress(gate.after, why)
         if is_held:
-            return self.stay(Decision(*_STAY, self._doubt()))
+            return self.hold(Decision(*_STAY, ""), self._doubt())
         if status is RunStatus.COMPLETE and facts.snapshot.definition_changed:
-            return self.stay(Decision(*_STAY, CHANGED))
+            return self.hold(Decision(*_STAY, ""), CHANGED)
         if status is RunStatus.COMPLETE and (why := lost_work_reason(facts)):
-            return self.stay(Decision(*_STAY, why))
+            return self.hold(Decision(*_STAY, ""), why)
         return ended
 
     def _regress(self, back: str, why: str) -> Decision:
@@ -272,7 +274,7 @@ class _Procedure:
         if gate is not None:
             return self.hold_at(gate, draft)
         if target.terminal == RunStatus.COMPLETE and self.facts.snapshot.is_doubtful:
-            return self.stay(replace(draft, reason=self._doubt(), rule=None))
+            return self.hold(draft, self._doubt())
         if rule.act is not None:
             draft = replace(draft, action=self.action(rule))
         if target.order == self.phase.order:
@@ -289,11 +291,11 @@ class _Procedure:
             if gate := gate or contradicting_gate(self.facts, self.gates, self.phase):
                 return self.hold_at(gate, draft)
             if self.facts.snapshot.is_doubtful:
-                return self.stay(replace(draft, reason=self._doubt(), rule=None))
+                return self.hold(draft, self._doubt())
             if self.facts.snapshot.definition_changed:
-                return self.stay(replace(draft, reason=CHANGED, rule=None))
+                return self.hold(draft, CHANGED)
             if why := lost_work_reason(self.facts):
-                return self.stay(replace(draft, reason=why, rule=None))
+                return self.hold(draft, why)
         kind = SuggestionKind.NONE if status is RunStatus.INVALID else SuggestionKind.STOP
         return replace(draft, status=status, kind=kind)
 
@@ -308,6 +310,10 @@ class _Procedure:
         reason = f"gate {gate.id} is {gate.status}, {unmet_criteria(gate) or f'since {CHANGED}'}"
         guards = tuple(criterion.when for criterion in self.workflow.gates[gate.id].criteria)
         return self.stay(replace(draft, reason=reason, rule=None, guards=guards))
+
+    def hold(self, draft: Decision, why: str) -> Decision:
+        """Stay short of the end of the run, although the phase is done."""
+        return replace(self.stay(replace(draft, reason=why, rule=None)), is_held=True)
 
     def stay(self, draft: Decision) -> Decision:
         """The phase goes on; one that a person does waits for that person."""

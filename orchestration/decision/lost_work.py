@@ -6,24 +6,32 @@ it is approves it again; then only what was recorded since is missed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
-from ..findings import Finding, finding
+from ..findings import NO_DATA, Finding, finding
 from ..journal.journal import Record
-from ..plans.model import Plan, PlanEdit
+from ..plans.model import MarkStatus, Plan, PlanEdit, Task
 from ..snapshot.snapshot import MOST_FINDINGS, PendingReport, Snapshot
 from ..states import QuestionKind, RecordKind
+from ..suggestions import misspelling
 from .facts import RunFacts, make_finding
 
 # Of lost tasks this many are named; of findings, in a reason.
 _MOST_NAMED = 8
 _MOST_SAID = 3
+_DOUBTS = (MarkStatus.BLOCKED, MarkStatus.ATTENTION, MarkStatus.UNKNOWN)
+# Words that the Status of a task's own file may say.
+_KNOWN = ("todo", "in progress", "done", "blocked", "failed")
 # Stages whose sizes a record keeps.
 _MOST_STAGES = 1000
 
 
-def lost_work(facts: RunFacts) -> Iterator[Finding]:
-    """A finding for each trace of work that the plan does not show."""
+def lost_work(facts: RunFacts, tasks: Sequence[Task] | None = None) -> Iterator[Finding]:
+    """A finding for each trace of work that the plan does not show, or of which it contradicts itself.
+
+    The tasks' own files are read of `tasks`, by default of those that are always read.
+    """
     plan = facts.snapshot.plan
     if plan is None:
         return
@@ -33,14 +41,16 @@ def lost_work(facts: RunFacts) -> Iterator[Finding]:
             message = f"a report of phase {entry.report.stage}, which the plan does not have"
             yield make_finding("report-unmatched", entry.path, message, entry.report.span)
     for problem in plan.problems:
-        if "total" in problem.data or problem.data.get("missing") in ("row", "stage"):
+        if {"total", "status"} & problem.data.keys() or problem.data.get("missing") in ("row", "stage"):
             yield finding(problem, facts.snapshot.plan_path)
+    yield from _contradicted_tasks(facts.snapshot, facts.snapshot.whole if tasks is None else tasks)
     yield from _missing_work(facts, plan)
 
 
 def lost_work_reason(facts: RunFacts) -> str:
     """Why a run cannot be complete although every step was done; "" where all work is in the plan."""
-    messages = [found.message for found in lost_work(facts)]
+    plan = facts.snapshot.plan
+    messages = [found.message for found in lost_work(facts, plan.tasks if plan else ())]
     more = len(messages) - _MOST_SAID
     said = "; ".join(messages[:_MOST_SAID]) + (f"; and {more} more" if more > 0 else "")
     return f"the plan does not show all work: {said}" if messages else ""
@@ -69,6 +79,20 @@ def _unlisted_files(snapshot: Snapshot) -> Iterator[Finding]:
     if len(names) > MOST_FINDINGS:
         message = f"and {len(names) - MOST_FINDINGS} more task files that no row names"
         yield make_finding("task-unlisted", snapshot.plan_path, message)
+
+
+def _contradicted_tasks(snapshot: Snapshot, tasks: Sequence[Task]) -> Iterator[Finding]:
+    """Tasks that are marked done and whose own file says failed, blocked, or no word that is known."""
+    prefix = f"{snapshot.run}/" if snapshot.run else ""
+    done = ((task, snapshot.details(task)) for task in tasks if task.done and task.file)
+    doubted = ((task, detail.status, detail.status_text) for task, detail in done if detail.status)
+    for task, mark, text in islice((each for each in doubted if each[1].status in _DOUBTS), MOST_FINDINGS):
+        said, data = f"the row of {task.id} says done, but its file says {text}", NO_DATA
+        code = "artifact-contradictory"
+        if mark.status is MarkStatus.UNKNOWN:
+            code, said = "unknown-word", f"{said}, which is no known word; known: {', '.join(_KNOWN)}"
+            data = {**misspelling(text, _KNOWN), "want": _KNOWN}
+        yield make_finding(code, prefix + task.file, said, mark.span, data=data)
 
 
 # ---- what the records say

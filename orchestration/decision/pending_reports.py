@@ -24,7 +24,7 @@ from ..snapshot.snapshot import PendingReport, RecordOrigin, Snapshot, stamp_rec
 from ..states import RecordKind, RunStatus, SuggestionKind
 from ..suggestions import did_you_mean
 from ..vfs.files import natural
-from .brings import Delivery, lacking
+from .brings import Delivery, unmet_requirements
 from .decision import Decision, decide, ended_without_completing
 from .facts import RecordLog, RunFacts, make_finding
 from .fold_memory import FoldRecorder, failures_in
@@ -232,11 +232,11 @@ class _Judge:
         file = reader.read(entry.path)
         delivery = Delivery(self.record_of(entry, phase), dict(entry.report.fields), file.text or "")
         is_bare = declared.brings.report and not is_filled_in(delivery.text, entry.report)
-        needed = lacking(self.state.facts, declared.brings, delivery)
+        needed = unmet_requirements(self.state.facts, declared.brings, delivery)
         if (is_bare or needed) and (self.is_judged(entry, phase) or is_committed(entry.path, reader)):
             # What lay beside it is not known any more.
             is_bare, delivery = False, delivery._replace(is_past=True)
-            needed = lacking(self.state.facts, declared.brings, delivery)
+            needed = unmet_requirements(self.state.facts, declared.brings, delivery)
         said = ["its text says in a sentence what was looked at and found"] if is_bare else []
         return "; ".join((*said, *(each.phrase for each in needed)))
 

@@ -161,7 +161,7 @@ class _Assembler:
         action, due = self.workflow.actions.get(decision.action or ""), self.reports.due
         first = [name for name in (decision.action, decision.to) if name in due]
         # The suggested step first.
-        steps = dict.fromkeys((*first[:1], *due))
+        steps = [step for step in dict.fromkeys((*first[:1], *due)) if self._is_moved_by(step)]
         return replace(
             suggestion,
             agents=action.agents if action and action.agents else target.agents if target else (),
@@ -170,6 +170,19 @@ class _Assembler:
             parallel=self.schedule.batches,
             reports=tuple(reportable(self.facts, step, self._tasks_of(step)) for step in steps),
         ), status
+
+    def _is_moved_by(self, step: str) -> bool:
+        """True if a report of the step moves the run on.
+
+        One of an end does not, nor one of a phase that is done and held back from the end, nor one of a phase
+        whose work are actions while none of them is next.
+        """
+        phase, decision = self.workflow.phases.get(step), self.decision
+        if phase is None:
+            return True
+        is_of_actions = any(rule.act and not rule.to for rule in phase.rules)
+        is_held = decision.is_held and step == decision.phase
+        return not (phase.terminal or is_held or (is_of_actions and decision.action is None))
 
     def _tasks_of(self, step: str) -> Sequence[str]:
         """The tasks that a report of a step may be of now: those at hand, where the step hands tasks out."""

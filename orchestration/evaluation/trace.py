@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
 
 from ..decision.decision import Decision, action_of
@@ -31,6 +32,16 @@ class Permission(NamedTuple):
 
 class CommandRefused(Exception):  # noqa: N818 - said to people as it is
     """The command is not permitted or not possible now; the text says why."""
+
+
+class ReportTextRefused(CommandRefused):
+    """Refusal of a report for its text: why, and the form that it has to have, with blanks to fill in."""
+
+    def __init__(self, why: str, form: str):
+        blank = json.dumps(form, ensure_ascii=False)
+        how = "hand it in with --report FILE, or as the summary of a tool call"
+        super().__init__(f"{why}. Fill in {blank} and {how}")
+        self.why, self.form = why, form
 
 
 def check_action(trace: EvaluationTrace, step: str) -> Permission | None:

@@ -151,7 +151,8 @@ class Plan:
 class TaskFile:
     """The content of a task's own file (the Meta list and "Files to Change" of seed 004's task files).
 
-    `deletes` are those of the `files` that the task takes away, `empty` those that may be empty.
+    `deletes` are those of the `files` that the task takes away, `empty` those that may be empty. `status` is
+    what its Status says, None where it says none.
     """
 
     id: str = ""
@@ -163,6 +164,8 @@ class TaskFile:
     empty: tuple[str, ...] = ()
     requires_ux_dx_review: bool = False
     depends_span: Span | None = None
+    status: Mark | None = None
+    status_text: str = ""
     problems: tuple[Problem, ...] = ()
 
 

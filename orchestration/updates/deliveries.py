@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..decision.brings import Delivery, delivery_files, file_digests, lacking
+from ..decision.brings import Delivery, delivery_files, file_digests, unmet_requirements
 from ..decision.facts import RunFacts
 from ..definition.inputs import Brings
-from ..evaluation.trace import CommandRefused
+from ..evaluation.trace import CommandRefused, ReportTextRefused
 from ..journal.journal import Record
 from ..journal.report_files import ReportFile, is_filled_in, read_report
 from ..journal.report_forms import ReportForm, blank_form
 from ..states import RecordKind
 from ..vfs.files import digest_of, join
-
-_HANDED_IN = "hand it in with --report FILE, or as the summary of a tool call"
 
 
 class ReportText(NamedTuple):
@@ -51,8 +48,7 @@ def filed_text(text: str) -> str:
 
 
 def _refusal(facts: RunFacts, form: ReportForm, why: str) -> CommandRefused:
-    blank = json.dumps(blank_form(form, facts.stage), ensure_ascii=False)
-    return CommandRefused(f"nothing was recorded: {why}. Fill in {blank} and {_HANDED_IN}")
+    return ReportTextRefused(f"nothing was recorded: {why}", blank_form(form, facts.stage))
 
 
 def _path(facts: RunFacts, step: str, text: str) -> str:
@@ -76,7 +72,7 @@ def check_delivery(
     known = {each["path"] for each in seen}
     more = [{"path": path, "digest": digest} for path, digest in digests.items() if path not in known]
     entry["files"] = [*seen, *more]
-    needed = lacking(facts, brings, delivery) if is_done else []
+    needed = unmet_requirements(facts, brings, delivery) if is_done else []
     needed = [each for each in needed if not (lets_through and each.kind.is_of_change)]
     said = f"{entry['phase']} {entry['outcome']} needs that {'; '.join(each.phrase for each in needed)}"
     if any(each.kind.is_of_change for each in needed):

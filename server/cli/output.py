@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from ...orchestration.evaluation.trace import ReportTextRefused
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import CommandRefused, InvalidCommand
 from ...tools.run_names import NoSuchRun
@@ -60,6 +61,10 @@ def report_failure(error: Exception, writes: bool = False) -> int:
         return report_unshown(error, writes)
     if not isinstance(error, (*_WRONG_USE, *_REFUSALS)):
         raise error
+    if isinstance(error, ReportTextRefused):
+        said = f"phasekeeper: {plain(error.why, 1000)}. Fill this in and hand it in with --report FILE:"
+        print_errors([said, "", *(plain(line, 2000) for line in error.form.splitlines())])
+        return REFUSED
     print_errors([f"phasekeeper: {plain(str(error), 2000)}"])
     return USAGE if isinstance(error, _WRONG_USE) else REFUSED
 

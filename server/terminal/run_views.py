@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -166,7 +167,9 @@ def _errors(e: Evaluation) -> Iterator[Line]:
     for found in e.findings:
         if found.severity is Severity.ERROR and not found.overridden:
             yield [Part("  "), Part("error", "bad"), Part(f" {at_place(found)}: {plain(found.message, 300)}")]
-            yield from ([Part("    "), Part(f"fix: {plain(fix.title)}", "dim")] for fix in found.fixes)
+            for fix in found.fixes:
+                command = ": " + shlex.join(("phasekeeper", *fix.command)) if fix.command else ""
+                yield [Part("    "), Part(f"fix: {plain(fix.title)}{plain(command, 600)}", "dim")]
 
 
 # ---- one run ----------------------------------------------------------------------------------

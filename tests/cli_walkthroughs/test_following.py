@@ -31,6 +31,8 @@ def end_of(drive: Drive, run: str, option: str) -> str:
         elif not evaluation["questions"]:
             return evaluation["status"]
         for question in evaluation["questions"]:
+            # Nothing but the run changes here.
+            assert question["id"] != "definition"
             options = [each["id"] for each in question["options"]]
             chosen = option if option in options else options[0]
             assert drive.decide("answer", run, question["id"], chosen, "--reason", "it is").code in (0, 3)
@@ -61,3 +63,23 @@ def test_an_example_is_followed_to_its_end(drive: Drive, run: str, option: str) 
     shutil.copytree(EXAMPLES, drive.root, ignore=shutil.ignore_patterns("*.py"), dirs_exist_ok=True)
     drive.time_passes(3600)
     assert end_of(drive, run, option) == "complete"
+
+
+def test_a_report_without_its_text_is_refused_with_a_form_to_copy(drive: Drive) -> None:
+    shutil.copytree(EXAMPLES, drive.root, ignore=shutil.ignore_patterns("*.py"), dirs_exist_ok=True)
+    said = drive.refused("report", "reading-lists", "F1", "ok").splitlines()
+    assert said[0].startswith("phasekeeper: nothing was recorded: a report of F1 comes with its text")
+    assert said[0].endswith("Fill this in and hand it in with --report FILE:")
+    assert said[1:5] == ["", "# Failure Analysis", "", "**Phase**: 2"]
+
+
+def test_an_end_that_only_the_state_claims_is_taken_back_by_the_command_that_is_shown(drive: Drive) -> None:
+    run = drive.start("skill-tuning", "one")
+    state = drive.json(f"{run}/state.json")
+    drive.write(f"{run}/state.json", {**state, "status": "completed"})
+    out = drive.run("next", "--run", run).out
+    assert "  report: " not in out
+    command = re.search(r"fix: roll back to running: phasekeeper (redo .*)", out)
+    assert command
+    drive.do(*command[1].split())
+    assert drive.json(f"{run}/state.json")["status"] == "running"

@@ -196,3 +196,71 @@ def test_words_in_place_of_marks_count_for_nothing_and_are_said_beside_the_count
     said = run.messages("marker-unknown")
     assert len(said) == 3
     assert all(message.endswith(f"did you mean [{mark}]?") is bool(mark) for message in said)
+
+
+# ---- no report is asked for that moves nothing
+
+
+def checked(**task_files: str) -> Run:
+    """A run of one stage that was reported to its end."""
+    run = plan_run("x ", **task_files)
+    for step, outcome, *tasks in (
+        ("4a", "complete", "02"), ("4b", "pass"), ("4c", "ok"), ("5a", "pass"), ("6", "ok"),
+    ):  # fmt: skip
+        run.report(step, outcome, *tasks)
+    return run
+
+
+def test_no_report_is_asked_for_where_the_plan_lacks_work() -> None:
+    run = checked()
+    assert run.standing == "complete stop"
+    run.write("03-t.md", "# 03. T\n")
+    assert run.standing == "active stay 6"
+    assert "03-t.md is a task file that no row of the plan names" in run.evaluation.suggestion.reason
+    assert run.evaluation.suggestion.reports == ()
+    run.remove("03-t.md")
+    assert run.standing == "complete stop"
+
+
+# ---- words of a plan that contradict each other, or that nobody knows
+
+
+@pytest.mark.parametrize(
+    "status", ["Failed", "**FAILED** (see notes)", "blocked", "[-]", "Needs attention", "rejected"]
+)
+def test_a_task_that_its_own_file_calls_failed_is_not_complete(status: str) -> None:
+    run = checked(t01=f"# 01. T\n\n## Meta\n\n- **ID**: f-01\n- **Status**: {status}\n")
+    assert (run.evaluation.status, run.evaluation.suggestion.reports) == ("active", ())
+    [message] = run.messages("artifact-contradictory")
+    assert message.startswith("tasks/f/01-t.md:6: the row of f-01 says done, but its file says ")
+    run.write("01-t.md", "# 01. T\n\n## Meta\n\n- **ID**: f-01\n- **Status**: Complete\n")
+    assert run.standing == "complete stop"
+
+
+@pytest.mark.parametrize("status", ["Pending", "In Progress", "✅ Done", "[x]", "~~Failed~~", ""])
+def test_a_status_that_nobody_kept_up_to_date_contradicts_nothing(status: str) -> None:
+    run = checked(t01=f"# 01. T\n\n## Meta\n\n- **ID**: f-01\n- **Status**: {status}\n")
+    assert run.standing == "complete stop"
+
+
+def test_a_status_of_a_task_file_that_nobody_knows_holds_the_run() -> None:
+    run = checked(t01="# 01. T\n\n## Meta\n\n- **ID**: f-01\n- **Status**: Purple\n")
+    assert run.evaluation.status == "active"
+    assert "Purple, which is no known word; known: todo, in progress" in run.messages("unknown-word")[0]
+
+
+@pytest.mark.parametrize("status", ["Abandoned", "Failed", "Blocked", "[x] Purple"])
+def test_a_header_that_says_no_word_of_the_template_holds_the_run(status: str) -> None:
+    run = checked()
+    plan = run.files["tasks/f/MASTER_PLAN.md"]
+    run.write("MASTER_PLAN.md", plan.replace("Plan\n", f"Plan\n\n**Status**: {status}\n", 1))
+    assert (run.evaluation.status, run.evaluation.suggestion.reports) == ("active", ())
+    assert "which is no known word; known: Planning, In Progress, Complete" in run.messages("unknown-word")[0]
+
+
+@pytest.mark.parametrize("status", ["Planning", "[ ] Planning | [ ] In Progress | [x] Complete", "DONE ✅"])
+def test_a_header_of_the_template_holds_nothing(status: str) -> None:
+    run = checked()
+    plan = run.files["tasks/f/MASTER_PLAN.md"]
+    run.write("MASTER_PLAN.md", plan.replace("Plan\n", f"Plan\n\n**Status**: {status}\n", 1))
+    assert run.standing == "complete stop"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from phasekeeper.orchestration.evaluation.trace import CommandRefused
 from phasekeeper.orchestration.plans.master_plan.edits import check_tasks, sync_summaries
 from phasekeeper.orchestration.plans.master_plan.reader import read
+from phasekeeper.orchestration.updates.commands import Command
 
 from tests.verdicts.runs import Run, built_in
 
@@ -75,3 +77,26 @@ def test_a_count_of_the_summary_that_is_not_so_is_drift() -> None:
     drift = [problem.message for problem in plan.problems if problem.code == "status-drift"]
     assert drift == ["1/4 for phase 1, but 0 of 2 tasks are done"]
     assert sync_summaries(PLAN.replace("**0 / 2**", "1/4")) == PLAN.replace("**0 / 2**", "0/2")
+
+
+def test_a_tuning_that_only_says_completed_is_taken_back_by_a_command_and_not_by_a_report() -> None:
+    """Seed 003: completed ends the loop, and nothing was come to here."""
+    run = Run(built_in("skill-tuning"), ".workflow/.scratchpad/skill-tuning-x")
+    state = {"status": "completed", "target_skill": {"name": "x"}, "diagnosis": {}, "completed_actions": []}
+    run.write("state.json", state)
+    suggestion = run.evaluation.suggestion
+    assert (run.standing, suggestion.reports) == ("active regress running", ())
+    [fix] = [fix for found in run.evaluation.findings for fix in found.fixes]
+    assert fix.command == ("redo", run.at, "running")
+    run.apply(Command("redo", "running", why="nothing was done"))
+    assert json.loads(run.files[f"{run.at}/state.json"])["status"] == "running"
+    assert run.evaluation.suggestion.action == "action-diagnose-context"
+
+
+@pytest.mark.parametrize("status", ["failed", "user_exit", "running", "pending"])
+def test_no_other_status_of_a_tuning_is_taken_back(status: str) -> None:
+    run = Run(built_in("skill-tuning"), ".workflow/.scratchpad/skill-tuning-x")
+    run.write("state.json", {"status": status, "target_skill": {}, "diagnosis": {}, "completed_actions": []})
+    with pytest.raises(CommandRefused):
+        run.apply(Command("redo", "running", why="again"))
+    assert json.loads(run.files[f"{run.at}/state.json"])["status"] == status

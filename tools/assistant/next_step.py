@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -30,7 +31,7 @@ from .headers import head_of, progress_words
 from .questions import DECIDES, OPTIONS, how_to_decide, question_line
 
 _DATA, _DATA_TEXT, _EXAMPLE, _TASK_TEXT = 900, 500, 900, 900
-_REPORTS, _BATCHES, _ERRORS = 3, 4, 3
+_REPORTS, _BATCHES, _ERRORS, _FIXES = 3, 4, 3, 2
 _REQUIREMENTS, _LEFT_OUT = 6, 40
 _REPORT = {
     "step": 60,
@@ -277,6 +278,11 @@ def _because(builder: AnswerBuilder, evaluation: Evaluation) -> None:
             for found in errors[:_ERRORS]
         ]
         lines = [f"error at {e['path']}:{e['line'] or 1}: {quote(e['message'], 200)}" for e in shown]
+        ways = [fix for found in errors[:_ERRORS] for fix in found.fixes if fix.command][:_FIXES]
+        words = (plain(shlex.join(("phasekeeper", *fix.command)), 300) for fix in ways)
+        lines += [
+            f"to mend it ({quote(fix.title, 60)}): {call}" for fix, call in zip(ways, words, strict=True)
+        ]
         more = len(errors) - len(shown)
         builder.put("findings", shown, *lines, f"and {more} more errors" if more else "")
     evidence = [evidence_data(entry, 160, 100, 120) for entry in evaluation.suggestion.evidence[:4]]

@@ -12,6 +12,7 @@ from ...orchestration.findings import Edit, Span
 from ...orchestration.formats.json_edits import set_values
 from ...orchestration.formats.json_text import locate_json, members, read_json, span_between
 from ...orchestration.markdown.block_outline import split_lines
+from ...orchestration.markdown.line_edits import Replacement, apply_edits
 from ...orchestration.vfs.files import digest_of
 from .fix import FixContext, QuickFix
 
@@ -48,6 +49,11 @@ def set_known_word(ctx: FixContext) -> Iterator[QuickFix]:
     data = ctx.finding.data
     near = data["suggestions"]
     known = (*near, *(word for word in data["want"] if word not in near))
+    if "path" not in data and ctx.finding.span:
+        for word in known:
+            edit = ctx.edit(apply_edits(ctx.text, [Replacement(ctx.finding.span, word)]))
+            yield QuickFix(f"Write {word}", (edit,), preferred=word in near[:1])
+        return
     for word in known if isinstance(read_json(ctx.text).data, dict) else ():
         edit = ctx.edit(set_values(ctx.text, [(data["path"], word)]))
         yield QuickFix(f"Write {json.dumps(word)}", (edit,), preferred=word in near[:1])

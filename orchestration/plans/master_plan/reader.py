@@ -18,10 +18,23 @@ from ...markdown import document as markdown
 from ...markdown.document import Field, Heading, MarkdownDocument
 from ...markdown.inline_text import strip_markup
 from ...markdown.tables import Cell, Table, tables
+from ...suggestions import misspelling
 from ...vfs.files import digest_of
 from ..model import Count, Mark, MarkStatus, Plan, Stage, Task
-from .rows import MARK_OF, PHASE, TASK_COLUMNS, Notes, TaskRows, first_section, read_mark, section_of, text_of
+from .rows import (
+    MARK_OF,
+    PHASE,
+    TASK_COLUMNS,
+    Notes,
+    TaskRows,
+    first_section,
+    read_mark,
+    section_of,
+    status_of,
+    text_of,
+)  # fmt: skip
 
+_HEADER = (MarkStatus.TODO, MarkStatus.IN_PROGRESS, MarkStatus.DONE)
 RADIO = re.compile(r"\[(.?)\]([^|\[\]]*)")
 """One of the boxes of the header's Status line, and its words."""
 
@@ -307,7 +320,8 @@ def _header_status(
     """The header's `**Status**`: the one word whose box is ticked, else the first; "" without the line.
 
     Real plans forget this line, so only a "Complete" over open tasks is drift. The unfilled template has
-    a different mark in each of its boxes and says nothing.
+    a different mark in each of its boxes and says nothing. With a word that is none of the template's (seed
+    004) no run is complete.
     """
     status = ""
     for field in header_fields(document, fields):
@@ -320,6 +334,15 @@ def _header_status(
             ticked = [word for mark, word in boxes if mark]
             first = boxes[0][1] if boxes else strip_markup(field.value)
             status = ticked[0] if len(ticked) == 1 else first
+            if status and status_of(status) not in _HEADER:
+                known = "Planning, In Progress, Complete"
+                data = {
+                    **misspelling(status, known.split(", ")),
+                    "want": tuple(known.split(", ")),
+                    "status": status,
+                }
+                message = f"the plan's Status is {status}, which is no known word; known: {known}"
+                notes.add("unknown-word", message, field.value_span, **data)
             open_tasks = sum(stage.total - stage.done for stage in stages)
             if status.lower().startswith("complete") and open_tasks:
                 notes.add("status-drift", f"{status}, but {open_tasks} tasks are not done", field.value_span)

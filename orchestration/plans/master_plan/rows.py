@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ...findings import Problem, Severity, Span
 from ...markdown.document import Heading, MarkdownDocument
-from ...markdown.inline_text import name_of, strip_markup
+from ...markdown.inline_text import name_of, split_remark, strip_markup
 from ...markdown.tables import Cell, Parts, Row, Table
 from ..model import Mark, MarkStatus, Task
 
@@ -38,6 +38,34 @@ _LINK_TARGET = re.compile(r"\[([^\[\]]*)\]\(<?([^()<>\s]*)>?[^()]*\)")
 _NO_NAME = frozenset({"", "-", "–", "—", "n/a", "none", "tbd"})
 _DIGITS = re.compile(r"\d+")
 _TRAILING_DIGITS = re.compile(r"(?<!\d)\d+$")
+
+
+_FAILED = (
+    "failed",
+    "fail",
+    "failing",
+    "error",
+    "rejected",
+    "reopened",
+    "incomplete",
+    "not done",
+    "needs work",
+)
+_PLANNED = ("planning", "planned", "ready", "draft")
+_STATUS_WORDS: Mapping[str, MarkStatus] = MappingProxyType({
+    **{word: MARKS[mark] for word, mark in _WORDS.items()}, **dict.fromkeys(_FAILED, MarkStatus.ATTENTION),
+    **dict.fromkeys(_PLANNED, MarkStatus.TODO), **_STATUSES,
+})  # fmt: skip
+
+
+def status_of(value: str) -> MarkStatus:
+    """What the value of a Status field says, in words or by a box; UNKNOWN for a word that nobody knows."""
+    plain = split_remark(value)[0].replace("_", " ").casefold()
+    words = strip_markup(value).replace("\ufe0f", "").casefold().strip()
+    box = _MARK.match(words)
+    known = (plain, plain.replace("-", " "), words, words.partition(" ")[0], plain.partition(" ")[0])
+    found = (_STATUS_WORDS[word] for word in known if word in _STATUS_WORDS)
+    return MARKS.get(box[1], MarkStatus.UNKNOWN) if box else next(found, MarkStatus.UNKNOWN)
 
 
 class Notes(NamedTuple):

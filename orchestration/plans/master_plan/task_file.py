@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from ...findings import Problem
 from ...markdown import document as markdown
 from ...markdown.document import Field, MarkdownDocument
 from ...markdown.inline_text import name_of, split_remark, strip_markup, word_of
 from ...markdown.tables import tables
-from ..model import Task, TaskFile
+from ..model import Mark, MarkStatus, Task, TaskFile
 from .new_stage import NewTask
-from .rows import file_in, first_section, section_of
+from .rows import file_in, first_section, section_of, status_of
 
 _REMARK = re.compile(r"\([^()]*\)")
 _BETWEEN = re.compile(r"[\[\],;]|[ \t](?:and|&)[ \t]")
 _NONE = re.compile(r"(?i)(?:none|n/?a|nothing|null|[-–—]+)(?:$|[\s.])")
 # The seed's own spelling of the review's key is a name in code; templates write it as words.
-_KEYS = {key: key for key in ("id", "phase", "priority", "depends on", "parallel with", "effort")}
+_KEYS = {key: key for key in ("id", "phase", "priority", "depends on", "parallel with", "effort", "status")}
 _TAKEN_AWAY = ("delete", "deleted", "remove", "removed", "drop")
 _EMPTY = "empty"
+_WORST = (
+    MarkStatus.DONE, MarkStatus.TODO, MarkStatus.IN_PROGRESS,
+    MarkStatus.UNKNOWN, MarkStatus.ATTENTION, MarkStatus.BLOCKED,
+)  # fmt: skip
 _SAYS_EMPTY = re.compile(r"(?i)\bempty\b")
 _KEYS |= {"requires ux/dx review": "review", "requires_ux_dx_review": "review"}
 
@@ -62,6 +67,7 @@ def read_task(text: str) -> TaskFile:
         empty=tuple(name for name, action in files.items() if action == _EMPTY),
         requires_ux_dx_review=review,
         depends_span=depends[0].value_span if depends else None,
+        **_status(meta.get("status", [])),
         problems=tuple(problems),
     )
 
@@ -81,6 +87,17 @@ def _meta(document: MarkdownDocument) -> dict[str, list[Field]]:
         if key and (inside or key == "review"):
             meta.setdefault(key, []).append(field)
     return meta
+
+
+def _status(fields: Sequence[Field]) -> dict[str, Any]:
+    """The status of a task by its own file: of several the worst; one that is struck out says nothing."""
+    said = [
+        (status_of(field.value), field) for field in fields if "~~" not in field.value and field.value.strip()
+    ]
+    if not said:
+        return {}
+    status, field = max(said, key=lambda each: _WORST.index(each[0]))
+    return {"status": Mark(status, field.value_span), "status_text": strip_markup(field.value)}
 
 
 def _references(fields: Sequence[Field]) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from phasekeeper.tools.assistant.answer import (
     TEXT_LIMIT,
     Answer,
     AnswerBuilder,
+    members_left_out,
     quote,
     shrunk,
     size,
@@ -34,7 +35,7 @@ from phasekeeper.tools.assistant.next_step import next_step
 from phasekeeper.tools.assistant.questions import open_questions
 from phasekeeper.tools.assistant.run_status import gates, permission, status
 
-from tests.roots import EXAMPLES, plan, put
+from tests.roots import EXAMPLES, loop, plan, put
 
 KEPT = ("status", "kind", "state", "basis", "severity", "revision", "code", "path")
 NASTY = st.one_of(
@@ -208,3 +209,38 @@ def test_shrunk_data_fits_or_is_none(value: Any) -> None:
 def test_a_run_too_deep_to_be_named_is_named_by_its_end(run: str, short: str) -> None:
     assert short_run(run) == short
     assert run.endswith(short_run(run))
+
+
+def gates_of_a_loop(root: Path, count: int) -> tuple[Evaluation, list[str]]:
+    """A loop that is to run so many gates, and their names."""
+    names = [f"gate-{number:02}" for number in range(count)]
+    loop(root, phase="quality", workQueue=[], gates={name: {"status": "pending"} for name in names})
+    workspace = open_path(root).workspaces[0]
+    return workspace.evaluate(workspace.matches[0]), names
+
+
+@pytest.mark.parametrize("count", [7, 30])
+def test_each_gate_that_a_report_has_to_tell_of_is_named(root: Path, count: int) -> None:
+    evaluation, names = gates_of_a_loop(root, count)
+    answer = next_step(evaluation)
+    fits(answer)
+    data = json.dumps(answer.data)
+    assert [name for name in names if name not in answer.text] == []
+    assert [name for name in names if name not in data] == []
+
+
+def test_what_a_report_needs_stands_in_text_and_data(root: Path) -> None:
+    evaluation, _ = gates_of_a_loop(root, 3)
+    answer = next_step(evaluation)
+    needed = answer.data["suggestion"]["reports"][0]["brings"]
+    assert [(each["kind"], each["met"]) for each in needed] == [("files", False), ("holds", True)]
+    assert needed[0]["paths"] == [".claude/state/gates/pass-1.md"]
+    assert 'ok needs that "these files exist: .claude/state/gates/pass-1.md"\n' in answer.text
+
+
+def test_members_that_an_answer_has_no_room_for_are_named() -> None:
+    whole = {"a": {f"k{n}": "x" * 30 for n in range(20)}, "b": list(range(60)), "c": 1}
+    made = shrunk(whole, 300)
+    left = [*members_left_out(whole, made)]
+    assert left == [*(f"a.k{n}" for n in range(len(made["a"]), 20)), f"b: {60 - len(made['b'])} more"]
+    assert [*members_left_out(whole, whole)] == []
