@@ -112,6 +112,10 @@ CODES: dict[str, tuple[Severity, str]] = {
         Severity.ERROR,
         "the workflow of a run cannot be used, so nothing is said of the run",
     ),
+    "budget-exceeded": (
+        Severity.ERROR,
+        "guards, files or folders take more time or memory than is allowed; what is left out is not known",
+    ),
     "dangling-dependency": (Severity.ERROR, "a task depends on a task that is not in the plan"),
     "dotted-key": (Severity.WARNING, "a key with a dot was meant as a path; it is read as one"),
     "artifact-contradictory": (Severity.ERROR, "one document says two things that cannot both be so"),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 # So many known words are still read at a glance.
 MOST_LISTED = 12
+# Comparing takes the product of the lengths; nobody mistypes more, or picks one out of more.
+_LONGEST, _MOST_COMPARED = 100, 1_000
 
 
 def did_you_mean(word: str, known: Sequence[str]) -> str:
@@ -25,7 +28,10 @@ def nearest(word: str, known: Sequence[str]) -> list[str]:
     # Imported late: only a mistake needs it.
     import difflib
 
-    return difflib.get_close_matches(word, known, n=2, cutoff=0.6)
+    if len(word) > _LONGEST:
+        return []
+    near = [each for each in islice(known, _MOST_COMPARED) if len(each) <= _LONGEST]
+    return difflib.get_close_matches(word, near, n=2, cutoff=0.6)
 
 
 def misspelling(word: str, known: Sequence[str]) -> Mapping[str, Any]:

@@ -203,7 +203,9 @@ def _context(facts: RunFacts, delivery: Delivery) -> Context:
         return at_hand if name == "report" else facts.context.fact(name).value_or_raise()
 
     context = facts.context
-    return Context(facts.workflow.language, context.variables, fact, context.records, context.tasks)
+    return Context(
+        facts.workflow.language, context.variables, fact, context.records, context.tasks, context.budget
+    )
 
 
 def _paths(facts: RunFacts, context: Context, wanted: Expression | None) -> dict[str, None]:

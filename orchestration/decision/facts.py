@@ -13,6 +13,7 @@ from ..expressions.context import Context, Outcome, UnknownFact
 from ..expressions.functions import as_text
 from ..expressions.language import Expression, Template
 from ..expressions.queries import Index
+from ..expressions.values import Budget
 from ..findings import NO_DATA, Finding, Fix, Problem, Span, finding
 from ..journal.journal import EMPTY_RECORD, Record, substance_now
 from ..plans.model import Plan
@@ -118,7 +119,8 @@ class RunFacts:
                 variables[f"{name}.status"] = artifact.data.status
             elif artifact.valid:
                 variables[name] = artifact.data
-        self.context = Context(workflow.language, variables, self._resolve, log.index, snapshot.tasks)
+        budget = Budget(snapshot.steps)
+        self.context = Context(workflow.language, variables, self._resolve, log.index, snapshot.tasks, budget)
 
     # ---- evaluating
 

@@ -49,7 +49,7 @@ class FoldRecorder:
         self._reader, self._inputs, self._moments = snapshot.reader, snapshot.asked or {}, moments
         self._key = ("fold", snapshot.run)
         # The lines tell which decisions are proven, beside the journal's text.
-        self._basis = snapshot.definition, snapshot.unread, snapshot.journal.lines
+        self._basis = snapshot.definition, snapshot.unread, snapshot.journal.lines, snapshot.steps
         self.steps = self._holding()
         self._known = {*self._inputs, *(question for step in self.steps for question in step.asked)}
         self._asked: dict[Question, Any] = {}

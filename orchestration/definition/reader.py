@@ -138,6 +138,8 @@ class DefinitionErrors:
 
 # ---- files ------------------------------------------------------------------------------------
 
+MOST_EXTENDED = 8
+"""So many definitions may extend each other in a row; reading one reads all that lie under it."""
 Extend = Callable[[str], Source | None]
 
 
@@ -166,6 +168,10 @@ def load_definition(
             errors = DefinitionErrors()
             why = "extends itself" if name.text in names else f"unknown workflow {name.text!r} to extend"
             errors.add(name, why)
+            raise InvalidWorkflow(errors.findings)
+        if len(sources) > MOST_EXTENDED:
+            errors = DefinitionErrors()
+            errors.add(name, f"extends one that extends others, more than {MOST_EXTENDED} in a row")
             raise InvalidWorkflow(errors.findings)
         names.add(name.text)
         sources.append(base)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ from ..decision.facts import RunFacts, make_finding
 from ..definition.model import Phase
 from ..definition.root_config import PATH as CONFIGURATION
 from ..expressions.language import Expression
-from ..findings import Finding, Severity, Span, finding
+from ..findings import NO_DATA, Finding, Severity, Span, finding
 from ..plans.model import Task
 from ..plans.schedule import dependency_problems
 from ..result.values import LimitState
@@ -20,6 +21,8 @@ from ..suggestions import did_you_mean, misspelling
 # The codes of artifacts that are not as they have to be.
 _LACKS = ("artifact-missing", "artifact-stale", "artifact-invalid", "artifact-unreadable")
 _WHOLE_FILE = (0, 0, 0, 0)
+MOST_OF_A_CODE = 500
+"""So many findings of one code are told of a run; an editor shows no more of a file either."""
 
 
 def advisory_findings(
@@ -89,15 +92,34 @@ def _phases_ahead(facts: RunFacts, current: Phase) -> Iterator[Finding]:
                 yield make_finding("phase-ahead", artifact.path, said)
 
 
+def budget_findings(facts: RunFacts) -> Iterator[Finding]:
+    """The first expression that was given up because it, or all of them together, took too much."""
+    if exceeded := facts.context.budget.exceeded:
+        yield make_finding("budget-exceeded", facts.snapshot.run, f"{exceeded}; it counts as not true")
+
+
 def ordered_findings(facts: RunFacts, decision: Decision, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Each finding once, by path and place; those that a person's override goes without are marked."""
+    """Each finding once, by path and place; those that a person's override goes without are marked.
+
+    Of a code that has more than `MOST_OF_A_CODE` the rest is one finding at the run, which says how many.
+    """
     waived = _waived_findings(facts, decision)
     order = list(Severity)
     marked = (replace(f, overridden=True) if (f.code, f.path) in waived else f for f in findings)
     unique = dict.fromkeys(marked)
-    return tuple(
-        sorted(unique, key=lambda f: (f.path, f.span or _WHOLE_FILE, order.index(f.severity), f.code))
-    )
+    ordered = sorted(unique, key=lambda f: (f.path, f.span or _WHOLE_FILE, order.index(f.severity), f.code))
+    if len(ordered) <= MOST_OF_A_CODE:
+        return tuple(ordered)
+    shown, left = list[Finding](), dict[str, list[Finding]]()
+    counts = Counter[str]()
+    for each in ordered:
+        counts[each.code] += 1
+        (shown if counts[each.code] <= MOST_OF_A_CODE else left.setdefault(each.code, [])).append(each)
+    for several in left.values():
+        worst = min(several, key=lambda f: (f.overridden, order.index(f.severity)))
+        said = f"and {len(several)} more such findings in the files of this run"
+        shown.append(replace(worst, path=facts.snapshot.run, message=said, span=None, fixes=(), data=NO_DATA))
+    return tuple(shown)
 
 
 def _waived_findings(facts: RunFacts, decision: Decision) -> frozenset[tuple[str, str]]:

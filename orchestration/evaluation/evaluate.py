@@ -31,7 +31,7 @@ from ..result.values import (
 from ..snapshot.snapshot import Snapshot
 from ..states import GateStatus, PhaseStatus, RecordKind, RunStatus, SuggestionKind
 from ..vfs.files import digest_of
-from .advisories import advisory_findings, ordered_findings
+from .advisories import advisory_findings, budget_findings, ordered_findings
 from .evidence import EvidenceCollector
 from .notes import notes_of
 from .questions import open_questions
@@ -103,7 +103,7 @@ class _Assembler:
             claims=snapshot.claims,
             notes=tuple(notes_of(facts)) if self.phase else (),
             parameters={n: v for n, v in values.items() if v != workflow.parameters[n].default},
-            findings=ordered_findings(facts, decision, (*of_run, *advisories)),
+            findings=ordered_findings(facts, decision, (*of_run, *advisories, *budget_findings(facts))),
             revision=self._revision(),
             reads=dict(snapshot.reader.reads),
         )

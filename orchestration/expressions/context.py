@@ -19,7 +19,16 @@ from .functions import as_text
 from .language import Expression, Language, Template
 from .queries import Index, Tasks
 from .syntax import InvalidExpression
-from .values import BudgetExceededError, EvaluationError, ExpressionRun, Optional, TaskSet, whole
+from .values import (
+    Budget,
+    BudgetExceededError,
+    EvaluationError,
+    ExpressionRun,
+    Optional,
+    TaskSet,
+    weigh,
+    whole,
+)
 
 
 class Outcome(NamedTuple):
@@ -37,6 +46,7 @@ class Outcome(NamedTuple):
 
 # Most outcomes are one of these: made once, because making one costs as much as evaluating a comparison.
 _TRUTH = {True: Outcome(True), False: Outcome(False)}
+_COLLECTIONS = (list, dict)
 _COMPUTING = Outcome(None, "is being computed")
 
 
@@ -58,7 +68,9 @@ class Context:
         resolve: Callable[[str], object],
         records: Index | None = None,
         tasks: Tasks | None = None,
+        budget: Budget | None = None,
     ):
+        self.budget = budget or Budget()
         self.language = language
         self.variables = variables
         self.records = records or Index(())
@@ -85,10 +97,14 @@ class Context:
                     whole(value)
                 elif kind is Optional:
                     raise EvaluationError("an optional value needs .orValue(..)")
+                elif kind in _COLLECTIONS and expression.can_multiply:
+                    weigh(ExpressionRun(self), value)
                 elif kind is TaskSet and not expression.is_value:
                     value = value.elements()
                 outcome = _TRUTH[value] if kind is bool else Outcome(value)
             except (EvaluationError, BudgetExceededError, InvalidExpression) as error:
+                if isinstance(error, BudgetExceededError):
+                    self._note_exceeded(expression, error)
                 outcome = Outcome(None, str(error))
             except RecursionError:
                 outcome = Outcome(None, "facts need each other through too many others")
@@ -105,12 +121,23 @@ class Context:
     def text(self, template: Template) -> str | None:
         """The template with its values. A part without a value is "?"; one that is all of it gives None."""
         values: list[str | None] = []
+        run = ExpressionRun(self)
         for part in template.parts:
             value, error = (part, None) if isinstance(part, str) else self.value(part)
+            if error is None and isinstance(part, Expression):
+                try:
+                    weigh(run, value)
+                except BudgetExceededError as exceeded:
+                    self._note_exceeded(part, exceeded)
+                    error = str(exceeded)
             values.append(as_text(value) if error is None else None)
         if len(values) == 3 and values[0] == values[2] == "":
             return values[1]
         return "".join("?" if value is None else value for value in values)
+
+    def _note_exceeded(self, expression: Expression, error: BudgetExceededError) -> None:
+        if not self.budget.exceeded:
+            self.budget.exceeded = f"{expression.source.strip()!r}: {error}"
 
     def items(self, expression: Expression) -> Outcome:
         """The outcome of a list; the bare name of a set of tasks gives them all, however many there are."""

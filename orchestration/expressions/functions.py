@@ -38,6 +38,7 @@ def as_text(value: object) -> str:
 def _where(run: ExpressionRun, items: list, pattern: Pattern) -> list:
     """the elements that fit a pattern, or equal a text"""
     run.take(len(items))
+    values.weigh(run, pattern)
     return list(filter(matcher(pattern), items))
 
 
@@ -61,6 +62,7 @@ def _keep(run: ExpressionRun, items: list, n: int) -> list:
 
 def _by(run: ExpressionRun, items: list, path: str) -> list:
     """the elements in the order of what stands at a path like 'a.b'; '' orders plain values"""
+    values.weigh(run, items)
     run.take(len(items) * len(path))
     return sorted(items, key=lambda item: _rank(dig(item, path) if path else item))
 
@@ -80,7 +82,8 @@ def _rank(value: object) -> tuple[int, float, str]:
 
 def _minus(run: ExpressionRun, items: list, other: list) -> list:
     """the elements that are not in the other list"""
-    run.take(len(items) + len(other))
+    values.weigh(run, items)
+    values.weigh(run, other)
     gone = set(map(str, other))
     return [item for item in items if str(item) not in gone]
 
@@ -99,7 +102,7 @@ def _reverse(run: ExpressionRun, items: list) -> list:
 
 def _join_elements(run: ExpressionRun, items: list, separator: str) -> str:
     """one text of the elements"""
-    run.take(len(items))
+    values.weigh(run, items)
     texts = list(map(as_text, items))
     run.write(sum(map(len, texts)) + len(separator) * len(texts))
     return separator.join(texts)
@@ -122,7 +125,7 @@ def _as_keys(run: ExpressionRun, items: list, value: dict) -> dict:
 
 def _circles(run: ExpressionRun, items: list, name: str, needs: str) -> list:
     """elements that need each other in a circle, as texts "A -> B -> A"; both are names of fields"""
-    run.take(len(items))
+    values.weigh(run, items)
     maps = [item for item in items if isinstance(item, dict) and name in item]
     edges = {
         str(item[name]): list(map(str, item[needs])) if isinstance(item.get(needs), list) else []

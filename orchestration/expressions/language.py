@@ -16,15 +16,18 @@ from .syntax import (
     MOST_TEMPLATE,
     ErrorData,
     InvalidExpression,
+    Kind,
     Read,
     SyntaxNode,
     parse,
     reads,
     template_parts,
+    walk,
 )
 
 # The longest dotted name of a fact has so many parts: limits.NAME.count.
 MOST_PARTS = 3
+_MAKERS = (Kind.LIST, Kind.MAP)
 _BRACE = re.compile(r"[{}]")
 
 
@@ -58,6 +61,11 @@ class Expression:
     def program(self) -> Program:
         """The closure that evaluates it. Raises InvalidExpression only for a text that is no expression."""
         return compile_tree(self.tree, self.language)
+
+    @cached_property
+    def can_multiply(self) -> bool:
+        """True if one part may stand in its value many times: written out that is more than was made."""
+        return any(part.kind in _MAKERS or part.text in ("map", "as_keys", "+") for part in walk(self.tree))
 
     @cached_property
     def reads(self) -> tuple[Read, ...]:

@@ -14,12 +14,16 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 
 from .queries import Index, Tasks
 
-# The most elements that all loops of one evaluation go through: CEL's usual bound, about 10 ms.
+# The most elements that all loops of one expression go through: CEL's usual bound, about 10 ms.
 MOST_ROUNDS = 10_000
-# The most elements that are compared or put into new lists in one evaluation, about 50 ms and 8 MB.
+# The most elements that one expression compares or puts into new lists, about 50 ms and 8 MB.
 MOST_ELEMENTS = 1_000_000
-# The most characters of all texts that one evaluation makes or searches, about 4 MB.
+# The most characters of all texts that one expression makes or searches, about 4 MB.
 MOST_CHARACTERS_MADE = 1_000_000
+# The most steps of all expressions that tell where a run stands, about 0.3 s: a step is an element or a
+# character, a round of a loop takes about as long as 20.
+MOST_STEPS = 3_000_000
+_STEPS_OF_ROUND = 20
 # The most tasks or records that an expression may look at one by one.
 MOST_ITEMS = 500
 MOST_INT = 2**63
@@ -33,13 +37,29 @@ class BudgetExceededError(Exception):
     """An evaluation that works too long or makes too much. Nothing absorbs it: it is never true."""
 
 
+class Budget:
+    """The steps that all expressions of an evaluation may spend together; `exceeded` is the first refusal."""
+
+    __slots__ = ("exceeded", "left", "steps")
+
+    def __init__(self, steps: int = MOST_STEPS):
+        self.steps, self.left, self.exceeded = steps, steps, ""
+
+    def spend(self, steps: int) -> None:
+        """Raises BudgetExceededError before more is done than is left."""
+        self.left -= steps
+        if self.left < 0:
+            raise BudgetExceededError(f"all expressions together take more than {self.steps} steps")
+
+
 class Names(Protocol):
-    """Gives the values of names, and the records and tasks of a run."""
+    """Gives the values of names, the records and tasks of a run, and what its expressions have left."""
 
     variables: Any
     facts: Any
     records: Index
     tasks: Tasks
+    budget: Budget
 
     def fact(self, name: str) -> tuple[Any, str | None]: ...
 
@@ -64,18 +84,38 @@ class ExpressionRun:
         self.rounds += times
         if self.rounds > MOST_ROUNDS:
             raise BudgetExceededError(f"its loops take more than {MOST_ROUNDS} iterations together")
+        self._spend(times * _STEPS_OF_ROUND)
 
     def take(self, elements: int) -> None:
         """So many elements are compared or put into a list."""
         self.elements += elements
         if self.elements > MOST_ELEMENTS:
             raise BudgetExceededError(f"it looks at more than {MOST_ELEMENTS} elements")
+        self._spend(elements)
 
     def write(self, characters: int) -> None:
         """So many characters are put into a text, or searched."""
         self.characters += characters
         if self.characters > MOST_CHARACTERS_MADE:
             raise BudgetExceededError(f"it makes texts of more than {MOST_CHARACTERS_MADE} characters")
+        self._spend(characters)
+
+    def _spend(self, steps: int) -> None:
+        # Constants are made once, without names, when an expression is compiled.
+        if self.names is not None:
+            self.names.budget.spend(steps)
+
+
+def weigh(run: ExpressionRun, value: object) -> None:
+    """Charge for a value as it is written out, where a part that stands in it twice costs twice."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            run.write(len(part))
+        elif isinstance(part, (list, dict)):
+            run.take(len(part))
+            waiting += part.values() if isinstance(part, dict) else part
 
 
 class Optional:

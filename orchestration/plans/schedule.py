@@ -71,7 +71,10 @@ class Schedule:
 
 # "Task 02" and "task #2: The cart" name a task as "02" does (seed 004, "Depends On").
 _IN_WORDS = re.compile(r"(?i)(?:tasks?[ \t]+#?|#)?([^\s:#]+)(?::.*|[ \t]+[-–—][ \t].*)?")
-_NUMBER = re.compile(r"\d+(?!.*\d)")
+_NUMBER = re.compile(r"\d+")
+# So many unknown references are compared with the ids of the plan: each takes as long as it has tasks.
+_MOST_SUGGESTED = 100
+_LONGEST_NUMBER = 100
 
 
 def resolve(plan: Plan, reference: str) -> str | None:
@@ -116,8 +119,8 @@ def identity_problem(plan: Plan, task: Task, detail: TaskFile) -> Problem | None
     base = task.file.rpartition("/")[2].removesuffix(".md").lower()
     if not said or said.lower() in (row.lower(), base) or row.lower() == base:
         return None
-    number, own = _NUMBER.search(said), _NUMBER.search(row)
-    if number and own and int(number[0]) == int(own[0]) and (said == number[0] or row == own[0]):
+    number, own = _last_number(said), _last_number(row)
+    if number and own and int(number) == int(own) and (said == number or row == own):
         # One of the two is the number alone.
         return None
     if sum(each.file == task.file for each in plan.tasks) > 1:
@@ -132,11 +135,16 @@ def identity_problem(plan: Plan, task: Task, detail: TaskFile) -> Problem | None
     )  # fmt: skip
 
 
+def _last_number(text: str) -> str:
+    """The digits that stand last in a text; "" where there are none, or more than an id has."""
+    digits = (_NUMBER.findall(text[-_LONGEST_NUMBER:]) or [""])[-1]
+    return digits if len(digits) < _LONGEST_NUMBER else ""
+
+
 def similar_tasks(plan: Plan, reference: str) -> list[str]:
     """The ids that a reference which means no task may have meant, the nearest first."""
     close = nearest(reference, [*plan.by_id]) or nearest(reference.lower(), [*plan.names])
-    number = _NUMBER.search(reference)
-    same = plan.names.get(number[0].lstrip("0")) if number else None
+    same = plan.names.get(_last_number(reference).lstrip("0"))
     return list(dict.fromkeys([*([same] if same else []), *(plan.names.get(n.lower(), n) for n in close)]))
 
 
@@ -223,15 +231,17 @@ def cycles(plan: Plan, tasks: Iterable[Task], details: Details) -> list[list[str
 def dependency_problems(plan: Plan, tasks: Sequence[Task], details: Details) -> list[tuple[Task, Problem]]:
     """Faults in ids and dependencies of tasks: another id, none such, a circle; in the task's file."""
     found: list[tuple[Task, Problem]] = []
+    unknown = 0
     for task in tasks:
         detail = details(task)
         if problem := identity_problem(plan, task, detail):
             found.append((task, problem))
         for reference in detail.depends_on:
             if dependency(plan, detail, reference) is None:
-                close = suggestion_text(similar_tasks(plan, reference)) or did_you_mean(
-                    reference, [*plan.by_id]
-                )
+                close = ""
+                if (unknown := unknown + 1) <= _MOST_SUGGESTED:
+                    similar = suggestion_text(similar_tasks(plan, reference))
+                    close = similar or did_you_mean(reference, [*plan.by_id])
                 message = f"{task.id} depends on {reference!r}, which is no task of the plan{close}"
                 found.append((task, Problem("dangling-dependency", message, detail.depends_span)))
     for group in cycles(plan, tasks, details):

@@ -20,7 +20,7 @@ from ..formats.json_text import ParsedText, clean, lay_under, read_json
 from ..plans.dialects import DIALECTS
 from ..plans.model import Plan
 from ..states import ArtifactStatus
-from ..vfs.files import Entry, File, join
+from ..vfs.files import Entry, File, excess, join
 from ..vfs.glob import is_glob
 from .read_log import ArtifactState, RunReader
 from .word_lists import unknown_words
@@ -103,6 +103,10 @@ def read_file(declared: Artifact, file: File, reader: RunReader) -> ArtifactStat
         return artifact
     if not file.text.strip():
         return _blank(declared, artifact, reader)
+    form = "markdown" if declared.kind in DIALECTS else declared.kind
+    if why := excess(file.text, form):
+        reader.add_finding(file.path, "artifact-unreadable", why)
+        return artifact
     if left := declared.unfilled_gap(file.text):
         return _invalidate(artifact, f"{declared.id} still holds {left} of its form; fill it in", reader)
     if declared.kind in DIALECTS:

@@ -11,6 +11,7 @@ from ..definition.reader import InvalidWorkflow
 from ..definition.root_config import Config
 from ..expressions.context import Context, UnknownFact
 from ..expressions.queries import dig
+from ..expressions.values import Budget
 from ..findings import Finding, Problem, finding
 from ..formats.json_text import clean, fold_dotted, lay_under, read_json
 from ..journal.journal import read_journal
@@ -19,9 +20,12 @@ from ..markdown import document as markdown
 from ..markdown.inline_text import name_of
 from ..markdown.tables import tables
 from ..states import RecordKind
-from ..vfs.files import File, Files, join, natural
-from ..vfs.glob import fits, glob, leads_to
+from ..vfs.files import File, Files, excess, join, natural
+from ..vfs.glob import TooManyFolders, fits, glob, leads_to
 from .read_log import RunReader
+
+# The most steps of one `where` of a marker: each definition asks each folder.
+MOST_STEPS_OF_MARKERS = 50_000
 
 
 class DiscoverableWorkflow(NamedTuple):
@@ -134,7 +138,7 @@ def discover(
     """
     if claims is not None:
         for definition in known.definitions.values():
-            if not definition.built_in and next(_places(definition, files), None):
+            if not definition.built_in and next(_places(definition, known, files), None):
                 known.workflow(definition.name)
     reader = RunReader(files, {} if parsed is None else parsed)
     claims = candidates(known, files) if claims is None else claims
@@ -148,7 +152,7 @@ def has_runs(known: DefinitionSet, files: Files, config: Config, parsed: dict[tu
     """True when a root has a run, or a definition that is broken and may have some. Ends at the first one."""
     reader = RunReader(files, parsed)
     for definition in known.definitions.values():
-        for run in _places(definition, files):
+        for run in _places(definition, known, files):
             # A folder that a broken definition takes from this one is as good as a run here.
             if judge(run, (definition.name,), known, reader, config).match or known.broken:
                 return True
@@ -164,16 +168,25 @@ def candidates(
     """
     claims: dict[str, list[str]] = {}
     for definition in known.definitions.values():
-        for run in dict.fromkeys(_places(definition, files, at, name)):
+        for run in dict.fromkeys(_places(definition, known, files, at, name)):
             claims.setdefault(run, []).append(definition.name)
     return claims
 
 
 def _places(
-    definition: DiscoverableWorkflow, files: Files, at: str | None = None, name: str | None = None
+    definition: DiscoverableWorkflow,
+    known: DefinitionSet,
+    files: Files,
+    at: str | None = None,
+    name: str | None = None,
 ) -> Iterator[str]:
-    for pattern in definition.at:
-        yield from (path for path, entry in glob(files, pattern, at, name) if entry.kind == "folder")
+    """The folders where a definition may have runs. One that leads into too many folders is broken."""
+    try:
+        for pattern in definition.at:
+            yield from (path for path, entry in glob(files, pattern, at, name) if entry.kind == "folder")
+    except TooManyFolders as error:
+        path = f".phasekeeper/workflows/{definition.name}.yaml"
+        known.broken[definition.name] = (finding(Problem("budget-exceeded", f"runs: {error}"), path),)
 
 
 def judge(
@@ -253,6 +266,9 @@ def _file_unmet(test: MarkerTest, workflow: Workflow, run: str, reader: RunReade
         # Nobody can tell what it says (a link out of the root is not followed, a pipe not read): a run that
         # cannot be read, not a run that vanished.
         return ""
+    if excess(file.text, "markdown" if test.table else ""):
+        # Its reader will say so.
+        return ""
     if test.text and test.text not in file.text:
         return f"{test.file} does not hold {test.text!r}"
     if test.table and not _has_table(test, workflow, file, reader):
@@ -285,7 +301,8 @@ def _state_unmet(test: MarkerTest, workflow: Workflow, file: File, reader: RunRe
     if missing:
         return f"{test.file} lacks {', '.join(missing)}"
     cleaned: Any = clean(raw)
-    context = Context(workflow.language, {"state": lay_under(cleaned, dict(state.defaults))}, _nothing)
+    data = {"state": lay_under(cleaned, dict(state.defaults))}
+    context = Context(workflow.language, data, _nothing, budget=Budget(MOST_STEPS_OF_MARKERS))
     return "" if context.holds(test.where) else f"{test.file} is of another kind"
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
 from ..definition.artifact_kinds import KINDS
-from ..findings import NO_DATA, Finding, Problem, Span, finding
+from ..findings import NO_DATA, Finding, Problem, Severity, Span, finding
 from ..states import ArtifactStatus
-from ..vfs.files import Entry, File, Files, digest_of, is_below_root, join, name_in, natural, parent
-from ..vfs.glob import fits, glob, leads_to
+from ..vfs.files import MEBIBYTE, Entry, File, Files, digest_of, is_below_root, join, name_in, natural, parent
+from ..vfs.glob import TooManyFolders, fits, glob, leads_to
 
 Committed = Callable[[str], bytes | None]
 """The bytes of a file, by its path from the root, in the commit HEAD; None where they are not known."""
@@ -24,7 +24,29 @@ _Subject = TypeVarTuple("_Subject")
 _Answer = TypeVar("_Answer")
 # A file larger than this many bytes holds more than blanks.
 SMALL = 64
+MOST_BYTES = 32 * MEBIBYTE
+"""The most that is read of one run: what is asked for behind it is not."""
+MOST_PARSED = 16 * MEBIBYTE
+"""So much parsed text is kept for the runs to come; JSON takes about ten times its text."""
 _MOST_SHOWN = 60
+
+
+class ParseResults(dict[tuple[str, str], Any]):
+    """Parse results of many runs; the oldest go while their texts have more than `MOST_PARSED` bytes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sizes: dict[tuple[str, str], int] = {}
+        self._size = 0
+
+    def note(self, key: tuple[str, str], size: int) -> None:
+        """Such a result was added, of a text of so many bytes."""
+        self._sizes[key] = size
+        self._size += size
+        while self._size > MOST_PARSED and len(self._sizes) > 1:
+            oldest = next(iter(self._sizes))
+            self._size -= self._sizes.pop(oldest)
+            self.pop(oldest, None)
 
 
 class LoosenedValue(NamedTuple):
@@ -136,6 +158,7 @@ class RunReader:
     reads: dict[str, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     asked: dict[Question, object] | None = None
+    _bytes: int = 0
     _read: dict[str, File] = field(default_factory=dict)
     _found: dict[str, list[tuple[str, Entry]]] = field(default_factory=dict)
     _filled: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -145,7 +168,12 @@ class RunReader:
     def read(self, path: str) -> File:
         if path in self._read:
             return self._read[path]
-        file = self._read[path] = self.files.read(path)
+        file = self.files.read(path)
+        self._bytes += file.size if file.text is not None else 0
+        if file.text is not None and self._bytes > MOST_BYTES:
+            said = f"the files that are read of this run have more than {MOST_BYTES // MEBIBYTE} MB together"
+            file = replace(file, text=None, problem=Problem("budget-exceeded", said, severity=Severity.ERROR))
+        self._read[path] = file
         # The path as the file has it: equal, and kept anyway.
         self.reads[file.path] = file.digest or ("unreadable" if file.exists or file.refused else "missing")
         return file
@@ -193,13 +221,19 @@ class RunReader:
         if pattern not in self._found:
             # A folder that is called like a file of the pattern's kind stands where one belongs.
             suffixed = "." in name_in(pattern).lstrip(".")
-            fitting = glob(self.files, pattern)
-            entries = [(path, entry) for path, entry in fitting if suffixed or entry.kind != "folder"]
+            entries: list[tuple[str, Entry]] = []
+            endless = ""
+            try:
+                for path, entry in glob(self.files, pattern):
+                    entries += [(path, entry)] if suffixed or entry.kind != "folder" else []
+            except TooManyFolders as error:
+                endless = str(error)
+                self.findings.append(finding(Problem("budget-exceeded", endless), pattern))
             closed = [folder for folder in self.files.unlisted_folders if leads_to(folder, pattern)]
             for folder in closed:
                 self.add_findings(folder, [self.files.unlisted_folders[folder]])
             names = "\n".join(f"{path}\0{self.is_filled(path, entry)}" for path, entry in entries)
-            self.reads[pattern] = "unreadable" if closed else digest_of(names)
+            self.reads[pattern] = "unreadable" if closed or endless else digest_of(names)
             self._found[pattern] = entries
         return self._found[pattern]
 
@@ -259,6 +293,8 @@ class RunReader:
         key = (kind, file.digest)
         if key not in self.parsed:
             self.parsed[key] = parse(file.text or "")
+            if isinstance(self.parsed, ParseResults):
+                self.parsed.note(key, file.size)
         return self.parsed[key]
 
     def span(self, artifact: ArtifactState, path: Sequence[str]) -> Span | None:

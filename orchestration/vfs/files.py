@@ -21,6 +21,12 @@ from ..findings import Problem
 MEBIBYTE = 1 << 20
 MAX_BYTES = 8 * MEBIBYTE
 """Text of larger files is not read."""
+MOST_VALUES = 250_000
+"""JSON that may hold more values is not read: it would be a second's work each time."""
+MOST_MARKDOWN, MOST_MARKDOWN_LINES = 2 * MEBIBYTE, 25_000
+"""Markdown of more characters or lines is not read; a plan of 10,000 tasks has half of either."""
+MOST_RECORDS = 50_000
+"""A journal of more lines is not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +189,27 @@ def decode(path: str, raw: bytes, mtime_ns: int = 0) -> File:
         before = raw[: error.start].decode("utf-8", "replace")
         message = f"not UTF-8: byte 0x{raw[error.start]:02x} in line {before.count(chr(10)) + 1}"
         return File(path, True, None, digest, len(raw), mtime_ns, Problem("artifact-unreadable", message))
+    if why := excess(text, _FORMS.get(path.rpartition(".")[2], "")):
+        return File(path, True, None, digest, len(raw), mtime_ns, Problem("artifact-unreadable", why))
     return File(path, True, text, digest, len(raw), mtime_ns)
+
+
+_FORMS = {"md": "markdown", "json": "json", "jsonl": "journal"}
+
+
+def excess(text: str, form: str) -> str:
+    """Why a text of a form (markdown, json or journal) would take too long to be parsed; "" for most texts.
+
+    Costs a count of a few characters. Of JSON the commas in texts count, too.
+    """
+    if form == "json" and len(text) > MOST_VALUES and (count := text.count(",")) > MOST_VALUES:
+        return f"it may hold {count} values; at most {MOST_VALUES} are read"
+    if form == "markdown" and len(text) > MOST_MARKDOWN:
+        return f"it has {len(text)} characters; of Markdown at most {MOST_MARKDOWN} are read"
+    most = {"markdown": MOST_MARKDOWN_LINES, "journal": MOST_RECORDS}.get(form, len(text))
+    if len(text) > most and (count := text.count("\n")) > most:
+        return f"it has {count} lines; at most {most} are read"
+    return ""
 
 
 def too_large(path: str, size: int, digest: str, mtime_ns: int) -> File:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import translate
 from functools import cache
+from itertools import islice
 
 from .files import Entry, Files, below, natural
 
@@ -22,6 +23,17 @@ def is_glob(path: str) -> bool:
 
 # `**` goes no deeper below the root; a tree that deep is a mistake, and an endless one has no end.
 MOST_DEEP = 24
+MOST_FOLDERS = 50_000
+"""The most folders that a walk looks into; through links there may be more ways than folders."""
+# A folder that is a link counts for so many more: the system follows all links of a way each time.
+_COST_OF_LINK = 20
+
+
+class TooManyFolders(Exception):  # noqa: N818 - the tree is at fault, not the program
+    """A walk that would look into more than `MOST_FOLDERS`; what it found so far is not all."""
+
+    def __init__(self, pattern: str) -> None:
+        super().__init__(f"{pattern} leads into more than {MOST_FOLDERS} folders")
 
 
 def glob(
@@ -32,14 +44,18 @@ def glob(
     `*`, `?` and `[..]` stand for characters of one name, hidden names (with a dot in front) only for a
     pattern with a dot in front. `**` is any number of folders, at most 24 deep and through no link. With
     `at`, only what fits at that path or below it, without a look at anything else; with `name`, only what has
-    that last name, which is looked up and not searched for.
+    that last name, which is looked up and not searched for. Raises TooManyFolders.
     """
     parts = _parts(pattern)
     if name is not None and parts:
         parts = _with_last_name(name, parts)
     if parts:
         way = [] if at is None else at.split("/")
-        yield from _walk(files, "", _open({0}, parts), parts, way, 0)
+        left = iter(range(MOST_FOLDERS))
+        for found in _walk(files, "", _open({0}, parts), parts, way, 0, left):
+            if found is None:
+                raise TooManyFolders(pattern)
+            yield found
 
 
 def _with_last_name(name: str, parts: tuple[str, ...]) -> tuple[str, ...]:
@@ -91,8 +107,16 @@ def _walk(
     parts: tuple[str, ...],
     way: Sequence[str],
     depth: int,
-) -> Iterator[tuple[str, Entry]]:
-    """Walk what fits in a folder and below it; `way` has the names that must lead there, from the root on."""
+    left: Iterator[int],
+    is_link: bool = False,
+) -> Iterator[tuple[str, Entry] | None]:
+    """Walk what fits in a folder and below it; `way` has the names that must lead there, from the root on.
+
+    `left` has an element for each folder that may still be looked into; None instead of another one.
+    """
+    if next(islice(left, _COST_OF_LINK if is_link else 0, None), None) is None:
+        yield None
+        return
     # A name that is known beforehand is looked up alone.
     only, wanted = way[depth : depth + 1], {parts[p] for p in positions}
     if only or not any(map(is_glob, wanted)):
@@ -112,9 +136,9 @@ def _walk(
         if len(parts) in fitting[name] and depth + 1 >= len(way):
             yield path, entry
         if onward and entry.kind == "folder" and depth < MOST_DEEP:
-            deeper.append((path, onward))
-    for path, onward in deeper:
-        yield from _walk(files, path, onward, parts, way, depth + 1)
+            deeper.append((path, onward, entry.link))
+    for path, onward, link in deeper:
+        yield from _walk(files, path, onward, parts, way, depth + 1, left, link)
 
 
 def fits(pattern: str, path: str) -> bool:

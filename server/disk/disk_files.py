@@ -18,6 +18,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from time import sleep, time_ns
@@ -35,6 +36,7 @@ from ...orchestration.vfs.files import (
     parent,
     too_large,
 )
+from ..lru_cache import LruCache
 from . import safe_open
 from .partial_saves import GRACE_MS, MAX_HOLD_MS, is_partial
 from .safe_open import RefusedError, close, refusal
@@ -42,6 +44,8 @@ from .safe_open import RefusedError, close, refusal
 MAX_HASHED_BYTES = 256 * MEBIBYTE
 """Larger files get no digest either: a sparse file of a terabyte would be hashed for half an hour."""
 
+TEXT_BYTES = 64 * MEBIBYTE
+"""So much text is kept; a file that was not asked for for long is read again."""
 _READS = 3
 _CHUNK = MEBIBYTE
 _MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL)
@@ -71,6 +75,7 @@ class DiskFiles:
         self.root = os.path.realpath(root)
         self._grace_left_ms = float(MAX_HOLD_MS) if grace else 0.0
         self.reads: dict[str, File] = {}
+        self._texts = LruCache[str, File](TEXT_BYTES, lambda file: file.size)
         self.listings: dict[str, Mapping[str, Entry]] = {}
         self.unlisted_folders: dict[str, Problem] = {}
 
@@ -81,14 +86,26 @@ class DiskFiles:
         root: a folder, a pipe, a link that leads out or to nothing. It is True, with a problem, when the
         system refused to say more (permissions, a bad disk). What cannot be read never passes for absent.
         """
-        if path not in self.reads:
+        known = self.reads.get(path)
+        if known is None:
             file = self._settled_file(path)
             if not file.exists and file.problem is None:
                 listed = self.listings.get(parent(path), {}).get(name_in(path))
                 if listed is not None and listed.kind == "file":
                     file = vanished_file(path)
-            self.reads[path] = file
-        return self.reads[path]
+            self.reads[path] = file if file.text is None else replace(file, text=None)
+            if file.text is not None:
+                self._texts.keep(path, file)
+            return file
+        if not known.exists or known.problem:
+            return known
+        # A text that was let go is read again; what is another one now is not mixed with what was seen.
+        file = self._texts.get(path) or file_at(self.root, path)
+        if file.digest != known.digest:
+            file = self.reads[path] = _unreadable(path, "the file changed while the root was looked at", True)
+        elif file.text is not None:
+            self._texts.keep(path, file)
+        return file
 
     def _settled_file(self, path: str) -> File:
         """The file as it is when nobody is in the middle of saving it, as far as that can be told."""

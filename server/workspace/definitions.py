@@ -28,6 +28,8 @@ from ...orchestration.vfs.glob import glob
 from ..disk.disk_files import DiskFiles
 
 FOLDER = ".phasekeeper/workflows"
+MOST_DEFINITIONS, MOST_TEXT = 100, 512 * 1024
+"""The most definitions that a root has, and characters of their texts: to check one may take a second."""
 BUILT_IN = "phasekeeper.orchestration.workflows"
 
 
@@ -78,10 +80,16 @@ class DefinitionLibrary:
     @classmethod
     def of(cls, files: Files) -> DefinitionLibrary:
         """The definitions of a root."""
-        own, unread = {}, []
+        own, unread, size = {}, [], 0
         for path, _ in [*glob(files, f"{FOLDER}/*.yml"), *glob(files, f"{FOLDER}/*.yaml")]:
             file = files.read(path)
-            if file.text is not None:
+            size += len(file.text or "")
+            if len(own) >= MOST_DEFINITIONS or size > MOST_TEXT:
+                said = (
+                    f"a root has at most {MOST_DEFINITIONS} definitions, of {MOST_TEXT // 1024} KB together"
+                )
+                unread.append(finding(Problem("workflow-invalid", f"it is not read: {said}"), path))
+            elif file.text is not None:
                 own[path.rsplit("/", 1)[-1].rpartition(".")[0]] = Source(path, file.text)
             else:
                 why = file.problem.message if file.problem else "it cannot be read"

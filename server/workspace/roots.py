@@ -10,8 +10,11 @@ from pathlib import Path
 
 from ...orchestration.findings import Problem
 from ...orchestration.vfs.files import Files, join
-from ...orchestration.vfs.glob import glob
+from ...orchestration.vfs.glob import TooManyFolders, glob
 from ..disk.repository import file_type, toplevel, upwards
+
+MOST_PROJECTS = 1_000
+"""So many projects may be named by the configuration of a root."""
 
 CONFIGURATION = Path(".phasekeeper", "config.yaml")
 
@@ -52,13 +55,23 @@ def project_folders(files: Files, patterns: Iterable[str]) -> tuple[list[str], t
     """
     found: set[str] = set()
     problems: list[Problem] = []
-    for pattern in patterns:
+    for pattern in dict.fromkeys(patterns):
         inside = join("", pattern)
-        folders = [path for path, entry in glob(files, inside) if entry.kind == "folder"] if inside else []
+        folders: list[str] = []
+        what = "fits no folder" if inside else "does not name folders below the root"
+        try:
+            for path, entry in glob(files, inside) if inside else ():
+                folders += [path] if entry.kind == "folder" else []
+        except TooManyFolders as error:
+            what, folders = f"is not followed: {error}", []
+        if len(found.union(folders)) > MOST_PROJECTS:
+            what, folders = f"is not followed: a root has at most {MOST_PROJECTS} projects", []
         found.update(folders)
         if not folders:
-            what = "fits no folder" if inside else "does not name folders below the root"
             problems.append(Problem("parameter-invalid", f"projects: {pattern!r} {what}"))
+        if what.startswith("is not followed"):
+            # Looking for those behind it would take as long again.
+            break
     return sorted(found, key=lambda folder: folder.split("/")), tuple(problems)
 
 

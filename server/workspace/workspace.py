@@ -24,7 +24,7 @@ from ...orchestration.snapshot.discovery import (
     has_runs,
     judge,
 )
-from ...orchestration.snapshot.read_log import RunReader
+from ...orchestration.snapshot.read_log import ParseResults, RunReader
 from ...orchestration.snapshot.snapshot import Snapshot
 from ...orchestration.suggestions import did_you_mean
 from ...orchestration.vfs.files import Files, RecordingFiles, name_in, parent
@@ -43,7 +43,7 @@ class Workspace:
 
     root: Path
     overlay: Mapping[str, str] = field(default_factory=dict)
-    parsed: dict[tuple[str, str], Any] = field(default_factory=dict)
+    parsed: dict[tuple[str, str], Any] = field(default_factory=ParseResults)
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     @cached_property

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from ...findings import Problem
@@ -24,6 +25,10 @@ _BETWEEN = re.compile(r"[\[\],;]|[ \t](?:and|&)[ \t]")
 _NONE = re.compile(r"(?i)(?:none|n/?a|nothing|null|[-–—]+)(?:$|[\s.])")
 # The seed's own spelling of the review's key is a name in code; templates write it as words.
 _KEYS = {key: key for key in ("id", "phase", "priority", "depends on", "parallel with", "effort", "status")}
+MOST_ROWS = 1_000
+"""So many rows are read of the tables of files to change."""
+MOST_REFERENCES = 500
+"""So many tasks may be named by a field."""
 _TAKEN_AWAY = ("delete", "deleted", "remove", "removed", "drop")
 _EMPTY = "empty"
 _WORST = (
@@ -53,7 +58,7 @@ def read_task(text: str) -> TaskFile:
             message = f"`{field.value}` is neither true nor false; the review counts as asked for"
             problems.append(Problem("task-unreadable", message, field.value_span))
         review = review or word not in ("false", "no")
-    depends, files = meta.get("depends on", []), _changed_files(document)
+    depends, files = meta.get("depends on", []), _changed_files(document, problems)
     ids = meta.get("id", [])
     name = strip_markup(ids[0].value) if ids else ""
     return TaskFile(
@@ -108,14 +113,18 @@ def _references(fields: Sequence[Field]) -> tuple[str, ...]:
             name = part.strip()
             if name and not _NONE.match(name):
                 names[name] = None
-    return tuple(names)
+    if len(names) <= MOST_REFERENCES:
+        return tuple(names)
+    # What is left out is no task, so that the task waits for it.
+    return (*islice(names, MOST_REFERENCES), f"and {len(names) - MOST_REFERENCES} more")
 
 
-def _changed_files(document: MarkdownDocument) -> dict[str, str]:
+def _changed_files(document: MarkdownDocument, problems: list[Problem]) -> dict[str, str]:
     """The File column of the tables under "Files to Change", "to Create", "to Delete" and the like, each name
     once, with the word of what is done to it, by the Action column or by the heading: "empty" for a file
     that is to be so."""
     files: dict[str, str] = {}
+    left = iter(range(MOST_ROWS))
     read_to = 0
     for heading in document.headings:
         # A section within one that was read is read already.
@@ -124,7 +133,7 @@ def _changed_files(document: MarkdownDocument) -> dict[str, str]:
             read_to = heading.end
             for table in tables(document, heading.start, heading.end):
                 column, action = (table.columns.get(title, -1) for title in ("file", "action"))
-                for row in table.rows if column >= 0 else ():
+                for row, _ in zip(table.rows if column >= 0 else (), left, strict=False):
                     parts = row.parts()
                     cell = parts.cell(column)
                     said = parts.cell(action)
@@ -132,6 +141,10 @@ def _changed_files(document: MarkdownDocument) -> dict[str, str]:
                     if said and word not in _TAKEN_AWAY and _SAYS_EMPTY.search(said.text):
                         word = _EMPTY
                     files[file_in(cell, row)[0] if cell else ""] = word
+    if next(left, None) is None:
+        problems.append(
+            Problem("task-unreadable", f"of the files to change {MOST_ROWS} are read, and no more")
+        )
     return {name: action for name, action in files.items() if name}
 
 

@@ -149,3 +149,39 @@ def test_a_pattern_that_is_data_is_an_error_where_it_is_none() -> None:
     assert outcome("'a'.matches(state.texts[0] + '[')").error == (
         "matches: missing ]: '[' (at its character 3)"
     )
+
+
+def test_all_expressions_of_an_evaluation_share_one_budget() -> None:
+    context = Context(LANGUAGE, {"state": DATA}, lambda name: name)
+    sources = [f"state.list.filter(x, x in state.list.keep(400)).size() == {n}" for n in range(20)]
+    outcomes = [context.value(LANGUAGE.compile(source)) for source in sources]
+    assert outcomes[0] == Outcome(False)
+    assert outcomes[-1].value is None and "together" in str(outcomes[-1].error)
+    assert "together" in context.budget.exceeded
+    # What costs nothing is still told.
+    assert context.value(LANGUAGE.compile("size(state.list) == 1000")) == Outcome(True)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "state.list.map(x, state.texts)",
+        "state.texts.as_keys({'a': state.texts})",
+        "state.list.map(x, state.texts).joined(' ')",
+        "state.list.map(x, state.texts).minus(state.texts)",
+        "state.list.map(x, state.texts).by('')",
+        "state.texts.where({'a': state.list.map(x, state.texts)})",
+    ],
+)
+def test_a_part_that_stands_in_a_value_many_times_costs_as_often(source: str) -> None:
+    value, error = outcome(source)
+    assert value is None
+    assert error is not None and ("elements" in error or "characters" in error)
+
+
+def test_a_template_is_no_longer_than_an_expression_may_write() -> None:
+    language = Language({"state": "map"}, {})
+    context = Context(language, {"state": {"text": "a" * 400_000}}, lambda name: name)
+    text = context.text(language.template("{state.text} {state.text} {state.text} {size(state.text)}"))
+    assert text is not None and text.endswith("a ? 400000")
+    assert "characters" in context.budget.exceeded

@@ -389,14 +389,14 @@ def test_a_name_that_vanishes_while_its_folder_is_listed_stays_in_the_listing(ro
 def test_a_file_of_fifty_megabytes_is_digested_but_not_read(root, either_way):
     with (root / "big.log").open("wb") as file:
         file.truncate(50 << 20)
-    (root / "fits.md").write_bytes(b"x" * MAX_BYTES)
+    (root / "fits.log").write_bytes(b"x" * MAX_BYTES)
     files = DiskFiles(root)
     big = files.read("big.log")
     assert (big.exists, big.text, big.size) == (True, None, 50 << 20)
     assert big.digest == digest_of(bytes(50 << 20))
     assert message(big) == "the file is 50 MB; at most 8 MB are read"
     assert state(files.read("big.log")) == big.digest
-    assert files.read("fits.md").problem is None
+    assert files.read("fits.log").problem is None
 
 
 def test_one_byte_too_many_is_too_many(root):

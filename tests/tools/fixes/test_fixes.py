@@ -272,6 +272,7 @@ UNFIXABLE: dict[str, str] = {
     "task-unlisted": "only who planned knows the stage that the task belongs to",
     "definition-invalid": "the definition has to be mended, where `workflow-invalid` stands",
     "action-precondition": "the state says that the action comes too early; the work before it is missing",
+    "budget-exceeded": "only who wrote the guards, or keeps the files, knows what can be left out",
     "artifact-unreadable": "only who wrote the text knows what it should say",
     "fix-scope-unclear": "only who ran the checks knows which tasks failed",
     "fixes-dropped": "fixes have to be made or verified; that is work",
