@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..connector.command_call import COLD
+
 
 class Argument(NamedTuple):
     """What `ArgumentParser.add_argument` takes."""
@@ -85,7 +87,8 @@ _RUN = word("run", "the run")
 _ONE_RUN = option("--run", "RUN", "this run only")
 _JSON = flag("--json", "the answer as JSON")
 _PLAN = flag("--plan", "with --json: all tasks of the plan, not only those at hand")
-_READING = (_PATH, _ROOT_OF_PATH, _ONE_RUN, _JSON)
+_COLD = flag(COLD, "look at the files in this process, without asking the server")
+_READING = (_PATH, _ROOT_OF_PATH, _ONE_RUN, _JSON, _COLD)
 # What writes answers with the evaluation that comes of it.
 _WRITING = (_ROOT, flag("--json", "the run's evaluation as JSON"))
 _ON_RUN = (_RUN, *_WRITING)
@@ -247,6 +250,7 @@ COMMANDS: list[CommandEntry] = [
         word("step", "a phase or an action of its workflow"),
         *_READING[:2],
         _JSON,
+        _COLD,
         more=_CAN,
     ),
     command(
@@ -261,6 +265,7 @@ COMMANDS: list[CommandEntry] = [
         arg("--basis", choices=_BASES, help=_BASIS),
         arg("--allow", choices=("waiting",), action="append", default=[], help=_ALLOW),
         flag("--hints", "print hints too"),
+        _COLD,
         more=_CHECK,
     ),
     command("workflow list", "every workflow that is known here", "workflow:list_all", _ROOT_OF_PATH, _JSON),
@@ -387,6 +392,7 @@ COMMANDS: list[CommandEntry] = [
         flag("--events", "in lifecycle events"),
         _JSON,
         _ROOT,
+        _COLD,
         more=_HISTORY,
     ),
     command(

@@ -66,6 +66,17 @@ def _run(words: Sequence[str]) -> int:
         from ..hub.entry_points import run_daemon
 
         return run_daemon()
+    from ..connector.command_call import ask_server
+
+    answer = ask_server(words)
+    if answer is not None:
+        try:
+            answer.print_on(sys.stdout, sys.stderr)
+        except OSError as error:
+            from .output import report_unshown
+
+            return report_unshown(error)
+        return answer.code
     from importlib import import_module
 
     from .parser import parse

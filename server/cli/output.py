@@ -14,6 +14,7 @@ from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import CommandRefused, InvalidCommand
 from ...tools.run_names import NoSuchRun
 from ..store.folder import StoreError
+from ..terminal.caller import stdout
 from ..terminal.finding_views import error_lines, one_line_of
 from ..terminal.lines import PATH_LIMIT, print_errors
 from ..workspace.definitions import UnknownWorkflow
@@ -36,7 +37,7 @@ def print_json(data: Any) -> None:
         text = json.dumps(data, indent=2, default=str, allow_nan=False)
     except ValueError:
         text = json.dumps(_finite(data), indent=2, default=str)
-    sys.stdout.write(text + "\n")
+    stdout().write(text + "\n")
 
 
 def _finite(data: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
@@ -32,19 +33,31 @@ Start with: phasekeeper demo
 """
 
 
+# Without PATH a command is about what lies here, and without RUN about every run. `evaluations`: see
+# `selection.AllEvaluations`.
+_DEFAULTS = {"path": Path(), "run": None, "root": None, "json": False, "evaluations": None}
+
+
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """The options of a command line; `command` is the catalogue's entry.
 
     Prints help or what is wrong, and ends the process, where that is asked for or needed.
     """
-    parser = _parser()
+    parser = _parser(_Parser)
     options = parser.parse_args(words)
     if options.command is None:
         options.printed.print_help()
         parser.exit()
-    # Without PATH a command is about what lies here, and without RUN about every run.
-    defaults = {"path": Path(), "run": None, "root": None, "json": False}
-    return argparse.Namespace(**defaults | vars(options))
+    return argparse.Namespace(**_DEFAULTS | vars(options))
+
+
+def parse_for_caller(words: Sequence[str]) -> argparse.Namespace | None:
+    """The options of another process' command line; None for one that asks for help or is wrong."""
+    try:
+        options = _silent_parser().parse_args(words)
+    except _ParserExit:
+        return None
+    return argparse.Namespace(**_DEFAULTS | vars(options)) if options.command else None
 
 
 class _Parser(argparse.ArgumentParser):
@@ -64,9 +77,31 @@ class _Parser(argparse.ArgumentParser):
         super().error(message)
 
 
-def _parser() -> argparse.ArgumentParser:
+class _ParserExit(Exception):  # noqa: N818 - not for people
+    """argparse would print something and end the process."""
+
+
+class _SilentParser(argparse.ArgumentParser):
+    """Prints nothing, ends nothing: raises _ParserExit instead."""
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        raise _ParserExit
+
+    def error(self, message: str) -> NoReturn:
+        raise _ParserExit
+
+    def print_help(self, file: object = None) -> NoReturn:
+        raise _ParserExit
+
+
+@cache
+def _silent_parser() -> argparse.ArgumentParser:
+    return _parser(_SilentParser)
+
+
+def _parser(kind: type[argparse.ArgumentParser]) -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
-    parser = _Parser(prog="phasekeeper", description=_ABOUT, epilog=_MORE, formatter_class=raw)
+    parser = kind(prog="phasekeeper", description=_ABOUT, epilog=_MORE, formatter_class=raw)
     parser.set_defaults(command=None, printed=parser)
     version = f"phasekeeper {VERSION}"
     parser.add_argument("--version", action="version", version=version, help="show the version")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import Discovery, Match
 from ...tools.project_paths import rebase_evaluation, rebase_finding, rebase_path
 from ...tools.run_names import NoSuchRun, find_run
+from ..terminal.caller import current_folder, path_here
 from ..terminal.finding_views import error_lines, from_here
 from ..terminal.lines import path as shown_path
 from ..workspace.roots import UsageError, path_in_root
@@ -39,13 +40,32 @@ class ProjectRuns(NamedTuple):
     discovery: Discovery
 
 
-class SelectedRun(NamedTuple):
-    """A run of the root or of a project in it. `name` is its path from the root, `folder` its project's."""
+class NoServerAnswer(Exception):  # noqa: N818 - said to no person
+    """The server does not have the answer; who asked looks at the files."""
+
+
+AllEvaluations = Callable[[Path], Mapping[str, Evaluation]]
+"""The evaluations of all runs of a root as it is now, by a server that has them. Raises NoServerAnswer."""
+
+
+@dataclass(frozen=True)
+class SelectedRun:
+    """A run of the root or of a project in it. `name` is its path from the root, `folder` its project's.
+
+    It was `found` in its files, or is one whose evaluation the server has (`known`).
+    """
 
     workspace: Workspace
-    match: Match
     folder: str
     name: str
+    found: Match | None = None
+    known: Evaluation | None = None
+
+    @property
+    def match(self) -> Match:
+        if self.found is None:
+            raise NoServerAnswer
+        return self.found
 
     def look(self) -> EvaluationTrace:
         """The evaluation with each of its steps; paths are relative to the run's own root."""
@@ -53,7 +73,7 @@ class SelectedRun(NamedTuple):
 
     def evaluate(self) -> Evaluation:
         """The evaluation as its own root gives it: what JSON shows."""
-        return self.workspace.evaluate(self.match)
+        return self.known or self.workspace.evaluate(self.match)
 
     def evaluate_from_root(self) -> Evaluation:
         """The evaluation with all paths from the root that was opened: what people read."""
@@ -117,7 +137,7 @@ def select_runs(options: Namespace) -> Selection:
     Raises UsageError, NoSuchRun or BrokenDefinitions.
     """
     path = options.path
-    leads_elsewhere = os.path.lexists(path) or path.is_absolute() or ".." in path.parts
+    leads_elsewhere = os.path.lexists(path_here(path)) or path.is_absolute() or ".." in path.parts
     name = path.as_posix() if not (options.run or leads_elsewhere) else None
     wanted = options.run or name
     if wanted:
@@ -125,15 +145,18 @@ def select_runs(options: Namespace) -> Selection:
         last = wanted.rstrip("/").rpartition("/")[2]
         opened = open_workspaces(where, options.root, lambda each: bool(each.discover_named(last).matches))
         return _named_run(opened, last, wanted, is_path=bool(name))
-    opened = open_workspaces(path, options.root, lambda each: _has_run_around(each, path))
+    opened = open_workspaces(path, options.root, lambda each: _has_run_around(each, path_here(path)))
     root = opened.workspaces[0].root
-    inner = path_in_root(root, path) if path != Path() or options.root is None else None
+    inner = path_in_root(root, path_here(path)) if path != Path() or options.root is None else None
     if inner is not None:
         around = _select(opened, lambda each, at: each.discover_around(at), inner)
         if around.runs:
             # Of runs in one another the innermost is meant.
             return replace(around, runs=around.runs[-1:], one=True)
-    whole = _select(opened, lambda each, _: each.discovery)
+    evaluations: AllEvaluations | None = options.evaluations
+    whole = (
+        _live_runs(opened, evaluations) if evaluations else _select(opened, lambda each, _: each.discovery)
+    )
     inside = [each for each in whole.runs if inner is not None and _lies_in(each.name, inner)]
     return replace(whole, runs=tuple(inside or whole.runs))
 
@@ -173,18 +196,37 @@ def _select(
     root = opened.workspaces[0].root
     projects: list[ProjectRuns] = []
     for each in opened.workspaces:
-        folder = "" if each.root == root else each.root.relative_to(root).as_posix()
+        folder = _folder(root, each)
         is_inside = path is None or _lies_in(path, folder)
         inner = (path or "")[len(folder) :].lstrip("/")
         discovery = look(each, inner) if is_inside else Discovery([], [], {})
         projects.append(ProjectRuns(folder, each, discovery))
     runs = [
-        SelectedRun(workspace, match, folder, rebase_path(match.run, folder))
+        SelectedRun(workspace, folder, rebase_path(match.run, folder), found=match)
         for folder, workspace, discovery in projects
         for match in discovery.matches
     ]
     runs.sort(key=lambda each: each.name)
     return Selection(root, opened, tuple(projects), tuple(runs), False)
+
+
+def _live_runs(opened: OpenWorkspaces, evaluations: AllEvaluations) -> Selection:
+    """All runs of the root and its projects by the evaluations that a server has. Raises NoServerAnswer.
+
+    That is also where more than them is said: there is no run, or a definition cannot be used.
+    """
+    root = opened.workspaces[0].root
+    projects = [ProjectRuns(_folder(root, each), each, Discovery([], [], {})) for each in opened.workspaces]
+    runs = [
+        SelectedRun(workspace, folder, rebase_path(run, folder), known=evaluation)
+        for folder, workspace, _ in projects
+        for run, evaluation in evaluations(workspace.root).items()
+    ]
+    runs.sort(key=lambda each: each.name)
+    selection = Selection(root, opened, tuple(projects), tuple(runs), False)
+    if not runs or selection.faults():
+        raise NoServerAnswer
+    return selection
 
 
 def open_workspaces(
@@ -194,11 +236,11 @@ def open_workspaces(
 
     `is_claimed` is that of `open_path`.
     """
-    if root is not None and not root.is_dir():
+    if root is not None and not path_here(root).is_dir():
         raise UsageError(f"--root {str(root)!r} is no folder; name one, or leave --root out")
-    if not os.path.lexists(path):
+    if not os.path.lexists(path_here(path)):
         raise UsageError(f"{str(path)!r} does not exist; `phasekeeper status` shows the runs around here")
-    opened = open_path(path, root, is_claimed)
+    opened = open_path(path_here(path), path_here(root) if root else None, is_claimed)
     first = opened.workspaces[0]
     first.files.list("")
     if problem := first.files.unlisted_folders.get(""):
@@ -214,9 +256,13 @@ def root_option(root: Path, given: Path | None) -> tuple[str, ...]:
     """
     if given is not None:
         return ("--root", str(given))
-    here = Path.cwd()
+    here = current_folder()
     inside = here == root.resolve() or path_in_root(root, here) is not None
     return () if inside else ("--root", str(root))
+
+
+def _folder(root: Path, project: Workspace) -> str:
+    return "" if project.root == root else project.root.relative_to(root).as_posix()
 
 
 def _lies_in(path: str, folder: str) -> bool:

@@ -44,8 +44,23 @@ class ServerAddress:
 
 def find_address() -> ServerAddress:
     """The address of this user's server; its folder is created. Raises UnusableFolder."""
-    tcp = not hasattr(_socket, "AF_UNIX") or os.environ.get(FORM) == "tcp"
-    return ServerAddress(make_private_folder(runtime_folder()), tcp)
+    return ServerAddress(make_private_folder(runtime_folder()), _is_tcp())
+
+
+def existing_address() -> ServerAddress | None:
+    """The address of this user's server where one may listen; nothing is created or changed."""
+    address = ServerAddress(runtime_folder(), _is_tcp())
+    try:
+        if not os.path.lexists(address.endpoint):
+            return None
+        is_private = _check_owner(address.folder)
+    except OSError:
+        return None
+    return address if is_private else None
+
+
+def _is_tcp() -> bool:
+    return not hasattr(_socket, "AF_UNIX") or os.environ.get(FORM) == "tcp"
 
 
 def runtime_folder() -> str:
@@ -72,14 +87,7 @@ def make_private_folder(folder: str) -> str:
     """The folder, created where there is none, with mode 0700. Raises UnusableFolder for another user's."""
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        status = os.lstat(folder)
-        if not stat.S_ISDIR(status.st_mode):
-            raise UnusableFolder(f"{folder} is no folder; remove it, or set XDG_RUNTIME_DIR to another one")
-        if os.name != "nt" and status.st_uid != os.geteuid():
-            raise UnusableFolder(
-                f"{folder} belongs to somebody else; set XDG_RUNTIME_DIR to a folder of your own"
-            )
-        if os.name != "nt" and stat.S_IMODE(status.st_mode) != 0o700:
+        if not _check_owner(folder):
             os.chmod(folder, 0o700)
     except UnusableFolder:
         raise
@@ -88,6 +96,18 @@ def make_private_folder(folder: str) -> str:
             f"{folder} cannot be used: {reason(error)}; set XDG_RUNTIME_DIR to a folder of yours"
         ) from None
     return folder
+
+
+def _check_owner(folder: str) -> bool:
+    """True when nobody else may enter the folder. Raises UnusableFolder for another user's, and OSError."""
+    status = os.lstat(folder)
+    if not stat.S_ISDIR(status.st_mode):
+        raise UnusableFolder(f"{folder} is no folder; remove it, or set XDG_RUNTIME_DIR to another one")
+    if os.name != "nt" and status.st_uid != os.geteuid():
+        raise UnusableFolder(
+            f"{folder} belongs to somebody else; set XDG_RUNTIME_DIR to a folder of your own"
+        )
+    return os.name == "nt" or stat.S_IMODE(status.st_mode) == 0o700
 
 
 def reason(error: OSError) -> str:

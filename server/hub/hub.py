@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..connector import handshake
+from ..connector import command_call, handshake
 from ..connector.address import PROTOCOL, ServerAddress, runtime_folder
 from ..connector.connector import KINDS
 from ..connector.pump import exit_trailer
@@ -31,7 +31,7 @@ from ..workspace.roots import UsageError
 from .process import resident_bytes, return_large_blocks
 from .sockets import open_streams, peer_pid
 
-FRONT_ENDS = (*KINDS, "view")
+FRONT_ENDS = (*KINDS, "view", command_call.KIND)
 """Kinds of greeting that begin a connection. A connector's ends with a trailer (`pump.exit_trailer`)."""
 MAX_CLIENTS = 512
 """Served at one time, and as many again that have not greeted yet. INFO and STOP are answered beside them."""
@@ -125,6 +125,10 @@ class Hub:
             view_feed = await self._import("hub.view_feed")
             await view_feed.serve_view(self, reader, writer)
             return 0
+        if client.kind == command_call.KIND:
+            service = await self._import("cli.command_service")
+            await service.serve_command(self, reader, writer)
+            return 0
         front_end = await (self.assistants() if client.kind == "mcp" else self._import("lsp.server"))
         self._has_front_end.set()
         if client.kind == "lsp":
@@ -145,7 +149,9 @@ class Hub:
 
     def _remove_client(self, client: Client) -> None:
         self.clients.pop(client.number, None)
-        self._idle_since = self._loop.time()
+        if client.kind != command_call.KIND:
+            # A question keeps no server that nobody else needs.
+            self._idle_since = self._loop.time()
         if self._is_leaving and not self.clients:
             self.stopping.set()
 
@@ -261,6 +267,8 @@ class Hub:
             return f"{ok} {json.dumps({'pid': os.getpid()})}", None
         if greeting.kind not in FRONT_ENDS:
             return f"no there is no {greeting.kind[:40]!r} here", None
+        if greeting.kind == command_call.KIND and greeting.version != VERSION:
+            return "no the answers of another version may be others", None
         if self._is_daemon and release(greeting.version) > release(VERSION):
             # This server makes way at once, or, busy, after its last client. One that a person started in a
             # terminal is theirs to end.

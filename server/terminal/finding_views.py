@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...orchestration.findings import Evidence, Finding, Severity
 from ...orchestration.sanitize import plain
+from .caller import current_folder
 from .lines import Line, Part, count_noun, more, name, path, waits
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def from_here(root: Path, path: str) -> str:
     """A path from `root` as it is seen from the current folder."""
     whole = root / path
     try:
-        return Path(os.path.relpath(whole)).as_posix()
+        return Path(os.path.relpath(whole, current_folder())).as_posix()
     except (ValueError, OSError):
         # Another drive, or a current folder that is gone.
         return whole.as_posix()

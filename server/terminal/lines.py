@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from ...orchestration.sanitize import plain
+from .caller import stderr, stdout, terminal_environment
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -82,7 +82,7 @@ def is_terminal(stream: IO[str]) -> bool:
 
 def print_lines(lines: Iterable[Line]) -> None:
     """Print lines on stdout; on a terminal in colours, broken between words to its width."""
-    stream: IO[str] = sys.stdout
+    stream = stdout()
     if not is_terminal(stream):
         stream.writelines(bare("".join(part.text for part in line)) + "\n" for line in lines)
         return
@@ -102,14 +102,15 @@ def bare(line: str) -> str:
 def print_errors(lines: Iterable[str]) -> None:
     """Print lines on stderr, beside the answer. Where stderr takes nothing, nobody can be told."""
     with suppress(OSError):
-        sys.stderr.writelines(f"{bare(line)}\n" for line in lines)
+        stderr().writelines(f"{bare(line)}\n" for line in lines)
 
 
 def console(stream: IO[str]) -> Console:
     """A terminal to print on. It takes no text for markup, and NO_COLOR and TERM=dumb are respected."""
     from rich.console import Console
 
-    return Console(file=stream, highlight=False, markup=False, emoji=False)
+    environment = terminal_environment()
+    return Console(file=stream, highlight=False, markup=False, emoji=False, _environ=environment)
 
 
 def styled_text(line: Line) -> Text:

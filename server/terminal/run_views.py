@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -18,6 +17,7 @@ from ...orchestration.sanitize import plain, value_text
 from ...tools.assistant.answer import members_left_out, shrunk
 from ...tools.commands import WHY, command_line
 from ...tools.run_names import awaits_person
+from .caller import stdout
 from .finding_views import at_place
 from .lines import (
     VERBATIM,
@@ -85,7 +85,7 @@ def _head(e: Evaluation) -> Iterator[Line]:
 
 def print_status(evaluations: Sequence[Evaluation]) -> None:
     """Every run: a table on a wide terminal, else a paragraph each; and how many stand how."""
-    stream: IO[str] = sys.stdout
+    stream = stdout()
     wide = is_terminal(stream) and console(stream).width >= _TABLE_WIDTH
     if wide and len(evaluations) > 1:
         _table(evaluations, stream)

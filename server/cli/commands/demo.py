@@ -25,7 +25,7 @@ def demo(options: Namespace) -> int:
     copy_examples(folder)
     text = f"Small runs of all five workflows are in {plain(str(folder), PATH_LIMIT)}."
     print_lines([[Part(text)], []])
-    runs = select_runs(Namespace(path=folder, root=folder, run=None)).runs
+    runs = select_runs(Namespace(path=folder, root=folder, run=None, evaluations=None)).runs
     print_status([run.evaluate_from_root() for run in runs])
     where = plain(shlex.quote(str(folder)), PATH_LIMIT)
     print_lines([[], [Part("Go on with:")]])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +15,7 @@ from ....tools import check as checks
 from ....tools.project_paths import rebase_evaluation, rebase_evidence
 from ....tools.run_names import awaits_person
 from ...terminal import run_views as views
+from ...terminal.caller import stdout
 from ...terminal.finding_views import check_summary, error_lines, finding_lines
 from ...terminal.lines import Line, Part, print_errors, print_lines
 from ...version import VERSION
@@ -96,7 +96,7 @@ def escalations(options: Namespace) -> int:
     selection = select_runs(options)
     print_root_problems(selection, as_json=False)
     texts = [text for run in selection.runs if (text := escalations_markdown(run.evaluate_from_root()))]
-    sys.stdout.write("\n".join(texts))
+    stdout().write("\n".join(texts))
     print_errors([] if texts else ["phasekeeper: no escalation is open"])
     return OK
 
@@ -159,8 +159,8 @@ def check(options: Namespace) -> int:
         if options.format == "json":
             print_json(checks.as_json(checked, root))
         elif options.format == "sarif":
-            sys.stdout.write(checks.as_sarif(findings, root, VERSION) + "\n")
+            stdout().write(checks.as_sarif(findings, root, VERSION) + "\n")
         else:
-            sys.stdout.writelines(f"{line}\n" for line in checks.as_github(findings, selection.path))
+            stdout().writelines(f"{line}\n" for line in checks.as_github(findings, selection.path))
         print_errors(f"phasekeeper: {line}" for line in error_lines(faults, selection.root))
     return USAGE if faults else checked.exit_code(options.gates, allow_waiting)
