@@ -177,7 +177,6 @@ class FileCache:
     def forget(self, paths: Iterable[str]) -> None:
         """Keep nothing more of the files at these paths; nobody asks for them any more."""
         for path in paths:
-            self.saves.drop(path)
             if self._seen.pop(path, None) is not None:
                 self._texts.drop(path)
                 self._drop(path)
@@ -368,8 +367,6 @@ class FileCache:
         if now is None and before and self.has_grace:
             matters = path in self._seen or not is_passing(folder, before)
             if matters and self.saves.hold(path, self._last_read(path), File(path)):
-                # What lies below it is looked at, too.
-                self._waiting.append(path)
                 return before
         elif path not in self._seen:
             self.saves.drop(path)

@@ -314,8 +314,6 @@ class LiveRoot:
         before, after = self._config, config_in(files.read(CONFIG_PATH))
         folders, problems = project_folders(files, after.projects)
         self._depend(_CONFIG, files.used)
-        if self.version and self._holds.concern(files.used):
-            return
         self._config = after
         self._config_projects = tuple(self.root / folder for folder in folders)
         self._reported.replace(_CONFIG, (finding(problem, CONFIG_PATH) for problem in problems))

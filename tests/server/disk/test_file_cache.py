@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from phasekeeper.server.disk.disk_files import DiskFiles
 from phasekeeper.server.disk.file_cache import FileCache
+from phasekeeper.server.disk.partial_saves import GRACE_MS
 from phasekeeper.server.disk.safe_open import links_on
 
 from tests.roots import put
@@ -94,3 +95,22 @@ def test_a_look_right_in_a_folder_reads_nothing_below_folders_that_are_there(roo
     kept.read("docs/design/x")
     monkeypatch.setattr(kept, "_read", lambda path: pytest.fail(f"{path} was read"))
     kept.refresh_right_in(["docs"])
+
+
+def test_a_name_that_is_held_goes_with_its_grace_though_nobody_asks_for_its_file_any_more(tmp_path):
+    ms = [0.0]
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/x.md").write_text("# X\n")
+    cache = FileCache(tmp_path, lambda: ms[0])
+    cache.has_grace = True
+    assert [*cache.list("a")] == ["x.md"]
+    assert cache.read("a/x.md").exists
+    (tmp_path / "a/x.md").unlink()
+    cache.refresh(["a/x.md"])
+    assert [*cache.list("a")] == ["x.md"]
+    assert cache.take() == (set(), set())
+    cache.forget(["a/x.md"])
+    ms[0] += GRACE_MS
+    cache.end_holds(cache.saves.over())
+    assert [*cache.list("a")] == []
+    assert cache.take()[0] == {"a/x.md", "a/"}

@@ -206,6 +206,31 @@ def test_the_other_files_of_a_run_wait_with_a_held_one_and_other_runs_do_not(boo
     assert change.changed[T1].suggestion.kind == "regress"
 
 
+def test_a_run_that_is_held_is_not_evaluated(books, monkeypatch):
+    examined: list[str] = []
+    real = LiveRoot._examine
+    monkeypatch.setattr(
+        LiveRoot, "_examine", lambda self, run, below: examined.append(run) or real(self, run, below)
+    )
+    put(books.root / T1 / "state.json", "")
+    put(books.root / T1 / "review/plan-review.json", {"ok": False})
+    books.tell(T1)
+    books.tell(T1)
+    assert examined == []
+    books.wait(GRACE_MS)
+    assert examined == [T1]
+
+
+def test_a_new_configuration_that_is_half_saved_changes_nothing(root):
+    task(root, "T1")
+    live = LiveRoot(root, now_ms=lambda: 0.0)
+    run_to_end(live.scan_in_parts())
+    path = put(root / ".phasekeeper/config.yaml", "param")
+    assert live.refresh_paths([path], grace=True) is None
+    put(path, "parameters: 1\n")
+    assert live.refresh_paths([path], grace=True)
+
+
 def test_only_what_depends_on_a_held_file_is_held(books):
     put(books.root / T1 / "state.json", "")
     books.tell(T1)
